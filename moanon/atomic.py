@@ -1,0 +1,137 @@
+"""Files that appear whole or not at all.
+
+A file is written beside its final place, under a name nobody can guess, and moved there when
+everything about it is known to be right. Whatever happens before (a full disk, a failed check,
+Ctrl-C), the files beside are removed and a file that stood under the final name is untouched.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from types import TracebackType
+
+from moanon.errors import OutputError
+
+__all__ = ["Beside"]
+
+
+class Beside:
+    """Several files that take their final names together.
+
+    Parameters
+    ----------
+    *targets : Path
+        The final names.
+    force : bool
+        Whether files that exist under those names may be replaced.
+
+    Raises
+    ------
+    OutputError
+        On entering, and again right before the move: if a target exists and `force` is not set, if
+        it is a folder, or if its folder does not exist.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with Beside(folder / "a.txt", force=False) as beside:
+    ...     _ = beside[folder / "a.txt"].write_text("whole")
+    ...     beside.move()
+    >>> [path.name for path in folder.iterdir()]
+    ['a.txt']
+    """
+
+    def __init__(self, *targets: Path, force: bool) -> None:
+        self._force = force
+        self._temporary = {target: _unguessable(target) for target in targets}
+        # A second name for each file that is replaced, should a later move fail.
+        self._old = {target: _unguessable(target) for target in targets}
+
+    def __enter__(self) -> Beside:
+        self._check()
+        try:
+            for path in self._temporary.values():
+                # 0o666 is what open() asks for; the umask decides. O_EXCL follows no planted link.
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        except BaseException:
+            self._remove()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._remove()
+
+    def __getitem__(self, target: Path) -> Path:
+        """Where `target` is written until it is moved."""
+        return self._temporary[target]
+
+    def sync(self, target: Path) -> None:
+        """Have the written bytes of `target` on the disk before they are read again."""
+        _sync(self._temporary[target], os.O_RDWR)
+
+    def move(self) -> None:
+        """Give all files their final names; if that fails for one, none has changed."""
+        self._check()
+        for target in self._temporary:
+            self.sync(target)
+        try:
+            for target, temporary in self._temporary.items():
+                self._keep_old(target)
+                temporary.replace(target)
+            if os.name == "posix":  # elsewhere a folder cannot be opened
+                for folder in {target.parent for target in self._temporary}:
+                    _sync(folder, os.O_RDONLY)
+        except BaseException:
+            self._move_back()
+            raise
+
+    def _keep_old(self, target: Path) -> None:
+        if not os.path.lexists(target):
+            return
+        try:
+            os.link(target, self._old[target], follow_symlinks=False)
+        except (OSError, NotImplementedError):  # no hard links on this disk: it steps aside
+            target.replace(self._old[target])
+
+    def _move_back(self) -> None:
+        for target, temporary in self._temporary.items():
+            if os.path.lexists(self._old[target]):
+                self._old[target].replace(target)
+            elif not temporary.exists():  # moved to a name that was free
+                target.unlink(missing_ok=True)
+
+    def _remove(self) -> None:
+        for path in (*self._temporary.values(), *self._old.values()):
+            path.unlink(missing_ok=True)
+
+    def _check(self) -> None:
+        for target in self._temporary:
+            if target.is_dir():
+                raise OutputError(f"{target} is a folder; name a file in it")
+            if not self._force and os.path.lexists(target):
+                raise OutputError(f"{target} exists already; it is replaced only with force")
+            if not target.parent.is_dir():
+                raise OutputError(
+                    f"{target} cannot be written: the folder {target.parent} does not exist"
+                )
+
+
+def _unguessable(target: Path) -> Path:
+    # Without the target's own name, which may already be as long as a name can be.
+    return target.with_name(f".moanon-{secrets.token_hex(8)}")
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

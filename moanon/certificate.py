@@ -1,0 +1,229 @@
+"""Certificates: what a released file was measured to be.
+
+`certify_file` measures a file with the independent reader (`moanon.readback`), compares the result
+with what was promised, and states it together with where the file comes from. The certificate is
+published with the release, so it holds no value of the table: only counts, fractions, the names of
+released columns, digests and the genome.
+
+The keys of ``FILE.certificate.json``:
+
+- ``moanon``: version that wrote it. ``file``: name of the release.
+- ``rows_in``, ``rows_dropped_missing``: rows of the source, and those dropped for missing values.
+- ``rows``, ``suppressed``: rows released, and rows of the table that are not.
+- ``suppressed_rows``: how those are shown, ``absent`` or ``star``.
+- ``k``, ``groups``: rows in the smallest group, and the number of groups.
+- ``weighted_k_released``: of the released rows. ``weighted_k``: of all rows, before suppression;
+  the only measure that the file cannot show. Both also exactly, as ``…_exact: "29/7"``.
+- ``l``: for each sensitive column the diversity of its worst group by the rules ``distinct``,
+  ``frequency``, ``entropy`` and ``recursive`` (largest ℓ for the constant ``recursive_c``).
+- ``gl``, ``sl``, ``loss``: fractions of all cells of the quasi-identifiers.
+- ``quasi``, ``sensitive``: columns. ``genome``: the generalization, as 0 and 1.
+- ``digests``: SHA-256 of ``input``, ``config`` (null where there was none) and ``output``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+from moanon.errors import CertificateError, DataError
+from moanon.readback import Diversity, Measurement, Reading, measure_file
+
+__all__ = ["Certificate", "Promise", "certify_file"]
+
+#: Fractions of loss and entropies are floats and may differ by this share, or by so little that it
+#: is below what integer losses resolve on a very large table; all else is compared exactly.
+_RELATIVE = 1e-9
+_ABSOLUTE = 1e-10
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a release should measure as, and where it comes from.
+
+    Attributes
+    ----------
+    measurement : Measurement
+        What the file must show.
+    weighted_k : Fraction
+        Weighted-k of all rows before suppression.
+    rows_in, rows_dropped : int
+        Rows of the source, and those dropped for missing values.
+    genome : str
+        The generalization.
+    input_digest : str
+        SHA-256 of the source.
+    config_digest : str or None
+        SHA-256 of the configuration, where there was one.
+    """
+
+    measurement: Measurement
+    weighted_k: Fraction
+    rows_in: int
+    rows_dropped: int
+    genome: str
+    input_digest: str
+    config_digest: str | None = None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a released file was measured to be; see the module for what each entry means."""
+
+    moanon: str
+    file: str
+    rows_in: int
+    rows_dropped_missing: int
+    rows: int
+    suppressed: int
+    suppressed_rows: Literal["absent", "star"]
+    k: int
+    groups: int
+    weighted_k: Fraction
+    weighted_k_released: Fraction
+    l: Mapping[str, Diversity]  # noqa: E741 (the name of the measure)
+    recursive_c: float
+    gl: float
+    sl: float
+    loss: float
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    genome: str
+    digests: Mapping[str, str | None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entries as numbers, texts, lists and dicts only."""
+        entries: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            if isinstance(value, Fraction):
+                entries[name] = float(value)
+                entries[f"{name}_exact"] = f"{value.numerator}/{value.denominator}"
+            elif isinstance(value, tuple):
+                entries[name] = list(value)
+            else:
+                entries[name] = value
+        entries["l"] = {name: asdict(diversity) for name, diversity in self.l.items()}
+        entries["digests"] = dict(self.digests)
+        return entries
+
+    def to_json(self) -> str:
+        """Return the text of a certificate file."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def load(cls, path: str | Path) -> Certificate:
+        """Read a certificate file.
+
+        Raises
+        ------
+        DataError
+            If it cannot be read, or an entry is absent or of the wrong form.
+        """
+        try:
+            entries = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise DataError(f"certificate {path} cannot be read: {error.strerror}") from None
+        except ValueError as error:
+            raise DataError(f"certificate {path} is not valid JSON: {error}") from None
+        try:
+            fields = {name: entries[name] for name in cls.__dataclass_fields__}
+            for name in ("weighted_k", "weighted_k_released"):
+                fields[name] = Fraction(entries[f"{name}_exact"])
+            fields["l"] = {name: Diversity(**each) for name, each in entries["l"].items()}
+            fields["quasi"] = tuple(entries["quasi"])
+            fields["sensitive"] = tuple(entries["sensitive"])
+        except KeyError as error:
+            raise DataError(f"certificate {path} has no entry {error}") from None
+        except (AttributeError, TypeError, ValueError) as error:
+            raise DataError(f"certificate {path} is not one of moanon: {error}") from None
+        return cls(**fields)
+
+
+def certify_file(path: Path, reading: Reading, promise: Promise, *, name: str) -> Certificate:
+    """Measure a released file and certify it, if it is what was promised.
+
+    Parameters
+    ----------
+    path : Path
+        The file to measure, wherever it lies for now.
+    reading : Reading
+        How to read it.
+    promise : Promise
+        What it must measure as, and where it comes from.
+    name : str
+        What the certificate calls it.
+
+    Raises
+    ------
+    CertificateError
+        If the file cannot be read as a release or measures otherwise: names the first quantity
+        that differs, with both numbers.
+    """
+    try:
+        found = measure_file(path, reading)
+        _compare(found, promise.measurement)
+    except CertificateError as error:
+        raise CertificateError(f"{name} does not measure as promised: {error}") from None
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return Certificate(
+        moanon=_version(),
+        file=name,
+        rows_in=promise.rows_in,
+        rows_dropped_missing=promise.rows_dropped,
+        rows=found.rows,
+        suppressed=found.suppressed,
+        suppressed_rows="star" if reading.stars else "absent",
+        k=found.k,
+        groups=found.groups,
+        weighted_k=promise.weighted_k,
+        weighted_k_released=Fraction(found.squares, found.rows),
+        l=found.l,
+        recursive_c=reading.c,
+        gl=found.gl,
+        sl=found.sl,
+        loss=found.loss,
+        quasi=tuple(reading.quasi),
+        sensitive=reading.sensitive,
+        genome=promise.genome,
+        digests={
+            "input": promise.input_digest,
+            "config": promise.config_digest,
+            "output": digest,
+        },
+    )
+
+
+def _compare(found: Measurement, promised: Measurement) -> None:
+    pairs = zip(_quantities(found), _quantities(promised), strict=True)
+    for (name, here), (_, there) in pairs:
+        close = isinstance(here, float) and math.isclose(
+            here, there, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE
+        )
+        if here != there and not close:
+            raise CertificateError(f"{name} is {here} in the file, {there} was promised")
+
+
+def _quantities(measurement: Measurement) -> Iterator[tuple[str, float]]:
+    """List what is compared, the plainest first."""
+    for name, value in vars(measurement).items():
+        if name == "squares":
+            yield "the sum of squared group sizes", value
+        elif name != "l":
+            yield name, value
+    for column, diversity in measurement.l.items():
+        for rule, value in vars(diversity).items():
+            yield f"{rule} l of column {column!r}", value
+
+
+def _version() -> str:
+    # By name: the package's front page names every module above this one, so that an import of it
+    # would look like one of them.
+    return str(import_module("moanon").__version__)

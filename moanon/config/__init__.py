@@ -1,0 +1,256 @@
+"""Configurations: YAML → validated models → a table ready to be searched.
+
+A configuration has six sections: `name`, `data` (what to read), `columns` (what the columns are),
+`problem` (what to optimize), `search` (how, and how long) and `output` (where to). Nothing in it is
+guessed: an unknown key is an error, and so is a value of another type than the key's. Each error is
+one sentence with the file and the key; where several things are wrong, the first in the file is
+told and the others are counted.
+
+Paths of data and hierarchies are relative to the configuration file and become absolute, so that
+the resolved text (`Config.to_yaml`) can be run from anywhere. The output folder is relative to the
+folder where the command runs. Names of embedded tables, hierarchies and orders win over files:
+``adult`` is the embedded table, ``./adult`` a file.
+
+- `Config`: the whole, with `Config.load`, `Config.from_dict`, `Config.read_table` and
+  `Config.instance`.
+- `DataSection`, `ColumnSection`, `ProblemSection`, `SearchSection`, `OutputSection`: its parts, in
+  ``sections``, with every key's rule and default.
+- `config_schema`: the same rules as a JSON schema, for editors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
+
+from moanon import datasets
+from moanon.config.sections import (
+    ColumnSection,
+    DataSection,
+    OutputSection,
+    ProblemSection,
+    Rule,
+    SearchSection,
+    StrictModel,
+    check_name,
+    nearest,
+    refusal,
+)
+from moanon.config.sentences import first_error, plain, refuse_empty
+from moanon.data.domain import DomainSpec
+from moanon.data.source import read_source
+from moanon.data.table import Role, Table, read_table, settle
+from moanon.errors import ConfigError
+from moanon.yaml_text import Section, dump, override, path_text, read
+
+if TYPE_CHECKING:
+    from moanon.genome import Instance
+
+__all__ = [
+    "ColumnSection",
+    "Config",
+    "DataSection",
+    "OutputSection",
+    "ProblemSection",
+    "SearchSection",
+    "config_schema",
+    "name_from",
+]
+
+
+class Config(StrictModel):
+    """A whole configuration, checked and resolved.
+
+    Examples
+    --------
+    >>> config = Config.from_dict(
+    ...     {
+    ...         "data": {"source": "adult"},
+    ...         "columns": {"sex": {"role": "quasi", "kind": "ordered", "order": "adult/sex"}},
+    ...     }
+    ... )
+    >>> config.columns["sex"].order, config.problem.preset, config.problem.eta
+    (('Female', 'Male'), 'k-suppression', 0.0)
+    """
+
+    name: Annotated[
+        str,
+        AfterValidator(check_name),
+        Rule("a name of letters, digits, '.', '_' and '-'"),
+        Field(description="Names the results folder. Default: the name of this file."),
+    ] = "unnamed"
+    data: Annotated[DataSection, Field(description="What to read.")]
+    columns: Annotated[
+        dict[str, ColumnSection], Field(description="Every column that matters, by its name.")
+    ]
+    problem: Annotated[ProblemSection, Field(description="What to optimize.")] = ProblemSection(
+        eta=0.0
+    )
+    search: Annotated[SearchSection, Field(description="How, and how long.")] = SearchSection(
+        generations=250
+    )
+    output: Annotated[OutputSection, Field(description="Where results go.")] = OutputSection()
+
+    @model_validator(mode="after")
+    def _check_roles(self) -> Config:
+        roles = {column.role for column in self.columns.values()}
+        if "quasi" not in roles:
+            raise refusal("no column has the role quasi; there is nothing to generalize", "columns")
+        if "sensitive" not in roles:
+            self._refuse_diversity()
+        return self
+
+    def _refuse_diversity(self) -> None:
+        """Refuse what cannot be counted without a sensitive column."""
+        need = "needs a column with the role sensitive"
+        if self.problem.preset == "kl-safety":
+            raise refusal(f"the preset kl-safety {need}", "problem.preset")
+        if self.problem.objectives:
+            from moanon.measures.registry import MEASURES
+
+            for name in self.problem.objectives:
+                if MEASURES[name].needs_sensitive:
+                    raise refusal(f"the objective {name} {need}", "problem.objectives")
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, path: str | Path, sets: Sequence[str] = ()) -> Config:
+        """Read a configuration file.
+
+        Parameters
+        ----------
+        path : str or Path
+            A YAML file.
+        sets : sequence of str
+            Overrides ``key.path=value``, as of ``--set``; later ones win.
+
+        Raises
+        ------
+        ConfigError
+            If the file is not strict YAML or says something unknown, impossible or contradictory.
+        """
+        path = Path(path)
+        tree = read(path)
+        if not isinstance(tree, Section):
+            raise ConfigError(
+                f"{path} must be a mapping with the keys data and columns. Got {tree}"
+            )
+        for setting in sets:
+            changed = override(tree, setting)
+            _refuse_new_column(tree, changed, setting)
+            tree = changed
+        refuse_empty(tree, str(path))
+        given = plain(tree)
+        given.setdefault("name", name_from(path))
+        return cls._build(given, path.absolute().parent, tree, str(path))
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, Any], base_dir: str | Path = ".") -> Config:
+        """Build a configuration from Python values; paths are relative to `base_dir`."""
+        return cls._build(dict(mapping), Path(base_dir).absolute(), None, "")
+
+    @classmethod
+    def _build(cls, given: dict[str, Any], base: Path, tree: Section | None, where: str) -> Config:
+        output = given.setdefault("output", {})
+        if isinstance(output, Mapping) and output.get("dir") is None:
+            given["output"] = {**output, "dir": f"results/{given.get('name', 'unnamed')}"}
+        try:
+            return cls.model_validate(given, context={"base": base})
+        except ValidationError as error:
+            raise first_error(error, _MODELS, tree, where) from None
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def to_yaml(self) -> str:
+        """Write the resolved configuration: every default stated, every path absolute."""
+        return dump(self._resolved())
+
+    def _resolved(self) -> dict[str, Any]:
+        resolved: dict[str, Any] = self.model_dump(mode="json", exclude_none=True)
+        return resolved
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the resolved configuration; the order of its columns does not matter."""
+        text = json.dumps(self._resolved(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    # -- using -----------------------------------------------------------------------------------
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        """Role of each declared column."""
+        return {name: Role(column.role) for name, column in self.columns.items()}
+
+    def specs(self) -> dict[str, DomainSpec]:
+        """Declared domain of each quasi-identifier; reads the hierarchies."""
+        return {
+            name: column.spec() for name, column in self.columns.items() if column.role == "quasi"
+        }
+
+    def read_table(self) -> Table:
+        """Read the declared columns and settle their missing values."""
+        data = self.data
+        if data.source in datasets.names():
+            source = read_source(
+                datasets.load(data.source),
+                name=data.source,
+                missing_tokens=data.missing_tokens,
+                columns=tuple(self.columns),
+            )
+            return settle(source, self.roles, data.missing)
+        return read_table(
+            data.source,
+            self.roles,
+            missing=data.missing,
+            missing_tokens=data.missing_tokens,
+            delimiter=data.delimiter,
+        )
+
+    def instance(self) -> Instance:
+        """Read the table, build the domains and count the cells."""
+        from moanon.genome import Instance  # here, because it waits for the compiler
+
+        specs = self.specs()  # first, because a wrong hierarchy shows sooner than a large table
+        return Instance.build(self.read_table(), specs)
+
+
+_MODELS: dict[str, type[BaseModel]] = {
+    "": Config,
+    "data": DataSection,
+    "columns": ColumnSection,
+    "problem": ProblemSection,
+    "search": SearchSection,
+    "output": OutputSection,
+}
+
+
+def config_schema() -> dict[str, Any]:
+    """JSON schema of a configuration file, for editors that complete and check YAML."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Config.model_json_schema(),
+    }
+
+
+def name_from(path: Path) -> str:
+    """Make a configuration's name from a file's."""
+    name = re.sub(r"[^\w.-]+", "-", path.stem).strip(".-")[:100]
+    return name or "unnamed"
+
+
+def _refuse_new_column(before: Section, after: Section, setting: str) -> None:
+    """Refuse an override of a key of a column that the file does not declare."""
+    old, new = before.entries.get("columns"), after.entries.get("columns")
+    if isinstance(old, Section) and isinstance(new, Section):
+        for name in new.entries.keys() - old.entries.keys():
+            key = path_text(("columns", name))
+            known = [path_text(("columns", declared)) for declared in old.entries]
+            raise ConfigError(f"--set {setting}: unknown key {key}{nearest(key, known)}")

@@ -1,0 +1,485 @@
+"""The sections of a configuration: every key, its type, its rule and its default.
+
+A key's rule is stated twice, once for pydantic to check and once in words (`Rule`) for the sentence
+that tells what was wrong; both stand in the same place. What depends on several keys is checked
+when each of them is right by itself.
+"""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from moanon import datasets
+from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
+from moanon.data.hierarchy import Hierarchy
+from moanon.data.steps import DATE_UNITS
+
+__all__ = [
+    "TEXT_KEYS",
+    "ColumnSection",
+    "DataSection",
+    "OutputSection",
+    "ProblemSection",
+    "Rule",
+    "SearchSection",
+    "StrictModel",
+    "check_name",
+    "nearest",
+    "refusal",
+]
+
+#: Keys whose values are texts, kept as written: `No` and `01` are no truth value and no number.
+TEXT_KEYS = {
+    ("name",),
+    ("data", "source"),
+    ("data", "delimiter"),
+    ("data", "missing_tokens", "*"),
+    ("columns", "*", "order"),
+    ("columns", "*", "order", "*"),
+    ("columns", "*", "hierarchy"),
+    ("problem", "objectives", "*"),
+    ("output", "dir"),
+}
+#: Which keys describe which kind of domain.
+_KIND_KEYS = {
+    "interval": ("granularity", "range", "origin", "type"),
+    "ordered": ("order",),
+    "tree": ("hierarchy",),
+}
+_WITH_ETA = ("k-suppression", "kl-safety")
+_TREE_FILES = (".yaml", ".yml", ".csv")
+_NAME = re.compile(r"\w[\w.-]{0,99}")
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a key wants, for the sentence that says it got something else."""
+
+    wanted: str
+    bounds: str = ""
+    choices: tuple[str, ...] = ()
+
+
+def _one_of(*choices: str) -> Rule:
+    return Rule(f"one of {', '.join(choices)}", choices=choices)
+
+
+def refusal(sentence: str = "", key: str = "") -> PydanticCustomError:
+    """Refuse a value: by its key's rule, or with a sentence of its own about `key`."""
+    return PydanticCustomError("moanon", "{sentence}", {"sentence": sentence, "key": key})
+
+
+def nearest(text: str, known: Iterable[str]) -> str:
+    """End a sentence with the known name that looks most like `text`, if one does."""
+    near = difflib.get_close_matches(text, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+# -- single values -------------------------------------------------------------------------------
+
+
+def check_name(name: str) -> str:
+    """Accept what can be the name of a folder."""
+    if not _NAME.fullmatch(name):
+        raise refusal()
+    return name
+
+
+def _find_source(source: str, info: ValidationInfo) -> str:
+    """Keep the name of an embedded table; make a path or glob absolute."""
+    if not source:
+        raise refusal()
+    return source if source in datasets.names() else _absolute(source, info)
+
+
+def _find_hierarchy(name: str, info: ValidationInfo) -> str:
+    if name in datasets.hierarchy_names():
+        return name
+    if not name.lower().endswith(_TREE_FILES):
+        raise refusal()
+    return _absolute(name, info)
+
+
+def _absolute(path: str, info: ValidationInfo) -> str:
+    base = (info.context or {}).get("base", Path.cwd())
+    plain: str = os.path.normpath(base / path)
+    if glob.has_magic(path) and not os.path.lexists(plain):
+        # The folder's own brackets are no pattern.
+        return os.path.normpath(os.path.join(glob.escape(str(base)), path))  # noqa: PTH118
+    return plain
+
+
+def _find_order(order: object) -> object:
+    if not isinstance(order, str):
+        return order
+    if order not in datasets.order_names():
+        raise refusal()
+    return tuple(datasets.order(order))
+
+
+def _check_distinct(values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+    if values is None:
+        return None
+    if not values:
+        raise refusal()
+    for value, times in Counter(values).items():
+        if times > 1:
+            raise refusal(f"names {value} twice")
+    return values
+
+
+def _check_objectives(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    _check_distinct(names)
+    if names:
+        from moanon.measures.registry import MEASURES  # here, because it waits for the compiler
+
+        for name in names:
+            if name not in MEASURES:
+                known = ", ".join(MEASURES)
+                raise refusal(f"must be among {known}. Got {name}{nearest(name, MEASURES)}")
+    return names
+
+
+def _check_etas(eta: float | tuple[float, ...] | None) -> float | tuple[float, ...] | None:
+    if isinstance(eta, tuple):
+        _check_distinct(eta)
+    return eta
+
+
+def _check_delimiter(delimiter: str | None) -> str | None:
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise refusal()
+    return delimiter
+
+
+def _check_granularity(width: int | float | str | None) -> int | float | str | None:
+    if isinstance(width, str) and width not in DATE_UNITS:
+        raise refusal()
+    if isinstance(width, int | float) and width <= 0:
+        raise refusal()
+    return width
+
+
+def _check_place(place: int | float | str) -> int | float | str:
+    """Accept a number or a date."""
+    if isinstance(place, str):
+        if not _ISO_DATE.fullmatch(place):
+            raise refusal()
+        try:
+            date.fromisoformat(place)
+        except ValueError:
+            raise refusal() from None
+    return place
+
+
+def _check_range(ends: tuple[Any, Any] | None) -> tuple[Any, Any] | None:
+    if ends is not None:
+        low, high = ends
+        if isinstance(low, str) != isinstance(high, str) or low > high:
+            raise refusal()
+    return ends
+
+
+_Eta = Annotated[float, Field(ge=0, lt=1)]
+_Place = Annotated[int | float | str, AfterValidator(_check_place)]
+#: Lists of texts: in YAML their items may look like numbers.
+_TEXT_LIST: dict[str, Any] = {
+    "type": "array",
+    "items": {"type": ["string", "number", "boolean", "null"]},
+}
+
+
+# -- sections ------------------------------------------------------------------------------------
+
+
+class StrictModel(BaseModel):
+    """No unknown keys, no conversions, no changes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class DataSection(StrictModel):
+    """What to read, and what to do where values are missing."""
+
+    source: Annotated[
+        str,
+        AfterValidator(_find_source),
+        Rule(f"an embedded table ({', '.join(datasets.names())}), a file, a folder or a glob"),
+        Field(
+            description="An embedded table (adult, adult-full, credit) or a CSV or Parquet file, "
+            "folder or glob, relative to this file. An embedded name wins; ./adult is the file."
+        ),
+    ]
+    missing: Annotated[
+        Literal["drop", "category", "error"],
+        _one_of("drop", "category", "error"),
+        Field(
+            description="Rows with a missing value: drop them (they are counted), keep missing as "
+            "a category of its own, or stop."
+        ),
+    ] = "drop"
+    missing_tokens: Annotated[
+        tuple[str, ...],
+        Strict(False),
+        WithJsonSchema(_TEXT_LIST),
+        Rule('a list of texts, e.g. ["", NA]'),
+        Field(description="Texts that mean 'no value'."),
+    ] = ("",)
+    delimiter: Annotated[
+        str | None,
+        AfterValidator(_check_delimiter),
+        Rule('one character, no quote and no line end, e.g. ";"'),
+        Field(description="What separates the fields of a CSV file. Default: found by itself."),
+    ] = None
+
+
+class ColumnSection(StrictModel):
+    """What a column is: its role and, for a quasi-identifier, its domain."""
+
+    role: Annotated[
+        Literal["identifying", "quasi", "sensitive", "insensitive"],
+        _one_of("identifying", "quasi", "sensitive", "insensitive"),
+        Field(
+            description="identifying: dropped on release. quasi: generalized. sensitive: kept, to "
+            "be protected. insensitive: kept. A column that is not declared is dropped."
+        ),
+    ]
+    kind: Annotated[
+        Literal["interval", "ordered", "tree"] | None,
+        _one_of("interval", "ordered", "tree"),
+        Field(description="Of a quasi column: numbers or dates, categories in order, or a tree."),
+    ] = None
+    granularity: Annotated[
+        int | float | str | None,
+        AfterValidator(_check_granularity),
+        Rule(f"a number > 0 or, for dates, one of {', '.join(DATE_UNITS)}"),
+        Field(description="Width of a step of an interval column. Default 1; decimals need one."),
+    ] = None
+    range: Annotated[
+        Annotated[tuple[_Place, _Place], Strict(False)] | None,
+        AfterValidator(_check_range),
+        Rule("two numbers or two dates (YYYY-MM-DD), the lower one first"),
+        Field(description="First and last value of an interval column. Default: from the data."),
+    ] = None
+    origin: Annotated[
+        _Place | None,
+        Rule("a number or a date (YYYY-MM-DD)"),
+        Field(description="Where a step begins. Default: at the range's first value, else 0."),
+    ] = None
+    type: Annotated[
+        Literal["integer", "decimal", "date"] | None,
+        _one_of("integer", "decimal", "date"),
+        Field(description="Of an interval column. Default: the narrowest that fits all values."),
+    ] = None
+    order: Annotated[
+        Annotated[tuple[str, ...], Strict(False)] | None,
+        BeforeValidator(_find_order),
+        AfterValidator(_check_distinct),
+        WithJsonSchema({"anyOf": [_TEXT_LIST, {"type": "string"}]}),
+        Rule(
+            f"a list of texts or an embedded order ({', '.join(datasets.order_names())})",
+            choices=datasets.order_names(),
+        ),
+        Field(
+            description="Of an ordered column: all its values, lowest first, or adult/education."
+        ),
+    ] = None
+    hierarchy: Annotated[
+        Annotated[str, AfterValidator(_find_hierarchy)] | None,
+        Rule(
+            f"an embedded hierarchy ({', '.join(datasets.hierarchy_names())}) or a "
+            f"{', '.join(_TREE_FILES)} file",
+            choices=datasets.hierarchy_names(),
+        ),
+        Field(
+            description="Of a tree column: an embedded hierarchy such as adult/workclass, or a "
+            "YAML or ARX CSV file, relative to this file."
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _check_keys(self) -> ColumnSection:
+        """Each role and kind has its own keys."""
+        for owner, keys in _KIND_KEYS.items():
+            for key in keys:
+                if getattr(self, key) is None:
+                    continue
+                if self.role != "quasi":
+                    raise refusal(f"{key} is for quasi columns only. Got role {self.role}", key)
+                if self.kind is not None and self.kind != owner:
+                    raise refusal(f"{key} is for kind {owner} only. Got kind {self.kind}", key)
+        if self.role != "quasi":
+            if self.kind is not None:
+                raise refusal(f"kind is for quasi columns only. Got role {self.role}", "kind")
+            return self
+        if self.kind is None:
+            raise refusal("kind is missing; a quasi column is interval, ordered or tree", "kind")
+        if self.kind == "ordered" and self.order is None:
+            raise refusal("order is missing; an ordered column lists its values", "order")
+        if self.kind == "tree" and self.hierarchy is None:
+            raise refusal("hierarchy is missing; a tree column names its tree", "hierarchy")
+        return self
+
+    def spec(self) -> DomainSpec:
+        """Declare the domain of this quasi column; reads the hierarchy."""
+        if self.order is not None:
+            return OrderedSpec(self.order)
+        if self.hierarchy is None:
+            return IntervalSpec(self.granularity, self.range, self.origin, self.type)
+        embedded = self.hierarchy in datasets.hierarchy_names()
+        path = datasets.hierarchy_path(self.hierarchy) if embedded else Path(self.hierarchy)
+        return TreeSpec(Hierarchy.read(path))
+
+
+class ProblemSection(StrictModel):
+    """What to optimize: one of D's four problems, perhaps with other objectives."""
+
+    preset: Annotated[
+        Literal["zero-suppression", "k-suppression", "any-suppression", "kl-safety"],
+        _one_of("zero-suppression", "k-suppression", "any-suppression", "kl-safety"),
+        Field(description="Which rows may be suppressed, and the objectives unless given."),
+    ] = "k-suppression"
+    eta: Annotated[
+        _Eta | Annotated[tuple[_Eta, ...], Strict(False)] | None,
+        AfterValidator(_check_etas),
+        Rule("a number or a list of numbers", "in [0, 1)"),
+        Field(
+            description="Largest share of rows that may be suppressed (k-suppression, kl-safety). "
+            "Default 0. A list: one run for each."
+        ),
+    ] = None
+    objectives: Annotated[
+        Annotated[tuple[str, ...], Strict(False)] | None,
+        AfterValidator(_check_objectives),
+        Rule("a list of measures, e.g. [k, gl]"),
+        Field(description="Measures to optimize instead of the preset's."),
+    ] = None
+    prefer: Annotated[
+        Literal["k", "l"] | None,
+        _one_of("k", "l"),
+        Field(description="Of kl-safety: which property counts first. Default k."),
+    ] = None
+    safety: Annotated[
+        Literal["ordered", "strict"] | None,
+        _one_of("ordered", "strict"),
+        Field(
+            description="Of kl-safety: suppress classes in order (the paper's rule), or every "
+            "group below either bound. Default strict."
+        ),
+    ] = None
+    diversity: Annotated[
+        Literal["distinct", "frequency"],
+        _one_of("distinct", "frequency"),
+        Field(description="How l is counted: distinct values, or size / largest count."),
+    ] = "distinct"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, given: Any) -> Any:
+        """Give the preset's own keys their defaults; the others stay unset."""
+        if not isinstance(given, Mapping):
+            return given
+        preset = given.get("preset", "k-suppression")
+        defaults: dict[str, Any] = {"eta": 0.0} if preset in _WITH_ETA else {}
+        if preset == "kl-safety":
+            defaults |= {"prefer": "k", "safety": "strict"}
+        return {**defaults, **{key: value for key, value in given.items() if value is not None}}
+
+    @model_validator(mode="after")
+    def _check_preset(self) -> ProblemSection:
+        if self.eta is not None and self.preset not in _WITH_ETA:
+            presets = " and ".join(_WITH_ETA)
+            raise refusal(f"eta is for the presets {presets} only. Got preset {self.preset}", "eta")
+        for key in ("prefer", "safety"):
+            if getattr(self, key) is not None and self.preset != "kl-safety":
+                raise refusal(f"{key} is for the preset kl-safety only. Got {self.preset}", key)
+        return self
+
+
+class SearchSection(StrictModel):
+    """How to search, and when to stop: at the first of the given limits."""
+
+    algorithm: Annotated[
+        Literal["nsga2"] | None,
+        _one_of("nsga2"),
+        Field(description="Default: the search that moanon recommends."),
+    ] = None
+    population: Annotated[
+        int,
+        Rule("a whole number", ">= 2"),
+        Field(ge=2, description="Solutions kept at a time."),
+    ] = 200
+    generations: Annotated[
+        Annotated[int, Field(ge=1)] | None,
+        Rule("a whole number", ">= 1"),
+        Field(description="Stop after so many. Default 250 where no limit is given."),
+    ] = None
+    evaluations: Annotated[
+        Annotated[int, Field(ge=1)] | None,
+        Rule("a whole number", ">= 1"),
+        Field(description="Stop after so many genomes have been measured."),
+    ] = None
+    seconds: Annotated[
+        Annotated[float, Field(gt=0)] | None,
+        Rule("a number", "> 0"),
+        Field(description="Stop after so much time; such a run cannot be repeated exactly."),
+    ] = None
+    seed: Annotated[
+        int,
+        Rule("a whole number", ">= 0"),
+        Field(ge=0, description="The same seed gives the same result."),
+    ] = 1
+    crossover: Annotated[
+        float,
+        Rule("a number", "in [0, 1]"),
+        Field(ge=0, le=1, description="Probability of crossing two parents."),
+    ] = 0.9
+    mutation: Annotated[
+        float,
+        Rule("a number", "in [0, 1]"),
+        Field(ge=0, le=1, description="Probability of mutating a child."),
+    ] = 0.1
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, given: Any) -> Any:
+        """Without any limit, stop as the paper does."""
+        limits = ("generations", "evaluations", "seconds")
+        if isinstance(given, Mapping) and all(given.get(limit) is None for limit in limits):
+            return {**given, "generations": 250}
+        return given
+
+
+class OutputSection(StrictModel):
+    """Where results go."""
+
+    dir: Annotated[
+        str,
+        Rule("the path of a folder"),
+        Field(
+            min_length=1, description="Relative to where the command runs. Default results/NAME."
+        ),
+    ] = "results"

@@ -1,0 +1,130 @@
+"""Cells: the distinct base-value tuples of the quasi-identifiers, with their row counts.
+
+Two rows in one cell are alike under every generalization, so the search never looks at rows again:
+the cost of a generalization follows the number of cells, not of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.data.domain import MISSING, Domain
+from moanon.data.table import Column, Table
+from moanon.errors import DataError
+
+__all__ = ["Cells", "SensitiveCounts"]
+
+#: Keys stay below this, so that one more column can be multiplied in without overflow.
+_KEY_LIMIT = 2**62
+
+
+@dataclass(frozen=True)
+class SensitiveCounts:
+    """How often each value of one sensitive column occurs in each cell (compressed rows).
+
+    Cell ``c`` holds ``counts[i]`` rows of value ``values[i]`` for ``i`` in
+    ``starts[c] .. starts[c + 1] - 1``, values ascending.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    starts: npt.NDArray[np.int64]
+    values: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The table as the search sees it.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The quasi-identifiers.
+    codes : array (columns, cells) of uint16
+        Base value of each column in each cell; cells in lexicographic order.
+    counts : array (cells,) of int64
+        Rows in each cell.
+    sensitive : tuple of SensitiveCounts
+        One for each sensitive column.
+    row_cell : array (rows,) of int32
+        The cell of each row of the table.
+    """
+
+    columns: tuple[str, ...]
+    codes: npt.NDArray[np.uint16]
+    counts: npt.NDArray[np.int64]
+    sensitive: tuple[SensitiveCounts, ...]
+    row_cell: npt.NDArray[np.int32]
+
+    @property
+    def rows(self) -> int:
+        """Number of rows ``n`` of the table."""
+        return len(self.row_cell)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @classmethod
+    def build(cls, table: Table, domains: Mapping[str, Domain]) -> Cells:
+        """Count the distinct base tuples of the table's quasi-identifiers."""
+        names = tuple(domains)
+        coded = [domains[name].encode(table.columns[name]) for name in names]
+        row_cell, codes, counts = _distinct(coded, [domains[name].size for name in names])
+        sensitive = tuple(
+            _count_sensitive(table.columns[name], row_cell, len(counts))
+            for name in table.sensitive
+        )
+        return cls(names, codes, counts, sensitive, row_cell.astype(np.int32))
+
+
+def _distinct(
+    coded: Sequence[npt.NDArray[np.uint16]], sizes: Sequence[int]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16], npt.NDArray[np.int64]]:
+    """Number the distinct tuples of some columns in lexicographic order.
+
+    Mixed-radix keys are re-ranked before they would exceed 62 bits: their range is then at most the
+    number of rows. Ranks keep the order, so the result is lexicographic all the same.
+    """
+    key = coded[0].astype(np.int64)
+    span = sizes[0]
+    for code, size in zip(coded[1:], sizes[1:], strict=True):
+        if span * size > _KEY_LIMIT:
+            seen, key = np.unique(key, return_inverse=True)
+            span = len(seen)
+        key = key * size + code
+        span *= size
+    _, first, row_cell, counts = np.unique(
+        key, return_index=True, return_inverse=True, return_counts=True
+    )
+    codes = np.stack([code[first] for code in coded])
+    return row_cell.astype(np.int64), codes, counts.astype(np.int64)
+
+
+def _count_sensitive(
+    column: Column, row_cell: npt.NDArray[np.int64], cells: int
+) -> SensitiveCounts:
+    """Count a sensitive column's values cell by cell; a missing value is a value of its own."""
+    labels = column.values
+    codes = column.codes.astype(np.int64)
+    if (codes < 0).any():
+        if MISSING in labels:
+            raise DataError(
+                f"column {column.name!r}: the value {MISSING!r} occurs beside missing cells, "
+                "which carry that label; rename it"
+            )
+        codes = np.where(codes < 0, len(labels), codes)
+        labels = (*labels, MISSING)
+    pairs, counts = np.unique(row_cell * len(labels) + codes, return_counts=True)
+    starts = np.searchsorted(pairs, np.arange(cells + 1) * len(labels))
+    return SensitiveCounts(
+        column.name,
+        labels,
+        starts.astype(np.int64),
+        (pairs % len(labels)).astype(np.int32),
+        counts.astype(np.int64),
+    )

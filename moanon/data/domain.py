@@ -1,0 +1,355 @@
+"""Ordered domains: what the values of a quasi-identifier are, and how blocks of them are called.
+
+Every quasi-identifier has an ordered list of *base values*; a generalization cuts that list into
+blocks of neighbours. Three kinds of domain differ in where base values come from and which blocks
+are allowed:
+
+- `IntervalDomain`: integers, decimals or dates in steps of equal width; any block.
+- `OrderedDomain`: categories in a declared order; any block.
+- `TreeDomain`: the leaves of a hierarchy; only blocks that are nodes of the tree.
+
+A domain is *declared* (`IntervalSpec`, `OrderedSpec`, `TreeSpec`) and then *built* for the column at
+hand, because an interval may take its range from the data and a column with missing values gets one
+more base value, last in the order, called ``(missing)``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.data.hierarchy import SUPPRESSED, Hierarchy
+from moanon.data.steps import Scale, Steps
+from moanon.data.table import Column
+from moanon.errors import DataError
+
+__all__ = [
+    "MAX_BASE_VALUES",
+    "MISSING",
+    "RANGE_MARK",
+    "SUPPRESSED",
+    "Domain",
+    "DomainSpec",
+    "IntervalDomain",
+    "IntervalSpec",
+    "OrderedDomain",
+    "OrderedSpec",
+    "TreeDomain",
+    "TreeSpec",
+]
+
+#: Base values are coded in 16 bits; a domain this fine is a typo or an identifier.
+MAX_BASE_VALUES = 65_536
+#: The base value that missing cells get under the policy ``category``.
+MISSING = "(missing)"
+#: Stands between the first and the last value of an ordered block.
+RANGE_MARK = ".."
+
+Bits = npt.NDArray[np.uint8]
+Codes = npt.NDArray[np.uint16]
+
+
+class Domain(ABC):
+    """An ordered list of base values with a name for every allowed block.
+
+    Blocks are given as ``start, stop``: base values ``start .. stop - 1``.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of base values ``m``; the column has ``m - 1`` bits."""
+
+    @property
+    @abstractmethod
+    def has_missing(self) -> bool:
+        """Whether the last base value stands for missing cells."""
+
+    @abstractmethod
+    def find(self, values: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Index of the base value of each text; -1 where the domain has none."""
+
+    @abstractmethod
+    def _block_name(self, start: int, stop: int) -> str:
+        """Name of a block that is neither the whole domain nor forbidden."""
+
+    def label(self, start: int, stop: int) -> str:
+        """Return what a released cell of this block shows."""
+        if self.size > 1 and stop - start == self.size:
+            return SUPPRESSED
+        return self._block_name(start, stop)
+
+    def is_valid(self, bits: Bits) -> npt.NDArray[np.bool_]:
+        """Tell for each row of boundary bits whether all its blocks are allowed."""
+        return np.ones(len(bits), dtype=bool)
+
+    def count(self) -> int:
+        """Count all valid generalizations of the column."""
+        return int(2 ** (self.size - 1))
+
+    def sample(self, number: int, rng: np.random.Generator) -> Bits:
+        """Draw valid generalizations, one row of boundary bits each."""
+        return rng.integers(0, 2, size=(number, self.size - 1), dtype=np.uint8)
+
+    def enumerate(self) -> Iterator[Bits]:
+        """Yield the boundary bits of every valid generalization."""
+        width = self.size - 1
+        for number in range(2**width):
+            yield np.array([number >> i & 1 for i in range(width)], dtype=np.uint8)
+
+    def full_domain(self) -> tuple[Bits, ...]:
+        """Generalizations that treat the whole domain alike, finest first; see `TreeDomain`."""
+        width = self.size - 1
+        finest = np.ones(width, dtype=np.uint8)
+        return (finest, np.zeros(width, dtype=np.uint8)) if width else (finest,)
+
+    def encode(self, column: Column) -> Codes:
+        """Return the base value of every row of `column`.
+
+        Raises
+        ------
+        DataError
+            If values lie outside the domain: names the column, the number of rows and a few values.
+        """
+        found = self.find(column.values)
+        outside = np.flatnonzero(found < 0)
+        if len(outside):
+            rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
+            shown = ", ".join(repr(column.values[i]) for i in outside[:3])
+            more = f" and {len(outside) - 3} more" if len(outside) > 3 else ""
+            raise DataError(
+                f"column {column.name!r}: {int(rows[outside].sum())} rows hold values outside its "
+                f"{self.kind} domain ({self.describe()}): {shown}{more}"
+            )
+        if not self.has_missing and (column.codes < 0).any():
+            raise DataError(
+                f"column {column.name!r}: {int((column.codes < 0).sum())} rows are missing and the "
+                "domain has no value for that"
+            )
+        # Missing cells have code -1, which picks the entry appended last.
+        return np.append(found, self.size - 1).astype(np.uint16)[column.codes]
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Say in a few words which values the domain holds."""
+
+
+@dataclass(frozen=True)
+class IntervalDomain(Domain):
+    """Numbers or dates in steps of equal width."""
+
+    steps: Steps
+    has_missing: bool = False
+    kind: ClassVar[str] = "interval"
+
+    @property
+    def size(self) -> int:
+        return self.steps.count + self.has_missing
+
+    def find(self, values: Sequence[str]) -> npt.NDArray[np.int64]:
+        return self.steps.find(values)
+
+    def _block_name(self, start: int, stop: int) -> str:
+        if stop <= self.steps.count:
+            return self.steps.label(start, stop)
+        if start == self.steps.count:
+            return MISSING
+        return self.steps.label(start, stop - 1) + RANGE_MARK + MISSING
+
+    def describe(self) -> str:
+        return self.steps.describe()
+
+
+@dataclass(frozen=True)
+class OrderedDomain(Domain):
+    """Categories in a declared order."""
+
+    order: tuple[str, ...]
+    has_missing: bool = False
+    kind: ClassVar[str] = "ordered"
+
+    @property
+    def size(self) -> int:
+        return len(self.order)
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        declared = self.order[:-1] if self.has_missing else self.order
+        return {value: i for i, value in enumerate(declared)}
+
+    def find(self, values: Sequence[str]) -> npt.NDArray[np.int64]:
+        return np.array([self._index.get(value, -1) for value in values], dtype=np.int64)
+
+    def _block_name(self, start: int, stop: int) -> str:
+        if stop - start == 1:
+            return self.order[start]
+        return self.order[start] + RANGE_MARK + self.order[stop - 1]
+
+    def describe(self) -> str:
+        return f"{self.order[0]} … {self.order[-1]}"
+
+
+@dataclass(frozen=True)
+class TreeDomain(Domain):
+    """The leaves of a hierarchy; blocks are its nodes."""
+
+    hierarchy: Hierarchy
+    has_missing: bool = False
+    kind: ClassVar[str] = "tree"
+
+    @property
+    def size(self) -> int:
+        return len(self.hierarchy.leaves)
+
+    def find(self, values: Sequence[str]) -> npt.NDArray[np.int64]:
+        index = dict(self.hierarchy.leaf_index)
+        if self.has_missing:
+            del index[MISSING]
+        return np.array([index.get(value, -1) for value in values], dtype=np.int64)
+
+    def _block_name(self, start: int, stop: int) -> str:
+        return self.hierarchy.names[self.hierarchy.node_of[start, stop]]
+
+    def is_valid(self, bits: Bits) -> npt.NDArray[np.bool_]:
+        return self.hierarchy.is_cut(bits)
+
+    def count(self) -> int:
+        return self.hierarchy.count_cuts()
+
+    def sample(self, number: int, rng: np.random.Generator) -> Bits:
+        """Draw cuts as D §6.4 does: from the root down, each node decides by a fair coin whether
+        its subtrees stay distinguishable; below a node that does not, nothing is decided.
+        """
+        expanded = rng.integers(0, 2, size=(number, len(self.hierarchy.inner)), dtype=np.uint8)
+        for node, parent in enumerate(self.hierarchy.inner_parent):
+            if parent >= 0:  # pre-order: the parent is settled before its children
+                expanded[:, node] &= expanded[:, parent]
+        return self.hierarchy.bits_of(expanded)
+
+    def enumerate(self) -> Iterator[Bits]:
+        for cut in self.hierarchy.cuts():
+            yield self.hierarchy.cut_bits(cut)
+
+    def full_domain(self) -> tuple[Bits, ...]:
+        """Bits of each level of the hierarchy, finest first."""
+        return tuple(self.hierarchy.cut_bits(cut) for cut in self.hierarchy.levels)
+
+    def describe(self) -> str:
+        return f"the {self.size} leaves of {self.hierarchy.names[0]!r}"
+
+
+@dataclass(frozen=True)
+class IntervalSpec:
+    """Declare an interval column.
+
+    Parameters
+    ----------
+    granularity : int, float, str, optional
+        Width of a step: a positive number; for dates a number of days or one of ``day``, ``week``,
+        ``month``, ``quarter``, ``year``, ``decade``. Default 1; decimals need one.
+    range : pair, optional
+        First and last value of the domain, both included. Default: from the data.
+    origin : int, float or str, optional
+        A value where a step begins. Default: the range's first value, else 0.
+    type : {"integer", "decimal", "date"}, optional
+        Default: the narrowest type that fits all values.
+    """
+
+    granularity: int | float | str | None = None
+    range: tuple[int | float | str, int | float | str] | None = None
+    origin: int | float | str | None = None
+    type: Literal["integer", "decimal", "date"] | None = None
+    kind: ClassVar[str] = "interval"
+
+    def build(self, column: Column) -> IntervalDomain:
+        """Fix the steps for the values of `column`."""
+        scale = Scale.choose(
+            column.values, column.name, self.type, self.granularity, (self.range or ())
+        )
+        steps = Steps.build(
+            scale, column.values, column.name, self.granularity, self.range, self.origin
+        )
+        missing = _has_missing(column)
+        _check_size(column.name, steps.count + missing)
+        return IntervalDomain(steps, missing)
+
+
+@dataclass(frozen=True)
+class OrderedSpec:
+    """Declare a column of categories in a given order."""
+
+    order: tuple[str, ...]
+    kind: ClassVar[str] = "ordered"
+
+    def build(self, column: Column) -> OrderedDomain:
+        """Check the order's labels and add the missing category where the column needs it."""
+        where = f"column {column.name!r}"
+        if not self.order:
+            raise DataError(f"{where}: order must name at least one value. Got none")
+        seen: set[str] = set()
+        for value in self.order:
+            if value in seen:
+                raise DataError(f"{where}: order names {value!r} twice")
+            seen.add(value)
+        missing = _has_missing(column)
+        order = (*self.order, MISSING) if missing else self.order
+        for value in self.order:
+            if value == SUPPRESSED or (missing and value == MISSING):
+                raise DataError(f"{where}: the value {value!r} is a reserved label; rename it")
+        domain = OrderedDomain(order, missing)
+        _check_size(column.name, domain.size)
+        if any(RANGE_MARK in value for value in order):
+            _check_labels(where, domain)
+        return domain
+
+
+@dataclass(frozen=True)
+class TreeSpec:
+    """Declare a column whose values are the leaves of a hierarchy."""
+
+    hierarchy: Hierarchy
+    kind: ClassVar[str] = "tree"
+
+    def build(self, column: Column) -> TreeDomain:
+        """Add the missing category, directly under the root, where the column needs it."""
+        missing = _has_missing(column)
+        hierarchy = self.hierarchy.with_leaf(MISSING) if missing else self.hierarchy
+        _check_size(column.name, len(hierarchy.leaves))
+        return TreeDomain(hierarchy, missing)
+
+
+DomainSpec = IntervalSpec | OrderedSpec | TreeSpec
+
+
+def _check_labels(where: str, domain: OrderedDomain) -> None:
+    """Refuse an order in which two blocks would carry the same label in a release."""
+    seen: set[str] = set()
+    for start in range(domain.size):
+        for stop in range(start + 1, domain.size + 1):
+            label = domain.label(start, stop)
+            if label in seen:
+                raise DataError(
+                    f"{where}: a value of the order contains {RANGE_MARK!r}, so that {label!r} "
+                    "could mean two things; rename it"
+                )
+            seen.add(label)
+
+
+def _has_missing(column: Column) -> bool:
+    return bool((column.codes < 0).any())
+
+
+def _check_size(name: str, size: int) -> None:
+    if size > MAX_BASE_VALUES:
+        raise DataError(
+            f"column {name!r}: the domain has {size} base values; at most {MAX_BASE_VALUES} are "
+            "possible. Choose a larger granularity, or another role"
+        )

@@ -1,0 +1,243 @@
+"""The table: declared columns with their roles, missing values settled.
+
+Only declared columns go on from here. What nobody declared is named, so that a publisher can see
+it, and is never released.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moanon.data.source import Column, Source, absent_column, did_you_mean, read_source
+from moanon.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Column", "MissingPolicy", "Role", "Table", "read_table", "settle"]
+
+#: What becomes of rows that miss a quasi-identifying or sensitive value.
+MissingPolicy = Literal["drop", "category", "error"]
+
+
+class Role(StrEnum):
+    """What a column is to the people in the table."""
+
+    IDENTIFYING = "identifying"
+    QUASI = "quasi"
+    SENSITIVE = "sensitive"
+    INSENSITIVE = "insensitive"
+
+
+#: A missing value counts in these: it would decide who shares a group with whom, or what a group
+#: reveals.
+_SETTLED = (Role.QUASI, Role.SENSITIVE)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Declared columns, ready to be generalized.
+
+    Attributes
+    ----------
+    source, digest : str
+        What was read, and its SHA-256.
+    roles : mapping of str to Role
+        The declared columns, in file order.
+    columns : mapping of str to Column
+        The same columns. Under the policies ``drop`` and ``error`` the quasi-identifying and
+        sensitive ones have no missing value; under ``category`` code -1 stays, and the column's
+        domain gives it a base value of its own.
+    rows, rows_in, rows_dropped : int
+        Rows here, rows read, rows dropped for a missing value: ``rows_in = rows + rows_dropped``.
+    undeclared : tuple of str
+        Columns of the source without a role. They are never released.
+    """
+
+    source: str
+    digest: str
+    roles: Mapping[str, Role]
+    columns: Mapping[str, Column]
+    rows: int
+    rows_in: int
+    rows_dropped: int
+    undeclared: tuple[str, ...]
+
+    def column(self, name: str) -> Column:
+        """Give a declared column; an unknown name is refused with the nearest one."""
+        if name not in self.columns:
+            raise absent_column(f"The table from {self.source}", name, self.columns)
+        return self.columns[name]
+
+    @property
+    def identifying(self) -> tuple[str, ...]:
+        """Columns that point to one person; dropped on release."""
+        return self._with(Role.IDENTIFYING)
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """Quasi-identifiers, in file order; generalized on release."""
+        return self._with(Role.QUASI)
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """Columns whose values must not be learnt about a person; kept on release."""
+        return self._with(Role.SENSITIVE)
+
+    @property
+    def insensitive(self) -> tuple[str, ...]:
+        """Columns that matter to nobody; kept on release."""
+        return self._with(Role.INSENSITIVE)
+
+    def _with(self, role: Role) -> tuple[str, ...]:
+        return tuple(name for name, given in self.roles.items() if given is role)
+
+
+def read_table(
+    source: str | os.PathLike[str] | pd.DataFrame,
+    roles: Mapping[str, Role | str],
+    *,
+    missing: MissingPolicy = "drop",
+    missing_tokens: Sequence[str] = ("",),
+    delimiter: str | None = None,
+) -> Table:
+    """Read the declared columns of a source and settle their missing values.
+
+    Parameters
+    ----------
+    source
+        A path, a folder, a glob or a frame: see :func:`moanon.data.source.read_source`.
+    roles
+        The role of each declared column.
+    missing
+        Rows that miss a quasi-identifying or sensitive value are dropped and counted (``drop``),
+        kept with the gap as a value of its own (``category``) or refused (``error``). Gaps in
+        other columns are left as they are.
+    missing_tokens, delimiter
+        As for :func:`moanon.data.source.read_source`.
+
+    Raises
+    ------
+    DataError
+        If the source cannot be read, lacks a declared column, or nothing is left to anonymize.
+    """
+    given = _checked_roles(roles)  # before a large file is read for nothing
+    _check_policy(missing)
+    read = read_source(
+        source, missing_tokens=missing_tokens, delimiter=delimiter, columns=tuple(given)
+    )
+    return settle(read, given, missing)
+
+
+def settle(
+    source: Source, roles: Mapping[str, Role | str], missing: MissingPolicy = "drop"
+) -> Table:
+    """Give columns their roles and settle missing values; see :func:`read_table`.
+
+    After rows are dropped, a column's values are again exactly those that occur: a value known
+    only from dropped rows would otherwise widen an interval or show up as an empty category.
+    """
+    given = _checked_roles(roles)
+    _check_policy(missing)
+    present = {column.name: column for column in source.columns}
+    for name in given:
+        if name not in present:
+            raise absent_column(source.name, name, [*present, *source.unread])
+    columns = {name: column for name, column in present.items() if name in given}
+    settled = [column for name, column in columns.items() if given[name] in _SETTLED]
+    for column in settled:
+        if not column.values:
+            raise DataError(
+                f"{source.name}: the {given[column.name]} column {column.name!r} has no value in "
+                f"any of its {_rows(source.rows)}."
+            )
+    complete = _complete_rows(source, settled, missing)
+    rows = int(np.count_nonzero(complete))
+    if rows < source.rows:
+        columns = {name: _select(column, complete) for name, column in columns.items()}
+    return Table(
+        source=source.name,
+        digest=source.digest,
+        roles={name: given[name] for name in columns},
+        columns=columns,
+        rows=rows,
+        rows_in=source.rows,
+        rows_dropped=source.rows - rows,
+        undeclared=(*(name for name in present if name not in given), *source.unread),
+    )
+
+
+def _checked_roles(roles: Mapping[str, Role | str]) -> dict[str, Role]:
+    known = [role.value for role in Role]
+    for name, role in roles.items():
+        if role not in known:
+            raise DataError(
+                f"The role of column {name!r} must be one of {', '.join(known)}. "
+                f"Got {role!r}{did_you_mean(str(role), known)}."
+            )
+    given = {name: Role(role) for name, role in roles.items()}
+    if Role.QUASI not in given.values():
+        raise DataError("There is no quasi-identifier: give at least one column the role quasi.")
+    return given
+
+
+def _check_policy(missing: str) -> None:
+    known = get_args(MissingPolicy)
+    if missing not in known:
+        raise DataError(
+            f"missing must be one of {', '.join(known)}. "
+            f"Got {missing!r}{did_you_mean(str(missing), known)}."
+        )
+
+
+def _complete_rows(
+    source: Source, settled: Sequence[Column], missing: MissingPolicy
+) -> NDArray[np.bool_]:
+    """Mark the rows that stay under a policy; refuse where none would."""
+    keep = np.ones(source.rows, dtype=np.bool_)
+    if missing == "category":
+        return keep
+    for column in settled:
+        keep &= column.codes >= 0
+    if keep.all():
+        return keep
+    gaps = _listed(f"{c.name!r} ({_rows(c.missing)})" for c in settled if c.missing)
+    if missing == "error":
+        raise DataError(
+            f"{source.name} misses values in {gaps}, and missing is 'error': complete the data, "
+            "or choose drop or category."
+        )
+    if not keep.any():
+        raise DataError(
+            f"{source.name} has no row left: all {_rows(source.rows)} were dropped for missing "
+            f"values in {gaps}."
+        )
+    return keep
+
+
+def _select(column: Column, rows: NDArray[np.bool_]) -> Column:
+    """Keep some rows of a column, and only the values that still occur in them."""
+    codes = column.codes[rows]
+    used = np.unique(codes[codes >= 0])
+    # One more entry: the code -1 points to the last and stays -1.
+    recode = np.full(len(column.values) + 1, -1, dtype=np.int32)
+    recode[used] = np.arange(len(used), dtype=np.int32)
+    values = tuple(column.values[code] for code in used)
+    native = None if column.native is None else column.native[used]
+    return Column(column.name, recode[codes], values, native)
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'' if count == 1 else 's'}"
+
+
+def _listed(parts: Iterable[str]) -> str:
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,46 @@
+"""What moanon raises when it cannot go on.
+
+Every error is one sentence a publisher can act on: what is wrong, where, which value, and what
+would be right. The command line prints that sentence and exits with 2; it never shows a traceback
+for one of these.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CertificateError",
+    "ConfigError",
+    "DataError",
+    "GenomeError",
+    "HierarchyError",
+    "MoanonError",
+    "OutputError",
+]
+
+
+class MoanonError(Exception):
+    """Base of all errors that moanon raises on purpose."""
+
+
+class ConfigError(MoanonError):
+    """A configuration says something impossible, unknown or contradictory."""
+
+
+class DataError(MoanonError):
+    """A table cannot be read as declared, or its values do not fit their domain."""
+
+
+class HierarchyError(MoanonError):
+    """A hierarchy file does not describe one tree with distinct leaves."""
+
+
+class GenomeError(MoanonError):
+    """A bit string is not a valid generalization of the table."""
+
+
+class OutputError(MoanonError):
+    """A file cannot be written, or must not be overwritten."""
+
+
+class CertificateError(MoanonError):
+    """The written release does not measure as promised; nothing was left under its name."""

@@ -1,0 +1,270 @@
+"""Genomes: one bit string that generalizes a whole table.
+
+The bits of all quasi-identifiers stand side by side. In a column of ``m`` base values bit ``i`` is 1
+where base values ``i`` and ``i + 1`` stay apart and 0 where they are merged (Iyengar's encoding,
+D §6.1). All ones is the base table, all zeros suppresses every cell. A genome is valid when every
+block of every column is allowed by its domain; invalid ones are refused, never repaired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.data.cells import Cells
+from moanon.data.domain import Domain, DomainSpec
+from moanon.data.table import Table
+from moanon.errors import DataError, GenomeError
+from moanon.kernels.grouping import Sensitive
+from moanon.kernels.population import PopulationKernel
+
+__all__ = ["Generalization", "Instance", "Layout"]
+
+Genomes = npt.NDArray[np.uint8]
+#: Blocks of each column, each as (start, stop) over its base values.
+Generalization = dict[str, tuple[tuple[int, int], ...]]
+
+#: `Layout.enumerate` refuses larger spaces.
+MAX_ENUMERATED = 10_000_000
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each column's bits lie, and what they mean.
+
+    Parameters
+    ----------
+    domains : mapping of str to Domain
+        The quasi-identifiers in the order of their bits.
+
+    Examples
+    --------
+    >>> from moanon.data.domain import OrderedDomain
+    >>> layout = Layout({"size": OrderedDomain(("S", "M", "L")), "sex": OrderedDomain(("f", "m"))})
+    >>> layout.bits, layout.count()
+    (3, 8)
+    >>> layout.labels(layout.parse("010"))
+    {'size': ('S..M', 'L'), 'sex': ('*',)}
+    """
+
+    domains: Mapping[str, Domain]
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the quasi-identifiers."""
+        return tuple(self.domains)
+
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Number of base values of each column."""
+        return np.array([domain.size for domain in self.domains.values()], dtype=np.int64)
+
+    @cached_property
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """First bit of each column, and the total number of bits."""
+        return np.concatenate(([0], np.cumsum(self.sizes - 1))).astype(np.int64)
+
+    @property
+    def bits(self) -> int:
+        """Length of a genome."""
+        return int(self.offsets[-1])
+
+    def slices(self) -> Iterator[tuple[str, Domain, slice]]:
+        """Yield each column with its domain and the place of its bits."""
+        for i, (name, domain) in enumerate(self.domains.items()):
+            yield name, domain, slice(int(self.offsets[i]), int(self.offsets[i + 1]))
+
+    # -- validity --------------------------------------------------------------------------------
+
+    def is_valid(self, genomes: Genomes) -> npt.NDArray[np.bool_]:
+        """Tell for each genome (row) whether every block is allowed by its domain."""
+        valid: npt.NDArray[np.bool_] = (genomes <= 1).all(axis=1)
+        for _, domain, place in self.slices():
+            valid &= domain.is_valid(genomes[:, place])
+        return valid
+
+    def check(self, genomes: npt.ArrayLike) -> Genomes:
+        """Return `genomes` as a matrix of valid genomes, or say what is wrong with the first bad one.
+
+        Raises
+        ------
+        GenomeError
+            For a wrong length, a value other than 0 and 1, or a block that is no node of its tree.
+        """
+        matrix = np.atleast_2d(np.asarray(genomes))
+        if matrix.ndim != 2 or matrix.shape[1] != self.bits:
+            raise GenomeError(
+                f"a genome of this table has {self.bits} bits. Got {matrix.shape[-1]}"
+            )
+        if not np.isin(matrix, (0, 1)).all():
+            raise GenomeError("a genome holds zeros and ones only")
+        matrix = np.ascontiguousarray(matrix, dtype=np.uint8)
+        valid = self.is_valid(matrix)
+        if not valid.all():
+            bad = matrix[np.argmin(valid)]
+            name = next(
+                name
+                for name, domain, place in self.slices()
+                if not domain.is_valid(bad[None, place])[0]
+            )
+            raise GenomeError(
+                f"genome {self.text(bad)} is not valid: in column {name!r} a block is not a node "
+                "of the hierarchy"
+            )
+        return matrix
+
+    # -- encoding --------------------------------------------------------------------------------
+
+    def decode(self, genome: npt.ArrayLike) -> Generalization:
+        """Return the blocks of each column as ``(start, stop)`` pairs of base values."""
+        (row,) = self.check(genome)
+        blocks: Generalization = {}
+        for name, domain, place in self.slices():
+            edges = [0, *(int(i) + 1 for i in np.flatnonzero(row[place])), domain.size]
+            blocks[name] = tuple(zip(edges, edges[1:], strict=False))
+        return blocks
+
+    def encode(self, generalization: Mapping[str, tuple[tuple[int, int], ...]]) -> Genomes:
+        """Return the genome with these blocks; the inverse of `decode`."""
+        if set(generalization) != set(self.columns):
+            raise GenomeError(
+                f"a generalization names the columns {', '.join(self.columns)}. "
+                f"Got {', '.join(generalization)}"
+            )
+        genome = np.zeros(self.bits, dtype=np.uint8)
+        for name, domain, place in self.slices():
+            edges = [0]
+            for start, stop in generalization[name]:
+                if start != edges[-1] or stop <= start:
+                    raise GenomeError(
+                        f"column {name!r}: blocks must follow each other from 0 to {domain.size}. "
+                        f"Got ({start}, {stop}) after {edges[-1]}"
+                    )
+                edges.append(stop)
+            if edges[-1] != domain.size:
+                raise GenomeError(
+                    f"column {name!r}: blocks end at {edges[-1]} instead of {domain.size}"
+                )
+            genome[place][np.array(edges[1:-1], dtype=np.int64) - 1] = 1
+        return self.check(genome)[0]
+
+    def labels(self, genome: npt.ArrayLike) -> dict[str, tuple[str, ...]]:
+        """Return what the released cells of each block show, column by column."""
+        return {
+            name: tuple(self.domains[name].label(start, stop) for start, stop in blocks)
+            for name, blocks in self.decode(genome).items()
+        }
+
+    def text(self, genome: npt.ArrayLike) -> str:
+        """Write a genome as a string of 0 and 1."""
+        return "".join("1" if bit else "0" for bit in np.asarray(genome))
+
+    def parse(self, text: str) -> Genomes:
+        """Read a genome from a string of 0 and 1; it must be valid."""
+        if set(text) - {"0", "1"}:
+            raise GenomeError(f"a genome is written in 0 and 1. Got {text!r}")
+        return self.check(np.array([int(bit) for bit in text], dtype=np.uint8).reshape(1, -1))[0]
+
+    # -- the space of all genomes ----------------------------------------------------------------
+
+    def count(self) -> int:
+        """Count all valid genomes, exactly."""
+        total = 1
+        for domain in self.domains.values():
+            total *= domain.count()
+        return total
+
+    def sample(self, number: int, rng: np.random.Generator) -> Genomes:
+        """Draw `number` valid genomes: fair bits, and D §6.4's coin at each tree node."""
+        parts = [domain.sample(number, rng) for domain in self.domains.values()]
+        return np.concatenate(parts, axis=1)
+
+    def enumerate(self, limit: int = MAX_ENUMERATED) -> Iterator[Genomes]:
+        """Yield every valid genome once.
+
+        Raises
+        ------
+        GenomeError
+            If there are more than `limit`.
+        """
+        if self.count() > limit:
+            raise GenomeError(f"the table has {self.count()} valid genomes; at most {limit} are listed")
+        choices = [list(domain.enumerate()) for domain in self.domains.values()]
+        return (np.concatenate(combination) for combination in product(*choices))
+
+    def full_domain(self, limit: int = MAX_ENUMERATED) -> Genomes:
+        """All genomes that take one whole level in every column, finest first (rows)."""
+        choices = [domain.full_domain() for domain in self.domains.values()]
+        number = 1
+        for levels in choices:
+            number *= len(levels)
+        if number > limit:
+            raise GenomeError(f"the table has {number} full-domain genomes; at most {limit} are listed")
+        return np.stack([np.concatenate(combination) for combination in product(*choices)])
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One table ready to be generalized: its rows, the layout of its genomes, its cells."""
+
+    table: Table
+    layout: Layout
+    cells: Cells
+
+    @cached_property
+    def kernel(self) -> PopulationKernel:
+        """The table's kernel on one thread, made on first use."""
+        return self.make_kernel(1)
+
+    def make_kernel(self, threads: int) -> PopulationKernel:
+        """Make a kernel with its own working memory for each of some threads."""
+        columns = self.cells.sensitive
+        first = np.concatenate(([0], np.cumsum([len(column.labels) for column in columns])))
+        owners = [np.full(len(column.labels), i) for i, column in enumerate(columns)]
+        # All sensitive columns as one list per cell, values numbered through.
+        cell = np.concatenate(
+            [np.zeros(0, dtype=np.int64)]
+            + [np.repeat(np.arange(len(self.cells)), np.diff(c.starts)) for c in columns]
+        )
+        values = np.concatenate(
+            [np.zeros(0, dtype=np.int64)]
+            + [c.values + shift for c, shift in zip(columns, first, strict=False)]
+        )
+        counts = np.concatenate([np.zeros(0, dtype=np.int64)] + [c.counts for c in columns])
+        order = np.argsort(cell, kind="stable")
+        sensitive = Sensitive(
+            np.concatenate([np.zeros(0, dtype=np.int64), *owners]).astype(np.int64),
+            np.searchsorted(cell[order], np.arange(len(self.cells) + 1)).astype(np.int64),
+            values[order].astype(np.int64),
+            counts[order].astype(np.int64),
+        )
+        return PopulationKernel(
+            self.cells.codes, self.cells.counts, self.layout.sizes, sensitive, threads
+        )
+
+    @classmethod
+    def build(cls, table: Table, specs: Mapping[str, DomainSpec]) -> Instance:
+        """Build the domain of every quasi-identifier and count the cells.
+
+        Raises
+        ------
+        DataError
+            If a quasi-identifier has no declared domain, another column has one, or values do not
+            fit.
+        """
+        for name in specs:
+            if name not in table.quasi:
+                raise DataError(f"column {name!r} has a domain but is not a quasi-identifier")
+        for name in table.quasi:
+            if name not in specs:
+                raise DataError(
+                    f"column {name!r} is a quasi-identifier and needs a domain: interval, ordered "
+                    "or tree"
+                )
+        domains = {name: specs[name].build(table.columns[name]) for name in table.quasi}
+        return cls(table, Layout(domains), Cells.build(table, domains))

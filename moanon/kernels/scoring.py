@@ -1,0 +1,391 @@
+"""From the groups of a genome to integers: thresholds, what is suppressed, staircases.
+
+All sums are of integers and every comparison with the suppression limit is one of integers
+(`limit` is the number of rows that may be suppressed). Groups come as parallel arrays: `sizes`
+(rows), `losses` (integer loss of each of their rows) and, where there is a sensitive column,
+`ell` (their diversity by the chosen rule).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.kernels.jit import compiled
+
+__all__ = [
+    "FIELDS",
+    "KL_ORDERED_K",
+    "KL_ORDERED_L",
+    "KL_STRICT_K",
+    "KL_STRICT_L",
+    "KEEP_ALL",
+    "Scratch",
+    "WITHIN_LIMIT",
+    "ABOVE_WEIGHTED_K",
+    "make_scratch",
+    "measure_groups",
+    "safety_steps",
+    "size_steps",
+    "thresholds",
+]
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint32]
+
+# Suppression rules (D §5): what stays in the table.
+KEEP_ALL = 0  # P1
+WITHIN_LIMIT = 1  # P2, eq. 7
+ABOVE_WEIGHTED_K = 2  # P3
+KL_ORDERED_K = 3  # P4, eq. 9: k preferred, so the classes are ordered by l, then k
+KL_ORDERED_L = 4  # P4, eq. 8: l preferred, so the classes are ordered by k, then l
+KL_STRICT_K = 5
+KL_STRICT_L = 6
+
+#: Columns of the integer results of one genome.
+FIELDS = (
+    "groups",  # all groups
+    "squares",  # sum of size² over all groups: n times weighted-k
+    "loss_all",  # integer loss of all rows
+    "d1",  # size threshold the rule arrived at
+    "d2",  # diversity threshold
+    "suppressed",  # rows
+    "kept_groups",
+    "kept_squares",
+    "kept_loss",
+    "k",  # smallest kept group
+    "largest",  # largest kept group
+)
+
+# Size classes: exact up to _EXACT, then 64 to an octave. Only the class in which a running total
+# crosses the limit has to be looked at more closely.
+_EXACT = 1024
+_OCTAVE_BITS = 6
+_CLASSES = _EXACT + 1 + (32 - 10) * 64
+
+
+class Scratch(NamedTuple):
+    """Scratch of one thread for scoring."""
+
+    rows: Ints  # per size class
+    loss: Ints  # per size class
+    picked: Ints  # groups to be sorted
+    keys: Ints  # their sizes
+    by_ell: Ints  # rows per diversity
+    tallest: Ints  # largest group per diversity
+
+
+def make_scratch(cells: int, values: int) -> Scratch:
+    """Allocate scratch for at most `cells` groups and diversities up to `values`."""
+    return Scratch(
+        np.zeros(_CLASSES + 1, dtype=np.int64),
+        np.zeros(_CLASSES + 1, dtype=np.int64),
+        np.zeros(cells, dtype=np.int64),
+        np.zeros(cells, dtype=np.int64),
+        np.zeros(values + 2, dtype=np.int64),
+        np.zeros(values + 2, dtype=np.int64),
+    )
+
+
+@compiled
+def _size_class(size: int) -> int:
+    """Class of a group size; monotone, and the size itself up to _EXACT."""
+    if size <= _EXACT:
+        return size
+    # Shift the size down to 64..127, in steps of 16, 8, 4, 2, 1 bits; beyond _EXACT at least by 4.
+    shift = 4
+    size >>= 4
+    for bits in (16, 8, 4, 2, 1):
+        if size >= 128 << (bits - 1):
+            size >>= bits
+            shift += bits
+    return _EXACT + 1 + (shift - 4) * 64 + size - 64
+
+
+@compiled
+def _sort_by(keys: Ints, items: Ints, number: int) -> None:
+    """Sort `items`, and `keys` with them, by ascending key (Shell's sort).
+
+    numba's own sort would be several times as much machine code to compile and to load as all of
+    this module; the runs sorted here are short.
+    """
+    gap = 1
+    while gap < number // 3:
+        gap = 3 * gap + 1
+    while gap:
+        for i in range(gap, number):
+            key = keys[i]
+            item = items[i]
+            at = i
+            while at >= gap and keys[at - gap] > key:
+                keys[at] = keys[at - gap]
+                items[at] = items[at - gap]
+                at -= gap
+            keys[at] = key
+            items[at] = item
+        gap //= 3
+
+
+@compiled
+def size_threshold(
+    sizes: Words, ell: Words, low: int, high: int, groups: int, limit: int, scratch: Scratch
+) -> int:
+    """Smallest size that must stay when sizes are given up from below within `limit` rows.
+
+    Looks at groups with ``low <= ell <= high`` only; where none is left, or all of them fit into
+    the limit, returns 0.
+    """
+    last = 0
+    for group in range(groups):
+        if low <= ell[group] <= high:
+            size = np.int64(sizes[group])
+            place = _size_class(size)
+            scratch.rows[place] += size
+            last = max(last, place)
+    total = np.int64(0)
+    crossing = 0
+    for place in range(1, last + 1):
+        if crossing == 0:
+            if total + scratch.rows[place] > limit:
+                crossing = place
+            else:
+                total += scratch.rows[place]
+        scratch.rows[place] = 0
+    if crossing <= _EXACT:
+        return crossing
+    found = np.int64(0)
+    for group in range(groups):
+        if low <= ell[group] <= high and _size_class(np.int64(sizes[group])) == crossing:
+            scratch.keys[found] = sizes[group]
+            found += 1
+    _sort_by(scratch.keys, scratch.picked, found)
+    for i in range(found):
+        total += scratch.keys[i]
+        if total > limit:
+            return scratch.keys[i]
+    return 0
+
+
+@compiled
+def ell_threshold(
+    sizes: Words, ell: Words, least: int, most: int, groups: int, limit: int, scratch: Scratch
+) -> int:
+    """Like `size_threshold` for the diversity of groups with ``least <= size <= most``."""
+    last = 0
+    for group in range(groups):
+        if least <= sizes[group] <= most:
+            scratch.by_ell[ell[group]] += sizes[group]
+            last = max(last, np.int64(ell[group]))
+    total = np.int64(0)
+    answer = 0
+    for value in range(last + 1):
+        total += scratch.by_ell[value]
+        if answer == 0 and total > limit:
+            answer = value
+        scratch.by_ell[value] = 0
+    return answer
+
+
+@compiled
+def _rows_below(sizes: Words, ell: Words, d1: int, d2: int, groups: int) -> int:
+    """Rows in groups that are smaller than `d1` or less diverse than `d2`."""
+    rows = np.int64(0)
+    for group in range(groups):
+        if sizes[group] < d1 or ell[group] < d2:
+            rows += sizes[group]
+    return rows
+
+
+@compiled
+def thresholds(
+    rule: int, sizes: Words, ell: Words, groups: int, rows: int, squares: int, limit: int,
+    scratch: Scratch,
+) -> tuple[int, int]:
+    """Thresholds (d1, d2) that `rule` arrives at; see `is_kept` for what they mean."""
+    # Typed zeros: a literal 0 would make numba compile another version of what is called with it.
+    nothing = np.int64(0)
+    everything = np.int64(2**62)
+    if rule == KEEP_ALL:
+        return np.int64(1), nothing
+    if rule == ABOVE_WEIGHTED_K:  # smallest whole number that is not below squares / rows
+        return (squares + rows - 1) // rows, nothing
+    if rule == WITHIN_LIMIT:
+        return size_threshold(sizes, ell, nothing, everything, groups, limit, scratch), nothing
+    if rule == KL_ORDERED_K:
+        d2 = ell_threshold(sizes, ell, nothing, everything, groups, limit, scratch)
+        left = limit - _rows_below(sizes, ell, nothing, d2, groups)
+        return size_threshold(sizes, ell, d2, d2, groups, left, scratch), np.int64(d2)
+    if rule == KL_ORDERED_L:
+        d1 = size_threshold(sizes, ell, nothing, everything, groups, limit, scratch)
+        left = limit - _rows_below(sizes, ell, d1, nothing, groups)
+        return np.int64(d1), ell_threshold(sizes, ell, d1, d1, groups, left, scratch)
+    if rule == KL_STRICT_K:
+        d1 = size_threshold(sizes, ell, nothing, everything, groups, limit, scratch)
+        left = limit - _rows_below(sizes, ell, d1, nothing, groups)
+        return np.int64(d1), ell_threshold(sizes, ell, d1, everything, groups, left, scratch)
+    d2 = ell_threshold(sizes, ell, nothing, everything, groups, limit, scratch)
+    left = limit - _rows_below(sizes, ell, nothing, d2, groups)
+    return size_threshold(sizes, ell, d2, everything, groups, left, scratch), np.int64(d2)
+
+
+@compiled
+def is_kept(rule: int, size: int, ell: int, d1: int, d2: int) -> bool:
+    """Whether a group stays under a rule with thresholds (d1, d2)."""
+    if rule == KL_ORDERED_K:
+        return ell > d2 or (ell == d2 and size >= d1)
+    if rule == KL_ORDERED_L:
+        return size > d1 or (size == d1 and ell >= d2)
+    return size >= d1 and ell >= d2
+
+
+@compiled
+def measure_groups(
+    rule: int, sizes: Words, losses: Ints, ell: Words, groups: int, rows: int, limit: int,
+    scratch: Scratch, out: Ints,
+) -> None:
+    """Fill one row of integer results (`FIELDS`) for the groups of a genome."""
+    squares = np.int64(0)
+    loss_all = np.int64(0)
+    for group in range(groups):
+        size = np.int64(sizes[group])
+        squares += size * size
+        loss_all += size * losses[group]
+    d1, d2 = thresholds(rule, sizes, ell, groups, rows, squares, limit, scratch)
+    kept = 0
+    kept_rows = np.int64(0)
+    kept_squares = np.int64(0)
+    kept_loss = np.int64(0)
+    smallest = np.int64(2**62)
+    largest = np.int64(0)
+    for group in range(groups):
+        size = np.int64(sizes[group])
+        if is_kept(rule, size, np.int64(ell[group]), d1, d2):
+            kept += 1
+            kept_rows += size
+            kept_squares += size * size
+            kept_loss += size * losses[group]
+            smallest = min(smallest, size)
+            largest = max(largest, size)
+    out[0] = groups
+    out[1] = squares
+    out[2] = loss_all
+    out[3] = d1
+    out[4] = d2
+    out[5] = rows - kept_rows
+    out[6] = kept
+    out[7] = kept_squares
+    out[8] = kept_loss
+    out[9] = smallest if kept else 0
+    out[10] = largest
+
+
+@compiled
+def size_steps(
+    sizes: Words, losses: Ints, groups: int, top: int, loss_all: int, scratch: Scratch, out: Ints
+) -> int:
+    """Staircase of one genome: one row (k, suppressed rows, loss of kept rows) for each k.
+
+    Listed are the group sizes that occur up to `top`; giving up all groups smaller than one of them
+    leaves exactly that k. A threshold between two sizes suppresses the same rows as the larger one.
+    Returns the number of rows written.
+    """
+    last = min(top, _EXACT)
+    beyond = np.int64(0)
+    for group in range(groups):
+        size = np.int64(sizes[group])
+        if size <= last:
+            scratch.rows[size] += size
+            scratch.loss[size] += size * losses[group]
+        elif size <= top:
+            scratch.picked[beyond] = group
+            scratch.keys[beyond] = size
+            beyond += 1
+    steps = 0
+    suppressed = np.int64(0)
+    lost = np.int64(0)
+    for size in range(1, last + 1):
+        if scratch.rows[size]:
+            out[steps, 0] = size
+            out[steps, 1] = suppressed
+            out[steps, 2] = loss_all - lost
+            steps += 1
+            suppressed += scratch.rows[size]
+            lost += scratch.loss[size]
+            scratch.rows[size] = 0
+            scratch.loss[size] = 0
+    _sort_by(scratch.keys, scratch.picked, beyond)
+    before = np.int64(-1)
+    for i in range(beyond):
+        size = scratch.keys[i]
+        if size != before:
+            out[steps, 0] = size
+            out[steps, 1] = suppressed
+            out[steps, 2] = loss_all - lost
+            steps += 1
+            before = size
+        suppressed += size
+        lost += size * losses[scratch.picked[i]]
+    return steps
+
+
+@compiled
+def safety_steps(
+    sizes: Words, losses: Ints, ell: Words, groups: int, limit: int, loss_all: int,
+    scratch: Scratch, out: Ints,
+) -> int:
+    """All (k, l) that one genome can be made safe for within `limit`: the staircase in two dimensions.
+
+    A row (k, l, suppressed rows, loss of kept rows) stands for giving up every group smaller than k
+    or less diverse than l. Listed are the pairs that the kept groups attain exactly; any other pair
+    of thresholds within the limit keeps the same groups as one of these. Of two listed pairs, the
+    one with both thresholds at least as high keeps fewer rows: in (k, l, suppressed) none dominates
+    another. Returns the number of rows written.
+    """
+    highest = np.int64(0)
+    for group in range(groups):
+        value = ell[group]
+        scratch.tallest[value] = max(scratch.tallest[value], np.int64(sizes[group]))
+        highest = max(highest, np.int64(value))
+    top = size_threshold(sizes, ell, np.int64(0), highest, groups, limit, scratch)
+    small = np.int64(0)  # groups that some threshold within the limit can give up, or stop at
+    for group in range(groups):
+        if sizes[group] <= top:
+            scratch.picked[small] = group
+            scratch.keys[small] = sizes[group]
+            small += 1
+    _sort_by(scratch.keys, scratch.picked, small)
+    steps = 0
+    for least in range(highest + 1):
+        tallest = scratch.tallest[least]
+        if tallest == 0:
+            continue
+        suppressed = np.int64(0)
+        lost = np.int64(0)
+        for group in range(groups):
+            if ell[group] < least:
+                suppressed += sizes[group]
+                lost += sizes[group] * losses[group]
+        if suppressed > limit:
+            break
+        before = np.int64(-1)
+        for i in range(small):
+            group = scratch.picked[i]
+            size = scratch.keys[i]
+            if ell[group] < least:
+                continue
+            if size > tallest or suppressed > limit:
+                break
+            if size != before:
+                out[steps, 0] = size
+                out[steps, 1] = least
+                out[steps, 2] = suppressed
+                out[steps, 3] = loss_all - lost
+                steps += 1
+                before = size
+            suppressed += size
+            lost += size * losses[group]
+    for value in range(highest + 1):
+        scratch.tallest[value] = 0
+    return steps

@@ -1,0 +1,319 @@
+"""An independent reader of released files, which finds out what a file itself shows.
+
+Nothing here is shared with the code that writes a release. The file is parsed from its bytes, its
+labels are taken apart as texts, and groups are counted from those labels in plain Python. All that
+the reader is told (`Reading`) are plain facts: the columns' roles, what a label of each column may
+say, how many rows the table had. A mistake in the writer can therefore not hide behind itself.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from operator import itemgetter
+from pathlib import Path
+from typing import Literal
+
+from moanon.blocklabels import BlockLabels
+from moanon.errors import CertificateError
+
+__all__ = [
+    "Diversity",
+    "Format",
+    "Measurement",
+    "Reading",
+    "measure_file",
+    "undefuse",
+]
+
+# Written here again on purpose: these are promises about a released file, not about its writer.
+_STAR = "*"
+#: An apostrophe in front of a cell that a spreadsheet would run as a formula.
+_DEFUSED = re.compile("'+[=+\\-@\t\r\n＝＋－＠]")
+
+Format = Literal["csv", "parquet"]
+#: How often each tuple of measured cells occurs: the quasi-identifiers, then the sensitive ones.
+#: Cells as they stand in the file; apostrophes are taken away only where a text is looked at.
+Tally = dict[tuple[str | None, ...], int]
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """Diversity ℓ of one sensitive column in its worst group, by each rule.
+
+    Attributes
+    ----------
+    distinct : int
+        Number of sensitive values.
+    frequency : int
+        Rows divided by the count of the most frequent value, rounded down (D def. 4).
+    entropy : float
+        exp of the entropy of the values.
+    recursive : int
+        Largest ℓ for which (c,ℓ)-diversity holds in every group: ``r1 < c * (r_ℓ + … + r_m)``
+        with counts in descending order; 0 where not even ℓ = 1 holds (c <= 1 only).
+    """
+
+    distinct: int
+    frequency: int
+    entropy: float
+    recursive: int
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a release measures as.
+
+    Attributes
+    ----------
+    rows : int
+        Rows released.
+    suppressed : int
+        Rows of the table that are not.
+    groups : int
+        Groups among the released rows.
+    k : int
+        Rows in the smallest group.
+    squares : int
+        Sum of squared group sizes; divided by `rows` it is the weighted-k of the released rows.
+    l : mapping of str to Diversity
+        Per sensitive column.
+    gl, sl, loss : float
+        Generalization loss of the released rows, suppression loss, and their sum; as fractions of
+        all cells of the table's quasi-identifiers.
+    """
+
+    rows: int
+    suppressed: int
+    groups: int
+    k: int
+    squares: int
+    l: Mapping[str, Diversity]  # noqa: E741 (the name of the measure)
+    gl: float
+    sl: float
+    loss: float
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the reader is told about a released file; nothing of what was promised.
+
+    Attributes
+    ----------
+    format : {"csv", "parquet"}
+        How the file is written.
+    header : tuple of str
+        All its columns in order.
+    quasi : mapping of str to BlockLabels
+        The quasi-identifiers, and what their labels may say.
+    sensitive : tuple of str
+        The sensitive columns.
+    table_rows : int
+        Rows of the table before any suppression.
+    stars : bool
+        Whether suppressed rows are present, every cell a star.
+    defused : bool
+        Whether cells that a spreadsheet would run carry an apostrophe (CSV only).
+    c : float
+        The constant of recursive (c,ℓ)-diversity.
+    """
+
+    format: Format
+    header: tuple[str, ...]
+    quasi: Mapping[str, BlockLabels]
+    sensitive: tuple[str, ...]
+    table_rows: int
+    stars: bool = False
+    defused: bool = True
+    c: float = 3
+
+    @property
+    def measured(self) -> tuple[int, ...]:
+        """Positions of the columns that are measured: quasi-identifiers, then sensitive ones."""
+        return tuple(self.header.index(name) for name in (*self.quasi, *self.sensitive))
+
+
+def measure_file(path: Path, reading: Reading) -> Measurement:
+    """Measure a released file from what is in it.
+
+    Raises
+    ------
+    CertificateError
+        If the file cannot be read as a release: other columns, no rows, a label that stands for no
+        block of its column.
+    """
+    tally, starred = (_read_csv if reading.format == "csv" else _read_parquet)(path, reading)
+    if not tally:
+        raise CertificateError("it has no rows")
+    rows = sum(tally.values())
+    suppressed = starred if reading.stars else reading.table_rows - rows
+    width = len(reading.quasi)
+    numbers, sizes = _number_groups(tally, width)
+    gl = _lost(tally, reading) / (reading.table_rows * width)
+    sl = Fraction(suppressed, reading.table_rows)
+    return Measurement(
+        rows=rows,
+        suppressed=suppressed,
+        groups=len(sizes),
+        k=min(sizes),
+        squares=sum(size * size for size in sizes),
+        l={
+            name: _worst(tally, numbers, width + i, Fraction(str(reading.c)))
+            for i, name in enumerate(reading.sensitive)
+        },
+        gl=float(gl),
+        sl=float(sl),
+        loss=float(gl + sl),
+    )
+
+
+def _number_groups(tally: Tally, width: int) -> tuple[list[int], list[int]]:
+    """Give the number of each tuple's group, and the rows in each group."""
+    known: dict[tuple[str | None, ...], int] = {}
+    numbers = [known.setdefault(cells[:width], len(known)) for cells in tally]
+    sizes = [0] * len(known)
+    for number, count in zip(numbers, tally.values(), strict=True):
+        sizes[number] += count
+    return numbers, sizes
+
+
+def _lost(tally: Tally, reading: Reading) -> Fraction:
+    """Sum the losses of all released cells (D eq. 3), exactly."""
+    total = Fraction(0)
+    for place, (name, labels) in enumerate(reading.quasi.items()):
+        rows: defaultdict[str | None, int] = defaultdict(int)
+        for cells, count in tally.items():
+            rows[cells[place]] += count
+        for cell, count in rows.items():
+            label = undefuse(cell) if cell is not None and reading.defused else cell
+            values = None if label is None else labels.count(label)
+            if values is None:
+                raise CertificateError(
+                    f"column {name!r}: the label {label!r} stands for no block of its values, or "
+                    "for more than one"
+                )
+            if labels.size > 1:
+                total += Fraction((values - 1) * count, labels.size - 1)
+    return total
+
+
+def _worst(tally: Tally, numbers: list[int], place: int, c: Fraction) -> Diversity:
+    """Diversity of one sensitive column in its worst group."""
+    pairs: defaultdict[tuple[int, str | None], int] = defaultdict(int)
+    for number, (cells, count) in zip(numbers, tally.items(), strict=True):
+        pairs[number, cells[place]] += count
+    groups: defaultdict[int, list[int]] = defaultdict(list)
+    for (number, _), count in pairs.items():
+        groups[number].append(count)
+    # Small groups have few different histograms between them.
+    different = {tuple(sorted(counts, reverse=True)) for counts in groups.values()}
+    found = [_diversity(counts, c) for counts in different]
+    return Diversity(
+        distinct=min(each.distinct for each in found),
+        frequency=min(each.frequency for each in found),
+        entropy=min(each.entropy for each in found),
+        recursive=min(each.recursive for each in found),
+    )
+
+
+def _diversity(counts: tuple[int, ...], c: Fraction) -> Diversity:
+    """Diversity of one group whose values occur so often, most frequent first."""
+    size = sum(counts)
+    entropy = -math.fsum(count / size * math.log(count / size) for count in counts)
+    tail, recursive = size, 0
+    for count in counts:  # ℓ = 1 leaves out no value, ℓ = 2 the most frequent one, ...
+        if counts[0] * c.denominator >= c.numerator * tail:
+            break
+        recursive += 1
+        tail -= count
+    return Diversity(len(counts), size // counts[0], math.exp(entropy), recursive)
+
+
+# -- reading ------------------------------------------------------------------------------------
+
+
+def _read_csv(path: Path, reading: Reading) -> tuple[Tally, int]:
+    """Count the measured cells of the rows of a CSV file; suppressed rows are counted apart."""
+    pick = _picker(reading.measured)
+    counts: Tally = defaultdict(int)
+    starred = 0
+    try:
+        with _long_fields(), path.open(encoding="utf-8", newline="") as stream:
+            rows = csv.reader(stream, strict=True)
+            header = next(rows, [])
+            _check_header(tuple(map(undefuse, header) if reading.defused else header), reading)
+            for row in rows:
+                if len(row) != len(reading.header):
+                    raise CertificateError(
+                        f"the row that ends in line {rows.line_num} has {len(row)} cells instead "
+                        f"of {len(reading.header)}"
+                    )
+                if reading.stars and set(row) == {_STAR}:
+                    starred += 1
+                else:
+                    counts[pick(row)] += 1
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise CertificateError(f"it is not a readable CSV file: {error}") from None
+    return counts, starred
+
+
+def _picker(places: tuple[int, ...]) -> Callable[[list[str]], tuple[str, ...]]:
+    if len(places) == 1:
+        return lambda row: (row[places[0]],)
+    return itemgetter(*places)
+
+
+def undefuse(cell: str) -> str:
+    """Take away the apostrophe that kept a spreadsheet from running a cell."""
+    return cell[1:] if _DEFUSED.match(cell) else cell
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Lift the parser's limit on the length of a cell, which is one number for the process."""
+    before = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _read_parquet(path: Path, reading: Reading) -> tuple[Tally, int]:
+    """Count the measured cells of the rows of a Parquet file; suppressed rows are counted apart."""
+    import duckdb  # here, because a CSV must not wait for it
+
+    # To DuckDB a path is a glob: brackets make its special characters plain. Columns go by
+    # position, since it takes names that differ in case for the same.
+    place = re.sub(r"([*?[])", r"[\1]", str(path.absolute())).replace("'", "''")
+    names = [f"c{i}" for i in range(len(reading.header))]
+    table = f"read_parquet('{place}', hive_partitioning = false) AS t({', '.join(names)})"
+    suppressed = " AND ".join(f"{name}::VARCHAR IS NOT DISTINCT FROM '{_STAR}'" for name in names)
+    kept = f"NOT ({suppressed})" if reading.stars else "true"
+    cells = ", ".join(f"c{i}::VARCHAR" for i in reading.measured)
+    try:
+        with duckdb.connect(":memory:", config={"temp_directory": ""}) as database:
+            schema = database.execute(f"SELECT name FROM parquet_schema('{place}')").fetchall()
+            _check_header(tuple(name for (name,) in schema[1:]), reading)
+            found = database.execute(
+                f"SELECT {cells}, count(*) FROM {table} WHERE {kept} GROUP BY ALL"
+            ).fetchall()
+            (starred,) = database.execute(
+                f"SELECT count(*) FROM {table} WHERE NOT ({kept})"
+            ).fetchall()[0]
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise CertificateError(f"it is not a readable Parquet file: {reason}") from None
+    return {row[:-1]: row[-1] for row in found}, starred
+
+
+def _check_header(found: tuple[str, ...], reading: Reading) -> None:
+    if found != reading.header:
+        raise CertificateError(
+            f"its columns are {', '.join(found)} instead of {', '.join(reading.header)}"
+        )

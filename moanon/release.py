@@ -1,0 +1,415 @@
+"""Releases: one generalization applied to the rows, written, and measured again.
+
+`Release.of` fixes a genome and the groups that are suppressed. `Release.promised` says what that
+must measure as; `Release.to_frame` shows the rows; `Release.write` puts them in a file whose
+certificate comes from an independent reader. If what that reader finds in the file is not what was
+promised, nothing is left under the file's name.
+
+What a released cell shows: a quasi-identifier the label of its block, every other released column
+its own value. A missing value is a value of its own, ``(missing)``, in quasi-identifying and
+sensitive columns; in insensitive ones it stays missing. Identifying and undeclared columns are not
+released.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.atomic import Beside
+from moanon.blocklabels import label_rules
+from moanon.certificate import Certificate, Promise, certify_file
+from moanon.data.domain import MISSING, SUPPRESSED
+from moanon.data.table import Role
+from moanon.errors import ConfigError, OutputError
+from moanon.fileformats import ReleasedColumn, write_csv, write_parquet
+from moanon.genome import Instance
+from moanon.measures.groups import Groups
+from moanon.readback import Diversity, Format, Measurement, Reading
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["RECURSIVE_C", "Certificate", "Release", "SuppressedRows"]
+
+#: How suppressed rows are shown: not at all, or as rows of stars.
+SuppressedRows = Literal["absent", "star"]
+#: The constant of recursive (c,ℓ)-diversity, unless another is asked for.
+RECURSIVE_C = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A table generalized by one genome, without the rows of its suppressed groups.
+
+    Attributes
+    ----------
+    groups : Groups
+        The table and its groups under the genome.
+    suppressed : array (groups,) of bool
+        Which groups are suppressed; not all of them.
+    recursive_c : float
+        The constant of recursive (c,ℓ)-diversity.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from moanon.data.domain import IntervalSpec
+    >>> from moanon.data.table import read_table
+    >>> people = pd.DataFrame({"age": [21, 24, 35], "ill": ["flu", "gout", "flu"]})
+    >>> table = read_table(people, {"age": "quasi", "ill": "sensitive"})
+    >>> instance = Instance.build(table, {"age": IntervalSpec(range=(20, 39), granularity=10)})
+    >>> Release.of(instance, [1], k=2).to_frame()
+           age   ill
+    0  [20-29]   flu
+    1  [20-29]  gout
+    """
+
+    groups: Groups
+    suppressed: npt.NDArray[np.bool_]
+    recursive_c: float = RECURSIVE_C
+
+    @classmethod
+    def of(
+        cls,
+        instance: Instance,
+        genome: npt.ArrayLike,
+        *,
+        k: int | None = None,
+        suppressed: npt.NDArray[np.bool_] | None = None,
+        recursive_c: float = RECURSIVE_C,
+    ) -> Release:
+        """Apply `genome` to the rows of `instance`.
+
+        Parameters
+        ----------
+        instance : Instance
+            The table.
+        genome : array of 0 and 1
+            A valid genome of it.
+        k : int, optional
+            Suppress every group smaller than this.
+        suppressed : array (groups,) of bool, optional
+            Or: which groups of ``Groups.of(instance, genome)`` to suppress. Default: none.
+        recursive_c : float
+            The constant for which recursive diversity is promised and certified.
+
+        Raises
+        ------
+        GenomeError
+            If the genome is not valid.
+        ConfigError
+            If `k`, `suppressed` or `recursive_c` cannot be used.
+        OutputError
+            If no row would be left.
+        """
+        groups = Groups.of(instance, genome)
+        if k is not None and suppressed is not None:
+            raise ConfigError("a release takes k or a set of suppressed groups. Got both")
+        if k is not None:
+            if k < 1:
+                raise ConfigError(f"k must be at least 1. Got {k}")
+            suppressed = groups.sizes < k
+        elif suppressed is None:
+            suppressed = np.zeros(len(groups.sizes), dtype=bool)
+        suppressed = np.asarray(suppressed)
+        if suppressed.shape != groups.sizes.shape or suppressed.dtype != np.bool_:
+            raise ConfigError(
+                f"suppressed must hold one truth value for each of the {len(groups.sizes)} groups. "
+                f"Got {suppressed.dtype} of shape {suppressed.shape}"
+            )
+        if not (recursive_c > 0 and np.isfinite(recursive_c)):
+            raise ConfigError(f"recursive_c must be a number > 0. Got {recursive_c}")
+        if suppressed.all():
+            why = "" if k is None else f": every group is smaller than k = {k}"
+            raise OutputError(f"no row of {instance.table.source} would be released{why}")
+        return cls(groups, suppressed, recursive_c)
+
+    # -- looking ---------------------------------------------------------------------------------
+
+    @property
+    def instance(self) -> Instance:
+        """The table."""
+        return self.groups.instance
+
+    @property
+    def genome(self) -> str:
+        """The generalization, as 0 and 1."""
+        return self.instance.layout.text(self.groups.genome)
+
+    @cached_property
+    def is_kept(self) -> npt.NDArray[np.bool_]:
+        """For each row of the table whether it is released."""
+        kept: npt.NDArray[np.bool_] = ~self.suppressed[self.groups.row_group]
+        return kept
+
+    @cached_property
+    def kept(self) -> npt.NDArray[np.int64]:
+        """Rows of the table that are released, in order."""
+        return np.flatnonzero(self.is_kept)
+
+    @cached_property
+    def promised(self) -> Measurement:
+        """What the release must measure as (spec of each entry: `Measurement`)."""
+        table = self.instance.table
+        sizes = self.groups.sizes[~self.suppressed]
+        rows = int(sizes.sum())
+        lost = float((self.groups.row_loss[~self.suppressed] * sizes).sum())
+        gl = lost / (table.rows * len(table.quasi))
+        sl = (table.rows - rows) / table.rows
+        return Measurement(
+            rows=rows,
+            suppressed=table.rows - rows,
+            groups=len(sizes),
+            k=int(sizes.min()),
+            squares=int((sizes**2).sum()),
+            l={name: self._diversity(i) for i, name in enumerate(table.sensitive)},
+            gl=gl,
+            sl=sl,
+            loss=gl + sl,
+        )
+
+    def _diversity(self, index: int) -> Diversity:
+        """Diversity of a sensitive column in its worst released group.
+
+        Works on the (group, value) pairs that occur: a matrix of all groups by all values would
+        not fit for a column such as a salary.
+        """
+        column = self.instance.cells.sensitive[index]
+        group = np.repeat(self.groups.cell_group, np.diff(column.starts)).astype(np.int64)
+        released = ~self.suppressed[group]
+        keys, entry = np.unique(
+            group[released] * len(column.labels) + column.values[released], return_inverse=True
+        )
+        counts = np.bincount(entry, weights=column.counts[released]).astype(np.int64)
+        group = keys // len(column.labels)
+        order = np.lexsort((-counts, group))
+        counts, group = counts[order], group[order]
+        first = np.flatnonzero(np.diff(group, prepend=-1))
+        lengths = np.diff(first, append=len(group))
+        sizes = np.add.reduceat(counts, first)
+        largest = np.repeat(counts[first], lengths)
+        share = counts / np.repeat(sizes, lengths)
+        before = np.cumsum(counts) - counts  # rows of earlier groups and of more frequent values
+        tail = np.repeat(sizes, lengths) - (before - np.repeat(before[first], lengths))
+        c = Fraction(str(self.recursive_c))
+        # Python's integers, since c may have many digits. Tails shrink, so what holds comes first.
+        holds = largest.astype(object) * c.denominator < tail.astype(object) * c.numerator
+        return Diversity(
+            distinct=int(lengths.min()),
+            frequency=int((sizes // counts[first]).min()),
+            entropy=float(np.exp(np.add.reduceat(-share * np.log(share), first).min())),
+            recursive=int(np.add.reduceat(holds.astype(np.int64), first).min()),
+        )
+
+    # -- showing ---------------------------------------------------------------------------------
+
+    def to_frame(self, suppressed: SuppressedRows = "absent") -> pd.DataFrame:
+        """Return the released rows as a new frame.
+
+        Parameters
+        ----------
+        suppressed : {"absent", "star"}
+            Leave suppressed rows out, or show ``*`` in all their cells; then every column is text.
+
+        Raises
+        ------
+        OutputError
+            If rows of stars could not be told from released rows.
+        """
+        import pandas as pd  # here, because a release can be written as CSV without it
+
+        columns = self._columns(suppressed)
+        return pd.DataFrame({column.name: _series(column) for column in columns})
+
+    def _columns(self, suppressed: SuppressedRows) -> list[ReleasedColumn]:
+        """All released columns, in file order."""
+        if suppressed not in get_args(SuppressedRows):
+            raise ConfigError(f"suppressed rows are 'absent' or 'star'. Got {suppressed!r}")
+        columns = []
+        for name, role in self.instance.table.roles.items():
+            if role is Role.QUASI:
+                columns.append(self._generalized(name))
+            elif role is not Role.IDENTIFYING:
+                columns.append(self._own_values(name, role))
+        if suppressed == "star":
+            return self._with_stars(columns)
+        return [
+            ReleasedColumn(column.name, column.texts, column.codes[self.kept], column.native)
+            for column in columns
+        ]
+
+    def _generalized(self, name: str) -> ReleasedColumn:
+        """A quasi-identifier of all rows: the label of its block for each base value."""
+        cells = self.instance.cells
+        domain = self.instance.layout.domains[name]
+        texts = np.empty(domain.size, dtype=object)
+        for start, stop in self.instance.layout.decode(self.groups.genome)[name]:
+            texts[start:stop] = domain.label(start, stop)
+        return ReleasedColumn(name, texts, cells.codes[cells.columns.index(name)][cells.row_cell])
+
+    def _own_values(self, name: str, role: Role) -> ReleasedColumn:
+        """A sensitive or insensitive column of all rows; code -1 becomes one more text."""
+        column = self.instance.table.columns[name]
+        gap = MISSING if role is Role.SENSITIVE else None
+        texts = np.array([*column.values, gap], dtype=object)
+        typed = role is Role.INSENSITIVE or column.missing == 0
+        codes = np.where(column.codes < 0, len(column.values), column.codes)
+        return ReleasedColumn(name, texts, codes, column.native if typed else None)
+
+    def _with_stars(self, columns: list[ReleasedColumn]) -> list[ReleasedColumn]:
+        """All rows, the suppressed ones as stars; refused where a star could mean two things."""
+        for name in self.instance.table.sensitive:
+            if SUPPRESSED in self.instance.table.columns[name].values:
+                raise OutputError(
+                    f"column {name!r}: the sensitive value {SUPPRESSED!r} would look like a "
+                    "suppressed one; leave suppressed rows absent, or rename the value"
+                )
+        same = self.is_kept.copy()
+        for column in columns:
+            same &= (column.texts == SUPPRESSED)[column.codes]
+        if same.any():
+            raise OutputError(
+                f"{int(same.sum())} released rows show {SUPPRESSED!r} in every cell, as suppressed "
+                "ones would; leave suppressed rows absent"
+            )
+        return [
+            ReleasedColumn(
+                column.name,
+                np.append(column.texts, SUPPRESSED),
+                np.where(self.is_kept, column.codes, len(column.texts)),
+            )
+            for column in columns
+        ]
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def write(
+        self,
+        path: str | Path,
+        *,
+        suppressed: SuppressedRows = "absent",
+        force: bool = False,
+        raw_cells: bool = False,
+        config_digest: str | None = None,
+    ) -> Certificate:
+        """Write the release and its certificate, ``PATH.certificate.json``.
+
+        Both are written beside their places and get their names only once the release was read
+        back and measured as promised.
+
+        Parameters
+        ----------
+        path : path
+            Ends in ``.csv`` or ``.parquet``.
+        suppressed : {"absent", "star"}
+            As for `to_frame`.
+        force : bool
+            Replace files that exist.
+        raw_cells : bool
+            Leave cells that a spreadsheet would run as formulas as they are; by default a CSV file
+            shows them with an apostrophe in front.
+        config_digest : str, optional
+            SHA-256 of the configuration that led here, for the certificate.
+
+        Raises
+        ------
+        OutputError
+            If the files exist and `force` is not set, or cannot be written.
+        CertificateError
+            If the written file does not measure as promised.
+        """
+        path = Path(path)
+        form = _format(path)
+        columns = self._columns(suppressed)
+        notice = path.with_name(path.name + ".certificate.json")
+        try:
+            self._spare_the_source(path)
+            with Beside(path, notice, force=force) as beside:
+                if form == "csv":
+                    write_csv(beside[path], columns, raw_cells=raw_cells)
+                else:
+                    write_parquet(beside[path], columns)
+                beside.sync(path)
+                reading = self._reading(
+                    form, columns, stars=suppressed == "star", defused=not raw_cells
+                )
+                promise = self._promise(config_digest)
+                certificate = certify_file(beside[path], reading, promise, name=path.name)
+                beside[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
+                beside.move()
+        except OSError as error:
+            raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
+        except UnicodeEncodeError as error:
+            raise OutputError(f"{path} cannot be written: a text is not Unicode: {error}") from None
+        return certificate
+
+    def _reading(
+        self,
+        form: Format,
+        columns: list[ReleasedColumn],
+        *,
+        stars: bool,
+        defused: bool,
+    ) -> Reading:
+        """What the independent reader is told."""
+        table = self.instance.table
+        return Reading(
+            format=form,
+            header=tuple(column.name for column in columns),
+            quasi={name: label_rules(d) for name, d in self.instance.layout.domains.items()},
+            sensitive=table.sensitive,
+            table_rows=table.rows,
+            stars=stars,
+            defused=defused and form == "csv",
+            c=self.recursive_c,
+        )
+
+    def _promise(self, config_digest: str | None) -> Promise:
+        table = self.instance.table
+        squares = int((self.groups.sizes**2).sum())
+        return Promise(
+            measurement=self.promised,
+            weighted_k=Fraction(squares, table.rows),
+            rows_in=table.rows_in,
+            rows_dropped=table.rows_dropped,
+            genome=self.genome,
+            input_digest=table.digest,
+            config_digest=config_digest,
+        )
+
+    def _spare_the_source(self, path: Path) -> None:
+        source = Path(self.instance.table.source)
+        if path.exists() and source.exists() and path.samefile(source):
+            raise OutputError(f"{path} is the table that was read; a release must not replace it")
+
+
+def _format(path: Path) -> Format:
+    known: dict[str, Format] = {".csv": "csv", ".parquet": "parquet"}
+    if path.suffix.lower() not in known:
+        raise OutputError(f"a release is a .csv or a .parquet file. Got {path.name!r}")
+    return known[path.suffix.lower()]
+
+
+def _series(column: ReleasedColumn) -> pd.Series[Any]:
+    """A column of a frame: in its own type where there is one, otherwise texts and None."""
+    import pandas as pd
+
+    if column.native is None:
+        return pd.Series(column.texts[column.codes], dtype=object)
+    kind = column.native.dtype.kind
+    gap = {"f": np.nan, "M": "NaT", "O": None}.get(kind, 0)
+    values = np.append(column.native, np.array([gap], dtype=column.native.dtype))[column.codes]
+    if kind == "O":
+        return pd.Series(values, dtype=object)
+    gaps = column.codes == len(column.native)
+    if kind in "bi" and gaps.any():
+        return pd.Series(values, dtype="boolean" if kind == "b" else "Int64").mask(gaps)
+    series = pd.Series(values)
+    return series.dt.tz_localize("UTC") if column.zoned else series

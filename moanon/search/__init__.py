@@ -1,0 +1,4 @@
+"""Searching the space of genomes.
+
+``moves`` are small changes that keep a genome valid.
+"""

@@ -1,0 +1,91 @@
+"""Small changes that keep a genome valid, for many genomes at once.
+
+D mutates unconstrained columns only, so a cut of a tree that is lost from the population never comes
+back. Here trees move too: a node is expanded (with all nodes above it, or the cut would not reach
+it) or collapsed (with all nodes below it).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.data.domain import Domain, TreeDomain
+from moanon.data.hierarchy import Hierarchy
+from moanon.genome import Layout
+
+__all__ = ["Moves"]
+
+Genomes = npt.NDArray[np.uint8]
+
+
+class Moves:
+    """Moves over one layout.
+
+    Parameters
+    ----------
+    layout : Layout
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._columns = [
+            (place, _mover(domain)) for _, domain, place in layout.slices() if domain.size > 1
+        ]
+
+    def step(self, genomes: Genomes, rng: np.random.Generator) -> Genomes:
+        """Change one place of one column in each genome: flip a boundary, or move a tree's cut."""
+        moved = genomes.copy()
+        if not self._columns:
+            return moved
+        chosen = rng.integers(len(self._columns), size=len(genomes))
+        for column, (place, mover) in enumerate(self._columns):
+            rows = np.flatnonzero(chosen == column)
+            moved[rows, place] = mover(moved[rows, place], rng)
+        return moved
+
+    def exchange(
+        self, genomes: Genomes, others: Genomes, share: float, rng: np.random.Generator
+    ) -> Genomes:
+        """Take each column from `others` with probability `share`; columns are independent, so
+        the result is as valid as its parents.
+        """
+        mixed = genomes.copy()
+        for place, _ in self._columns:
+            rows = np.flatnonzero(rng.random(len(genomes)) < share)
+            mixed[rows, place] = others[rows, place]
+        return mixed
+
+
+class _FlipBoundary:
+    """Any boundary of an interval or ordered column may be flipped."""
+
+    def __call__(self, bits: Genomes, rng: np.random.Generator) -> Genomes:
+        moved = bits.copy()
+        at = rng.integers(bits.shape[1], size=len(bits))
+        moved[np.arange(len(bits)), at] ^= 1
+        return moved
+
+
+class _MoveCut:
+    """Expand or collapse one inner node of a tree."""
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        self.hierarchy = hierarchy
+        nodes = len(hierarchy.inner)
+        self.above = np.eye(nodes, dtype=np.uint8)  # above[v, u]: u is v or an ancestor of v
+        for node, parent in enumerate(hierarchy.inner_parent):
+            if parent >= 0:
+                self.above[node] |= self.above[parent]
+
+    def __call__(self, bits: Genomes, rng: np.random.Generator) -> Genomes:
+        expanded = bits[:, self.hierarchy.first_boundary]
+        rows = np.arange(len(bits))
+        node = rng.integers(expanded.shape[1], size=len(bits))
+        was_expanded = expanded[rows, node].astype(bool)[:, None]
+        below = self.above.T[node]  # descendants of the node, and itself
+        moved = np.where(was_expanded, expanded & (1 - below), expanded | self.above[node])
+        return self.hierarchy.bits_of(moved.astype(np.uint8))
+
+
+def _mover(domain: Domain) -> _FlipBoundary | _MoveCut:
+    return _MoveCut(domain.hierarchy) if isinstance(domain, TreeDomain) else _FlipBoundary()

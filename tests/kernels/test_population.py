@@ -1,0 +1,190 @@
+"""Flat, rolled up, on any number of threads: always the same integers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moanon.kernels.grouping import Sensitive
+from moanon.kernels.population import PopulationKernel, Rule
+from moanon.kernels.scoring import FIELDS, KEEP_ALL, KL_STRICT_K, WITHIN_LIMIT
+from tests.strategies import instances, populations
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def nothing_sensitive(cells: int) -> Sensitive:
+    empty = np.zeros(0, dtype=np.int64)
+    return Sensitive(empty, np.zeros(cells + 1, dtype=np.int64), empty, empty)
+
+
+def column(kernel_scores, name: str) -> np.ndarray:
+    return kernel_scores.fields[:, FIELDS.index(name)]
+
+
+@given(st.data())
+def test_rolling_up_changes_nothing(data):
+    instance = data.draw(instances(sensitive=1))
+    genomes = data.draw(populations(instance, most=80))
+    rule = Rule(KL_STRICT_K, instance.table.rows // 3, False, True, True)
+    flat = instance.kernel.evaluate(genomes, rule, "flat")
+    rolled = instance.kernel.evaluate(genomes, rule, "rollup")
+    for name in ("fields", "ell", "step_starts", "steps"):
+        assert np.array_equal(getattr(flat, name), getattr(rolled, name))
+
+
+@given(st.data())
+def test_threads_change_nothing(data):
+    instance = data.draw(instances(sensitive=1))
+    genomes = data.draw(populations(instance, most=80))
+    rule = Rule(WITHIN_LIMIT, instance.table.rows // 4, False, True, False)
+    one = instance.kernel.evaluate(genomes, rule, "rollup")
+    three = instance.make_kernel(3).evaluate(genomes, rule, "rollup")
+    for name in ("fields", "ell", "step_starts", "steps"):
+        assert np.array_equal(getattr(one, name), getattr(three, name))
+
+
+@given(st.data())
+def test_the_or_of_valid_genomes_is_valid_and_finer_than_each(data):
+    instance = data.draw(instances())
+    genomes = data.draw(populations(instance))
+    union = np.bitwise_or.reduce(genomes)
+    assert instance.layout.is_valid(union[None])[0]
+    fine, _, _ = instance.kernel.group_cells(union)
+    for genome in genomes:
+        coarse, _, _ = instance.kernel.group_cells(genome)
+        # finer: cells together under the OR are together under the genome
+        pairs = {(int(a), int(b)) for a, b in zip(fine, coarse, strict=True)}
+        assert len(pairs) == len(set(fine.tolist()))
+
+
+def test_forty_columns_of_a_hundred_values_do_not_overflow():
+    # 100^40 is far beyond 63 bits: keys that wrapped would merge rows that differ
+    rng = np.random.default_rng(7)
+    rows, columns = 3000, 40
+    codes = rng.integers(0, 100, size=(columns, rows)).astype(np.uint16)
+    codes[:, rows // 2 :] = codes[:, : rows // 2]  # each tuple twice …
+    codes[-1, -1] = (codes[-1, -1] + 1) % 100  # … but one pair differs in its last column
+    cells, counts = np.unique(codes, axis=1, return_counts=True)
+    kernel = PopulationKernel(
+        cells, counts.astype(np.int64), np.full(columns, 100), nothing_sensitive(len(counts))
+    )
+    genomes = np.ones((3, 99 * columns), dtype=np.uint8)
+    genomes[1, -99:] = 0  # the last column suppressed: the odd pair is together again
+    genomes[2] = 0
+    scores = kernel.evaluate(genomes, Rule(KEEP_ALL, 0, False, False, False))
+    assert column(scores, "groups").tolist() == [rows // 2 + 1, rows // 2, 1]
+    assert column(scores, "k").tolist() == [1, 2, rows]
+    # 1499 pairs and 2 single rows → 1499 * 4 + 2
+    assert column(scores, "squares").tolist() == [1499 * 4 + 2, 1500 * 4, rows**2]
+
+
+def test_losses_that_no_common_denominator_holds_are_rounded_closely():
+    # m - 1 = primes: their product exceeds 62 bits, so losses are rounded to 1/scale
+    primes = [97, 101, 103, 107, 109, 113, 127, 131, 137, 139, 149]
+    rng = np.random.default_rng(3)
+    codes = np.stack([rng.integers(0, p + 1, 50) for p in primes]).astype(np.uint16)
+    cells, counts = np.unique(codes, axis=1, return_counts=True)
+    sizes = np.array([p + 1 for p in primes])
+    kernel = PopulationKernel(cells, counts.astype(np.int64), sizes, nothing_sensitive(len(counts)))
+    assert not kernel.losses.exact
+    genome = np.ones((1, int(np.sum(sizes - 1))), dtype=np.uint8)
+    first = np.concatenate(([0], np.cumsum(sizes - 1)))
+    expected = 0.0
+    for j, p in enumerate(primes):  # merge the first two base values of every column
+        genome[0, first[j]] = 0
+        expected += (codes[j] <= 1).sum() / p
+    scores = kernel.evaluate(genome, Rule(KEEP_ALL, 0, False, False, False))
+    loss = column(scores, "kept_loss")[0] / kernel.losses.scale
+    assert loss / (50 * 11) == pytest.approx(expected / (50 * 11), abs=1e-12)
+
+
+def test_the_choice_of_the_way_is_measured():
+    rng = np.random.default_rng(1)
+    codes = np.unique(rng.integers(0, 4, size=(3, 50)), axis=1).astype(np.uint16)
+    counts = np.ones(codes.shape[1], dtype=np.int64)
+    kernel = PopulationKernel(codes, counts, np.full(3, 4), nothing_sensitive(len(counts)))
+    genomes = rng.integers(0, 2, size=(40, 9)).astype(np.uint8)
+    rule = Rule(KEEP_ALL, 0, False, False, False)
+    first = kernel.evaluate(genomes, rule)
+    assert kernel.speed.flat is not None
+    assert kernel.speed.rollup is None
+    second = kernel.evaluate(genomes, rule)
+    assert kernel.speed.rollup is not None
+    assert np.array_equal(first.fields, second.fields)
+
+
+def test_the_workspace_does_not_grow_with_rows():
+    codes = np.arange(6, dtype=np.uint16).reshape(1, 6)
+    few = PopulationKernel(codes, np.full(6, 2), np.array([6]), nothing_sensitive(6))
+    many = PopulationKernel(codes, np.full(6, 10**6), np.array([6]), nothing_sensitive(6))
+    assert few.workspace_bytes == many.workspace_bytes
+
+
+def run_in_new_process(code: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=REPOSITORY,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+EVALUATE_ONCE = """
+import numpy as np
+from moanon.kernels import jit, population
+from moanon.kernels.grouping import Sensitive
+empty = np.zeros(0, dtype=np.int64)
+codes = np.array([[0, 1, 2]], dtype=np.uint16)
+kernel = population.PopulationKernel(
+    codes, np.array([1, 2, 3]), np.array([3]), Sensitive(empty, np.zeros(4, dtype=np.int64), empty, empty)
+)
+scores = kernel.evaluate(np.ones((1, 2), np.uint8), population.Rule(0, 0, False, False, False))
+stats = population.evaluate_run.stats
+print(jit._CACHE, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), scores.fields[0, 1])
+"""
+
+
+def test_a_second_process_takes_compiled_code_from_disk():
+    run_in_new_process(EVALUATE_ONCE)
+    folder, hits, misses, squares = run_in_new_process(EVALUATE_ONCE).split()
+    assert folder != "None"
+    assert (hits, misses) == ("1", "0")
+    assert squares == str(1 + 4 + 9)
+
+
+def test_without_a_writable_folder_kernels_still_run(tmp_path):
+    blocker = tmp_path / "file"
+    blocker.write_text("a file where folders would have to go")
+    answer = run_in_new_process(
+        EVALUATE_ONCE,
+        HOME=str(blocker),
+        XDG_CACHE_HOME=str(blocker),
+        TMPDIR=str(blocker),
+        NUMBA_DISABLE_JIT="0",
+    )
+    # TMPDIR is no folder, so Python falls back to one it finds; code is cached there or not at all
+    assert answer.endswith(str(1 + 4 + 9))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flag", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
+def test_the_oracle_tests_hold_without_the_compiler_and_with_bounds_checks(flag):
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/measures"],
+        cwd=REPOSITORY,
+        env={**os.environ, flag: "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]

@@ -1,0 +1,82 @@
+"""Random tables for property tests: small, of every kind, with the awkward cases made likely."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
+
+from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
+from moanon.data.hierarchy import Hierarchy
+from moanon.data.table import read_table
+from moanon.genome import Instance
+
+
+@st.composite
+def nested_trees(draw: st.DrawFn, most_leaves: int = 8) -> object:
+    """A random nesting of lists, leaves numbered from the left."""
+    leaves = draw(st.integers(1, most_leaves))
+
+    def cut(names: list[str], depth: int) -> object:
+        if len(names) == 1 or depth == 3:
+            return names
+        edges = sorted(draw(st.sets(st.integers(1, len(names) - 1), max_size=3)))
+        parts = [names[a:b] for a, b in zip([0, *edges], [*edges, len(names)], strict=True)]
+        nested = {}
+        for i, part in enumerate(parts):
+            if len(part) == 1:
+                nested[part[0]] = None
+            else:
+                nested[f"{part[0]}-{part[-1]}/{depth}.{i}"] = cut(part, depth + 1)
+        return nested
+
+    return cut([f"v{i}" for i in range(leaves)], 0)
+
+
+@st.composite
+def hierarchies(draw: st.DrawFn, most_leaves: int = 8) -> Hierarchy:
+    return Hierarchy.from_nested("Any", draw(nested_trees(most_leaves)))
+
+
+@st.composite
+def columns(draw: st.DrawFn, rows: int) -> tuple[list[str], DomainSpec]:
+    """Values of a quasi-identifier and its domain."""
+    kind = draw(st.sampled_from(["interval", "ordered", "tree"]))
+    spec: DomainSpec
+    if kind == "interval":
+        values = [str(i) for i in range(draw(st.integers(1, 9)))]
+        spec = IntervalSpec(draw(st.integers(1, 3)), range=(0, len(values) - 1))
+    elif kind == "ordered":
+        values = [f"c{i}" for i in range(draw(st.integers(1, 5)))]
+        spec = OrderedSpec(tuple(values))
+    else:
+        hierarchy = draw(hierarchies())
+        values = list(hierarchy.leaves)
+        spec = TreeSpec(hierarchy)
+    return draw(st.lists(st.sampled_from(values), min_size=rows, max_size=rows)), spec
+
+
+@st.composite
+def instances(draw: st.DrawFn, most_rows: int = 40, sensitive: int | None = None) -> Instance:
+    """A small table with one to four quasi-identifiers and up to two sensitive columns."""
+    rows = draw(st.sampled_from([1, 2, 3, 7, 10, 20, 30, most_rows]))
+    frame: dict[str, list[str]] = {}
+    specs: dict[str, DomainSpec] = {}
+    for i in range(draw(st.integers(1, 4))):
+        frame[f"q{i}"], specs[f"q{i}"] = draw(columns(rows))
+    roles = dict.fromkeys(frame, "quasi")
+    for i in range(draw(st.integers(0, 2)) if sensitive is None else sensitive):
+        values = [f"s{v}" for v in range(draw(st.integers(1, 4)))]
+        frame[f"s{i}"] = draw(st.lists(st.sampled_from(values), min_size=rows, max_size=rows))
+        roles[f"s{i}"] = "sensitive"
+    return Instance.build(read_table(pd.DataFrame(frame), roles), specs)
+
+
+@st.composite
+def populations(draw: st.DrawFn, instance: Instance, most: int = 12) -> np.ndarray:
+    """Valid genomes: samples, some of them doubled, with the extremes."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    genomes = instance.layout.sample(draw(st.integers(1, most)), rng)
+    bits = instance.layout.bits
+    ends = np.array([[0] * bits, [1] * bits], dtype=np.uint8).reshape(2, bits)
+    return np.concatenate([genomes, ends, genomes[:1]])

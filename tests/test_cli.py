@@ -1,0 +1,357 @@
+"""The command line: what it prints, where, and with which exit code."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import moanon
+from moanon import cli
+from moanon.cli import main
+
+REPOSITORY = Path(__file__).parents[1]
+QUICKSTART = str(REPOSITORY / "configs" / "quickstart.yaml")
+SLOW_IMPORTS = ["duckdb", "matplotlib", "numba", "numpy", "pandas", "pydantic", "pymoo", "rich"]
+Captured = pytest.CaptureFixture[str]
+
+
+def python(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+        env={**os.environ, **variables},
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def table(folder: Path) -> Path:
+    """A table with a gap, an undeclared column and names that mean something to a terminal."""
+    (folder / "t.csv").write_text(
+        "id,[red]a,:x:,sex,extra\n1,5,p,f,0\n2,5,q,f,0\n3,7,p,m,0\n4,9,p,m,0\n5,,p,m,0\n"
+    )
+    (folder / "t.yaml").write_text(
+        "data: {source: t.csv}\n"
+        "columns:\n"
+        "  id: {role: identifying}\n"
+        '  "[red]a": {role: quasi, kind: interval, granularity: 5, range: [0, 9]}\n'
+        '  ":x:": {role: sensitive}\n'
+        "  sex: {role: quasi, kind: ordered, order: [f, m]}\n"
+    )
+    return folder / "t.yaml"
+
+
+# -- check ---------------------------------------------------------------------------------------
+
+
+def test_check_shows_the_columns_and_how_exposed_the_table_is(
+    table: Path, capsys: Captured
+) -> None:
+    assert main(["check", str(table)]) == 0
+    lines = [re.sub(" {2,}", "  ", line.strip()) for line in capsys.readouterr().out.splitlines()]
+    assert "column  role  kind  base values  bits  distinct values" in lines
+    assert "id  identifying  4" in lines
+    assert "[red]a  quasi  interval  2  1  3" in lines
+    assert ":x:  sensitive  2" in lines
+    assert "sex  quasi  ordered  2  1  2" in lines
+    assert "rows  5 read, 1 dropped for missing values" in lines
+    # (5-9, f) twice, (5-9, m) twice: no row is alone
+    assert "distinct cells  2" in lines
+    assert "k of the base table  2" in lines
+    assert "unique rows  0 (0.0%)" in lines
+    assert "valid genomes  4 (2 bits)" in lines
+    assert "undeclared columns  extra (dropped on release)" in lines
+
+
+def test_check_takes_overrides(table: Path, capsys: Captured) -> None:
+    assert main(["check", str(table), "--set", "data.missing=category"]) == 0
+    out = re.sub(" {2,}", "  ", capsys.readouterr().out)
+    assert "[red]a  quasi  interval  3  2  3 and missing (1)" in out
+    assert "rows  5 read, 0 dropped" in out
+
+
+def test_check_of_the_quickstart(capsys: Captured) -> None:
+    assert main(["check", QUICKSTART]) == 0
+    out = re.sub(" {2,}", "  ", capsys.readouterr().out)
+    assert "age  quasi  interval  16  15  72" in out
+    assert "rows  30,162 read, 0 dropped for missing values" in out
+    assert "distinct cells  13,334" in out
+    # 2^(15+15+4+1+1) unconstrained, times the cuts of four trees
+    assert "valid genomes  4.6 x 10^17 (101 bits)" in out
+
+
+def test_in_a_pipe_nothing_is_cut_or_coloured(folder: Path, capsys: Captured) -> None:
+    name = "x" * 300
+    (folder / "t.csv").write_text(f"{name},b\n1,2\n")
+    (folder / "t.yaml").write_text(
+        f"data: {{source: t.csv}}\ncolumns: {{{name}: {{role: quasi, kind: interval}}}}\n"
+    )
+    assert main(["check", "t.yaml"]) == 0
+    out = capsys.readouterr().out
+    assert f"{name}   quasi" in out
+    assert "\x1b" not in out
+
+
+def test_control_characters_of_a_name_do_not_reach_the_terminal(
+    folder: Path, capsys: Captured
+) -> None:
+    (folder / "t.csv").write_text('"a\x1b[31m\nb",c\n1,2\n')
+    (folder / "t.yaml").write_text(
+        'data: {source: t.csv}\ncolumns: {"a\\x1b[31m\\nb": {role: quasi, kind: interval}}\n'
+    )
+    assert main(["check", "t.yaml"]) == 0
+    assert r"a\x1b[31m\nb   quasi" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("variables", "escapes"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_on_a_terminal_no_color_is_respected(
+    table: Path, variables: dict[str, str], escapes: bool
+) -> None:
+    ours, theirs = pty.openpty()
+    env = {**os.environ, "TERM": "xterm", "PYTHONPATH": str(REPOSITORY), **variables}
+    if not variables:
+        env.pop("NO_COLOR", None)
+    command = [sys.executable, "-m", "moanon", "check", str(table)]
+    assert subprocess.run(command, stdout=theirs, env=env, check=False).returncode == 0
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert "quasi" in shown
+    assert ("\x1b[" in shown) is escapes
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (8192, "8,192"),
+        (999_999, "999,999"),
+        (2_345_678, "2.3 x 10^6"),
+        (9_999_999, "1.0 x 10^7"),
+        (23 * 10**20, "2.3 x 10^21"),
+        (2**10_000, "2.0 x 10^3010"),
+    ],
+)
+def test_large_counts_are_readable(number: int, text: str) -> None:
+    assert cli._large(number) == text
+
+
+def test_a_count_with_more_digits_than_python_prints_is_readable() -> None:
+    assert cli._large(10**20_000) == "1.0 x 10^20000"
+
+
+# -- errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "none.yaml"], "moanon: config file none.yaml does not exist\n"),
+        (["check"], "moanon: Missing argument 'CONFIG' (see moanon check --help)\n"),
+        (["check", "--sett", "x"], "moanon: No such option: --sett"),
+        (["chek"], "moanon: No such command 'chek'"),
+        (["check", "t.yaml", "--set"], "moanon: Option '--set' requires an argument"),
+        (["init", "none.csv"], "moanon: none.csv does not exist"),
+        (
+            ["check", "t.yaml", "--set", "problem.etaa=1"],
+            "moanon: --set: unknown key problem.etaa; did you mean problem.eta?\n",
+        ),
+        (
+            ["check", "t.yaml", "--set", "columns.sex.order=[m, x]"],
+            "moanon: column 'sex': 2 rows hold values outside its ordered domain (m … x): 'f'",
+        ),
+        (
+            ["check", "t.yaml", "--set", 'columns."[red]a".range=[5, 8]'],
+            "moanon: column '[red]a': 1 rows hold values outside its interval domain",
+        ),
+        (
+            ["check", "t.yaml", "--set", "data.source=nope.csv"],
+            "nope.csv does not exist",
+        ),
+        (
+            ["check", "t.yaml", "--set", "data.missing=error"],
+            "misses values in '[red]a' (1 row), and missing is 'error'",
+        ),
+    ],
+)
+def test_bad_input_is_one_sentence_on_stderr(
+    table: Path, capsys: Captured, arguments: list[str], message: str
+) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.startswith("moanon: ")
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_the_process_exits_with_the_code(table: Path) -> None:
+    done = python("-m", "moanon", "check", "none.yaml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "moanon: config file none.yaml does not exist\n"
+
+
+def test_an_unexpected_exception_keeps_its_traceback(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("moanon.config.Config.load", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        main(["check", str(table)])
+
+
+def test_an_interrupt_is_quiet(
+    table: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("moanon.config.Config.load", interrupted)
+    assert main(["check", str(table)]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_ctrl_c_ends_the_process_quietly(tmp_path: Path) -> None:
+    fifo = tmp_path / "t.yaml"
+    os.mkfifo(fifo)  # reading it waits until somebody writes
+    command = [sys.executable, "-m", "moanon", "check", str(fifo)]
+    process = subprocess.Popen(
+        command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    with fifo.open("w"):  # returns when the command has opened its end
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, b"", b"")
+
+
+@pytest.mark.parametrize("command", [["schema"], ["check", QUICKSTART], ["--help"]])
+def test_a_closed_pipe_is_quiet(command: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "moanon", *command],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        cwd=REPOSITORY,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_stream_that_cannot_show_a_sign_gets_the_rest(table: Path) -> None:
+    (table.parent / "t.csv").write_text("é\n1\n", encoding="utf-8")
+    table.write_text(
+        "data: {source: t.csv}\ncolumns: {é: {role: quasi, kind: interval}}\n", encoding="utf-8"
+    )
+    done = python("-m", "moanon", "check", str(table), PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "|?      | quasi |" in done.stdout
+
+
+# -- init, schema, help --------------------------------------------------------------------------
+
+
+def test_init_writes_what_check_accepts(table: Path, capsys: Captured) -> None:
+    assert main(["init", "t.csv", "--out", "new.yaml"]) == 0
+    assert capsys.readouterr().out == (
+        "Wrote new.yaml with guessed roles: 1 identifying, 4 quasi. "
+        "Go through it, then: moanon check new.yaml\n"
+    )
+    assert main(["check", "new.yaml"]) == 0
+
+
+def test_init_never_overwrites(table: Path, capsys: Captured) -> None:
+    before = table.read_text()
+    assert main(["init", "t.csv"]) == 2
+    assert capsys.readouterr().err == (
+        "moanon: t.yaml exists already and is left as it is; name another with --out\n"
+    )
+    assert table.read_text() == before
+
+
+def test_init_takes_a_delimiter(folder: Path) -> None:
+    (folder / "t.csv").write_text("a,b;c\n1,2;3\n1,2;3\n")
+    assert main(["init", "t.csv"]) == 2
+    assert main(["init", "t.csv", "--delimiter", ";"]) == 0
+    assert main(["check", "t.yaml"]) == 0
+
+
+def test_schema_is_json(capsys: Captured) -> None:
+    assert main(["schema"]) == 0
+    assert json.loads(capsys.readouterr().out)["title"] == "Config"
+
+
+def test_version(capsys: Captured) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"moanon {moanon.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_help_lists_the_commands(arguments: list[str], capsys: Captured) -> None:
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    for command in ("check", "init", "schema"):
+        assert f"\n  {command} " in out
+
+
+def test_every_command_has_help_with_an_example(capsys: Captured) -> None:
+    names = [command.name or command.callback.__name__ for command in cli.app.registered_commands]  # type: ignore[union-attr]
+    assert len(names) >= 3
+    for name in names:
+        assert main([name, "--help"]) == 0
+        assert f"Example: moanon {name}" in capsys.readouterr().out
+
+
+def test_help_imports_nothing_slow() -> None:
+    code = (
+        "import sys; from moanon.cli import main; main(['--help']); "
+        f"sys.exit(' '.join(name for name in {SLOW_IMPORTS} if name in sys.modules))"
+    )
+    done = python("-c", code)
+    assert done.stderr.strip() == ""
+
+
+# -- the package ---------------------------------------------------------------------------------
+
+
+def test_the_version_is_the_projects() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    assert project["version"] == moanon.__version__
+
+
+def test_public_names_load_when_they_are_used() -> None:
+    code = (
+        f"import sys, moanon; assert not [n for n in {SLOW_IMPORTS} if n in sys.modules]; "
+        "moanon.read_table; assert 'numpy' in sys.modules; assert 'pydantic' not in sys.modules"
+    )
+    assert python("-c", code).stderr == ""
+
+
+def test_every_public_name_is_there() -> None:
+    assert set(moanon.__all__) <= set(dir(moanon))
+    for name in moanon.__all__:
+        value = getattr(moanon, name)
+        home = getattr(value, "__module__", "moanon")
+        assert name == "__version__" or getattr(importlib.import_module(home), name) is value
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'moanon' has no attribute 'nothing'"):
+        _ = moanon.nothing

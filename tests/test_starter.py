@@ -1,0 +1,323 @@
+"""Starter configurations: careful guesses, and always one that passes the check."""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moanon import datasets
+from moanon.config import Config
+from moanon.data.domain import IntervalSpec, OrderedSpec
+from moanon.data.table import Column
+from moanon.errors import DataError, OutputError
+from moanon.starter import MAX_BASE, Guess, guess, write_starter
+
+
+def write_csv(file: Path, columns: Mapping[str, Sequence[object]]) -> Path:
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return file
+
+
+def column(name: str, cells: Sequence[object]) -> Column:
+    """Factorize cells; the empty text is missing."""
+    texts = [str(cell) for cell in cells]
+    values = sorted(set(texts) - {""})
+    codes = [values.index(text) if text else -1 for text in texts]
+    return Column(name, np.array(codes, dtype=np.int32), tuple(values), None)
+
+
+def guessed(name: str, cells: Sequence[object]) -> Guess:
+    return guess(column(name, cells))
+
+
+# -- numbers and dates ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cells", "granularity", "ends"),
+    [
+        (range(17, 91), 2, (16, 91)),  # 74 values: steps of 1 would be more than 50
+        ([0, 1] * 20, 1, (0, 1)),
+        ([7] * 20, 1, (7, 7)),
+        ([-3, 4] * 9, 1, (-3, 4)),
+        (range(-20_000, 900_000, 997), 20_000, (-20_000, 899_999)),
+        (["0.1", "0.9"] * 9, 0.1, (0.1, 0.9)),  # no finer than the numbers are written
+        (["1.5", "99.25"] * 9, 2, (0, 100)),
+        (["-0.5", "0.25"] * 9, 0.02, (-0.5, 0.26)),
+        (["3.0"] * 9, 1, (3, 4)),
+        (["1e30", "2.5"] * 9, 5 * 10**28, (0, 10**30)),
+    ],
+)
+def test_numbers_get_few_round_steps(
+    cells: Sequence[object], granularity: float, ends: tuple[float, float]
+) -> None:
+    found = guessed("x", [*cells, *cells])
+    assert found.role == "quasi"
+    assert found.spec == IntervalSpec(granularity, ends)
+
+
+@pytest.mark.parametrize(
+    ("cells", "granularity", "ends"),
+    [
+        (["2024-01-01", "2024-02-10"], "day", ("2024-01-01", "2024-02-10")),
+        (["2024-01-03", "2024-12-01"], "week", ("2024-01-01", "2024-12-01")),
+        (["2022-05-03", "2024-12-24"], "month", ("2022-05-01", "2024-12-31")),
+        (["2019-05-03", "2024-11-24"], "quarter", ("2019-04-01", "2024-12-31")),
+        (["1985-05-03", "2024-11-24"], "year", ("1985-01-01", "2024-12-31")),
+        (["1925-05-03T12:00:00", "2024-11-24"], "decade", ("1920-01-01", "2029-12-31")),
+        (["0001-01-01", "9999-12-31"], "decade", ("0001-01-01", "9999-12-31")),
+    ],
+)
+def test_dates_get_a_unit_of_the_calendar(
+    cells: list[str], granularity: str, ends: tuple[str, str]
+) -> None:
+    assert guessed("x", cells).spec == IntervalSpec(granularity, ends)
+
+
+def test_numbers_with_leading_zeros_are_codes() -> None:
+    assert guessed("zip", ["01", "10", "2"] * 4).spec == OrderedSpec(("01", "2", "10"))
+
+
+def test_a_number_for_each_row_is_identifying() -> None:
+    found = guessed("x", range(1000, 1020))
+    assert (found.role, found.reason) == (
+        "identifying",
+        "20 different values, one for each row like a number",
+    )
+    assert guessed("x", range(5 * 10**8, 6 * 10**8, 5 * 10**6)).role == "identifying"
+    assert guessed("x", range(0, 4000, 40)).role == "quasi"
+
+
+def test_numbers_beyond_all_measure_are_identifying() -> None:
+    found = guessed("x", ["1e-999", "2e-999"] * 3)
+    assert found.role == "identifying"
+    assert found.reason == "2 different values that cannot be generalized as they stand"
+
+
+# -- texts ---------------------------------------------------------------------------------------
+
+
+def test_few_texts_are_ordered_with_numbers_as_numbers() -> None:
+    found = guessed("x", ["10th", "9th", "a", "B"] * 5)
+    assert found.spec == OrderedSpec(("9th", "10th", "a", "B"))
+    assert found.reason.startswith("4 different values, in the order of the alphabet: ")
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ([f"v{i}" for i in range(20)], "20 different values, nearly one for each row"),
+        (
+            [f"v{i % (MAX_BASE + 1)}" for i in range(200)],
+            "51 different values, too many or too long to put in order; a hierarchy could "
+            "generalize them",
+        ),
+        (["x" * 100, "y"] * 10, "2 different values, too many or too long to put in order"),
+        ([""] * 10, "no value in any row"),
+        (["*", "a"] * 10, "2 different values that cannot be generalized as they stand"),
+        (
+            ["(missing)", "a", "", "a", "(missing)"] * 2,
+            "2 different values that cannot be generalized as they stand",
+        ),
+    ],
+)
+def test_other_texts_are_identifying(cells: list[str], reason: str) -> None:
+    found = guessed("x", cells)
+    assert found.role == "identifying"
+    assert found.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("id", "identifying"),
+        ("PatientID", "identifying"),
+        ("e_mail", "identifying"),
+        ("name", "identifying"),
+        ("First Name", "identifying"),
+        ("country name", "quasi"),
+        ("idle", "quasi"),
+        ("Disease", "sensitive"),
+        ("salary-class", "sensitive"),
+        ("mainDiagnosis", "sensitive"),
+        ("income_2024", "sensitive"),
+        ("sex", "quasi"),
+    ],
+)
+def test_the_name_counts(name: str, role: str) -> None:
+    assert guessed(name, ["a", "b", "c"] * 5).role == role
+
+
+def test_free_text_is_never_kept_for_its_name() -> None:
+    assert guessed("diagnosis notes", [f"text {i}" for i in range(20)]).role == "identifying"
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+def test_writes_beside_the_file_and_counts_roles(tmp_path: Path) -> None:
+    file = write_csv(
+        tmp_path / "my.csv",
+        {"id": range(8), "age": [30, 40] * 4, "disease": ["flu", "flu", "none", "none"] * 2},
+    )
+    starter = write_starter(file)
+    assert starter.path == tmp_path / "my.yaml"
+    assert starter.roles == {"identifying": 1, "quasi": 1, "sensitive": 1}
+    assert {path.name for path in tmp_path.iterdir()} == {"my.csv", "my.yaml"}
+    config = Config.load(starter.path)
+    assert config.name == "my"
+    assert config.instance().cells.rows == 8
+
+
+def test_the_text_counts_and_shows_no_identifying_value(tmp_path: Path) -> None:
+    file = write_csv(
+        tmp_path / "t.csv",
+        {
+            "name": [f"Ann{i}" for i in range(6)],
+            "sex": ["f", "m", ""] * 2,
+            "n": ["9", "NA", "8"] * 2,
+        },
+    )
+    text = write_starter(file).path.read_text(encoding="utf-8")
+    assert "Ann" not in text
+    assert "# A first configuration, guessed from 6 rows and 3 columns." in text
+    assert "  # 6 different values; the name suggests an identifier\n  name:" in text
+    assert "  # 2 different values; missing in 2 rows\n  sex:\n" in text
+    assert "  # Values are missing in 2 columns that would be released" in text
+    assert "  missing: category\n" in text
+    assert '  missing_tokens: ["", NA]\n' in text
+    assert "  # 2 different values, all integers; missing in 2 rows\n" in text
+
+
+def test_without_gaps_no_policy_is_suggested(tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "t.csv", {"name": ["a", "", ""], "sex": ["f", "m", "m"]})
+    text = write_starter(file, tmp_path / "c.yaml").path.read_text(encoding="utf-8")
+    assert "missing:" not in text
+
+
+def test_a_token_that_is_a_word_like_others_is_no_gap(tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "t.csv", {"x": ["none", "some", "none", "some"]})
+    assert Config.load(write_starter(file).path).data.missing_tokens == ("",)
+
+
+def test_never_overwrites(tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "t.csv", {"sex": ["f", "m", "m", "f"]})
+    (tmp_path / "t.yaml").write_text("mine")
+    with pytest.raises(OutputError) as refused:
+        write_starter(file)
+    assert str(refused.value) == (
+        f"{tmp_path / 't.yaml'} exists already and is left as it is; name another with --out"
+    )
+    assert (tmp_path / "t.yaml").read_text() == "mine"
+
+
+def test_the_source_is_written_relative_to_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "configs").mkdir()
+    file = write_csv(tmp_path / "data" / "t.csv", {"sex": ["f", "m", "m", "f"]})
+    starter = write_starter(file, tmp_path / "configs" / "c.yaml")
+    assert "  source: ../data/t.csv\n" in starter.path.read_text().replace('"', "")
+
+
+def test_a_folder_called_like_an_embedded_table_is_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("adult").mkdir()
+    write_csv(Path("adult/t.csv"), {"sex": ["f", "m", "m", "f"]})
+    starter = write_starter("adult")
+    assert starter.path == tmp_path / "adult.yaml"
+    assert Config.load(starter.path).read_table().rows == 4
+
+
+def test_a_glob_needs_a_name_for_the_configuration(tmp_path: Path) -> None:
+    write_csv(tmp_path / "t1.csv", {"sex": ["f", "m", "m", "f"]})
+    with pytest.raises(OutputError, match=r"stands for several files; name the configuration"):
+        write_starter(f"{tmp_path}/t*.csv")
+    starter = write_starter(f"{tmp_path}/t*.csv", tmp_path / "c.yaml")
+    assert Config.load(starter.path).read_table().rows == 4
+
+
+def test_a_delimiter_that_must_be_named_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("a,b;c\n1,2;3\n1,2;3\n")
+    text = write_starter(file, delimiter=";").path.read_text()
+    assert '  delimiter: ";"\n' in text
+
+
+def test_a_table_without_a_quasi_identifier_is_refused(tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "t.csv", {"id": range(9), "note": [f"n{i}" for i in range(9)]})
+    with pytest.raises(DataError) as refused:
+        write_starter(file)
+    assert str(refused.value) == (
+        f"{file}: no column could be generalized as it stands (those seen are identifiers, "
+        "sensitive values or free text), so no configuration was written"
+    )
+    assert not (tmp_path / "t.yaml").exists()
+
+
+@pytest.mark.parametrize("name", ["adult", "credit"])
+def test_embedded_tables_get_a_configuration(tmp_path: Path, name: str) -> None:
+    file = tmp_path / f"{name}.csv"
+    datasets.load(name).head(500).to_csv(file, index=False)
+    config = Config.load(write_starter(file).path)
+    assert config.instance().cells.rows == 500
+
+
+# -- any table -----------------------------------------------------------------------------------
+
+readable = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
+odd = st.sampled_from(
+    ["", "*", "(missing)", "..", "a..b", "a", "b", "No", "null", "01", "1e3", "NA", "?"]
+)
+cells = st.one_of(
+    readable,
+    odd,
+    st.integers(-(10**20), 10**20).map(str),
+    st.floats(allow_nan=False, allow_infinity=False).map(str),
+    st.dates().map(str),
+)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> dict[str, list[str]]:
+    rows = draw(st.integers(1, 12))
+    names = draw(st.lists(readable.filter(bool), min_size=1, max_size=4, unique=True))
+    table = {}
+    for name in names:
+        pool = draw(
+            st.one_of(
+                st.lists(cells, min_size=1, max_size=4),
+                st.lists(st.integers().map(str), min_size=1, max_size=rows),
+                st.lists(st.decimals(-1000, 1000, places=2).map(str), min_size=1, max_size=rows),
+                st.lists(st.dates().map(str), min_size=1, max_size=rows),
+            )
+        )
+        table[name] = [draw(st.sampled_from(pool)) for _ in range(rows)]
+    return table
+
+
+@given(tables())
+def test_what_is_written_for_any_table_passes_the_check(table: dict[str, list[str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = write_csv(Path(folder) / "t.csv", table)
+        try:
+            starter = write_starter(file)
+        except DataError as refused:
+            assert "no column could be generalized as it stands" in str(refused)  # noqa: PT017
+            return
+        config = Config.load(starter.path)
+        instance = config.instance()
+        assert list(config.columns) == list(table)
+        assert instance.table.rows == len(next(iter(table.values())))
+        assert all(size <= max(MAX_BASE, 1000) + 1 for size in instance.layout.sizes)

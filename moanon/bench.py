@@ -1,8 +1,8 @@
 """How fast is an evaluation here, and against what: the benchmark behind ``moanon bench``.
 
 Three questions, each answered in CPU microseconds per evaluation of P2 (η = 0.1) and as a ratio to
-other ways of doing the same in the same run on the same genomes, because a bare time says more about
-the machine than about the code:
+other ways of doing the same in the same run on the same genomes, because a bare time says more
+about the machine than about the code:
 
 - ``adult``: the nine columns of D on Adult; a population of random genomes and a converged one.
 - ``lattice``: all 6,480 full-domain generalizations of eight columns of Adult (18,109 cells).

@@ -1,4 +1,4 @@
-"""Putting similar genomes side by side, so that runs of neighbours have a coarse common refinement."""
+"""Putting similar genomes side by side: runs of neighbours have a coarse common refinement."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 A *form* of a table is its join tree under some genome: each column's entries are blocks, each pair
 node's entries are the distinct pairs, the root's entries are the groups with their row counts. The
 table itself is the finest form. `coarsen` makes a coarser form from a finer one; that is all there
-is to evaluating a genome (the root of the coarse form holds its groups), and all there is to rolling
-up (evaluate from the form of a finer genome instead of from the table).
+is to evaluating a genome (the root of the coarse form holds its groups), and all there is to
+rolling up (evaluate from the form of a finer genome instead of from the table).
 
 Entries of a pair node are stored by left entry, so `coarsen` can take all left entries that fall
 into one left group together, and number the right groups that occur there in a table as long as
@@ -151,7 +151,8 @@ def _ranges(starts: Ints, lengths: Ints) -> Ints:
     """Concatenate ``starts[i] .. starts[i] + lengths[i] - 1`` for all i."""
     ends = np.cumsum(lengths)
     shifts = np.repeat(starts - (ends - lengths), lengths)
-    return np.arange(int(ends[-1]) if len(ends) else 0) + shifts
+    places: Ints = np.arange(int(ends[-1]) if len(ends) else 0) + shifts
+    return places
 
 
 @compiled
@@ -265,7 +266,9 @@ def _merge_root(
 
 
 @compiled
-def _merge_values(forms: Forms, fine: int, coarse: int, root_groups: Words, work: Workspace) -> None:
+def _merge_values(
+    forms: Forms, fine: int, coarse: int, root_groups: Words, work: Workspace
+) -> None:
     """Add up the sensitive values of the root entries that were merged."""
     groups = forms.entries[coarse, -1]
     _bucket(root_groups, groups, work.first, work.order)

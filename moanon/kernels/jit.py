@@ -15,13 +15,32 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, SupportsInt, TypeVar, cast
 
 import numba
-from numba.core import config as numba_config
+import numpy as np
+from numba.core import config
 
-__all__ = ["compiled"]
+__all__ = ["compiled", "int64", "truth"]
+
+numba_config: Any = config  # numba fills this module at run time
+
+# Inside kernels, numbers with a machine type are ordinary ints and bools to the reader (and to the
+# type checker). They are used where numba would take a literal for a type of its own and compile
+# the called kernel once more, and where a sum must not start out as something narrower.
+if TYPE_CHECKING:
+
+    def int64(value: SupportsInt) -> int:
+        """Give a 64-bit integer."""
+
+    def truth(value: bool) -> bool:
+        """Give a boolean."""
+
+else:
+    int64 = np.int64
+    truth = np.bool_
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -41,10 +60,8 @@ def _candidates() -> Iterator[Path]:
     base = os.environ.get("XDG_CACHE_HOME")
     if base:
         yield Path(base) / "moanon"
-    try:
+    with suppress(RuntimeError):  # no home folder is known
         yield Path.home() / ".cache" / "moanon"
-    except RuntimeError:  # no home folder is known
-        pass
     yield Path(tempfile.gettempdir()) / f"moanon-{os.getuid() if hasattr(os, 'getuid') else ''}"
 
 
@@ -80,7 +97,7 @@ def compiled(function: Function) -> Function:
     before = numba_config.CACHE_DIR
     numba_config.CACHE_DIR = str(_CACHE or "")
     try:
-        kernel: Function = numba.njit(nogil=True, cache=_CACHE is not None)(function)
+        kernel: Any = numba.njit(nogil=True, cache=_CACHE is not None)(function)
     finally:
         numba_config.CACHE_DIR = before
-    return kernel
+    return cast("Function", kernel)

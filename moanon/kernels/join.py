@@ -155,7 +155,9 @@ class _Builder:
             (column,) = members
             return column, self.columns[column], self.spans[column]
         # The side with fewer entries goes left: entries are stored by left entry, in long runs.
-        halves = sorted((self.join(half) for half in self._split(members)), key=lambda half: half[2])
+        halves = sorted(
+            (self.join(half) for half in self._split(members)), key=lambda half: half[2]
+        )
         (left, left_entry, left_size), (right, right_entry, right_size) = halves
         pairs, entry = np.unique(left_entry * right_size + right_entry, return_inverse=True)
         lefts, rights = np.divmod(pairs, right_size)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isqrt
 from typing import Literal, NamedTuple
 
@@ -29,7 +30,7 @@ from moanon.kernels.grouping import (
     make_forms,
     make_workspace,
 )
-from moanon.kernels.jit import compiled
+from moanon.kernels.jit import compiled, int64, truth
 from moanon.kernels.join import JoinTree, LossScale, Shape
 from moanon.kernels.scoring import (
     FIELDS,
@@ -106,14 +107,14 @@ def _kept_diversity(
 ) -> None:
     """Smallest distinct and frequency diversity of each sensitive column over kept groups."""
     for column in range(len(diversity.distinct)):
-        distinct = np.int64(2**62)
-        frequency = np.int64(2**62)
+        distinct = int64(2**62)
+        frequency = int64(2**62)
         for group in range(groups):
-            size = np.int64(sizes[group])
-            ell = np.int64(diversity.ell[group])
+            size = int64(sizes[group])
+            ell = int64(diversity.ell[group])
             if is_kept(rule.suppression, size, ell, d1, d2):
-                distinct = min(distinct, np.int64(diversity.distinct[column, group]))
-                frequency = min(frequency, size // np.int64(diversity.top[column, group]))
+                distinct = min(distinct, int64(diversity.distinct[column, group]))
+                frequency = min(frequency, size // int64(diversity.top[column, group]))
         out[column, 0] = distinct
         out[column, 1] = frequency
 
@@ -139,17 +140,13 @@ def _score(
     if len(diversity.distinct):
         _measure_diversity(forms, level, rule.by_frequency, diversity)
     ell = diversity.ell
-    measure_groups(
-        rule.suppression, sizes, losses, ell, groups, rows, rule.limit, scratch, out
-    )
+    measure_groups(rule.suppression, sizes, losses, ell, groups, rows, rule.limit, scratch, out)
     if len(diversity.distinct):
         _kept_diversity(rule, sizes, groups, out[3], out[4], diversity, out_ell)
     if not rule.with_steps:
         return 0
     if rule.pairs:
-        return safety_steps(
-            sizes, losses, ell, groups, rule.limit, out[2], scratch, out_steps
-        )
+        return safety_steps(sizes, losses, ell, groups, rule.limit, out[2], scratch, out_steps)
     return size_steps(sizes, losses, groups, out[3], out[2], scratch, out_steps)
 
 
@@ -177,7 +174,7 @@ def evaluate_run(
     levels = len(spans)
     finest = np.zeros(genomes.shape[1], dtype=np.uint8)
     previous = finest
-    anew = np.bool_(True)  # a literal True would make numba compile `coarsen` twice
+    anew = truth(True)  # a literal True would make numba compile `coarsen` twice
     for at in range(begin, end):
         fresh = at == begin
         for level in range(levels):
@@ -305,9 +302,7 @@ class PopulationKernel:
         cells = len(self._counts)
         values = len(self._sensitive.column)
         return _Desk(
-            make_forms(
-                self._tree, self._offsets, self._counts, self._sensitive, len(SPANS) + 2
-            ),
+            make_forms(self._tree, self._offsets, self._counts, self._sensitive, len(SPANS) + 2),
             make_workspace(self._tree, self.losses, values),
             make_scratch(cells, values),
             Diversity(
@@ -434,4 +429,4 @@ def _runs(number: int, threads: int) -> list[tuple[int, int]]:
     """Cut a batch into runs of at most one OR, as many for each thread."""
     pieces = threads * -(-number // (threads * SPANS[0]))
     edges = [number * i // pieces for i in range(pieces + 1)]
-    return [(begin, end) for begin, end in zip(edges, edges[1:], strict=False) if end > begin]
+    return [(begin, end) for begin, end in pairwise(edges) if end > begin]

@@ -13,18 +13,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from moanon.kernels.jit import compiled
+from moanon.kernels.jit import compiled, int64
 
 __all__ = [
+    "ABOVE_WEIGHTED_K",
     "FIELDS",
+    "KEEP_ALL",
     "KL_ORDERED_K",
     "KL_ORDERED_L",
     "KL_STRICT_K",
     "KL_STRICT_L",
-    "KEEP_ALL",
-    "Scratch",
     "WITHIN_LIMIT",
-    "ABOVE_WEIGHTED_K",
+    "Scratch",
     "make_scratch",
     "measure_groups",
     "safety_steps",
@@ -140,11 +140,11 @@ def size_threshold(
     last = 0
     for group in range(groups):
         if low <= ell[group] <= high:
-            size = np.int64(sizes[group])
+            size = int64(sizes[group])
             place = _size_class(size)
             scratch.rows[place] += size
             last = max(last, place)
-    total = np.int64(0)
+    total = int64(0)
     crossing = 0
     for place in range(1, last + 1):
         if crossing == 0:
@@ -155,16 +155,16 @@ def size_threshold(
         scratch.rows[place] = 0
     if crossing <= _EXACT:
         return crossing
-    found = np.int64(0)
+    found = int64(0)
     for group in range(groups):
-        if low <= ell[group] <= high and _size_class(np.int64(sizes[group])) == crossing:
+        if low <= ell[group] <= high and _size_class(int64(sizes[group])) == crossing:
             scratch.keys[found] = sizes[group]
             found += 1
     _sort_by(scratch.keys, scratch.picked, found)
     for i in range(found):
         total += scratch.keys[i]
         if total > limit:
-            return scratch.keys[i]
+            return int64(scratch.keys[i])
     return 0
 
 
@@ -177,8 +177,8 @@ def ell_threshold(
     for group in range(groups):
         if least <= sizes[group] <= most:
             scratch.by_ell[ell[group]] += sizes[group]
-            last = max(last, np.int64(ell[group]))
-    total = np.int64(0)
+            last = max(last, int64(ell[group]))
+    total = int64(0)
     answer = 0
     for value in range(last + 1):
         total += scratch.by_ell[value]
@@ -191,7 +191,7 @@ def ell_threshold(
 @compiled
 def _rows_below(sizes: Words, ell: Words, d1: int, d2: int, groups: int) -> int:
     """Rows in groups that are smaller than `d1` or less diverse than `d2`."""
-    rows = np.int64(0)
+    rows = int64(0)
     for group in range(groups):
         if sizes[group] < d1 or ell[group] < d2:
             rows += sizes[group]
@@ -200,15 +200,21 @@ def _rows_below(sizes: Words, ell: Words, d1: int, d2: int, groups: int) -> int:
 
 @compiled
 def thresholds(
-    rule: int, sizes: Words, ell: Words, groups: int, rows: int, squares: int, limit: int,
+    rule: int,
+    sizes: Words,
+    ell: Words,
+    groups: int,
+    rows: int,
+    squares: int,
+    limit: int,
     scratch: Scratch,
 ) -> tuple[int, int]:
     """Thresholds (d1, d2) that `rule` arrives at; see `is_kept` for what they mean."""
     # Typed zeros: a literal 0 would make numba compile another version of what is called with it.
-    nothing = np.int64(0)
-    everything = np.int64(2**62)
+    nothing = int64(0)
+    everything = int64(2**62)
     if rule == KEEP_ALL:
-        return np.int64(1), nothing
+        return int64(1), nothing
     if rule == ABOVE_WEIGHTED_K:  # smallest whole number that is not below squares / rows
         return (squares + rows - 1) // rows, nothing
     if rule == WITHIN_LIMIT:
@@ -216,18 +222,18 @@ def thresholds(
     if rule == KL_ORDERED_K:
         d2 = ell_threshold(sizes, ell, nothing, everything, groups, limit, scratch)
         left = limit - _rows_below(sizes, ell, nothing, d2, groups)
-        return size_threshold(sizes, ell, d2, d2, groups, left, scratch), np.int64(d2)
+        return size_threshold(sizes, ell, d2, d2, groups, left, scratch), int64(d2)
     if rule == KL_ORDERED_L:
         d1 = size_threshold(sizes, ell, nothing, everything, groups, limit, scratch)
         left = limit - _rows_below(sizes, ell, d1, nothing, groups)
-        return np.int64(d1), ell_threshold(sizes, ell, d1, d1, groups, left, scratch)
+        return int64(d1), ell_threshold(sizes, ell, d1, d1, groups, left, scratch)
     if rule == KL_STRICT_K:
         d1 = size_threshold(sizes, ell, nothing, everything, groups, limit, scratch)
         left = limit - _rows_below(sizes, ell, d1, nothing, groups)
-        return np.int64(d1), ell_threshold(sizes, ell, d1, everything, groups, left, scratch)
+        return int64(d1), ell_threshold(sizes, ell, d1, everything, groups, left, scratch)
     d2 = ell_threshold(sizes, ell, nothing, everything, groups, limit, scratch)
     left = limit - _rows_below(sizes, ell, nothing, d2, groups)
-    return size_threshold(sizes, ell, d2, everything, groups, left, scratch), np.int64(d2)
+    return size_threshold(sizes, ell, d2, everything, groups, left, scratch), int64(d2)
 
 
 @compiled
@@ -242,26 +248,33 @@ def is_kept(rule: int, size: int, ell: int, d1: int, d2: int) -> bool:
 
 @compiled
 def measure_groups(
-    rule: int, sizes: Words, losses: Ints, ell: Words, groups: int, rows: int, limit: int,
-    scratch: Scratch, out: Ints,
+    rule: int,
+    sizes: Words,
+    losses: Ints,
+    ell: Words,
+    groups: int,
+    rows: int,
+    limit: int,
+    scratch: Scratch,
+    out: Ints,
 ) -> None:
     """Fill one row of integer results (`FIELDS`) for the groups of a genome."""
-    squares = np.int64(0)
-    loss_all = np.int64(0)
+    squares = int64(0)
+    loss_all = int64(0)
     for group in range(groups):
-        size = np.int64(sizes[group])
+        size = int64(sizes[group])
         squares += size * size
         loss_all += size * losses[group]
     d1, d2 = thresholds(rule, sizes, ell, groups, rows, squares, limit, scratch)
     kept = 0
-    kept_rows = np.int64(0)
-    kept_squares = np.int64(0)
-    kept_loss = np.int64(0)
-    smallest = np.int64(2**62)
-    largest = np.int64(0)
+    kept_rows = int64(0)
+    kept_squares = int64(0)
+    kept_loss = int64(0)
+    smallest = int64(2**62)
+    largest = int64(0)
     for group in range(groups):
-        size = np.int64(sizes[group])
-        if is_kept(rule, size, np.int64(ell[group]), d1, d2):
+        size = int64(sizes[group])
+        if is_kept(rule, size, int64(ell[group]), d1, d2):
             kept += 1
             kept_rows += size
             kept_squares += size * size
@@ -292,9 +305,9 @@ def size_steps(
     Returns the number of rows written.
     """
     last = min(top, _EXACT)
-    beyond = np.int64(0)
+    beyond = int64(0)
     for group in range(groups):
-        size = np.int64(sizes[group])
+        size = int64(sizes[group])
         if size <= last:
             scratch.rows[size] += size
             scratch.loss[size] += size * losses[group]
@@ -303,8 +316,8 @@ def size_steps(
             scratch.keys[beyond] = size
             beyond += 1
     steps = 0
-    suppressed = np.int64(0)
-    lost = np.int64(0)
+    suppressed = int64(0)
+    lost = int64(0)
     for size in range(1, last + 1):
         if scratch.rows[size]:
             out[steps, 0] = size
@@ -316,7 +329,7 @@ def size_steps(
             scratch.rows[size] = 0
             scratch.loss[size] = 0
     _sort_by(scratch.keys, scratch.picked, beyond)
-    before = np.int64(-1)
+    before = int64(-1)
     for i in range(beyond):
         size = scratch.keys[i]
         if size != before:
@@ -332,10 +345,16 @@ def size_steps(
 
 @compiled
 def safety_steps(
-    sizes: Words, losses: Ints, ell: Words, groups: int, limit: int, loss_all: int,
-    scratch: Scratch, out: Ints,
+    sizes: Words,
+    losses: Ints,
+    ell: Words,
+    groups: int,
+    limit: int,
+    loss_all: int,
+    scratch: Scratch,
+    out: Ints,
 ) -> int:
-    """All (k, l) that one genome can be made safe for within `limit`: the staircase in two dimensions.
+    """Staircase in two dimensions: all (k, l) that a genome can be made safe for within `limit`.
 
     A row (k, l, suppressed rows, loss of kept rows) stands for giving up every group smaller than k
     or less diverse than l. Listed are the pairs that the kept groups attain exactly; any other pair
@@ -343,13 +362,13 @@ def safety_steps(
     one with both thresholds at least as high keeps fewer rows: in (k, l, suppressed) none dominates
     another. Returns the number of rows written.
     """
-    highest = np.int64(0)
+    highest = int64(0)
     for group in range(groups):
         value = ell[group]
-        scratch.tallest[value] = max(scratch.tallest[value], np.int64(sizes[group]))
-        highest = max(highest, np.int64(value))
-    top = size_threshold(sizes, ell, np.int64(0), highest, groups, limit, scratch)
-    small = np.int64(0)  # groups that some threshold within the limit can give up, or stop at
+        scratch.tallest[value] = max(scratch.tallest[value], int64(sizes[group]))
+        highest = max(highest, int64(value))
+    top = size_threshold(sizes, ell, int64(0), highest, groups, limit, scratch)
+    small = int64(0)  # groups that some threshold within the limit can give up, or stop at
     for group in range(groups):
         if sizes[group] <= top:
             scratch.picked[small] = group
@@ -361,15 +380,15 @@ def safety_steps(
         tallest = scratch.tallest[least]
         if tallest == 0:
             continue
-        suppressed = np.int64(0)
-        lost = np.int64(0)
+        suppressed = int64(0)
+        lost = int64(0)
         for group in range(groups):
             if ell[group] < least:
                 suppressed += sizes[group]
                 lost += sizes[group] * losses[group]
         if suppressed > limit:
             break
-        before = np.int64(-1)
+        before = int64(-1)
         for i in range(small):
             group = scratch.picked[i]
             size = scratch.keys[i]

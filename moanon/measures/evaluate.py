@@ -84,10 +84,12 @@ class Scores:
         return losses / float(self.scale * self.rows * self.columns)
 
     def diversity(self, rule: str) -> Ints:
-        """Least diversity over kept groups and sensitive columns, by ``distinct`` or ``frequency``."""
+        """Least ``distinct`` or ``frequency`` diversity of kept groups, over sensitive columns."""
         if self.raw.ell.shape[1] == 0:
             raise ConfigError("diversity needs a sensitive column, and the table has none")
-        return self.raw.ell[:, :, ("distinct", "frequency").index(rule)].min(axis=1)
+        by_column = self.raw.ell[:, :, ("distinct", "frequency").index(rule)]
+        least: Ints = by_column.min(axis=1)
+        return least
 
     def staircase(self, genome: int) -> Staircase:
         """Staircase of one genome; the evaluation must have been asked for it."""
@@ -99,9 +101,7 @@ class Scores:
         suppressed = steps[:, -2]
         gl = self.share(steps[:, -1])
         sl = suppressed / self.rows
-        return Staircase(
-            steps[:, 0], steps[:, 1] if pairs else None, suppressed, gl, sl, gl + sl
-        )
+        return Staircase(steps[:, 0], steps[:, 1] if pairs else None, suppressed, gl, sl, gl + sl)
 
 
 class Evaluator:
@@ -122,7 +122,8 @@ class Evaluator:
     >>> table = read_table(frame, {"age": "quasi", "sex": "quasi"})
     >>> instance = Instance.build(table, {"age": IntervalSpec(10), "sex": OrderedSpec(("f", "m"))})
     >>> from moanon.measures.registry import MEASURES
-    >>> scores = Evaluator(instance).evaluate([[0, 0, 0], [0, 0, 1], [1, 1, 1]], Suppression("none"))
+    >>> genomes = [[0, 0, 0], [0, 0, 1], [1, 1, 1]]
+    >>> scores = Evaluator(instance).evaluate(genomes, Suppression("none"))
     >>> MEASURES["k"].of(scores)
     array([6, 2, 1])
     """

@@ -1,8 +1,9 @@
 """The four problems of D §5 as objectives under a suppression rule.
 
-The objectives are a choice, not a law: any registered measures can take their place. D states P2 and
-P4 with GL, which counts kept rows only and so rewards suppressing; D's own plots show GL + SL. The
-presets therefore minimize ``loss``; D's literal objectives are ``[k, gl]`` and ``[d1, d2, gl]``.
+The objectives are a choice, not a law: any registered measures can take their place. D states P2
+and P4 with GL, which counts kept rows only and so rewards suppressing; D's own plots show GL + SL.
+The presets therefore minimize ``loss``; D's literal objectives are ``[k, gl]`` and
+``[d1, d2, gl]``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Small changes that keep a genome valid, for many genomes at once.
 
-D mutates unconstrained columns only, so a cut of a tree that is lost from the population never comes
-back. Here trees move too: a node is expanded (with all nodes above it, or the cut would not reach
-it) or collapsed (with all nodes below it).
+D mutates unconstrained columns only, so a cut of a tree that is lost from the population never
+comes back. Here trees move too: a node is expanded (with all nodes above it, or the cut would not
+reach it) or collapsed (with all nodes below it).
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ class Moves:
     def exchange(
         self, genomes: Genomes, others: Genomes, share: float, rng: np.random.Generator
     ) -> Genomes:
-        """Take each column from `others` with probability `share`; columns are independent, so
-        the result is as valid as its parents.
+        """Take each column from `others` with probability `share`.
+
+        Columns are independent, so the result is as valid as its parents.
         """
         mixed = genomes.copy()
         for place, _ in self._columns:

@@ -1,7 +1,7 @@
 """Makes adult_measures.csv: 200 genomes of Adult, every measure by the slow oracle.
 
-Run from the repository's root: ``python -m tests.golden.make_adult_measures``. Nothing in here calls
-a kernel; the table, its domains and the drawing of genomes are the package's own.
+Run from the repository's root: ``python -m tests.golden.make_adult_measures``. Nothing in here
+calls a kernel; the table, its domains and the drawing of genomes are the package's own.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tests import naive
 
 GOLDEN = Path(__file__).with_name("adult_measures.csv")
 ETA = 0.1
+NUMBERS = ("weighted_k", "suppressed", "groups", "gl", "sl")
 RULES = (
     ("none", None, None),
     ("limit", None, None),
@@ -68,8 +69,7 @@ def main() -> None:
     with GOLDEN.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(
-            ["genome", "rule", "d1", "d2", "k", "l_distinct", "l_frequency", "weighted_k"]
-            + ["suppressed", "groups", "gl", "sl"]
+            ["genome", "rule", "d1", "d2", "k", "l_distinct", "l_frequency", *NUMBERS],
         )
         for genome in genomes(instance):
             text = instance.layout.text(genome)
@@ -92,11 +92,10 @@ def main() -> None:
                 gl, sl = naive.losses(groups, kept, len(sizes))
                 lost = sl * len(base)
                 assert lost.denominator == 1
-                writer.writerow(
-                    [text, "/".join(filter(None, rule)), d1, d2, k, ell]
-                    + [min(frequency[group] for group in kept), decimal(mean), lost.numerator]
-                    + [len(kept), decimal(gl), decimal(sl)]
-                )
+                name = "/".join(filter(None, rule))
+                least = min(frequency[group] for group in kept)
+                numbers = (decimal(mean), lost.numerator, len(kept), decimal(gl), decimal(sl))
+                writer.writerow([text, name, d1, d2, k, ell, least, *numbers])
 
 
 def decimal(number: Fraction) -> str:

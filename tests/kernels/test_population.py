@@ -146,12 +146,12 @@ from moanon.kernels import jit, population
 from moanon.kernels.grouping import Sensitive
 empty = np.zeros(0, dtype=np.int64)
 codes = np.array([[0, 1, 2]], dtype=np.uint16)
-kernel = population.PopulationKernel(
-    codes, np.array([1, 2, 3]), np.array([3]), Sensitive(empty, np.zeros(4, dtype=np.int64), empty, empty)
-)
+nothing = Sensitive(empty, np.zeros(4, dtype=np.int64), empty, empty)
+kernel = population.PopulationKernel(codes, np.array([1, 2, 3]), np.array([3]), nothing)
 scores = kernel.evaluate(np.ones((1, 2), np.uint8), population.Rule(0, 0, False, False, False))
 stats = population.evaluate_run.stats
-print(jit._CACHE, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), scores.fields[0, 1])
+hits, misses = sum(stats.cache_hits.values()), sum(stats.cache_misses.values())
+print(jit._CACHE, hits, misses, scores.fields[0, 1])
 """
 
 

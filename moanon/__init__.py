@@ -10,10 +10,11 @@ A table goes this way, and each station has its module::
 - ``moanon.genome``: a `Layout` of bits generalizes the whole table; an `Instance` is a table with
   its layout and cells, ready for a search.
 - ``moanon.measures``: named numbers of the groups under a genome, for privacy and for loss.
-- ``moanon.release``: applies a genome to the rows and writes the file (`Release`);
-  ``moanon.certificate`` states what the written file was measured to be (`Certificate`).
+- ``moanon.release``: applies a genome to the rows and writes the file (`Release`), and states what
+  the written file was measured to be (`Certificate`).
 - ``moanon.config``: the same from a YAML file (`Config`).
 - ``moanon.datasets``: two public tables with their hierarchies.
+- ``moanon.starter``: a first configuration for a table; ``moanon.bench``: what an evaluation costs.
 - ``moanon.cli``: the command ``moanon``.
 
 Whatever goes wrong on the way is a `MoanonError` with one sentence. The names above can be
@@ -26,14 +27,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from moanon.certificate import Certificate
     from moanon.config import Config
     from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
     from moanon.data.hierarchy import Hierarchy
     from moanon.data.table import Role, Table, read_table
     from moanon.errors import MoanonError
     from moanon.genome import Instance, Layout
-    from moanon.release import Release
+    from moanon.release import Certificate, Release
 
 __all__ = [
     "Certificate",
@@ -56,7 +56,7 @@ __version__ = "0.1.0"
 
 #: Where each public name lives.
 _HOMES = {
-    "Certificate": "moanon.certificate",
+    "Certificate": "moanon.release",
     "Config": "moanon.config",
     "Hierarchy": "moanon.data.hierarchy",
     "Instance": "moanon.genome",

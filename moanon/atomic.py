@@ -31,7 +31,8 @@ class Beside:
     ------
     OutputError
         On entering, and again right before the move: if a target exists and `force` is not set, if
-        it is a folder, or if its folder does not exist.
+        it is a folder, or if its folder does not exist. Whatever else the system refuses on the
+        way, an `OSError` in the block included, is told as one about the first target.
 
     Examples
     --------
@@ -45,20 +46,18 @@ class Beside:
     """
 
     def __init__(self, *targets: Path, force: bool) -> None:
+        self._first = targets[0]
         self._force = force
         self._temporary = {target: _unguessable(target) for target in targets}
         # A second name for each file that is replaced, should a later move fail.
         self._old = {target: _unguessable(target) for target in targets}
 
     def __enter__(self) -> Beside:
-        self._check()
         try:
-            for path in self._temporary.values():
-                # 0o666 is what open() asks for; the umask decides. O_EXCL follows no planted link.
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-        except BaseException:
-            self._remove()
-            raise
+            self._check()
+            self._create()
+        except OSError as error:
+            raise self._told(error) from error
         return self
 
     def __exit__(
@@ -68,6 +67,9 @@ class Beside:
         trace: TracebackType | None,
     ) -> None:
         self._remove()
+        # A pipe that breaks in the block is one that somebody printed to.
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise self._told(error) from error
 
     def __getitem__(self, target: Path) -> Path:
         """Where `target` is written until it is moved."""
@@ -93,6 +95,15 @@ class Beside:
             self._move_back()
             raise
 
+    def _create(self) -> None:
+        try:
+            for path in self._temporary.values():
+                # 0o666 is what open() asks for; the umask decides. O_EXCL follows no planted link.
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        except BaseException:
+            self._remove()
+            raise
+
     def _keep_old(self, target: Path) -> None:
         if not os.path.lexists(target):
             return
@@ -111,6 +122,10 @@ class Beside:
     def _remove(self) -> None:
         for path in (*self._temporary.values(), *self._old.values()):
             path.unlink(missing_ok=True)
+
+    def _told(self, error: OSError) -> OutputError:
+        """Put a refusal of the system into a sentence."""
+        return OutputError(f"{self._first} cannot be written: {error.strerror or error}")
 
     def _check(self) -> None:
         for target in self._temporary:

@@ -131,11 +131,11 @@ def _case(name: str, instance: Instance, genomes: Genomes) -> Case:
     return Case(name, cells.codes, cells.counts, instance.layout.sizes, genomes, others=True)
 
 
-def adult_cases(rounds: int = 250) -> list[Case]:
-    """A random and a converged population of 200 on D's columns."""
+def adult_cases(rounds: int = 250, population: int = POPULATION) -> list[Case]:
+    """A random population on D's columns, and one that converged for some rounds."""
     instance = adult_instance()
     rng = np.random.default_rng(1)
-    start = instance.layout.sample(POPULATION, rng)
+    start = instance.layout.sample(population, rng)
     return [
         _case("adult, random", instance, start),
         _case("adult, converged", instance, _converge(instance, start, rounds, rng)),
@@ -165,7 +165,7 @@ def _converge(
         both = np.concatenate([genomes, children])
         both, first = np.unique(both, axis=0, return_index=True)
         scored = np.concatenate([values, score(children)])[first]
-        kept = _best(scored, POPULATION)
+        kept = _best(scored, len(mates))
         genomes, values = both[kept], scored[kept]
     return genomes
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as Grid
 
+    from moanon.bench import Case, Timing
+    from moanon.config import Config
     from moanon.genome import Instance
 
 __all__ = ["app", "main"]
@@ -56,6 +59,17 @@ SetOption = Annotated[
         show_default=False,
     ),
 ]
+
+#: ARX's hierarchies of Adult, where a copy lies beside the checkout.
+_ARX = Path("../shared/arx")
+
+
+class BenchCase(StrEnum):
+    """What can be timed."""
+
+    ADULT = "adult"
+    LATTICE = "lattice"
+    SYNTHETIC = "synthetic"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -120,10 +134,13 @@ def check(config: ConfigArgument, sets: SetOption = None) -> None:
     """
     from moanon.config import Config
 
-    instance = Config.load(config, sets or ()).instance()
+    checked = Config.load(config, sets or ())
+    instance = checked.instance()
     _console().print(_columns_grid(instance))
     for fact, value in _facts(instance).items():
         typer.echo(f" {fact:<21}{value}")
+    for note in _notes(checked):
+        typer.echo(f" note: {note}")
 
 
 @app.command(epilog="Example: moanon init patients.csv --out configs/patients.yaml")
@@ -170,6 +187,77 @@ def schema() -> None:
     from moanon.config import config_schema
 
     typer.echo(json.dumps(config_schema(), indent=2, ensure_ascii=False))
+
+
+@app.command(epilog="Example: moanon bench --case adult --case lattice --out bench.json")
+def bench(
+    cases: Annotated[
+        list[BenchCase] | None,
+        typer.Option(
+            "--case",
+            metavar=f"[{'|'.join(BenchCase)}]",
+            help="What to time; may be repeated. Default: all.",
+            show_default=False,
+        ),
+    ] = None,
+    hierarchies: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="ARX's hierarchies of Adult, for the lattice. Default: ../shared/arx if it is "
+            "there, else levels of the package's own.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the timings.")] = Path(
+        "bench.json"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few genomes of adult alone: does it run?")
+    ] = False,
+) -> None:
+    """Time an evaluation on this machine, against other ways to do the same.
+
+    Shows each timing as it is taken, and writes all of them with the machine's particulars as
+    JSON. A full run takes some minutes, and the machine should have nothing else to do.
+    """
+    import json
+
+    from moanon.atomic import Beside
+    from moanon.bench import as_record, machine
+
+    if quick and set(cases or ()) - {BenchCase.ADULT}:
+        raise typer.BadParameter("--quick times adult alone", param_hint="--case")
+    # Before all else, because a run is long and FILE may be taken.
+    with Beside(out, force=force) as beside:
+        timings = []
+        for case in _quick_cases() if quick else _bench_cases(cases or BenchCase, hierarchies):
+            timings += _show_timings(case, repeat=1 if quick else 5)
+        found = {"machine": machine(), "timings": [as_record(timing) for timing in timings]}
+        text = json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
+        beside[out].write_text(f"{text}\n", encoding="utf-8")
+        beside.move()
+    typer.echo(" CPU and clock are per evaluation; to flat: CPU against flat on one thread.")
+    typer.echo(f" Wrote {_on_one_line(str(out))}")
+
+
+def _bench_cases(kinds: Iterable[BenchCase], hierarchies: Path | None) -> Iterator[Case]:
+    from moanon.bench import adult_cases, lattice_case, synthetic_cases
+
+    wanted = set(kinds)
+    if BenchCase.ADULT in wanted:
+        yield from adult_cases()
+    if BenchCase.LATTICE in wanted:
+        yield lattice_case(hierarchies or (_ARX if _ARX.is_dir() else None))
+    if BenchCase.SYNTHETIC in wanted:
+        yield from synthetic_cases()
+
+
+def _quick_cases() -> list[Case]:
+    from moanon.bench import adult_cases
+
+    return adult_cases(rounds=2, population=5)
 
 
 # -- showing -------------------------------------------------------------------------------------
@@ -222,6 +310,54 @@ def _facts(instance: Instance) -> dict[str, str]:
         names = ", ".join(map(_on_one_line, table.undeclared))
         facts["undeclared columns"] = f"{names} (dropped on release)"
     return facts
+
+
+def _notes(config: Config) -> Iterator[str]:
+    """What a configuration leaves open that its author may not have meant to."""
+    from_data = [
+        _on_one_line(name)
+        for name, column in config.columns.items()
+        if column.kind == "interval" and column.range is None
+    ]
+    if from_data:
+        yield (
+            f"the range of {', '.join(from_data)} was taken from the data, so a released label can "
+            "show the smallest or largest value even of a suppressed row; declare range: to avoid "
+            "that"
+        )
+
+
+def _show_timings(case: Case, repeat: int) -> list[Timing]:
+    """Take the timings of a case, showing each as it comes."""
+    from rich import box
+    from rich.live import Live
+    from rich.table import Table as Grid
+
+    from moanon.bench import measure
+
+    rows, cells, genomes = int(case.counts.sum()), len(case.counts), len(case.genomes)
+    typer.echo(f" {case.name}: {rows:,} rows, {cells:,} cells, {genomes:,} genomes")
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    grid.add_column("way", min_width=20)  # the same in all cases, so that they can be compared
+    for header, width in (("threads", 7), ("CPU µs", 9), ("clock µs", 9), ("to flat", 7)):
+        grid.add_column(header, justify="right", min_width=width)
+    console, shown = _console(), []
+    try:
+        # Refreshed by hand: a thread that does it would be timed along with what is timed.
+        with Live(grid, console=console, auto_refresh=False, transient=True) as live:
+            for timing in measure(case, repeat=repeat):
+                micros = (f"{timing.micros:,.1f}", f"{timing.wall_micros:,.1f}")
+                grid.add_row(timing.way, str(timing.threads), *micros, _times(timing.ratio))
+                shown.append(timing)
+                live.refresh()
+    finally:  # for good, in a pipe too, and what there is of it after Ctrl-C
+        console.print(grid)
+    return shown
+
+
+def _times(ratio: float) -> str:
+    """Write a ratio with about three digits: ×0.71, ×22.8, ×228."""
+    return f"×{ratio:,.{0 if ratio >= 100 else 1 if ratio >= 10 else 2}f}"
 
 
 def _large(number: int) -> str:

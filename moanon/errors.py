@@ -15,6 +15,7 @@ __all__ = [
     "HierarchyError",
     "MoanonError",
     "OutputError",
+    "SearchError",
 ]
 
 
@@ -36,6 +37,10 @@ class HierarchyError(MoanonError):
 
 class GenomeError(MoanonError):
     """A bit string is not a valid generalization of the table."""
+
+
+class SearchError(MoanonError):
+    """A search cannot start or go on."""
 
 
 class OutputError(MoanonError):

@@ -1,7 +1,7 @@
 """Genomes: one bit string that generalizes a whole table.
 
-The bits of all quasi-identifiers stand side by side. In a column of ``m`` base values bit ``i`` is 1
-where base values ``i`` and ``i + 1`` stay apart and 0 where they are merged (Iyengar's encoding,
+The bits of all quasi-identifiers stand side by side. In a column of ``m`` base values bit ``i`` is
+1 where base values ``i`` and ``i + 1`` stay apart and 0 where they are merged (Iyengar's encoding,
 D §6.1). All ones is the base table, all zeros suppresses every cell. A genome is valid when every
 block of every column is allowed by its domain; invalid ones are refused, never repaired.
 """
@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
 from moanon.data.cells import Cells
-from moanon.data.domain import Domain, DomainSpec
+from moanon.data.domain import Domain, DomainSpec, TreeDomain
 from moanon.data.table import Table
 from moanon.errors import DataError, GenomeError
 from moanon.kernels.grouping import Sensitive
@@ -31,6 +32,8 @@ Generalization = dict[str, tuple[tuple[int, int], ...]]
 
 #: `Layout.enumerate` refuses larger spaces.
 MAX_ENUMERATED = 10_000_000
+#: Longer genomes are cut off in error messages.
+_SHOWN_BITS = 60
 
 
 @dataclass(frozen=True)
@@ -83,51 +86,65 @@ class Layout:
 
     def is_valid(self, genomes: Genomes) -> npt.NDArray[np.bool_]:
         """Tell for each genome (row) whether every block is allowed by its domain."""
-        valid: npt.NDArray[np.bool_] = (genomes <= 1).all(axis=1)
+        if genomes.ndim != 2 or genomes.shape[1] != self.bits:
+            raise self._wrong_length(genomes)
+        valid: npt.NDArray[np.bool_] = np.all(genomes <= 1, axis=1)
         for _, domain, place in self.slices():
             valid &= domain.is_valid(genomes[:, place])
         return valid
 
     def check(self, genomes: npt.ArrayLike) -> Genomes:
-        """Return `genomes` as a matrix of valid genomes, or say what is wrong with the first bad one.
+        """Return `genomes` as a matrix of valid genomes, or say what is wrong with one of them.
 
         Raises
         ------
         GenomeError
             For a wrong length, a value other than 0 and 1, or a block that is no node of its tree.
         """
-        matrix = np.atleast_2d(np.asarray(genomes))
+        try:
+            matrix = np.atleast_2d(np.asarray(genomes))
+        except ValueError:  # rows of different lengths
+            raise GenomeError(f"every genome of this table has {self.bits} bits") from None
         if matrix.ndim != 2 or matrix.shape[1] != self.bits:
-            raise GenomeError(
-                f"a genome of this table has {self.bits} bits. Got {matrix.shape[-1]}"
-            )
+            raise self._wrong_length(matrix)
         if not np.isin(matrix, (0, 1)).all():
             raise GenomeError("a genome holds zeros and ones only")
         matrix = np.ascontiguousarray(matrix, dtype=np.uint8)
         valid = self.is_valid(matrix)
         if not valid.all():
-            bad = matrix[np.argmin(valid)]
-            name = next(
-                name
-                for name, domain, place in self.slices()
-                if not domain.is_valid(bad[None, place])[0]
-            )
-            raise GenomeError(
-                f"genome {self.text(bad)} is not valid: in column {name!r} a block is not a node "
-                "of the hierarchy"
-            )
+            raise self._no_node(matrix[np.argmin(valid)])
         return matrix
+
+    def _wrong_length(self, genomes: npt.NDArray[np.generic]) -> GenomeError:
+        found = genomes.shape[1] if genomes.ndim == 2 else f"an array of shape {genomes.shape}"
+        return GenomeError(f"a genome of this table has {self.bits} bits. Got {found}")
+
+    def _no_node(self, genome: Genomes) -> GenomeError:
+        """Name a block of an invalid genome that its domain does not allow."""
+        name, domain, bits = next(
+            (name, domain, genome[place])
+            for name, domain, place in self.slices()
+            if not domain.is_valid(genome[None, place])[0]
+        )
+        allowed = domain.hierarchy.node_of if isinstance(domain, TreeDomain) else {}
+        start, stop = next(block for block in _blocks(bits) if block not in allowed)
+        first, last = domain.label(start, start + 1), domain.label(stop - 1, stop)
+        return GenomeError(
+            f"genome {self._shown(self.text(genome))} is not valid: in column {name!r} the block "
+            f"from {first!r} to {last!r} is not a node of the hierarchy"
+        )
+
+    def _shown(self, text: str) -> str:
+        return text if len(text) <= _SHOWN_BITS else f"{text[:_SHOWN_BITS]}…"
 
     # -- encoding --------------------------------------------------------------------------------
 
     def decode(self, genome: npt.ArrayLike) -> Generalization:
         """Return the blocks of each column as ``(start, stop)`` pairs of base values."""
-        (row,) = self.check(genome)
-        blocks: Generalization = {}
-        for name, domain, place in self.slices():
-            edges = [0, *(int(i) + 1 for i in np.flatnonzero(row[place])), domain.size]
-            blocks[name] = tuple(zip(edges, edges[1:], strict=False))
-        return blocks
+        matrix = self.check(genome)
+        if len(matrix) != 1:
+            raise GenomeError(f"one genome is decoded at a time. Got {len(matrix)}")
+        return {name: _blocks(matrix[0, place]) for name, _, place in self.slices()}
 
     def encode(self, generalization: Mapping[str, tuple[tuple[int, int], ...]]) -> Genomes:
         """Return the genome with these blocks; the inverse of `decode`."""
@@ -151,7 +168,8 @@ class Layout:
                     f"column {name!r}: blocks end at {edges[-1]} instead of {domain.size}"
                 )
             genome[place][np.array(edges[1:-1], dtype=np.int64) - 1] = 1
-        return self.check(genome)[0]
+        row: Genomes = self.check(genome)[0]
+        return row
 
     def labels(self, genome: npt.ArrayLike) -> dict[str, tuple[str, ...]]:
         """Return what the released cells of each block show, column by column."""
@@ -167,17 +185,15 @@ class Layout:
     def parse(self, text: str) -> Genomes:
         """Read a genome from a string of 0 and 1; it must be valid."""
         if set(text) - {"0", "1"}:
-            raise GenomeError(f"a genome is written in 0 and 1. Got {text!r}")
-        return self.check(np.array([int(bit) for bit in text], dtype=np.uint8).reshape(1, -1))[0]
+            raise GenomeError(f"a genome is written in 0 and 1. Got {self._shown(text)!r}")
+        row: Genomes = self.check(np.array([int(bit) for bit in text], dtype=np.uint8))[0]
+        return row
 
     # -- the space of all genomes ----------------------------------------------------------------
 
     def count(self) -> int:
         """Count all valid genomes, exactly."""
-        total = 1
-        for domain in self.domains.values():
-            total *= domain.count()
-        return total
+        return prod(domain.count() for domain in self.domains.values())
 
     def sample(self, number: int, rng: np.random.Generator) -> Genomes:
         """Draw `number` valid genomes: fair bits, and D §6.4's coin at each tree node."""
@@ -192,20 +208,37 @@ class Layout:
         GenomeError
             If there are more than `limit`.
         """
-        if self.count() > limit:
-            raise GenomeError(f"the table has {self.count()} valid genomes; at most {limit} are listed")
-        choices = [list(domain.enumerate()) for domain in self.domains.values()]
-        return (np.concatenate(combination) for combination in product(*choices))
+        if self.count() > limit:  # the number itself may have thousands of digits
+            raise GenomeError(f"the table has more than {limit} valid genomes; too many to list")
+        return _combine(tuple(self.domains.values()))
 
     def full_domain(self, limit: int = MAX_ENUMERATED) -> Genomes:
         """All genomes that take one whole level in every column, finest first (rows)."""
         choices = [domain.full_domain() for domain in self.domains.values()]
-        number = 1
-        for levels in choices:
-            number *= len(levels)
-        if number > limit:
-            raise GenomeError(f"the table has {number} full-domain genomes; at most {limit} are listed")
+        if prod(map(len, choices)) > limit:
+            raise GenomeError(
+                f"the table has more than {limit} full-domain genomes; too many to list"
+            )
         return np.stack([np.concatenate(combination) for combination in product(*choices)])
+
+
+def _blocks(bits: Genomes) -> tuple[tuple[int, int], ...]:
+    """Blocks between the boundaries of one column, as (start, stop)."""
+    edges = [0, *(np.flatnonzero(bits) + 1).tolist(), len(bits) + 1]
+    return tuple(pairwise(edges))
+
+
+def _combine(domains: tuple[Domain, ...]) -> Iterator[Genomes]:
+    """Yield all combinations of some columns' generalizations, one at a time.
+
+    `itertools.product` would hold those of each column in memory first.
+    """
+    if not domains:
+        yield np.zeros(0, dtype=np.uint8)
+        return
+    for bits in domains[0].enumerate():
+        for rest in _combine(domains[1:]):
+            yield np.concatenate([bits, rest])
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,11 @@ from typing import Literal
 from moanon import datasets
 from moanon.atomic import Beside
 from moanon.config import Config, name_from
+from moanon.config.yaml_text import key_lines, list_lines, quote
 from moanon.data.domain import IntervalSpec, OrderedSpec
 from moanon.data.source import Column, read_source
 from moanon.data.steps import DATE_UNITS, Scale
 from moanon.errors import DataError, MoanonError, OutputError
-from moanon.yaml_text import key_lines, list_lines, quote
 
 __all__ = ["MAX_BASE", "Guess", "Starter", "guess", "starter_text", "write_starter"]
 

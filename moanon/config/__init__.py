@@ -16,6 +16,7 @@ folder where the command runs. Names of embedded tables, hierarchies and orders 
 - `DataSection`, `ColumnSection`, `ProblemSection`, `SearchSection`, `OutputSection`: its parts, in
   ``sections``, with every key's rule and default.
 - `config_schema`: the same rules as a JSON schema, for editors.
+- ``yaml_text`` reads and writes strict YAML; ``sentences`` says what is wrong, and in which line.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ from moanon.config.sections import (
     refusal,
 )
 from moanon.config.sentences import first_error, plain, refuse_empty
+from moanon.config.yaml_text import Section, dump, override, path_text, read
 from moanon.data.domain import DomainSpec
 from moanon.data.source import read_source
 from moanon.data.table import Role, Table, read_table, settle
 from moanon.errors import ConfigError
-from moanon.yaml_text import Section, dump, override, path_text, read
 
 if TYPE_CHECKING:
     from moanon.genome import Instance

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from moanon.config.sections import TEXT_KEYS, Rule, nearest
+from moanon.config.yaml_text import Items, Node, Scalar, Section, path_text
 from moanon.errors import ConfigError
-from moanon.yaml_text import Items, Node, Scalar, Section, path_text
 
 __all__ = ["first_error", "plain", "refuse_empty"]
 

@@ -8,9 +8,9 @@ are allowed:
 - `OrderedDomain`: categories in a declared order; any block.
 - `TreeDomain`: the leaves of a hierarchy; only blocks that are nodes of the tree.
 
-A domain is *declared* (`IntervalSpec`, `OrderedSpec`, `TreeSpec`) and then *built* for the column at
-hand, because an interval may take its range from the data and a column with missing values gets one
-more base value, last in the order, called ``(missing)``.
+A domain is *declared* (`IntervalSpec`, `OrderedSpec`, `TreeSpec`) and then *built* for the column
+at hand, because an interval may take its range from the data and a column with missing values gets
+one more base value, last in the order, called ``(missing)``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from moanon.data.hierarchy import SUPPRESSED, Hierarchy
+from moanon.data.hierarchy import MAX_LEAVES, SUPPRESSED, Hierarchy
 from moanon.data.steps import Scale, Steps
 from moanon.data.table import Column
 from moanon.errors import DataError
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 #: Base values are coded in 16 bits; a domain this fine is a typo or an identifier.
-MAX_BASE_VALUES = 65_536
+MAX_BASE_VALUES = MAX_LEAVES
 #: The base value that missing cells get under the policy ``category``.
 MISSING = "(missing)"
 #: Stands between the first and the last value of an ordered block.
@@ -119,23 +119,28 @@ class Domain(ABC):
         DataError
             If values lie outside the domain: names the column, the number of rows and a few values.
         """
+        _check_size(column.name, self.size)  # or codes would wrap around and merge strangers
         found = self.find(column.values)
         outside = np.flatnonzero(found < 0)
         if len(outside):
             rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
+            number = int(rows[outside].sum())
+            hold = "row holds a value" if number == 1 else "rows hold values"
             shown = ", ".join(repr(column.values[i]) for i in outside[:3])
             more = f" and {len(outside) - 3} more" if len(outside) > 3 else ""
             raise DataError(
-                f"column {column.name!r}: {int(rows[outside].sum())} rows hold values outside its "
-                f"{self.kind} domain ({self.describe()}): {shown}{more}"
+                f"column {column.name!r}: {number} {hold} outside its {self.kind} domain "
+                f"({self.describe()}): {shown}{more}"
             )
-        if not self.has_missing and (column.codes < 0).any():
+        if not self.has_missing and column.missing:
+            rows_have = "row has" if column.missing == 1 else "rows have"
             raise DataError(
-                f"column {column.name!r}: {int((column.codes < 0).sum())} rows are missing and the "
-                "domain has no value for that"
+                f"column {column.name!r}: {column.missing} {rows_have} no value, and its "
+                f"{self.kind} domain was built without one for missing cells"
             )
         # Missing cells have code -1, which picks the entry appended last.
-        return np.append(found, self.size - 1).astype(np.uint16)[column.codes]
+        codes: Codes = np.append(found, self.size - 1).astype(np.uint16)[column.codes]
+        return codes
 
     @abstractmethod
     def describe(self) -> str:
@@ -180,10 +185,13 @@ class OrderedDomain(Domain):
     def size(self) -> int:
         return len(self.order)
 
+    @property
+    def _declared(self) -> tuple[str, ...]:
+        return self.order[:-1] if self.has_missing else self.order
+
     @cached_property
     def _index(self) -> dict[str, int]:
-        declared = self.order[:-1] if self.has_missing else self.order
-        return {value: i for i, value in enumerate(declared)}
+        return {value: i for i, value in enumerate(self._declared)}
 
     def find(self, values: Sequence[str]) -> npt.NDArray[np.int64]:
         return np.array([self._index.get(value, -1) for value in values], dtype=np.int64)
@@ -194,7 +202,8 @@ class OrderedDomain(Domain):
         return self.order[start] + RANGE_MARK + self.order[stop - 1]
 
     def describe(self) -> str:
-        return f"{self.order[0]} … {self.order[-1]}"
+        first, last = self._declared[0], self._declared[-1]
+        return first if first == last else f"{first} … {last}"
 
 
 @dataclass(frozen=True)
@@ -209,11 +218,14 @@ class TreeDomain(Domain):
     def size(self) -> int:
         return len(self.hierarchy.leaves)
 
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        # A cell that reads "(missing)" is not a missing cell.
+        leaves = self.hierarchy.leaf_index
+        return {leaf: i for leaf, i in leaves.items() if leaf != MISSING or not self.has_missing}
+
     def find(self, values: Sequence[str]) -> npt.NDArray[np.int64]:
-        index = dict(self.hierarchy.leaf_index)
-        if self.has_missing:
-            del index[MISSING]
-        return np.array([index.get(value, -1) for value in values], dtype=np.int64)
+        return np.array([self._index.get(value, -1) for value in values], dtype=np.int64)
 
     def _block_name(self, start: int, stop: int) -> str:
         return self.hierarchy.names[self.hierarchy.node_of[start, stop]]
@@ -225,8 +237,10 @@ class TreeDomain(Domain):
         return self.hierarchy.count_cuts()
 
     def sample(self, number: int, rng: np.random.Generator) -> Bits:
-        """Draw cuts as D §6.4 does: from the root down, each node decides by a fair coin whether
-        its subtrees stay distinguishable; below a node that does not, nothing is decided.
+        """Draw cuts as D §6.4 does.
+
+        From the root down, each node decides by a fair coin whether its subtrees stay
+        distinguishable; below a node that does not, nothing is decided.
         """
         expanded = rng.integers(0, 2, size=(number, len(self.hierarchy.inner)), dtype=np.uint8)
         for node, parent in enumerate(self.hierarchy.inner_parent):
@@ -239,11 +253,14 @@ class TreeDomain(Domain):
             yield self.hierarchy.cut_bits(cut)
 
     def full_domain(self) -> tuple[Bits, ...]:
-        """Bits of each level of the hierarchy, finest first."""
-        return tuple(self.hierarchy.cut_bits(cut) for cut in self.hierarchy.levels)
+        """Bits of each level of the hierarchy, finest first; levels that are alike count once."""
+        return tuple(self.hierarchy.cut_bits(cut) for cut in dict.fromkeys(self.hierarchy.levels))
 
     def describe(self) -> str:
-        return f"the {self.size} leaves of {self.hierarchy.names[0]!r}"
+        number = self.size - self.has_missing
+        if number == 1:
+            return self.hierarchy.leaves[0]
+        return f"the {number} leaves of {self.hierarchy.names[0]!r}"
 
 
 @dataclass(frozen=True)
@@ -256,9 +273,11 @@ class IntervalSpec:
         Width of a step: a positive number; for dates a number of days or one of ``day``, ``week``,
         ``month``, ``quarter``, ``year``, ``decade``. Default 1; decimals need one.
     range : pair, optional
-        First and last value of the domain, both included. Default: from the data.
+        First and last value of the domain, both included. Default: from the data. Where steps
+        are made of months, the ends stand for their whole months.
     origin : int, float or str, optional
-        A value where a step begins. Default: the range's first value, else 0.
+        A value where a step begins. Default: the range's first value; without a range 0, for days
+        and weeks a Monday.
     type : {"integer", "decimal", "date"}, optional
         Default: the narrowest type that fits all values.
     """
@@ -277,7 +296,7 @@ class IntervalSpec:
         steps = Steps.build(
             scale, column.values, column.name, self.granularity, self.range, self.origin
         )
-        missing = _has_missing(column)
+        missing = column.missing > 0
         _check_size(column.name, steps.count + missing)
         return IntervalDomain(steps, missing)
 
@@ -296,18 +315,18 @@ class OrderedSpec:
             raise DataError(f"{where}: order must name at least one value. Got none")
         seen: set[str] = set()
         for value in self.order:
+            if not isinstance(value, str):
+                raise DataError(f"{where}: order must hold texts. Got {value!r}")
             if value in seen:
                 raise DataError(f"{where}: order names {value!r} twice")
             seen.add(value)
-        missing = _has_missing(column)
-        order = (*self.order, MISSING) if missing else self.order
-        for value in self.order:
-            if value == SUPPRESSED or (missing and value == MISSING):
-                raise DataError(f"{where}: the value {value!r} is a reserved label; rename it")
-        domain = OrderedDomain(order, missing)
+        missing = column.missing > 0
+        for label in (SUPPRESSED, MISSING) if missing else (SUPPRESSED,):
+            if label in seen:
+                raise DataError(f"{where}: the value {label!r} is a reserved label; rename it")
+        domain = OrderedDomain((*self.order, MISSING) if missing else tuple(self.order), missing)
         _check_size(column.name, domain.size)
-        if any(RANGE_MARK in value for value in order):
-            _check_labels(where, domain)
+        _check_labels(where, domain.order)
         return domain
 
 
@@ -320,8 +339,20 @@ class TreeSpec:
 
     def build(self, column: Column) -> TreeDomain:
         """Add the missing category, directly under the root, where the column needs it."""
-        missing = _has_missing(column)
-        hierarchy = self.hierarchy.with_leaf(MISSING) if missing else self.hierarchy
+        where, hierarchy = f"column {column.name!r}", self.hierarchy
+        if SUPPRESSED in hierarchy.leaf_index:
+            raise DataError(
+                f"{where}: the hierarchy has a leaf called {SUPPRESSED!r}, which fully generalized "
+                "cells carry; rename it"
+            )
+        missing = column.missing > 0
+        if missing:
+            if MISSING in hierarchy.names:
+                raise DataError(
+                    f"{where}: the hierarchy has a node called {MISSING!r}, which missing cells "
+                    "would carry; rename it"
+                )
+            hierarchy = hierarchy.with_leaf(MISSING)
         _check_size(column.name, len(hierarchy.leaves))
         return TreeDomain(hierarchy, missing)
 
@@ -329,27 +360,51 @@ class TreeSpec:
 DomainSpec = IntervalSpec | OrderedSpec | TreeSpec
 
 
-def _check_labels(where: str, domain: OrderedDomain) -> None:
-    """Refuse an order in which two blocks would carry the same label in a release."""
-    seen: set[str] = set()
-    for start in range(domain.size):
-        for stop in range(start + 1, domain.size + 1):
-            label = domain.label(start, stop)
-            if label in seen:
-                raise DataError(
-                    f"{where}: a value of the order contains {RANGE_MARK!r}, so that {label!r} "
-                    "could mean two things; rename it"
-                )
-            seen.add(label)
+def _check_labels(where: str, order: Sequence[str]) -> None:
+    """Refuse an order in which a label ``first..last`` could be read in two ways.
+
+    Trying all pairs of blocks would take minutes for a long order. But a second reading needs a
+    dot at the seam. Either a value is itself two values with a mark between them. Or
+    ``a..b = c..d`` with `c` longer than `a`: then ``c = a + more`` and ``b = rest + d`` such that
+    ``".." + rest = more + ".."``, so that `more` and `rest` are ``.`` or have a mark inside. Where
+    the values stand in the order does not matter here: a reader does not know it by heart.
+    """
+    known = set(order)
+    longer: dict[str, tuple[str, str]] = {}
+    for value in order:
+        for at in _dots(value):
+            head, more = value[:at], value[at:]
+            if head not in known or not (more == "." or more.startswith(RANGE_MARK)):
+                continue
+            longer[more + RANGE_MARK] = head, value
+            if more[len(RANGE_MARK) :] in known and more != ".":
+                raise _two_readings(where, value, "the value", (head, more[len(RANGE_MARK) :]))
+    if not longer:
+        return
+    for value in order:
+        for at in _dots(value):
+            rest, tail = value[: at + 1], value[at + 1 :]
+            if tail in known and RANGE_MARK + rest in longer:
+                short, long = longer[RANGE_MARK + rest]
+                label = short + RANGE_MARK + value
+                raise _two_readings(where, label, f"{short!r} to {value!r}", (long, tail))
 
 
-def _has_missing(column: Column) -> bool:
-    return bool((column.codes < 0).any())
+def _dots(value: str) -> list[int]:
+    return [at for at, sign in enumerate(value) if sign == "."] if "." in value else []
+
+
+def _two_readings(where: str, label: str, reading: str, other: tuple[str, str]) -> DataError:
+    return DataError(
+        f"{where}: the label {label!r} could mean two things, {reading} or {other[0]!r} to "
+        f"{other[1]!r}; rename a value of the order"
+    )
 
 
 def _check_size(name: str, size: int) -> None:
     if size > MAX_BASE_VALUES:
+        number = size if size < 10**15 else "more than 10^15"
         raise DataError(
-            f"column {name!r}: the domain has {size} base values; at most {MAX_BASE_VALUES} are "
+            f"column {name!r}: the domain has {number} base values; at most {MAX_BASE_VALUES} are "
             "possible. Choose a larger granularity, or another role"
         )

@@ -1,51 +1,42 @@
-"""Hierarchy trees: read from YAML or ARX files, checked, and written back in both forms.
+"""Hierarchy trees: checked, cut, and written back as YAML or ARX files.
 
 A hierarchy names the leaves of a column's domain and the groups they may be merged into. Its leaves
 stand in pre-order, so that every node covers a run of neighbours, and a generalization of the
 column is a *cut*: a set of nodes that covers each leaf once.
 
-Cuts have a simple form as bits. The boundary between two neighbouring leaves *belongs* to the lowest
-node that holds both. A node is *expanded* when its children are kept apart; in a cut, all boundaries
-that belong to one node carry the same bit, and a node can be expanded only if its parent is. Hence
-cuts and "downward closed" sets of expanded nodes are the same thing, and the union (bitwise OR) or
-intersection (bitwise AND) of two cuts is a cut again.
+Cuts have a simple form as bits. The boundary between two neighbouring leaves *belongs* to the
+lowest node that holds both. A node is *expanded* when its children are kept apart; in a cut, all
+boundaries that belong to one node carry the same bit, and a node can be expanded only if its parent
+is. Hence cuts and "downward closed" sets of expanded nodes are the same thing, and the union
+(bitwise OR) or intersection (bitwise AND) of two cuts is a cut again.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import yaml
 
+from moanon.data import treefile
+from moanon.data.treefile import RawNode
 from moanon.errors import HierarchyError
 
-__all__ = ["MAX_FILE_BYTES", "SUPPRESSED", "Hierarchy"]
+__all__ = ["MAX_FILE_BYTES", "MAX_LEAVES", "SUPPRESSED", "Hierarchy"]
 
 #: What a fully generalized cell shows; no leaf or inner node may be called so.
 SUPPRESSED = "*"
 #: Larger hierarchy files are refused: nobody reads a tree of that size, a typo in a path finds one.
 MAX_FILE_BYTES = 32 * 1024 * 1024
-
-#: How YAML writes "nothing here": the node is a leaf.
-_NOTHING = {"", "null", "~"}
+#: Base values are coded in 16 bits.
+MAX_LEAVES = 65_536
 
 Bits = npt.NDArray[np.uint8]
 Indices = npt.NDArray[np.int64]
-
-
-@dataclass
-class _Raw:
-    """A node as written in a file, before it is checked."""
-
-    name: str
-    children: list[_Raw] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -95,7 +86,7 @@ class Hierarchy:
                 f"hierarchy file {path} must end in .yaml, .yml or .csv (ARX). Got {suffix!r}"
             )
         try:
-            text = path.read_text(encoding="utf-8-sig")
+            text = path.read_bytes().decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise HierarchyError(f"hierarchy file {path} is not UTF-8: {error.reason}") from None
         except OSError as error:
@@ -109,30 +100,17 @@ class Hierarchy:
         """Build a tree from a nested YAML mapping.
 
         A mapping names nodes, a list or an empty value ends in leaves. All scalars are taken as
-        text, so that ``No`` or ``01`` are leaves called ``No`` and ``01``. Anchors and aliases are
-        refused: through them a tree could contain itself.
+        text, so that ``No`` or ``01`` are leaves called ``No`` and ``01``.
+
+        Examples
+        --------
+        >>> tree = Hierarchy.from_yaml("Any: {Public: [Local, State], Private: }")
+        >>> tree.leaves
+        ('Local', 'State', 'Private')
+        >>> [[tree.names[node] for node in cut] for cut in tree.cuts()]
+        [['Any'], ['Public', 'Private'], ['Local', 'State', 'Private']]
         """
-        try:
-            for token in yaml.scan(text):
-                if isinstance(token, yaml.AnchorToken | yaml.AliasToken):
-                    line = token.start_mark.line + 1
-                    raise HierarchyError(
-                        f"{where}, line {line}: anchors and aliases are not allowed in a hierarchy "
-                        "(a tree must not contain itself)"
-                    )
-            document = yaml.compose(text, Loader=yaml.BaseLoader)
-        except yaml.YAMLError as error:
-            raise HierarchyError(f"{where} is not valid YAML: {_one_line(error)}") from None
-        except RecursionError:
-            raise HierarchyError(f"{where} is nested too deeply for a hierarchy") from None
-        if not isinstance(document, yaml.MappingNode) or len(document.value) != 1:
-            raise HierarchyError(
-                f"{where} must be a mapping with exactly one root, e.g. 'Any: [a, b]'"
-            )
-        try:
-            return cls._from_raw(_raw_mapping(document, where)[0], where)
-        except RecursionError:
-            raise HierarchyError(f"{where} is nested too deeply for a hierarchy") from None
+        return cls._from_raw(treefile.yaml_root(text, where), where)
 
     @classmethod
     def from_arx(cls, text: str, where: str = "hierarchy") -> Hierarchy:
@@ -141,84 +119,55 @@ class Hierarchy:
         The same label may repeat along a row (ARX pads shallow leaves so). The last column must be
         one common root, and a label must have one parent only.
         """
-        rows = _arx_rows(text, where)
+        rows = treefile.arx_rows(text, where)
+        if len(rows) == len(rows[0]) == 1:
+            return cls._from_raw(RawNode(rows[0][0]), where)
         if len(rows[0]) == 1:  # leaves only: everything or nothing
             rows = [[*row, SUPPRESSED] for row in rows]
-        depth = len(rows[0])
-        tops = sorted({row[-1] for row in rows})
-        if len(tops) > 1:
-            raise HierarchyError(
-                f"{where}: the last column must hold one root for all leaves. Got "
-                f"{', '.join(map(repr, tops[:3]))}"
-            )
-        root = _Raw(rows[0][-1])
-        nodes: dict[tuple[int, str], tuple[_Raw, str]] = {}
-        for number, row in enumerate(rows, start=1):
-            if len(set(_without_repeats(row))) < len(_without_repeats(row)):
-                raise HierarchyError(
-                    f"{where}, line {number}: a label comes back above itself ({';'.join(row)}), "
-                    "so the hierarchy has a cycle"
-                )
-            parent = root
-            for level in range(depth - 2, -1, -1):
-                known = nodes.get((level, row[level]))
-                if level == 0 and known:
-                    raise HierarchyError(f"{where}, line {number}: leaf {row[0]!r} appears twice")
-                if known and known[1] != row[level + 1]:
-                    raise HierarchyError(
-                        f"{where}, line {number}: {row[level]!r} lies under {row[level + 1]!r} "
-                        f"here and under {known[1]!r} above; a node has one parent"
-                    )
-                if known:
-                    parent = known[0]
-                    continue
-                child = _Raw(row[level])
-                parent.children.append(child)
-                nodes[level, row[level]] = (child, row[level + 1])
-                parent = child
-        tree = cls._from_raw(root, where)
+        tree = cls._from_raw(treefile.arx_root(rows, where), where)
         # ARX's levels are its columns, which need not be the depths of the collapsed tree.
         index = tree.leaf_index
         by_leaf = sorted(rows, key=lambda row: index[row[0]])
-        levels = tuple(tree._cut_of([row[level] for row in by_leaf]) for level in range(depth))
-        return cls(tree.names, tree.starts, tree.stops, tree.parents, levels)
+        return replace(tree, levels=tuple(map(tree._cut_of, zip(*by_leaf, strict=True))))
 
     @classmethod
     def from_nested(
         cls, root: str, children: Mapping[str, object] | Sequence[object], where: str = "hierarchy"
     ) -> Hierarchy:
         """Build a tree from Python mappings and lists, as YAML would give them."""
-        return cls._from_raw(_Raw(root, _raw_children(children, where)), where)
+        return cls._from_raw(treefile.nested_root(root, children, where), where)
 
     @classmethod
-    def _from_raw(cls, root: _Raw, where: str) -> Hierarchy:
-        root = _collapse(root)
+    def _from_raw(cls, root: RawNode, where: str) -> Hierarchy:
         names: list[str] = []
+        parents: list[int] = []
         starts: list[int] = []
         stops: list[int] = []
-        parents: list[int] = []
         depths: list[int] = []
         leaves = 0
-
-        def walk(node: _Raw, parent: int, depth: int) -> None:
-            nonlocal leaves
+        to_do = [(root, -1)]
+        while to_do:
+            node, parent = to_do.pop()
+            while len(node.children) == 1:  # a chain of only children is its lowest node
+                node = node.children[0]
             here = len(names)
             names.append(node.name)
-            starts.append(leaves)
-            stops.append(leaves)
             parents.append(parent)
-            depths.append(depth)
-            if not node.children:
-                leaves += 1
-            for child in node.children:
-                walk(child, here, depth + 1)
-            stops[here] = leaves
-
-        walk(root, -1, 0)
+            starts.append(leaves)
+            leaves += not node.children
+            stops.append(leaves)
+            depths.append(depths[parent] + 1 if here else 0)
+            to_do += [(child, here) for child in reversed(node.children)]
+        if leaves > MAX_LEAVES:
+            raise HierarchyError(
+                f"{where}: the tree has {leaves} leaves; at most {MAX_LEAVES} are possible"
+            )
+        for here in range(len(names) - 1, 0, -1):  # a node ends where its last child ends
+            stops[parents[here]] = max(stops[parents[here]], stops[here])
         _check_names(names, starts, stops, where)
-        height = max(depths)
-        levels = tuple(_cut_at_depth(depths, height - i) for i in range(height + 1))
-        return cls(tuple(names), tuple(starts), tuple(stops), tuple(parents), levels)
+        return cls(
+            tuple(names), tuple(starts), tuple(stops), tuple(parents), _cuts_by_depth(depths)
+        )
 
     # -- looking ---------------------------------------------------------------------------------
 
@@ -303,21 +252,24 @@ class Hierarchy:
         return counts[0]
 
     def cuts(self) -> Iterator[tuple[int, ...]]:
-        """Yield every cut as the tuple of its nodes, coarsest first at each node."""
-        return self._cuts_below(0)
+        """Yield every cut as the tuple of its nodes, coarsest first at each node.
 
-    def _cuts_below(self, node: int) -> Iterator[tuple[int, ...]]:
-        yield (node,)
-        if self.children[node]:
-            yield from self._joined(self.children[node])
-
-    def _joined(self, nodes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        if not nodes:
-            yield ()
-            return
-        for head in self._cuts_below(nodes[0]):
-            for tail in self._joined(nodes[1:]):
-                yield head + tail
+        The next cut expands the last node that can be, and collapses all that lies behind it: what
+        is left there are the right siblings of the node and of its ancestors.
+        """
+        cut = [0]
+        while True:
+            yield tuple(cut)
+            while cut and not self.children[cut[-1]]:
+                cut.pop()
+            if not cut:
+                return
+            node = cut.pop()
+            cut += self.children[node]
+            while node:
+                siblings = self.children[self.parents[node]]
+                cut += siblings[siblings.index(node) + 1 :]
+                node = self.parents[node]
 
     def cut_bits(self, cut: Sequence[int]) -> Bits:
         """Boundary bits of a cut given as its nodes."""
@@ -330,7 +282,7 @@ class Hierarchy:
     def _cut_of(self, labels: Sequence[str]) -> tuple[int, ...]:
         """Nodes of the cut in which leaf ``i`` carries ``labels[i]``."""
         edges = [0, *(i for i in range(1, len(labels)) if labels[i] != labels[i - 1]), len(labels)]
-        return tuple(self.node_of[pair] for pair in zip(edges, edges[1:], strict=False))
+        return tuple(self.node_of[pair] for pair in pairwise(edges))
 
     def with_leaf(self, name: str) -> Hierarchy:
         """Return this tree with one more leaf directly under the root, last in pre-order."""
@@ -353,15 +305,7 @@ class Hierarchy:
 
     def to_yaml(self) -> str:
         """Write the tree as a nested YAML mapping that `from_yaml` reads back."""
-
-        def nested(node: int) -> object:
-            below = self.children[node]
-            if all(not self.children[child] for child in below):
-                return [self.names[child] for child in below] or None
-            return {self.names[child]: nested(child) for child in below}
-
-        document = {self.names[0]: nested(0)}
-        return yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=100)
+        return treefile.yaml_text(self.names, self.children)
 
     def to_arx(self, delimiter: str = ";") -> str:
         """Write the tree in ARX's form: a row for each leaf, a column for each level."""
@@ -369,98 +313,7 @@ class Hierarchy:
             [self.names[node] for node in cut for _ in range(self.starts[node], self.stops[node])]
             for cut in self.levels
         ]
-        out = io.StringIO()
-        writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
-        writer.writerows(zip(*columns, strict=True))
-        return out.getvalue()
-
-
-def _raw_mapping(node: yaml.MappingNode, where: str) -> list[_Raw]:
-    """Turn a YAML mapping into nodes; duplicate keys are refused, not merged."""
-    found: list[_Raw] = []
-    seen: set[str] = set()
-    for key, value in node.value:
-        line = key.start_mark.line + 1
-        if not isinstance(key, yaml.ScalarNode):
-            raise HierarchyError(f"{where}, line {line}: a node's name must be text")
-        if key.value in seen:
-            raise HierarchyError(f"{where}, line {line}: node {key.value!r} appears twice")
-        seen.add(key.value)
-        found.append(_Raw(key.value, _raw_value(value, where)))
-    return found
-
-
-def _raw_value(node: yaml.Node, where: str) -> list[_Raw]:
-    line = node.start_mark.line + 1
-    if isinstance(node, yaml.MappingNode):
-        return _raw_mapping(node, where)
-    if isinstance(node, yaml.SequenceNode):
-        below: list[_Raw] = []
-        for item in node.value:
-            if isinstance(item, yaml.ScalarNode):
-                below.append(_Raw(item.value))
-            elif isinstance(item, yaml.MappingNode):
-                below.extend(_raw_mapping(item, where))
-            else:
-                raise HierarchyError(f"{where}, line {line}: a list of leaves holds a list")
-        return below
-    if isinstance(node, yaml.ScalarNode) and node.style is None and node.value in _NOTHING:
-        return []
-    raise HierarchyError(
-        f"{where}, line {line}: below a node there must be a mapping, a list or nothing. "
-        f"Got {node.value!r}"
-    )
-
-
-def _raw_children(children: Mapping[str, object] | Sequence[object], where: str) -> list[_Raw]:
-    below: list[_Raw] = []
-    items = children.items() if isinstance(children, Mapping) else ((c, None) for c in children)
-    for name, value in items:
-        if isinstance(name, Mapping):
-            below.extend(_raw_children(name, where))
-        elif not isinstance(name, str):
-            raise HierarchyError(f"{where}: a node's name must be text. Got {name!r}")
-        elif value is None:
-            below.append(_Raw(name))
-        elif isinstance(value, Mapping) or (
-            isinstance(value, Sequence) and not isinstance(value, str)
-        ):
-            below.append(_Raw(name, _raw_children(value, where)))
-        else:
-            raise HierarchyError(f"{where}: below {name!r} must be a mapping, a list or nothing")
-    return below
-
-
-def _arx_rows(text: str, where: str) -> list[list[str]]:
-    """Split an ARX file into rows of equal length."""
-    first = text.split("\n", 1)[0]
-    delimiter = ";" if ";" in first else ","
-    try:
-        rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)]
-    except csv.Error as error:
-        raise HierarchyError(f"{where} is not a valid CSV file: {error}") from None
-    while rows and not any(rows[-1]):
-        rows.pop()
-    if not rows:
-        raise HierarchyError(f"{where} is empty; a hierarchy needs at least one leaf")
-    for number, row in enumerate(rows, start=1):
-        if len(row) != len(rows[0]):
-            raise HierarchyError(
-                f"{where}, line {number}: a ragged hierarchy: {len(row)} levels here, "
-                f"{len(rows[0])} in line 1"
-            )
-    return rows
-
-
-def _without_repeats(row: Sequence[str]) -> list[str]:
-    return [label for i, label in enumerate(row) if i == 0 or label != row[i - 1]]
-
-
-def _collapse(node: _Raw) -> _Raw:
-    """Replace chains of only children by their lowest node."""
-    while len(node.children) == 1:
-        node = node.children[0]
-    return _Raw(node.name, [_collapse(child) for child in node.children])
+        return treefile.arx_text(list(zip(*columns, strict=True)), delimiter)
 
 
 def _check_names(
@@ -471,9 +324,10 @@ def _check_names(
     for node, name in enumerate(names):
         if name == "":
             raise HierarchyError(f"{where}: a node has an empty name")
-        if name == SUPPRESSED and node:
+        if name == SUPPRESSED and (node or len(names) == 1):
             raise HierarchyError(
-                f"{where}: only the root may be called {SUPPRESSED!r}; it stands for any value"
+                f"{where}: only a root with leaves below may be called {SUPPRESSED!r}; it stands "
+                "for any value"
             )
         if name in seen:
             other = seen[name]
@@ -487,13 +341,11 @@ def _check_names(
         seen[name] = node
 
 
-def _cut_at_depth(depths: Sequence[int], depth: int) -> tuple[int, ...]:
-    """Nodes at `depth`, and leaves that lie higher."""
-    inner = {i for i in range(len(depths) - 1) if depths[i + 1] > depths[i]}
+def _cuts_by_depth(depths: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Cuts at each depth, deepest first: the nodes there, and leaves that lie higher."""
+    nodes = range(len(depths))
+    inner = [here + 1 < len(depths) and depths[here + 1] > depths[here] for here in nodes]
     return tuple(
-        i for i in range(len(depths)) if depths[i] == depth or (depths[i] < depth and i not in inner)
+        tuple(i for i in nodes if depths[i] == depth or (depths[i] < depth and not inner[i]))
+        for depth in range(max(depths), -1, -1)
     )
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

@@ -1,21 +1,22 @@
 """Steps of equal width over numbers and dates: the base values of an interval column.
 
-Step ``i`` covers ``origin + (first + i) * width`` up to the next step. For integers and dates a step
-is closed on both sides (``[20-24]``); for decimals it is half open (``[1.5-2)``), because D's
-``(15,20]`` has no last value below 15 to show. All arithmetic is exact (integers and fractions of
-the written digits), so that 0.3 lies in the step that begins at 0.3 for a width of 0.1.
+Step ``i`` covers ``origin + (first + i) * width`` up to the next step. For integers and dates a
+step is closed on both sides (``[20-24]``); for decimals it is half open (``[1.5-2)``), because
+there is no last decimal below 2 to show. All arithmetic is exact (whole numbers, and decimals with
+all their written digits), so that 0.3 lies in the step that begins at 0.3 for a width of 0.1.
 """
 
 from __future__ import annotations
 
 import calendar
 import datetime
+import decimal
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,8 @@ __all__ = ["DATE_UNITS", "Scale", "Steps"]
 
 Number = int | float | str
 Kind = Literal["integer", "decimal", "date"]
+#: An exact place on the number line: whole for integers and dates, a decimal for decimals.
+Place = int | Decimal
 
 #: Named widths of date steps: (unit in months?, number of units).
 DATE_UNITS: dict[str, tuple[bool, int]] = {
@@ -37,9 +40,21 @@ DATE_UNITS: dict[str, tuple[bool, int]] = {
     "decade": (True, 120),
 }
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+# No measured number has more than 100 digits; without a limit a single cell could stall a run.
+_INTEGER = re.compile(r"[+-]?[0-9]{1,100}")
+_DECIMAL = re.compile(r"[+-]?([0-9]{1,100}(\.[0-9]{0,100})?|\.[0-9]{1,100})([eE][+-]?[0-9]{1,3})?")
 _DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})([T ][0-9:.,+Z-]*)?")
+
+#: First and last month and day of the calendar; a step may reach beyond, a label may not.
+_MONTHS = (12, 9999 * 12 + 11)
+_DAYS = (1, datetime.date.max.toordinal())
+
+#: Wide enough for the difference of any two numbers that `_DECIMAL` lets in. A result that would
+#: have to be rounded all the same is an error, not a neighbour's step.
+_EXACT = decimal.Context(prec=10_000, traps=[decimal.Inexact, decimal.InvalidOperation])
+
+#: What an origin and the ends of a range must be.
+_WANTED = {"integer": "a whole number", "decimal": "a number", "date": "a date (YYYY-MM-DD)"}
 
 
 @dataclass(frozen=True)
@@ -63,36 +78,52 @@ class Scale:
         bounds: Sequence[Number],
     ) -> Scale:
         """Take the declared type, or the narrowest that fits every value and bound."""
-        months = DATE_UNITS.get(str(granularity), (False, 1))[0]
-        texts = [*values, *map(str, bounds)]
-        wide = granularity is not None and not _is_whole(granularity)
-        scales = [cls("integer"), cls("decimal"), cls("date", months)]
-        if declared is None and wide and str(granularity) not in DATE_UNITS:
-            scales = scales[1:2]  # a width of 0.5 makes any column of numbers one of decimals
-        elif declared is None and str(granularity) in DATE_UNITS:
-            scales = scales[2:]
-        elif declared is not None:
-            scales = [scale for scale in scales if scale.type == declared]
-        unfit: list[str] = []
+        if declared is not None and declared not in get_args(Kind):
+            raise DataError(
+                f"column {column!r}: type must be one of {', '.join(get_args(Kind))}. "
+                f"Got {declared!r}"
+            )
+        scales = _candidates(column, declared, granularity)
+        ends = [_written(end) for end in bounds]
+        unfit: dict[Scale, list[str]] = {}
         for scale in scales:
-            misfits = [text for text in texts if scale.position(text) is None]
-            if not misfits:
+            unfit[scale] = scale.misfits(values)
+            if not unfit[scale] and not scale.misfits(ends):
                 return scale
-            if not unfit or len(misfits) < len(unfit):
-                unfit = misfits
+        closest, fewest = min(unfit.items(), key=lambda item: len(item[1]))
+        if not fewest:  # the range is wrong, not the values; that is said where it is used
+            return closest
         wanted = " or ".join(f"{scale.type}s" for scale in scales)
-        shown = ", ".join(map(repr, unfit[:3]))
+        shown = ", ".join(map(repr, fewest[:3]))
         raise DataError(
             f"column {column!r}: an interval column here holds {wanted} (dates as YYYY-MM-DD). "
-            f"Got {shown}" + (f" and {len(unfit) - 3} more" if len(unfit) > 3 else "")
+            f"Got {shown}" + (f" and {len(fewest) - 3} more" if len(fewest) > 3 else "")
         )
 
-    def position(self, text: str) -> Fraction | None:
-        """Exact place of a text on the number line; None where it is not of this type."""
+    def misfits(self, texts: Iterable[str]) -> list[str]:
+        """Return the texts that are not of this type."""
+        if self.type == "date":
+            return [text for text in texts if self._date(text) is None]
+        pattern = _INTEGER if self.type == "integer" else _DECIMAL
+        return [text for text in texts if not pattern.fullmatch(text)]
+
+    def places(self, texts: Iterable[str]) -> list[Place | None]:
+        """Exact place of each text on the number line; None where it is not of this type.
+
+        Made for columns of a million values: plain numbers, not fractions.
+        """
         if self.type == "integer":
-            return Fraction(int(text)) if _INTEGER.fullmatch(text) else None
+            return [int(text) if _INTEGER.fullmatch(text) else None for text in texts]
         if self.type == "decimal":
-            return Fraction(Decimal(text)) if _DECIMAL.fullmatch(text) else None
+            return [Decimal(text) if _DECIMAL.fullmatch(text) else None for text in texts]
+        return [self._date(text) for text in texts]
+
+    def position(self, text: str) -> Fraction | None:
+        """Exact place of one text as a fraction, to reckon with; None as for `places`."""
+        (place,) = self.places([text])
+        return None if place is None else Fraction(place)
+
+    def _date(self, text: str) -> int | None:
         match = _DATE.fullmatch(text)
         if not match:
             return None
@@ -100,20 +131,28 @@ class Scale:
             day = datetime.date.fromisoformat(match[1])
         except ValueError:
             return None
-        return Fraction(day.year * 12 + day.month - 1 if self.months else day.toordinal())
+        return day.year * 12 + day.month - 1 if self.months else day.toordinal()
 
     def text(self, position: Fraction, *, last: bool = False) -> str:
-        """Write a place as a value; for a month, its first day, or its `last`."""
+        """Write a place as a value; for a month, its first day, or its `last`.
+
+        Places beyond the calendar are written as its first or last day.
+        """
         if self.type == "integer":
             return str(int(position))
         if self.type == "decimal":
-            number = Decimal(position.numerator) / Decimal(position.denominator)
-            return f"{number.normalize():f}"
+            return _decimal_text(position)
+        lowest, highest = _MONTHS if self.months else _DAYS
+        number = min(max(int(position), lowest), highest)
         if not self.months:
-            return datetime.date.fromordinal(int(position)).isoformat()
-        year, month = divmod(int(position), 12)
+            return datetime.date.fromordinal(number).isoformat()
+        year, month = divmod(number, 12)
         day = calendar.monthrange(year, month + 1)[1] if last else 1
         return datetime.date(year, month + 1, day).isoformat()
+
+    def place(self, position: Fraction) -> Place:
+        """Turn a fraction that lies on this scale back into a plain number."""
+        return Decimal(_decimal_text(position)) if self.type == "decimal" else int(position)
 
 
 @dataclass(frozen=True)
@@ -122,8 +161,22 @@ class Steps:
 
     Attributes
     ----------
+    scale : Scale
+        How texts become numbers.
+    origin, width : Fraction
+        A place where a step begins, and the width of all steps.
+    first, count : int
+        Number of the first step, counted from the origin, and how many there are.
     low, high : Fraction or None
         Ends of a declared range; they clip the outer steps' labels and what is let in.
+
+    Examples
+    --------
+    >>> steps = Steps.build(Scale("integer"), ["17", "90"], "age", 5, None, None)
+    >>> steps.count, steps.label(0, 1), steps.label(0, 3)
+    (16, '[15-19]', '[15-29]')
+    >>> steps.find(["17", "90", "95"]).tolist()
+    [0, 15, -1]
     """
 
     scale: Scale
@@ -148,16 +201,13 @@ class Steps:
         width = _width(scale, column, granularity)
         low = high = None
         if bounds is not None:
-            low, high = (_place(scale, column, "range", end) for end in bounds)
-            if low > high:
-                raise DataError(
-                    f"column {column!r}: range must go upwards. Got [{bounds[0]}, {bounds[1]}]"
-                )
-        places = [place for value in values if (place := scale.position(value)) is not None]
-        if low is None and not places:
-            raise DataError(f"column {column!r}: no values to take an interval's range from")
-        bottom = min(places) if low is None else low
-        top = max(places) if high is None else high
+            low, high = _range(scale, column, bounds)
+            bottom, top = low, high
+        else:
+            places = [place for place in scale.places(values) if place is not None]
+            if not places:
+                raise DataError(f"column {column!r}: no values to take an interval's range from")
+            bottom, top = Fraction(min(places)), Fraction(max(places))
         if origin is not None:
             start = _place(scale, column, "origin", origin)
         elif low is not None:
@@ -173,18 +223,25 @@ class Steps:
 
     def find(self, values: Sequence[str]) -> npt.NDArray[np.int64]:
         """Step of each text; -1 outside the range or where the text is of another type."""
-        return np.array([self._find_one(value) for value in values], dtype=np.int64)
+        with decimal.localcontext(_EXACT):
+            return np.fromiter(self._find(values), dtype=np.int64, count=len(values))
 
-    def _find_one(self, value: str) -> int:
-        place = self.scale.position(value)
-        if place is None:
-            return -1
-        if self.low is not None and self.high is not None and not self.low <= place <= self.high:
-            return -1
-        step = (place - self.origin) // self.width - self.first
-        if step == self.count and place == self.high:
-            step -= 1
-        return int(step) if 0 <= step < self.count else -1
+    def _find(self, values: Sequence[str]) -> Iterable[int]:
+        declared = self.low is not None and self.high is not None
+        begin = self.origin + self.first * self.width
+        bottom = self.scale.place(cast(Fraction, self.low) if declared else begin)
+        top = self.scale.place(
+            cast(Fraction, self.high) if declared else begin + self.count * self.width
+        )
+        # The end of a range belongs to it; the end of the last step otherwise does not.
+        at_end = self.count - 1 if declared else -1
+        start, width = self.scale.place(begin), self.scale.place(self.width)
+        for place in self.scale.places(values):
+            if place is None or not bottom <= place <= top:
+                yield -1
+                continue
+            step = int((place - start) // width)
+            yield step if step < self.count else at_end
 
     def label(self, start: int, stop: int) -> str:
         """Name the block of steps ``start .. stop - 1``: one value, or ``[from-to]``."""
@@ -216,11 +273,40 @@ class Steps:
         return f"{self.label(0, 1)} … {self.label(self.count - 1, self.count)}"
 
 
-def _is_whole(number: Number) -> bool:
-    try:
-        return Decimal(str(number)) % 1 == 0
-    except InvalidOperation:
-        return False
+def _written(number: Number) -> str:
+    """Write a configured number as a cell would; 17.0 is the integer 17."""
+    whole = isinstance(number, float) and number.is_integer() and abs(number) < 2**53
+    return str(int(number)) if whole else str(number)
+
+
+def _decimal_text(position: Fraction) -> str:
+    """Write all digits; finite, since what is added and multiplied here are decimals."""
+    digits = 0
+    while 10**digits % position.denominator:
+        digits += 1
+    number = position.numerator * 10**digits // position.denominator
+    text = str(abs(number)).rjust(digits + 1, "0")
+    if digits:
+        text = f"{text[:-digits]}.{text[-digits:]}"
+    return f"-{text}" if number < 0 else text
+
+
+def _candidates(column: str, declared: Kind | None, granularity: Number | None) -> list[Scale]:
+    """Scales to try, the narrowest first."""
+    text = "1" if granularity is None else _written(granularity)
+    months = DATE_UNITS.get(text, (False, 1))[0]
+    scales = [Scale("integer"), Scale("decimal"), Scale("date", months)]
+    if declared is not None:
+        return [scale for scale in scales if scale.type == declared]
+    if text in DATE_UNITS:
+        return scales[2:]
+    if not _DECIMAL.fullmatch(text):
+        raise DataError(
+            f"column {column!r}: granularity must be a number > 0 or, for dates, one of "
+            f"{', '.join(DATE_UNITS)}. Got {granularity!r}"
+        )
+    # A width of 0.5 makes any column of numbers one of decimals.
+    return scales if Fraction(Decimal(text)).denominator == 1 else scales[1:]
 
 
 def _width(scale: Scale, column: str, granularity: Number | None) -> Fraction:
@@ -232,23 +318,33 @@ def _width(scale: Scale, column: str, granularity: Number | None) -> Fraction:
                 "step), e.g. granularity: 0.5"
             )
         return Fraction(1)
-    if scale.type == "date" and granularity in DATE_UNITS:
-        return Fraction(DATE_UNITS[str(granularity)][1])
-    place = None
-    if _DECIMAL.fullmatch(str(granularity)):
-        place = Fraction(Decimal(str(granularity)))
-    if place is None or place <= 0 or (scale.type != "decimal" and place.denominator != 1):
+    text = _written(granularity)
+    if scale.type == "date" and text in DATE_UNITS:
+        return Fraction(DATE_UNITS[text][1])
+    width = Fraction(Decimal(text)) if _DECIMAL.fullmatch(text) else None
+    if width is None or width <= 0 or (scale.type != "decimal" and width.denominator != 1):
         wanted = {
             "integer": "a whole number > 0",
             "decimal": "a number > 0",
             "date": f"a whole number of days > 0 or one of {', '.join(DATE_UNITS)}",
         }[scale.type]
         raise DataError(f"column {column!r}: granularity must be {wanted}. Got {granularity}")
-    return place
+    return width
+
+
+def _range(scale: Scale, column: str, bounds: tuple[Number, Number]) -> tuple[Fraction, Fraction]:
+    """Ends of a declared range, compared by the day even where steps are months."""
+    days = Scale(scale.type)
+    if len(bounds) != 2:
+        raise DataError(f"column {column!r}: range must hold two values. Got {list(bounds)}")
+    first, last = (_place(days, column, "each end of range", end) for end in bounds)
+    if first > last:
+        raise DataError(f"column {column!r}: range must go upwards. Got [{bounds[0]}, {bounds[1]}]")
+    return _place(scale, column, "range", bounds[0]), _place(scale, column, "range", bounds[1])
 
 
 def _place(scale: Scale, column: str, key: str, value: Number) -> Fraction:
-    place = scale.position(str(value))
+    place = scale.position(_written(value))
     if place is None:
-        raise DataError(f"column {column!r}: {key} must hold {scale.type}s. Got {value}")
+        raise DataError(f"column {column!r}: {key} must be {_WANTED[scale.type]}. Got {value!r}")
     return place

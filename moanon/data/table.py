@@ -73,7 +73,7 @@ class Table:
     def column(self, name: str) -> Column:
         """Give a declared column; an unknown name is refused with the nearest one."""
         if name not in self.columns:
-            raise absent_column(f"The table from {self.source}", name, self.columns)
+            raise absent_column(f"the table from {self.source}", name, self.columns)
         return self.columns[name]
 
     @property
@@ -156,7 +156,7 @@ def settle(
         if not column.values:
             raise DataError(
                 f"{source.name}: the {given[column.name]} column {column.name!r} has no value in "
-                f"any of its {_rows(source.rows)}."
+                f"any of its {_rows(source.rows)}"
             )
     complete = _complete_rows(source, settled, missing)
     rows = int(np.count_nonzero(complete))
@@ -179,12 +179,12 @@ def _checked_roles(roles: Mapping[str, Role | str]) -> dict[str, Role]:
     for name, role in roles.items():
         if role not in known:
             raise DataError(
-                f"The role of column {name!r} must be one of {', '.join(known)}. "
-                f"Got {role!r}{did_you_mean(str(role), known)}."
+                f"the role of column {name!r} must be one of {', '.join(known)}. "
+                f"Got {role!r}{did_you_mean(str(role), known)}"
             )
     given = {name: Role(role) for name, role in roles.items()}
     if Role.QUASI not in given.values():
-        raise DataError("There is no quasi-identifier: give at least one column the role quasi.")
+        raise DataError("there is no quasi-identifier: give at least one column the role quasi")
     return given
 
 
@@ -193,7 +193,7 @@ def _check_policy(missing: str) -> None:
     if missing not in known:
         raise DataError(
             f"missing must be one of {', '.join(known)}. "
-            f"Got {missing!r}{did_you_mean(str(missing), known)}."
+            f"Got {missing!r}{did_you_mean(str(missing), known)}"
         )
 
 
@@ -212,12 +212,12 @@ def _complete_rows(
     if missing == "error":
         raise DataError(
             f"{source.name} misses values in {gaps}, and missing is 'error': complete the data, "
-            "or choose drop or category."
+            "or choose drop or category"
         )
     if not keep.any():
         raise DataError(
             f"{source.name} has no row left: all {_rows(source.rows)} were dropped for missing "
-            f"values in {gaps}."
+            f"values in {gaps}"
         )
     return keep
 

@@ -63,7 +63,7 @@ def load(name: str) -> pd.DataFrame:
     DataError
         If no embedded table has that name.
     """
-    _refuse_unknown("The name of an embedded dataset", name, _NAMES)
+    _refuse_unknown("the name of an embedded dataset", name, _NAMES)
     if name == "credit":
         return _read("credit.csv.gz")
     full = _read("adult.csv.gz")
@@ -95,7 +95,7 @@ def hierarchy_path(name: str) -> Path:
     DataError
         If no embedded hierarchy has that name.
     """
-    _refuse_unknown("The name of an embedded hierarchy", name, hierarchy_names())
+    _refuse_unknown("the name of an embedded hierarchy", name, hierarchy_names())
     return _HERE / f"{name}.yaml"
 
 
@@ -118,7 +118,7 @@ def order(name: str) -> list[str]:
         If no embedded order has that name.
     """
     orders = _orders()
-    _refuse_unknown("The name of an embedded order", name, sorted(orders))
+    _refuse_unknown("the name of an embedded order", name, sorted(orders))
     return orders[name]
 
 
@@ -142,4 +142,4 @@ def _refuse_unknown(what: str, name: str, known: Sequence[str]) -> None:
         return
     near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    raise DataError(f"{what} must be one of {', '.join(known)}. Got {name!r}{hint}.")
+    raise DataError(f"{what} must be one of {', '.join(known)}. Got {name!r}{hint}")

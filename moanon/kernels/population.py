@@ -129,6 +129,7 @@ def _score(
     work: Workspace,
     scratch: Scratch,
     diversity: Diversity,
+    given: Ints,
     out: Ints,
     out_ell: Ints,
     out_steps: Ints,
@@ -140,7 +141,9 @@ def _score(
     if len(diversity.distinct):
         _measure_diversity(forms, level, rule.by_frequency, diversity)
     ell = diversity.ell
-    measure_groups(rule.suppression, sizes, losses, ell, groups, rows, rule.limit, scratch, out)
+    measure_groups(
+        rule.suppression, sizes, losses, ell, groups, rows, rule.limit, given, scratch, out
+    )
     if len(diversity.distinct):
         _kept_diversity(rule, sizes, groups, out[3], out[4], diversity, out_ell)
     if not rule.with_steps:
@@ -164,6 +167,7 @@ def evaluate_run(
     order: Ints,
     begin: int,
     end: int,
+    given: Ints,
     out: Ints,
     out_ell: Ints,
     out_steps: Ints,
@@ -197,6 +201,7 @@ def evaluate_run(
             work,
             scratch,
             diversity,
+            given[which],
             out[which],
             out_ell[which],
             out_steps[which],
@@ -318,10 +323,17 @@ class PopulationKernel:
         """Bytes of all threads' working memory; it does not grow while running."""
         return sum(array.nbytes for desk in self._desks for part in desk for array in part)
 
-    def evaluate(self, genomes: Bits, rule: Rule, mode: Mode = "auto") -> RawScores:
-        """Score genomes (rows), which must be valid; results are in their order."""
+    def evaluate(
+        self, genomes: Bits, rule: Rule, mode: Mode = "auto", given: Ints | None = None
+    ) -> RawScores:
+        """Score genomes (rows), which must be valid; results are in their order.
+
+        `given` holds a pair of thresholds for each genome; only the rule `scoring.GIVEN` uses it.
+        """
         genomes = np.ascontiguousarray(genomes, dtype=np.uint8)
         number = len(genomes)
+        if given is None:
+            given = np.zeros((number, 2), dtype=np.int64)
         out = np.zeros((number, len(FIELDS)), dtype=np.int64)
         ell = np.zeros((number, self._columns, 2), dtype=np.int64)
         counts = np.zeros(number, dtype=np.int64)
@@ -333,7 +345,7 @@ class PopulationKernel:
         for begin in range(0, number, batch):
             part = slice(begin, min(begin + batch, number))
             self._evaluate_batch(
-                genomes[part], rule, mode, out[part], ell[part], room, counts[part]
+                genomes[part], rule, mode, given[part], out[part], ell[part], room, counts[part]
             )
             if most:
                 found.extend(room[i, :steps].copy() for i, steps in enumerate(counts[part]))
@@ -377,6 +389,7 @@ class PopulationKernel:
         genomes: Bits,
         rule: Rule,
         mode: Mode,
+        given: Ints,
         out: Ints,
         ell: Ints,
         steps: Ints,
@@ -410,6 +423,7 @@ class PopulationKernel:
                     order,
                     begin,
                     end,
+                    given,
                     out,
                     ell,
                     steps,

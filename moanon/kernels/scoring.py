@@ -18,6 +18,7 @@ from moanon.kernels.jit import compiled, int64
 __all__ = [
     "ABOVE_WEIGHTED_K",
     "FIELDS",
+    "GIVEN",
     "KEEP_ALL",
     "KL_ORDERED_K",
     "KL_ORDERED_L",
@@ -43,6 +44,7 @@ KL_ORDERED_K = 3  # P4, eq. 9: k preferred, so the classes are ordered by l, the
 KL_ORDERED_L = 4  # P4, eq. 8: l preferred, so the classes are ordered by k, then l
 KL_STRICT_K = 5
 KL_STRICT_L = 6
+GIVEN = 7  # thresholds (d1, d2) chosen by the caller, genome by genome
 
 #: Columns of the integer results of one genome.
 FIELDS = (
@@ -255,17 +257,24 @@ def measure_groups(
     groups: int,
     rows: int,
     limit: int,
+    given: Ints,
     scratch: Scratch,
     out: Ints,
 ) -> None:
-    """Fill one row of integer results (`FIELDS`) for the groups of a genome."""
+    """Fill one row of integer results (`FIELDS`) for the groups of a genome.
+
+    `given` holds (d1, d2) for the rule GIVEN and is not looked at otherwise.
+    """
     squares = int64(0)
     loss_all = int64(0)
     for group in range(groups):
         size = int64(sizes[group])
         squares += size * size
         loss_all += size * losses[group]
-    d1, d2 = thresholds(rule, sizes, ell, groups, rows, squares, limit, scratch)
+    if rule == GIVEN:
+        d1, d2 = int64(given[0]), int64(given[1])
+    else:
+        d1, d2 = thresholds(rule, sizes, ell, groups, rows, squares, limit, scratch)
     kept = 0
     kept_rows = int64(0)
     kept_squares = int64(0)

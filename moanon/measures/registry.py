@@ -71,7 +71,7 @@ def find_measure(name: str) -> Measure:
     if name in MEASURES:
         return MEASURES[name]
     near = get_close_matches(name, MEASURES, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = f"; did you mean {near[0]!r}?" if near else "."
     raise ConfigError(f"there is no measure called {name!r}{hint} Known: {', '.join(MEASURES)}")
 
 

@@ -33,7 +33,7 @@ class Moves:
         ]
 
     def step(self, genomes: Genomes, rng: np.random.Generator) -> Genomes:
-        """Change one place of one column in each genome: flip a boundary, or move a tree's cut."""
+        """Change one place of one column in each genome: flip or shift a boundary, or move a tree's cut."""
         moved = genomes.copy()
         if not self._columns:
             return moved
@@ -57,13 +57,21 @@ class Moves:
         return mixed
 
 
-class _FlipBoundary:
-    """Any boundary of an interval or ordered column may be flipped."""
+class _MoveBoundary:
+    """Flip a boundary of an interval or ordered column, or shift one to the next place."""
 
     def __call__(self, bits: Genomes, rng: np.random.Generator) -> Genomes:
         moved = bits.copy()
+        rows = np.arange(len(bits))
         at = rng.integers(bits.shape[1], size=len(bits))
-        moved[np.arange(len(bits)), at] ^= 1
+        beside = at + rng.choice((-1, 1), size=len(bits))
+        shift = rng.random(len(bits)) < 0.5
+        shift &= (beside >= 0) & (beside < bits.shape[1])
+        beside = np.where(shift, beside, at)
+        # A shift exchanges two unlike neighbours; between like ones it would change nothing.
+        shift &= bits[rows, at] != bits[rows, beside]
+        moved[rows, at] ^= 1
+        moved[rows[shift], beside[shift]] ^= 1
         return moved
 
 
@@ -88,5 +96,5 @@ class _MoveCut:
         return self.hierarchy.bits_of(moved.astype(np.uint8))
 
 
-def _mover(domain: Domain) -> _FlipBoundary | _MoveCut:
-    return _MoveCut(domain.hierarchy) if isinstance(domain, TreeDomain) else _FlipBoundary()
+def _mover(domain: Domain) -> _MoveBoundary | _MoveCut:
+    return _MoveCut(domain.hierarchy) if isinstance(domain, TreeDomain) else _MoveBoundary()

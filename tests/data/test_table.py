@@ -86,15 +86,15 @@ def test_source_and_digest_are_handed_on(tmp_path: Path) -> None:
 
 def test_an_unknown_role() -> None:
     assert refusal(read_table, PEOPLE, {"age": "quazi"}) == (
-        "The role of column 'age' must be one of identifying, quasi, sensitive, insensitive. "
-        "Got 'quazi' (did you mean 'quasi'?)."
+        "the role of column 'age' must be one of identifying, quasi, sensitive, insensitive. "
+        "Got 'quazi' (did you mean 'quasi'?)"
     )
 
 
 @pytest.mark.parametrize("roles", [{}, {"age": "sensitive"}])
 def test_no_quasi_identifier(roles: dict[str, str]) -> None:
     assert refusal(read_table, PEOPLE, roles) == (
-        "There is no quasi-identifier: give at least one column the role quasi."
+        "there is no quasi-identifier: give at least one column the role quasi"
     )
 
 
@@ -106,7 +106,7 @@ def test_roles_are_checked_before_anything_is_read() -> None:
 
 
 def test_a_declared_column_that_is_not_there() -> None:
-    sentence = "DataFrame has no column 'aeg' (did you mean 'age'?)."
+    sentence = "DataFrame has no column 'aeg' (did you mean 'age'?)"
     assert refusal(read_table, PEOPLE, {"aeg": "quasi"}) == sentence
     assert refusal(settle, read_source(PEOPLE), {"aeg": "quasi"}, "drop") == sentence
 
@@ -115,7 +115,7 @@ def test_a_column_that_was_never_declared() -> None:
     table = read_table(PEOPLE, {"age": "quasi"})
     assert table.column("age") is table.columns["age"]
     assert refusal(table.column, "agee") == (
-        "The table from DataFrame has no column 'agee' (did you mean 'age'?)."
+        "the table from DataFrame has no column 'agee' (did you mean 'age'?)"
     )
 
 
@@ -155,7 +155,7 @@ def test_error_names_columns_and_rows() -> None:
     frame = PEOPLE.assign(ill=["flu", "flu", "gout", "", "flu"])
     assert refusal(read_table, frame, ROLES, missing="error") == (
         "DataFrame misses values in 'age' (2 rows) and 'ill' (1 row), and missing is 'error': "
-        "complete the data, or choose drop or category."
+        "complete the data, or choose drop or category"
     )
 
 
@@ -171,7 +171,7 @@ def test_error_looks_at_quasi_and_sensitive_columns_only() -> None:
 def test_a_column_without_any_value(missing: MissingPolicy, role: str) -> None:
     frame = pd.DataFrame({"a": ["1", "2"], "b": ["", ""]})
     assert refusal(read_table, frame, {"a": "quasi", "b": role}, missing=missing) == (
-        f"DataFrame: the {role} column 'b' has no value in any of its 2 rows."
+        f"DataFrame: the {role} column 'b' has no value in any of its 2 rows"
     )
 
 
@@ -185,13 +185,13 @@ def test_nothing_left_after_dropping() -> None:
     frame = pd.DataFrame({"a": ["1", "", ""], "b": ["", "2", "3"]})
     assert refusal(read_table, frame, {"a": "quasi", "b": "sensitive"}) == (
         "DataFrame has no row left: all 3 rows were dropped for missing values in "
-        "'a' (2 rows) and 'b' (1 row)."
+        "'a' (2 rows) and 'b' (1 row)"
     )
 
 
 def test_an_unknown_policy() -> None:
     assert refusal(read_table, PEOPLE, ROLES, missing="dorp") == (
-        "missing must be one of drop, category, error. Got 'dorp' (did you mean 'drop'?)."
+        "missing must be one of drop, category, error. Got 'dorp' (did you mean 'drop'?)"
     )
 
 

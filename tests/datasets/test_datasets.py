@@ -153,8 +153,8 @@ def test_unknown_dataset_names_the_nearest_and_the_known() -> None:
     with pytest.raises(DataError) as refused:
         datasets.load("Adlt")
     assert str(refused.value) == (
-        "The name of an embedded dataset must be one of adult, adult-full, credit. "
-        "Got 'Adlt' (did you mean 'adult'?)."
+        "the name of an embedded dataset must be one of adult, adult-full, credit. "
+        "Got 'Adlt' (did you mean 'adult'?)"
     )
 
 
@@ -162,7 +162,7 @@ def test_unknown_dataset_far_from_all_names_only_the_known() -> None:
     with pytest.raises(DataError) as refused:
         datasets.load("zzz")
     assert str(refused.value) == (
-        "The name of an embedded dataset must be one of adult, adult-full, credit. Got 'zzz'."
+        "the name of an embedded dataset must be one of adult, adult-full, credit. Got 'zzz'"
     )
 
 

@@ -1,7 +1,7 @@
 """Certificates: what a released file was measured to be.
 
-`certify_file` measures a file with the independent reader (`moanon.readback`), compares the result
-with what was promised, and states it together with where the file comes from. The certificate is
+`certify_file` measures a file with the independent reader (``readback``), compares the result with
+what was promised, and states it together with where the file comes from. The certificate is
 published with the release, so it holds no value of the table: only counts, fractions, the names of
 released columns, digests and the genome.
 
@@ -29,12 +29,12 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
+from moanon import __version__
 from moanon.errors import CertificateError, DataError
-from moanon.readback import Diversity, Measurement, Reading, measure_file
+from moanon.release.readback import Diversity, Measurement, Reading, measure_file
 
 __all__ = ["Certificate", "Promise", "certify_file"]
 
@@ -174,7 +174,7 @@ def certify_file(path: Path, reading: Reading, promise: Promise, *, name: str) -
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return Certificate(
-        moanon=_version(),
+        moanon=__version__,
         file=name,
         rows_in=promise.rows_in,
         rows_dropped_missing=promise.rows_dropped,
@@ -221,9 +221,3 @@ def _quantities(measurement: Measurement) -> Iterator[tuple[str, float]]:
     for column, diversity in measurement.l.items():
         for rule, value in vars(diversity).items():
             yield f"{rule} l of column {column!r}", value
-
-
-def _version() -> str:
-    # By name: the package's front page names every module above this one, so that an import of it
-    # would look like one of them.
-    return str(import_module("moanon").__version__)

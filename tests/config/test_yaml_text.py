@@ -9,8 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.errors import ConfigError
-from moanon.yaml_text import (
+from moanon.config.yaml_text import (
     MAX_BYTES,
     MAX_DEPTH,
     Items,
@@ -22,6 +21,7 @@ from moanon.yaml_text import (
     quote,
     read,
 )
+from moanon.errors import ConfigError
 
 #: Whatever can stand in a UTF-8 file.
 texts = st.text(st.characters(exclude_categories=["Cs"]))

@@ -20,8 +20,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Literal
 
-from moanon.blocklabels import BlockLabels
 from moanon.errors import CertificateError
+from moanon.release.labels import BlockLabels
 
 __all__ = [
     "Diversity",

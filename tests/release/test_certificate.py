@@ -1,16 +1,12 @@
+"""Certificates: what they say is what the slow oracle finds in the table."""
+
 from __future__ import annotations
 
-import ast
-import dataclasses
 import hashlib
-import importlib.util
 import json
 import math
-import re
-from datetime import date, timedelta
 from fractions import Fraction
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -20,123 +16,12 @@ from hypothesis import strategies as st
 
 import moanon
 from moanon import Certificate, Instance, IntervalSpec, OrderedSpec, Release, TreeSpec, read_table
-from moanon.blocklabels import OrderLabels, label_rules
-from moanon.data.domain import DomainSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.errors import CertificateError, DataError, OutputError
+from moanon.errors import DataError, OutputError
 from moanon.measures.groups import Groups
-from moanon.readback import Diversity, Reading, measure_file
+from moanon.release.readback import Diversity
 from tests import naive
-
-TEXTS = ("plain", "=1+1", "'=q", "-x", "a,b", 'say "hi"', "two\nlines", "é", " ", "'", "[1-2]")
-LONG_AGO = date(1999, 12, 25)
-
-# -- random tables --------------------------------------------------------------------------------
-
-
-@st.composite
-def trees(draw: st.DrawFn) -> Hierarchy:
-    """Ragged trees with names of every sort."""
-    shape = draw(st.recursive(st.none(), lambda below: st.lists(below, min_size=1, max_size=4)))
-    number = iter(range(10_000))
-
-    def named(node: object) -> dict[str, object]:
-        name = f"{TEXTS[next(number) % len(TEXTS)]}{next(number)}"
-        if node is None:
-            return {name: None}
-        assert isinstance(node, list)
-        below: dict[str, object] = {}
-        for child in node:
-            below |= named(child)
-        return {name: below}
-
-    ((root, below),) = named(shape).items()
-    return Hierarchy.from_nested(root, below if isinstance(below, dict) else [])
-
-
-def interval(values: st.SearchStrategy[str], specs: list[IntervalSpec]) -> st.SearchStrategy:
-    return st.tuples(st.sampled_from(specs), st.just(values))
-
-
-INTEGERS = interval(
-    st.integers(-20, 20).map(str),
-    [
-        IntervalSpec(),
-        IntervalSpec(granularity=7),
-        IntervalSpec(granularity=6, range=(-20, 20)),
-        IntervalSpec(granularity=10, range=(-21, 23), origin=4),
-    ],
-)
-DECIMALS = interval(
-    st.integers(-250, 250).map(lambda i: str(i / 100)),
-    [
-        IntervalSpec(granularity=0.5),
-        IntervalSpec(granularity="0.3", origin=0.1),
-        IntervalSpec(granularity=0.4, range=(-2.5, 2.5)),
-    ],
-)
-DATES = interval(
-    st.integers(0, 400).map(lambda i: (LONG_AGO + timedelta(days=i)).isoformat()),
-    [
-        IntervalSpec(granularity=unit)
-        for unit in (30, "week", "month", "quarter", "year", "decade", "day")
-    ]
-    + [IntervalSpec(granularity="month", range=("1999-12-01", "2001-02-28"))],
-)
-ORDERED = st.permutations(TEXTS).flatmap(
-    lambda order: st.integers(1, len(order)).map(
-        lambda size: (OrderedSpec(tuple(order[:size])), st.sampled_from(order[:size]))
-    )
-)
-TREES = trees().map(lambda tree: (TreeSpec(tree), st.sampled_from(tree.leaves)))
-DOMAINS = st.one_of(INTEGERS, DECIMALS, DATES, ORDERED, TREES)
-
-
-@st.composite
-def instances(draw: st.DrawFn) -> Instance:
-    """Tables with every role and kind of column, and gaps in all but the first row."""
-    rows = draw(st.integers(1, 12))
-    declared = draw(st.lists(DOMAINS, min_size=1, max_size=3))
-    columns = {f"q{i}": (values, "quasi") for i, (_, values) in enumerate(declared)}
-    for role, most in (("sensitive", 2), ("insensitive", 2), ("identifying", 1), ("", 1)):
-        for i in range(draw(st.integers(0, most))):
-            columns[f"={role}{i}"] = (st.sampled_from(TEXTS), role)
-    missing = draw(st.sampled_from(["drop", "category", "error"]))
-    gaps = st.none() if missing != "error" else st.nothing()
-    frame = {}
-    for name in draw(st.permutations(sorted(columns))):
-        values = columns[name][0]
-        others = draw(st.lists(st.one_of(values, gaps), min_size=rows - 1, max_size=rows - 1))
-        frame[name] = [draw(values), *others]
-    table = read_table(
-        pd.DataFrame(frame, dtype=object),
-        {name: role for name, (_, role) in columns.items() if role},
-        missing=missing,
-    )
-    return Instance.build(table, {f"q{i}": spec for i, (spec, _) in enumerate(declared)})
-
-
-@st.composite
-def releases(draw: st.DrawFn) -> tuple[Release, int]:
-    """Releases of random tables by random genomes, with the k below which groups are suppressed."""
-    instance = draw(instances())
-    seed = draw(st.integers(0, 2**32 - 1))
-    genome = instance.layout.sample(1, np.random.default_rng(seed))[0]
-    k = draw(st.integers(1, int(Groups.of(instance, genome).sizes.max())))
-    c = draw(st.sampled_from([0.3, 1, 3]))
-    return Release.of(instance, genome, k=k, recursive_c=c), k
-
-
-def certify(release: Release, name: str = "release.csv", **options: object) -> Certificate:
-    """Write a release to a folder of its own and return its certificate as found there."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / name
-        certificate = release.write(path, **options)
-        assert Certificate.load(f"{path}.certificate.json") == certificate
-        return certificate
-
-
-# -- what a certificate says ----------------------------------------------------------------------
+from tests.release.tables import certify, instances, releases
 
 
 @given(releases(), st.sampled_from(["csv", "parquet"]), st.booleans())
@@ -358,99 +243,3 @@ def test_other_files_are_no_certificates(tmp_path: Path, text: str) -> None:
 def test_absent_certificate_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"gone\.json cannot be read: No such file"):
         Certificate.load(tmp_path / "gone.json")
-
-
-# -- the independent reader -----------------------------------------------------------------------
-
-
-@given(instances(), st.integers(0, 2**32 - 1))
-def test_labels_are_read_back_as_the_blocks_they_came_from(instance: Instance, seed: int) -> None:
-    layout = instance.layout
-    rng = np.random.default_rng(seed)
-    for genome in (*layout.sample(3, rng), [1] * layout.bits, [0] * layout.bits):
-        for name, blocks in layout.decode(genome).items():
-            rules = label_rules(layout.domains[name])
-            assert rules.size == layout.domains[name].size
-            for start, stop in blocks:
-                assert rules.count(layout.domains[name].label(start, stop)) == stop - start
-
-
-@pytest.mark.parametrize(
-    ("spec", "label"),
-    [
-        (IntervalSpec(granularity=10, range=(0, 29)), "[0-35]"),
-        (IntervalSpec(granularity=10, range=(0, 29)), "[20-10]"),
-        (IntervalSpec(granularity=10, range=(0, 29)), "[0-10-20]"),
-        (IntervalSpec(granularity=10, range=(0, 29)), "young"),
-        (IntervalSpec(granularity=10, range=(0, 29)), ""),
-        (IntervalSpec(granularity=0.5, range=(0, 9)), "[0-1.2)"),
-        (IntervalSpec(granularity="year", range=("2000-01-01", "2003-12-31")), "[2000-2001]"),
-        (OrderedSpec(("1", "2", "3")), "3..1"),
-        (OrderedSpec(("1", "2", "3")), "1..4"),
-        (TreeSpec(Hierarchy.from_nested("Any", ["1", "2"])), "Any"),
-        (TreeSpec(Hierarchy.from_nested("Any", ["1", "2"])), "3"),
-    ],
-)
-def test_labels_of_no_block_have_no_size(spec: DomainSpec, label: str) -> None:
-    value = "2001-05-05" if "year" in repr(spec) else "1"
-    column = read_table(pd.DataFrame({"q": [value]}), {"q": "quasi"}).columns["q"]
-    assert label_rules(spec.build(column)).count(label) is None
-
-
-def test_a_label_with_two_readings_has_no_size() -> None:
-    # "a...b" is both "a" to ".b" and "a." to "b".
-    assert OrderLabels({"a": 0, ".b": 1, "a.": 2, "b": 3, "c": 4}, 5).count("a...b") == 2
-    assert OrderLabels({"a": 0, "a.": 1, "c": 2, ".b": 3, "b": 4}, 5).count("a...b") == 4
-    assert OrderLabels({"a": 0, "a.": 1, ".b": 2, "c": 3, "b": 4}, 5).count("a...b") is None
-
-
-def reading(**changes: object) -> Reading:
-    rules = OrderLabels({"1": 0, "2": 1}, 2)
-    told = Reading("csv", ("q", "s"), {"q": rules}, ("s",), table_rows=4)
-    return dataclasses.replace(told, **changes)
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("", "its columns are  instead of q, s"),
-        ("q,t\n1,a\n", "its columns are q, t instead of q, s"),
-        ("q,s\n", "it has no rows"),
-        ("q,s\n1\n", "the row that ends in line 2 has 1 cells instead of 2"),
-        ("q,s\n1,a\n3,a\n", "column 'q': the label '3' stands for no block"),
-        ('q,s\n1,"a\n', "it is not a readable CSV file"),
-        ("q,s\n1,\udcff\n", "it is not a readable CSV file"),
-    ],
-)
-def test_files_that_are_no_release_are_refused(tmp_path: Path, text: str, complaint: str) -> None:
-    path = tmp_path / "other.csv"
-    path.write_text(text, encoding="utf-8", errors="surrogateescape")
-    with pytest.raises(CertificateError, match=re.escape(complaint)):
-        measure_file(path, reading())
-
-
-def test_files_that_are_no_parquet_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "other.parquet"
-    path.write_text("q,s\n1,a\n")
-    with pytest.raises(CertificateError, match="it is not a readable Parquet file"):
-        measure_file(path, reading(format="parquet"))
-
-
-def test_reader_counts_what_is_in_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "release.csv"
-    path.write_text("q,s\n1,a\n*,*\n1,b\n2,a\n")
-    found = measure_file(path, reading(stars=True))
-    assert (found.rows, found.suppressed, found.groups, found.k, found.squares) == (3, 1, 2, 1, 5)
-    assert (found.gl, found.sl, found.loss) == (0, 0.25, 0.25)
-    assert found.l == {"s": Diversity(1, 1, 1.0, 1)}
-
-
-def test_reader_shares_no_code_with_the_writer() -> None:
-    modules = ("moanon.blocklabels", "moanon.readback", "moanon.certificate")
-    for module in modules:
-        source = importlib.util.find_spec(module)
-        assert source is not None
-        assert source.origin is not None
-        nodes = ast.walk(ast.parse(Path(source.origin).read_text(encoding="utf-8")))
-        imported = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-        assert not imported & {"moanon.release", "moanon.fileformats", "moanon.measures.groups"}

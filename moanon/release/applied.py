@@ -1,4 +1,4 @@
-"""Releases: one generalization applied to the rows, written, and measured again.
+"""One generalization applied to the rows.
 
 `Release.of` fixes a genome and the groups that are suppressed. `Release.promised` says what that
 must measure as; `Release.to_frame` shows the rows; `Release.write` puts them in a file whose
@@ -23,20 +23,20 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.atomic import Beside
-from moanon.blocklabels import label_rules
-from moanon.certificate import Certificate, Promise, certify_file
 from moanon.data.domain import MISSING, SUPPRESSED
 from moanon.data.table import Role
 from moanon.errors import ConfigError, OutputError
-from moanon.fileformats import ReleasedColumn, write_csv, write_parquet
 from moanon.genome import Instance
 from moanon.measures.groups import Groups
-from moanon.readback import Diversity, Format, Measurement, Reading
+from moanon.release.certificate import Certificate, Promise, certify_file
+from moanon.release.formats import ReleasedColumn, write_csv, write_parquet
+from moanon.release.labels import label_rules
+from moanon.release.readback import Diversity, Format, Measurement, Reading
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RECURSIVE_C", "Certificate", "Release", "SuppressedRows"]
+__all__ = ["RECURSIVE_C", "Release", "SuppressedRows"]
 
 #: How suppressed rows are shown: not at all, or as rows of stars.
 SuppressedRows = Literal["absent", "star"]
@@ -329,8 +329,8 @@ class Release:
         form = _format(path)
         columns = self._columns(suppressed)
         notice = path.with_name(path.name + ".certificate.json")
+        self._spare_the_source(path)
         try:
-            self._spare_the_source(path)
             with Beside(path, notice, force=force) as beside:
                 if form == "csv":
                     write_csv(beside[path], columns, raw_cells=raw_cells)
@@ -344,8 +344,6 @@ class Release:
                 certificate = certify_file(beside[path], reading, promise, name=path.name)
                 beside[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
                 beside.move()
-        except OSError as error:
-            raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
         except UnicodeEncodeError as error:
             raise OutputError(f"{path} cannot be written: a text is not Unicode: {error}") from None
         return certificate
@@ -385,8 +383,11 @@ class Release:
         )
 
     def _spare_the_source(self, path: Path) -> None:
-        source = Path(self.instance.table.source)
-        if path.exists() and source.exists() and path.samefile(source):
+        try:
+            same = path.samefile(self.instance.table.source)
+        except (OSError, ValueError):  # at least one of them is no file
+            return
+        if same:
             raise OutputError(f"{path} is the table that was read; a release must not replace it")
 
 

@@ -1,6 +1,7 @@
+"""Releases: which rows and cells they show, what they refuse, files that are whole or absent."""
+
 from __future__ import annotations
 
-import csv
 import errno
 import json
 import os
@@ -15,30 +16,13 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-import moanon.release
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, Release, TreeSpec, read_table
 from moanon.errors import CertificateError, ConfigError, GenomeError, OutputError
-from moanon.fileformats import ReleasedColumn, defuse, write_csv
 from moanon.measures.groups import Groups
-from moanon.readback import undefuse
-
-SIZES = OrderedSpec(("S", "M", "L"))
-
-
-def shirts(**columns: list[object]) -> Instance:
-    """Five rows: two S, two M, one L; other columns are sensitive or by their name's prefix."""
-    frame = pd.DataFrame({"size": ["S", "S", "M", "L", "M"], **columns})
-    roles = {"size": "quasi"}
-    for name in columns:
-        roles[name] = {"i": "insensitive", "x": "identifying"}.get(name[0], "sensitive")
-    return Instance.build(read_table(frame, roles, missing="category"), {"size": SIZES})
-
-
-def values_of(path: Path) -> list[tuple[object, ...]]:
-    return duckdb.sql(f"SELECT * FROM read_parquet('{path}')").fetchall()
+from moanon.release import applied
+from moanon.release.formats import ReleasedColumn, write_csv
+from tests.release.tables import SIZES, shirts, values_of
 
 
 def names_in(folder: Path) -> list[str]:
@@ -303,95 +287,6 @@ def test_the_source_itself_is_never_replaced(tmp_path: Path) -> None:
 # -- CSV cells ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("=1+1", "'=1+1"),
-        ("+SUM(A1)", "'+SUM(A1)"),
-        ("-x", "'-x"),
-        ("@cmd", "'@cmd"),
-        ("\tx", "'\tx"),
-        ("\rx", "'\rx"),
-        ("＝1", "'＝1"),
-        ("-3", "-3"),
-        ("+1.5e3", "+1.5e3"),
-        ("-.5", "-.5"),
-        ("-3+1", "'-3+1"),
-        ("-", "'-"),
-        ("'=1", "''=1"),
-        ("''-3", "'''-3"),
-        ("'-3", "''-3"),
-        ("'quoted'", "'quoted'"),
-        ("a=1", "a=1"),
-        ("", ""),
-    ],
-)
-def test_formulas_are_defused(text: str, shown: str) -> None:
-    assert defuse(text) == shown
-
-
-FORMULAS = st.text(alphabet="'=+-@\t\r\n＝1.e a", max_size=6)
-
-
-@given(FORMULAS)
-def test_defusing_can_be_undone(text: str) -> None:
-    assert undefuse(defuse(text)) == text
-
-
-@given(FORMULAS)
-def test_no_defused_cell_is_run(text: str) -> None:
-    shown = defuse(text)
-    if shown and shown[0] in "=+-@\t\r\n＝":
-        float(shown)
-
-
-@given(st.lists(st.none() | st.text() | FORMULAS, min_size=1), st.booleans())
-def test_csv_cells_are_read_back_as_they_were(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[str | None], raw: bool
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "cells.csv"
-    column = ReleasedColumn("=a", np.array(texts, dtype=object), np.arange(len(texts)))
-    write_csv(path, [column, column], raw_cells=raw)
-    with path.open(encoding="utf-8", newline="") as stream:
-        header, *rows = csv.reader(stream, strict=True)
-    assert header == (["=a"] * 2 if raw else ["'=a"] * 2)
-    found = [cell if raw else undefuse(cell) for _, cell in rows]
-    assert found == ["" if text is None else text for text in texts]
-
-
-def test_csv_is_quoted_where_it_must_be(tmp_path: Path) -> None:
-    cells = ["a,b", 'say "hi"', "two\nlines", " blank ", "é"]
-    release = Release.of(shirts(s=cells), [1, 1])
-    release.write(tmp_path / "r.csv")
-    assert (tmp_path / "r.csv").read_bytes().decode() == (
-        'size,s\nS,"a,b"\nS,"say ""hi"""\nM,"two\nlines"\nL, blank \nM,é\n'
-    )
-
-
-def test_formula_cells_and_names_are_defused_in_csv_alone(tmp_path: Path) -> None:
-    release = Release.of(shirts(**{"=s": ["=1", "-2", "'=1", "@x", "ok"]}), [1, 1])
-    release.write(tmp_path / "r.csv")
-    assert (tmp_path / "r.csv").read_text() == "size,'=s\nS,'=1\nS,-2\nM,''=1\nL,'@x\nM,ok\n"
-    release.write(tmp_path / "raw.csv", raw_cells=True)
-    assert (tmp_path / "raw.csv").read_text() == "size,=s\nS,=1\nS,-2\nM,'=1\nL,@x\nM,ok\n"
-    release.write(tmp_path / "r.parquet")
-    assert [cell for _, cell in values_of(tmp_path / "r.parquet")] == [
-        "=1", "-2", "'=1", "@x", "ok",
-    ]  # fmt: skip
-
-
-def test_labels_that_look_like_formulas_are_defused_and_certified(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"q": ["-5", "-4", None]}, dtype=object)
-    table = read_table(frame, {"q": "quasi"}, missing="category")
-    release = Release.of(Instance.build(table, {"q": IntervalSpec()}), [1, 0])
-    certificate = release.write(tmp_path / "r.csv")
-    assert (tmp_path / "r.csv").read_text() == "q\n-5\n'-4..(missing)\n'-4..(missing)\n"
-    assert certificate.gl == pytest.approx(1 / 3)  # two rows of 1/2, of three cells
-
-
-# -- nothing of the original ----------------------------------------------------------------------
-
-
 def test_no_output_holds_a_trace_of_what_is_not_released(tmp_path: Path) -> None:
     places = ["name", "identifying", "undeclared", "category", "dropped", "attrs", "index"]
     places += ["suppressed quasi", "suppressed sensitive", "suppressed insensitive", "released"]
@@ -515,7 +410,7 @@ def merging_labels(path: Path, columns: list[ReleasedColumn], *, raw_cells: bool
 def test_a_file_that_measures_otherwise_is_not_left(
     target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moanon.release, "write_csv", merging_labels)
+    monkeypatch.setattr(applied, "write_csv", merging_labels)
     with pytest.raises(
         CertificateError,
         match=r"r\.csv does not measure as promised: groups is 2 in the file, 3 was promised",
@@ -550,7 +445,7 @@ def test_the_first_quantity_that_differs_is_named(
     frame = pd.DataFrame({"size": ["S", "S", "M", "M", "M"], "s": ["a", "b", "c", "e", "e"]})
     table = read_table(frame, {"size": "quasi", "s": "sensitive"})
     release = Release.of(Instance.build(table, {"size": SIZES}), [1, 1])
-    monkeypatch.setattr(moanon.release, "write_csv", tampering)
+    monkeypatch.setattr(applied, "write_csv", tampering)
     with pytest.raises(CertificateError, match=complaint):
         release.write(tmp_path / "r.csv")
     assert names_in(tmp_path) == []
@@ -582,7 +477,7 @@ def test_an_interruption_leaves_nothing(target: Path, monkeypatch: pytest.Monkey
     def interrupted(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(moanon.release, "certify_file", interrupted)
+    monkeypatch.setattr(applied, "certify_file", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Release.of(shirts(), [0, 0]).write(target, force=True)
 

@@ -16,7 +16,7 @@ from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.table import Role
 from moanon.errors import ConfigError, DataError, HierarchyError, MoanonError
 
-QUICKSTART = Path(__file__).parents[1] / "configs" / "quickstart.yaml"
+QUICKSTART = Path(__file__).parents[2] / "configs" / "quickstart.yaml"
 BASE = "data: {source: adult}\ncolumns:\n  age: {role: quasi, kind: interval}\n"
 
 

@@ -1,0 +1,28 @@
+"""Releases: one generalization applied to the rows, written, and measured again.
+
+A release is written by one half of this package and measured by the other; the halves meet in the
+file alone, so that a mistake in the writer cannot hide behind itself.
+
+- ``applied``: `Release`, a genome and the groups that are suppressed (`SuppressedRows` says how
+  they are shown). It promises what the file must measure as, and writes it.
+- ``formats``: how released columns become CSV or Parquet.
+- ``readback``: the independent reader, which finds out what a file itself shows (`Measurement`,
+  with the `Diversity` of each sensitive column).
+- ``labels``: what the labels in a file say, worked out from their text; for the reader.
+- ``certificate``: `Certificate`, what the reader found, compared with what was promised.
+"""
+
+from __future__ import annotations
+
+from moanon.release.applied import RECURSIVE_C, Release, SuppressedRows
+from moanon.release.certificate import Certificate
+from moanon.release.readback import Diversity, Measurement
+
+__all__ = [
+    "RECURSIVE_C",
+    "Certificate",
+    "Diversity",
+    "Measurement",
+    "Release",
+    "SuppressedRows",
+]

@@ -1,0 +1,156 @@
+"""The archive: every undominated solution a search has come across, with a stated cap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import moocore
+import numpy as np
+import numpy.typing as npt
+
+from moanon.search.problem import Points
+
+__all__ = ["Archive", "thin", "undominated"]
+
+Genomes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+def undominated(values: Floats) -> npt.NDArray[np.bool_]:
+    """Tell which rows are undominated (smaller is better); of equal rows the first one is kept."""
+    if values.shape[1] != 2:
+        answer: npt.NDArray[np.bool_] = moocore.is_nondominated(values, keep_weakly=False)
+        return answer
+    order = np.lexsort((values[:, 1], values[:, 0]))
+    second = values[order, 1]
+    before = np.minimum.accumulate(np.concatenate(([np.inf], second[:-1])))
+    kept = np.zeros(len(values), dtype=bool)
+    kept[order[second < before]] = True
+    return kept
+
+
+@dataclass
+class Archive:
+    """Undominated solutions: a genome and its thresholds each.
+
+    Parameters
+    ----------
+    values : array (solutions, objectives)
+        Smaller is better.
+    genomes : array (solutions, bits)
+    thresholds : array (solutions, 2)
+    room : int
+        Most solutions kept; above it, `thin` decides.
+    """
+
+    values: Floats
+    genomes: Genomes
+    thresholds: Ints
+    room: int
+
+    @classmethod
+    def empty(cls, objectives: int, bits: int, room: int) -> Archive:
+        """Start with nothing."""
+        return cls(
+            np.zeros((0, objectives)),
+            np.zeros((0, bits), dtype=np.uint8),
+            np.zeros((0, 2), dtype=np.int64),
+            room,
+        )
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def add(self, points: Points, genomes: Genomes) -> int:
+        """Take in the points of a population; return how many of them are undominated now."""
+        own = undominated(points.values)
+        values = np.concatenate([self.values, points.values[own]])
+        kept = undominated(values)
+        before = len(self)
+        old = np.flatnonzero(kept[:before])
+        new = np.flatnonzero(own)[kept[before:]]
+        self.values = values[kept]
+        self.genomes = np.concatenate([self.genomes[old], genomes[points.genome[new]]])
+        self.thresholds = np.concatenate([self.thresholds[old], points.thresholds[new]])
+        if len(self) > self.room:
+            self.keep(thin(self.values, self.room))
+        return len(new)
+
+    def keep(self, chosen: Ints) -> None:
+        """Drop all but the chosen solutions."""
+        self.values = self.values[chosen]
+        self.genomes = self.genomes[chosen]
+        self.thresholds = self.thresholds[chosen]
+
+    def sort(self) -> None:
+        """Put solutions in order of their objectives; undominated ones have no ties."""
+        self.keep(np.lexsort(self.values.T[::-1]))
+
+
+def thin(values: Floats, cap: int) -> Ints:
+    """Choose at most `cap` solutions of a front, evenly, without losing what people look for.
+
+    Always kept: the best in each objective, the best in every other objective at each whole percent
+    of an objective that is a share (in [0, 1]), and the knees. The rest is filled by taking, again
+    and again, the solution farthest from all chosen ones in normalized objectives (logarithmic
+    where they span decades).
+    """
+    if len(values) <= cap:
+        return np.arange(len(values))
+    places = normalized(values)
+    must = np.unique(np.concatenate([_ends(values), _percents(values), _knees(places)]))
+    chosen = list(must[:cap])
+    distance = np.full(len(values), np.inf)
+    for i in chosen:
+        distance = np.minimum(distance, np.abs(places - places[i]).max(axis=1))
+    while len(chosen) < cap:
+        farthest = int(distance.argmax())
+        if distance[farthest] <= 0:
+            break
+        chosen.append(farthest)
+        distance = np.minimum(distance, np.abs(places - places[farthest]).max(axis=1))
+    return np.sort(np.array(chosen, dtype=np.int64))
+
+
+def normalized(values: Floats) -> Floats:
+    """Objectives on [0, 1]; logarithmic where a maximized one spans more than a decade."""
+    places = np.empty_like(values)
+    for column in range(values.shape[1]):
+        axis = values[:, column]
+        if (axis < 0).all() and axis.min() < 10 * axis.max():
+            axis = -np.log(-axis)
+        span = axis.max() - axis.min()
+        places[:, column] = (axis - axis.min()) / span if span > 0 else 0.0
+    return places
+
+
+def _ends(values: Floats) -> Ints:
+    return values.argmin(axis=0).astype(np.int64)
+
+
+def _percents(values: Floats) -> Ints:
+    """Best of every other objective under each whole percent of a share."""
+    found: list[int] = []
+    for share in range(values.shape[1]):
+        axis = values[:, share]
+        if axis.min() < 0 or axis.max() > 1:
+            continue
+        for percent in range(101):
+            within = np.flatnonzero(axis <= percent / 100)
+            for other in range(values.shape[1]):
+                if other != share and len(within):
+                    found.append(int(within[values[within, other].argmin()]))
+    return np.array(found, dtype=np.int64)
+
+
+def _knees(places: Floats) -> Ints:
+    """Solutions that bulge most towards the ideal point between their neighbours (two objectives)."""
+    if places.shape[1] != 2 or len(places) < 3:
+        return np.zeros(0, dtype=np.int64)
+    order = np.lexsort((places[:, 1], places[:, 0]))
+    line = places[order]
+    before, here, after = line[:-2], line[1:-1], line[2:]
+    run, rise = (after - before).T
+    bulge = run * (here - before)[:, 1] - rise * (here - before)[:, 0]
+    return order[1:-1][np.argsort(bulge)[:20]].astype(np.int64)

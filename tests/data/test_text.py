@@ -1,0 +1,169 @@
+"""Typed values: different ones get different texts, equal ones the same."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.data.reading import one, refusal, texts
+
+SINGLE = np.array([0.1, 2.5], dtype=np.float32)
+BERLIN = pd.to_datetime(["2020-07-01 00:00", "2020-01-01 12:30"]).tz_localize("Europe/Berlin")
+TYPED = [
+    ([12, -3], ["12", "-3"]),
+    (pd.array([1, None], dtype="Int64"), ["1", None]),
+    ([2**70, 1], [str(2**70), "1"]),
+    ([1.0, None, -0.0], ["1", None, "0"]),  # integers with a gap
+    ([1.5, 2.0], ["1.5", "2.0"]),
+    ([0.1 + 0.2, 1e22], ["0.30000000000000004", "1e+22"]),
+    ([float("inf"), 1.0], ["inf", "1.0"]),
+    (SINGLE, ["0.1", "2.5"]),
+    (pd.array([0.1, None], dtype="Float32"), ["0.1", None]),
+    ([True, False], ["True", "False"]),
+    (pd.array([True, None], dtype="boolean"), ["True", None]),
+    ([dt.date(2020, 2, 29), None], ["2020-02-29", None]),
+    (pd.Series([pd.Timestamp("2020-01-01"), pd.NaT]), ["2020-01-01", None]),
+    (
+        pd.to_datetime(["2020-01-01 00:00", "2020-01-01 05:00"]),
+        ["2020-01-01", "2020-01-01T05:00:00"],
+    ),
+    ([pd.Timestamp("2020-01-01 00:00:00.000000001")], ["2020-01-01T00:00:00.000000001"]),
+    ([dt.datetime(2020, 1, 1, 5, 0, 0, 1200)], ["2020-01-01T05:00:00.0012"]),
+    (BERLIN, ["2020-06-30T22:00:00+00:00", "2020-01-01T11:30:00+00:00"]),
+    ([dt.time(1, 2), dt.time(1, 2, 3, 500000)], ["01:02:00", "01:02:03.5"]),
+    ([Decimal("12.50"), Decimal("1E+3"), None], ["12.50", "1000", None]),
+    ([UUID(int=1)], ["00000000-0000-0000-0000-000000000001"]),
+    (["NA", "None", "nan", "01", ""], ["NA", "None", "nan", "01", None]),
+    (pd.array(["a", None], dtype="string"), ["a", None]),
+    (pd.Categorical(["b", None], categories=["z", "b"]), ["b", None]),
+    (pd.Categorical([3, 1], categories=[3, 2, 1]), ["3", "1"]),
+    (pd.Series([None, np.nan, pd.NaT, pd.NA, "x"], dtype=object), [None] * 4 + ["x"]),
+    (pd.Series([None, None], dtype=object), [None, None]),
+]
+
+
+@pytest.mark.parametrize(("values", "expected"), TYPED)
+def test_canonical_text(values: Any, expected: list[str | None]) -> None:
+    column = one(values)
+    assert texts(column) == expected
+    assert set(column.values) == {text for text in expected if text is not None}
+    assert column.native is not None
+    assert len(column.native) == len(column.values)
+
+
+@pytest.mark.parametrize(
+    ("values", "native"),
+    [
+        ([10, 9, 10], np.array([10, 9])),  # sorted by text: "10" before "9"
+        ([2.5, 1.0], np.array([1.0, 2.5])),
+        (SINGLE, SINGLE),
+        ([True, False], np.array([False, True])),
+        (
+            pd.to_datetime(["2020-01-02", "2020-01-01"]),
+            np.array(["2020-01-01", "2020-01-02"], "M8"),
+        ),
+        (["b", "a"], np.array(["a", "b"], dtype=object)),
+        ([2**70, 1], np.array([1, 2**70], dtype=object)),
+    ],
+)
+def test_native_values_stand_beside_their_texts(values: Any, native: Any) -> None:
+    found = one(values).native
+    assert found is not None
+    assert found.dtype.kind == native.dtype.kind
+    assert found.tolist() == native.astype(found.dtype).tolist()
+
+
+@pytest.mark.parametrize(
+    ("values", "types"),
+    [
+        ([1, "1"], "int and str"),
+        ([1, 1.0], "float and int"),
+        ([True, 1], "bool and int"),
+        ([1.5, Decimal("1.5")], "Decimal and float"),
+        ([dt.date(2020, 1, 1), dt.datetime(2020, 1, 1)], "date and datetime"),
+    ],
+)
+def test_mixed_types(values: Any, types: str) -> None:
+    frame = pd.DataFrame({"x": pd.Series(values, dtype=object)})
+    assert refusal(frame) == (
+        f"DataFrame: column 'x' mixes {types} values; one column holds one type"
+    )
+
+
+def test_times_with_and_without_zone() -> None:
+    moments = [dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 1, tzinfo=dt.UTC)]
+    frame = pd.DataFrame({"x": pd.Series(moments, dtype=object)})
+    assert "column 'x' mixes times with and without a time zone" in refusal(frame)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([[1], [2]], "list"),
+        ([b"a"], "bytes"),
+        ([1 + 2j], "complex"),
+        ([dt.timedelta(1)], "Timedelta"),
+    ],
+)
+def test_strange_types(values: Any, kind: str) -> None:
+    assert refusal(pd.DataFrame({"x": values})) == (
+        f"DataFrame: column 'x' holds {kind} values; read are text, numbers, booleans, dates and "
+        "times"
+    )
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud800"])
+def test_text_that_no_file_can_hold(text: str) -> None:
+    frame = pd.DataFrame({"x": pd.Series([text], dtype=object)})
+    assert refusal(frame) == f"DataFrame: column 'x' holds {text!a}, which no file can hold"
+
+
+def test_tokens_match_canonical_text() -> None:
+    assert texts(one([-9, 1], missing_tokens=["-9"])) == [None, "1"]
+    assert texts(one([True, False], missing_tokens=["True"])) == [None, "False"]
+
+
+@pytest.mark.parametrize("token", ["-9", "-9.0"])
+def test_a_whole_float_matches_both_ways_to_write_it(token: str) -> None:
+    assert texts(one([-9.0, 1.5], missing_tokens=[token])) == [None, "1.5"]
+    assert texts(one([-9.0, 1.0], missing_tokens=[token])) == [None, "1"]
+
+
+def test_floats_are_whole_if_all_but_the_missing_are() -> None:
+    assert texts(one([0.5, 1.0, 2.0], missing_tokens=["0.5"])) == [None, "1", "2"]
+
+
+def test_equal_values_have_one_text() -> None:
+    assert one([-0.0, 0.0, 0.5]).values == ("0.0", "0.5")
+    zones = [dt.datetime(2020, 1, 1, h, tzinfo=dt.timezone(dt.timedelta(hours=h))) for h in (0, 2)]
+    assert one(pd.Series(zones, dtype=object)).values == ("2020-01-01T00:00:00+00:00",)
+    assert len(one([Decimal("1.0"), Decimal("1.00")]).values) == 1
+
+
+@given(
+    st.one_of(
+        st.lists(st.integers(), min_size=1),
+        st.lists(st.floats(allow_nan=False), min_size=1),
+        st.lists(st.floats(allow_nan=False, width=32).map(np.float32), min_size=1),
+        st.lists(st.decimals(allow_nan=False, allow_infinity=False), min_size=1),
+        st.lists(st.dates(), min_size=1),
+        st.lists(st.datetimes(), min_size=1),
+        st.lists(st.datetimes(timezones=st.just(dt.UTC)), min_size=1),
+        st.lists(st.times(), min_size=1),
+        st.lists(st.booleans(), min_size=1),
+    )
+)
+def test_different_values_never_share_a_text(values: Sequence[Any]) -> None:
+    column = one(pd.Series(values, dtype=object))
+    by_text = dict(zip(texts(column), values, strict=True))
+    assert len(column.values) == len(set(values))
+    assert all(by_text[text] == value for text, value in zip(texts(column), values, strict=True))

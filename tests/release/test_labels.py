@@ -1,0 +1,55 @@
+"""Labels say as text how many base values they stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, TreeSpec, read_table
+from moanon.data.domain import DomainSpec
+from moanon.release.labels import OrderLabels, label_rules
+from tests.release.tables import instances
+
+
+@given(instances(), st.integers(0, 2**32 - 1))
+def test_labels_are_read_back_as_the_blocks_they_came_from(instance: Instance, seed: int) -> None:
+    layout = instance.layout
+    rng = np.random.default_rng(seed)
+    for genome in (*layout.sample(3, rng), [1] * layout.bits, [0] * layout.bits):
+        for name, blocks in layout.decode(genome).items():
+            rules = label_rules(layout.domains[name])
+            assert rules.size == layout.domains[name].size
+            for start, stop in blocks:
+                assert rules.count(layout.domains[name].label(start, stop)) == stop - start
+
+
+@pytest.mark.parametrize(
+    ("spec", "label"),
+    [
+        (IntervalSpec(granularity=10, range=(0, 29)), "[0-35]"),
+        (IntervalSpec(granularity=10, range=(0, 29)), "[20-10]"),
+        (IntervalSpec(granularity=10, range=(0, 29)), "[0-10-20]"),
+        (IntervalSpec(granularity=10, range=(0, 29)), "young"),
+        (IntervalSpec(granularity=10, range=(0, 29)), ""),
+        (IntervalSpec(granularity=0.5, range=(0, 9)), "[0-1.2)"),
+        (IntervalSpec(granularity="year", range=("2000-01-01", "2003-12-31")), "[2000-2001]"),
+        (OrderedSpec(("1", "2", "3")), "3..1"),
+        (OrderedSpec(("1", "2", "3")), "1..4"),
+        (TreeSpec(Hierarchy.from_nested("Any", ["1", "2"])), "Any"),
+        (TreeSpec(Hierarchy.from_nested("Any", ["1", "2"])), "3"),
+    ],
+)
+def test_labels_of_no_block_have_no_size(spec: DomainSpec, label: str) -> None:
+    value = "2001-05-05" if "year" in repr(spec) else "1"
+    column = read_table(pd.DataFrame({"q": [value]}), {"q": "quasi"}).columns["q"]
+    assert label_rules(spec.build(column)).count(label) is None
+
+
+def test_a_label_with_two_readings_has_no_size() -> None:
+    # "a...b" is both "a" to ".b" and "a." to "b".
+    assert OrderLabels({"a": 0, ".b": 1, "a.": 2, "b": 3, "c": 4}, 5).count("a...b") == 2
+    assert OrderLabels({"a": 0, "a.": 1, "c": 2, ".b": 3, "b": 4}, 5).count("a...b") == 4
+    assert OrderLabels({"a": 0, "a.": 1, ".b": 2, "c": 3, "b": 4}, 5).count("a...b") is None

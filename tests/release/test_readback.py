@@ -1,0 +1,67 @@
+"""The independent reader: it finds what is in a file, and refuses what is no release."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from moanon.errors import CertificateError
+from moanon.release.labels import OrderLabels
+from moanon.release.readback import Diversity, Reading, measure_file
+
+
+def reading(**changes: object) -> Reading:
+    rules = OrderLabels({"1": 0, "2": 1}, 2)
+    told = Reading("csv", ("q", "s"), {"q": rules}, ("s",), table_rows=4)
+    return dataclasses.replace(told, **changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "its columns are  instead of q, s"),
+        ("q,t\n1,a\n", "its columns are q, t instead of q, s"),
+        ("q,s\n", "it has no rows"),
+        ("q,s\n1\n", "the row that ends in line 2 has 1 cells instead of 2"),
+        ("q,s\n1,a\n3,a\n", "column 'q': the label '3' stands for no block"),
+        ('q,s\n1,"a\n', "it is not a readable CSV file"),
+        ("q,s\n1,\udcff\n", "it is not a readable CSV file"),
+    ],
+)
+def test_files_that_are_no_release_are_refused(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "other.csv"
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    with pytest.raises(CertificateError, match=re.escape(complaint)):
+        measure_file(path, reading())
+
+
+def test_files_that_are_no_parquet_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.parquet"
+    path.write_text("q,s\n1,a\n")
+    with pytest.raises(CertificateError, match="it is not a readable Parquet file"):
+        measure_file(path, reading(format="parquet"))
+
+
+def test_reader_counts_what_is_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "release.csv"
+    path.write_text("q,s\n1,a\n*,*\n1,b\n2,a\n")
+    found = measure_file(path, reading(stars=True))
+    assert (found.rows, found.suppressed, found.groups, found.k, found.squares) == (3, 1, 2, 1, 5)
+    assert (found.gl, found.sl, found.loss) == (0, 0.25, 0.25)
+    assert found.l == {"s": Diversity(1, 1, 1.0, 1)}
+
+
+def test_reader_shares_no_code_with_the_writer() -> None:
+    for module in ("labels", "readback", "certificate"):
+        source = importlib.util.find_spec(f"moanon.release.{module}")
+        assert source is not None
+        assert source.origin is not None
+        nodes = ast.walk(ast.parse(Path(source.origin).read_text(encoding="utf-8")))
+        imported = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+        writer = {"moanon.release", "moanon.release.applied", "moanon.release.formats"}
+        assert not imported & {*writer, "moanon.measures.groups"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -32,6 +33,9 @@ MAX_LEVELS = 256
 
 #: How YAML writes "nothing here": the node is a leaf.
 _NOTHING = {"", "null", "~"}
+
+_QUOTED = re.compile('"[^"]*"')
+_FIRST_ROW = re.compile('(?:"[^"]*"|[^"\\r\\n])*')
 
 
 @dataclass(eq=False, repr=False)
@@ -234,7 +238,9 @@ def _nested_children(
 def arx_rows(text: str, where: str) -> list[list[str]]:
     """Split an ARX file into rows of equal length, one for each leaf."""
     try:
-        rows = list(_csv_rows(text, _delimiter(text)))
+        # newline="": line ends inside a quoted name stay as they are, like those in the data.
+        stream = io.StringIO(text, newline="")
+        rows = list(csv.reader(stream, delimiter=_delimiter(text), strict=True))
     except csv.Error as error:
         raise HierarchyError(f"{where} is not a valid CSV file: {error}") from None
     while rows and not any(rows[-1]):
@@ -253,20 +259,11 @@ def arx_rows(text: str, where: str) -> list[list[str]]:
     return rows
 
 
-def _csv_rows(text: str, delimiter: str) -> Iterator[list[str]]:
-    # newline="": line ends inside a quoted name stay as they are, like those in the data.
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-
-
 def _delimiter(text: str) -> str:
     """Find what separates the first leaf from its ancestors: ARX's semicolon, or a comma."""
-    for delimiter in ";,":
-        try:
-            if len(next(_csv_rows(text, delimiter), [])) > 1:
-                return delimiter
-        except csv.Error:
-            continue
-    return ";"
+    first = _FIRST_ROW.match(text)
+    bare = _QUOTED.sub("", first[0] if first else "")
+    return "," if "," in bare and ";" not in bare else ";"
 
 
 def arx_root(rows: Sequence[Sequence[str]], where: str) -> RawNode:

@@ -126,7 +126,8 @@ def normalized(values: Floats) -> Floats:
 
 
 def _ends(values: Floats) -> Ints:
-    return values.argmin(axis=0).astype(np.int64)
+    ends: Ints = values.argmin(axis=0).astype(np.int64)
+    return ends
 
 
 def _percents(values: Floats) -> Ints:
@@ -145,7 +146,7 @@ def _percents(values: Floats) -> Ints:
 
 
 def _knees(places: Floats) -> Ints:
-    """Solutions that bulge most towards the ideal point between their neighbours (two objectives)."""
+    """Of two objectives, the solutions that bulge most towards the ideal between neighbours."""
     if places.shape[1] != 2 or len(places) < 3:
         return np.zeros(0, dtype=np.int64)
     order = np.lexsort((places[:, 1], places[:, 0]))

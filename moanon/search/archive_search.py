@@ -2,9 +2,10 @@
 
 NSGA-II keeps one population and forgets what does not fit into it. This search breeds straight from
 the archive of undominated solutions, staircase steps included: every evaluation improves the front
-at all thresholds it touches. Parents are drawn so that each region of the front gets the same
-attention; a child is a parent with columns of a near neighbour on the front and a few small moves.
-No genome is evaluated twice.
+at all thresholds it touches. A grid along the first objective (logarithmic where it spans decades)
+picks the parents, so that each stretch of the front gets the same attention and its best solution
+is bred from again and again until a better one is found; a child is a parent with columns of
+another one and a few small moves. No genome is evaluated twice.
 """
 
 from __future__ import annotations
@@ -14,26 +15,32 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
+from moanon.errors import SearchError
 from moanon.genome import Layout
 from moanon.search.archive import Archive, normalized
 from moanon.search.moves import Moves
 from moanon.search.problem import SearchProblem
+from moanon.search.state import State, generator_state, restore_generator
 
 __all__ = ["ArchiveSearch"]
 
 Genomes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
-#: Of the first population, at most this share are full-domain genomes.
+#: Of the first population, this share are full-domain genomes.
 _SEED_SHARE = 0.25
+#: Values of the grid along the front.
+_GRID = 300
 #: Chance that a child takes columns of a second parent, and of each column to be taken.
-_MATE, _TAKE = 0.5, 0.3
-#: Most moves of a child; fewer are likelier.
-_MOST_MOVES = 2
-#: Chance that a mate comes from anywhere on the front instead of from nearby.
+_MATE, _TAKE = 0.9, 0.15
+#: Chance that the second parent comes from anywhere on the front instead of from nearby.
 _FAR = 0.3
+#: Most moves of a child; fewer are likelier.
+_MOST_MOVES = 3
 #: Attempts to fill a generation with genomes not seen before.
 _ATTEMPTS = 8
+#: Spaces up to this size are listed when sampling finds nothing new.
+_LISTED = 1_000_000
 
 
 class ArchiveSearch:
@@ -80,18 +87,47 @@ class ArchiveSearch:
         self.generation += 1
         return len(genomes)
 
+    # -- what is saved ---------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """Everything the next step depends on, as arrays."""
+        bits = self.problem.layout.bits
+        seen = np.frombuffer(b"".join(sorted(self.seen)), dtype=np.uint8)
+        return {
+            "values": self.archive.values,
+            "genomes": self.archive.genomes,
+            "thresholds": self.archive.thresholds,
+            "seen": np.packbits(seen.reshape(len(self.seen), bits), axis=1),
+            "generation": np.array(self.generation),
+            "generator": generator_state(self.rng),
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from a saved state; it must be of the same problem."""
+        bits = self.problem.layout.bits
+        shapes = (state["genomes"].shape[1], state["values"].shape[1])
+        if shapes != (bits, len(self.problem.objectives)):
+            raise SearchError("the saved state belongs to another problem")
+        self.archive.values = state["values"]
+        self.archive.genomes = state["genomes"]
+        self.archive.thresholds = state["thresholds"]
+        unpacked = np.unpackbits(state["seen"], axis=1, count=bits)
+        self.seen = {genome.tobytes() for genome in unpacked}
+        self.generation = int(state["generation"])
+        restore_generator(self.rng, state["generator"])
+
+    # -- what is evaluated next ------------------------------------------------------------------
+
     def _first(self, number: int) -> Genomes:
         """The ends, some full-domain genomes, and samples of every density."""
         layout = self.problem.layout
-        ends = np.array([[0] * layout.bits, [1] * layout.bits], dtype=np.uint8)
-        ends = ends.reshape(2, layout.bits)
+        ends = np.repeat(np.array([[0], [1]], dtype=np.uint8), layout.bits, axis=1)
         seeds = _full_domain_sample(layout, int(number * _SEED_SHARE), self.rng)
-        fine = layout.sample(number, self.rng)
+        one, other = layout.sample(number, self.rng), layout.sample(number, self.rng)
         # The AND and the OR of two samples are valid too, and coarser or finer than either.
-        other = layout.sample(number, self.rng)
         density = self.rng.integers(0, 3, size=(number, 1))
-        mixed = np.where(density == 0, fine & other, np.where(density == 1, fine, fine | other))
-        return self._unseen(np.concatenate([ends, seeds, mixed]).astype(np.uint8), number)
+        mixed = np.where(density == 0, one & other, np.where(density == 1, one, one | other))
+        return self._unseen(np.concatenate([ends, seeds, mixed]), number)
 
     def _children(self, number: int) -> Genomes:
         """Unseen offspring; where moves find none, fresh samples, and at last any unseen genome."""
@@ -106,11 +142,10 @@ class ArchiveSearch:
                 more = self.problem.layout.sample(2 * number, self.rng)
             found.append(self._unseen(more, missing))
             missing -= len(found[-1])
-        if missing > 0 and not self.exhausted and self.space <= 1_000_000:
+        if missing > 0 and not self.exhausted and self.space <= _LISTED:
             fresh = (g for g in self.problem.layout.enumerate() if g.tobytes() not in self.seen)
             rest = list(islice(fresh, missing))
-            if rest:
-                found.append(self._unseen(np.stack(rest), missing))
+            found.append(self._unseen(np.stack(rest), missing))
         return np.concatenate(found)
 
     def _offspring(self, number: int) -> Genomes:
@@ -121,34 +156,49 @@ class ArchiveSearch:
             children[mating], self.archive.genomes[mates[mating]], _TAKE, self.rng
         )
         steps = np.minimum(self.rng.geometric(0.5, size=number), _MOST_MOVES)
-        steps[mating] -= self.rng.random(int(mating.sum())) < 0.3
+        steps -= mating & (self.rng.random(number) < 0.3)  # an exchange alone may be change enough
         for step in range(_MOST_MOVES):
             rows = np.flatnonzero(steps > step)
             children[rows] = self.moves.step(children[rows], self.rng)
         return children
 
     def _pairs(self, number: int) -> tuple[Ints, Ints]:
-        """Draw parents evenly over the front, and for each a mate from nearby."""
+        """Draw parents along the front, and for each a mate, mostly from nearby."""
+        elite, share = self._elite()
+        even = self.rng.integers(len(elite), size=number)
+        wide = self.rng.choice(len(elite), size=number, p=share)
+        parents = np.where(self.rng.random(number) < 0.5, even, wide)
+        reach = max(2, len(elite) // 20)
+        near = parents + self.rng.integers(-reach, reach + 1, size=number)
+        far = self.rng.integers(len(elite), size=number)
+        mates = np.where(self.rng.random(number) < _FAR, far, np.clip(near, 0, len(elite) - 1))
+        return elite[parents], elite[mates]
+
+    def _elite(self) -> tuple[Ints, npt.NDArray[np.float64]]:
+        """Solutions to breed from, in order along the front, and the stretch of it each stands for.
+
+        With two objectives: for each value of the grid the solution with the least second objective
+        among those at least as good in the first. With more, one solution of each occupied box.
+        """
         places = normalized(self.archive.values)
-        bins = {2: 128, 3: 16}.get(places.shape[1], 6)
-        cell = np.zeros(len(places), dtype=np.int64)
-        for column in places.T:
-            cell = cell * bins + np.minimum((column * bins).astype(np.int64), bins - 1)
-        _, inverse, counts = np.unique(cell, return_inverse=True, return_counts=True)
-        weights = 1.0 / counts[inverse]
-        parents = self.rng.choice(len(places), size=number, p=weights / weights.sum())
-        order = np.argsort(places[:, 0], kind="stable")
-        rank = np.empty(len(order), dtype=np.int64)
-        rank[order] = np.arange(len(order))
-        reach = max(2, len(order) // 20)
-        offset = self.rng.integers(-reach, reach + 1, size=number)
-        near = order[np.clip(rank[parents] + offset, 0, len(order) - 1)]
-        far = self.rng.choice(len(places), size=number, p=weights / weights.sum())
-        return parents, np.where(self.rng.random(number) < _FAR, far, near)
+        if places.shape[1] == 2:
+            order = np.argsort(places[:, 0], kind="stable")
+            grid = np.linspace(0, 1, _GRID)
+            best = order[np.searchsorted(places[order, 0], grid, side="right") - 1]
+            elite, counts = np.unique(best, return_counts=True)
+        else:
+            bins = {3: 16}.get(places.shape[1], 6)
+            box = np.minimum((places * bins).astype(np.int64), bins - 1)
+            shuffled = self.rng.permutation(len(box))
+            _, first = np.unique(box[shuffled], axis=0, return_index=True)
+            elite = shuffled[first]
+            counts = np.ones(len(elite), dtype=np.int64)
+        along = np.argsort(places[elite, 0], kind="stable")
+        return elite[along], counts[along] / counts.sum()
 
     def _unseen(self, genomes: Genomes, most: int) -> Genomes:
         """The first `most` genomes that were never evaluated; they are marked as seen."""
-        fresh = []
+        fresh: list[int] = []
         for i, genome in enumerate(genomes):
             if len(fresh) == most:
                 break

@@ -33,7 +33,7 @@ class Moves:
         ]
 
     def step(self, genomes: Genomes, rng: np.random.Generator) -> Genomes:
-        """Change one place of one column in each genome: flip or shift a boundary, or move a tree's cut."""
+        """Change one column of each genome: flip or shift a boundary, or move a tree's cut."""
         moved = genomes.copy()
         if not self._columns:
             return moved

@@ -1,7 +1,7 @@
 """What is searched: objectives of genomes under a suppression rule, as points to be minimized.
 
-One genome can be several points: every step of its staircase is a solution of its own, a genome with
-a threshold (see `moanon.measures.evaluate.Staircase`).
+One genome can be several points: every step of its staircase is a solution of its own, a genome
+with a threshold (see `moanon.measures.evaluate.Staircase`).
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ class Layout:
         for name, domain, place in self.slices():
             edges = [0]
             for start, stop in generalization[name]:
-                if start != edges[-1] or stop <= start:
+                if start != edges[-1] or stop <= start or stop != int(stop):
                     raise GenomeError(
                         f"column {name!r}: blocks must follow each other from 0 to {domain.size}. "
                         f"Got ({start}, {stop}) after {edges[-1]}"

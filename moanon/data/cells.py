@@ -53,6 +53,16 @@ class Cells:
         One for each sensitive column.
     row_cell : array (rows,) of int32
         The cell of each row of the table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from moanon.data.domain import OrderedDomain
+    >>> from moanon.data.table import read_table
+    >>> table = read_table(pd.DataFrame({"sex": ["m", "f", "m"]}), {"sex": "quasi"})
+    >>> cells = Cells.build(table, {"sex": OrderedDomain(("f", "m"))})
+    >>> cells.codes.tolist(), cells.counts.tolist(), cells.row_cell.tolist()
+    ([[0, 1]], [1, 2], [1, 0, 1])
     """
 
     columns: tuple[str, ...]
@@ -76,8 +86,7 @@ class Cells:
         coded = [domains[name].encode(table.columns[name]) for name in names]
         row_cell, codes, counts = _distinct(coded, [domains[name].size for name in names])
         sensitive = tuple(
-            _count_sensitive(table.columns[name], row_cell, len(counts))
-            for name in table.sensitive
+            _count_sensitive(table.columns[name], row_cell, len(counts)) for name in table.sensitive
         )
         return cls(names, codes, counts, sensitive, row_cell.astype(np.int32))
 

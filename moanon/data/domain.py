@@ -303,7 +303,18 @@ class IntervalSpec:
 
 @dataclass(frozen=True)
 class OrderedSpec:
-    """Declare a column of categories in a given order."""
+    """Declare a column of categories in a given order.
+
+    Examples
+    --------
+    >>> from moanon.data.table import Column
+    >>> sizes = Column("size", np.array([1, 0, -1], dtype=np.int32), ("L", "S"), None)
+    >>> domain = OrderedSpec(("S", "M", "L")).build(sizes)
+    >>> domain.encode(sizes).tolist()
+    [0, 2, 3]
+    >>> domain.label(0, 2), domain.label(2, 4), domain.label(0, 4)
+    ('S..M', 'L..(missing)', '*')
+    """
 
     order: tuple[str, ...]
     kind: ClassVar[str] = "ordered"

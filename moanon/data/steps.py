@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -227,14 +227,12 @@ class Steps:
             return np.fromiter(self._find(values), dtype=np.int64, count=len(values))
 
     def _find(self, values: Sequence[str]) -> Iterable[int]:
-        declared = self.low is not None and self.high is not None
         begin = self.origin + self.first * self.width
-        bottom = self.scale.place(cast(Fraction, self.low) if declared else begin)
-        top = self.scale.place(
-            cast(Fraction, self.high) if declared else begin + self.count * self.width
-        )
-        # The end of a range belongs to it; the end of the last step otherwise does not.
-        at_end = self.count - 1 if declared else -1
+        end = begin + self.count * self.width
+        bottom = self.scale.place(begin if self.low is None else self.low)
+        top = self.scale.place(end if self.high is None else self.high)
+        # The end of a declared range belongs to it; the end of the last step otherwise does not.
+        at_end = -1 if self.high is None else self.count - 1
         start, width = self.scale.place(begin), self.scale.place(self.width)
         for place in self.scale.places(values):
             if place is None or not bottom <= place <= top:
@@ -250,18 +248,15 @@ class Steps:
         if self.low is not None:
             begin = max(begin, self.low)
         if self.scale.type == "decimal":
-            clipped = self.high is not None and end >= self.high
-            end = self.high if clipped and self.high is not None else end
-            first, last = self.scale.text(begin), self.scale.text(end)
-            bracket = "]" if clipped else ")"
+            bracket = ")" if self.high is None or end < self.high else "]"
         else:
-            end -= 1
-            if self.high is not None:
-                end = min(end, self.high)
-            first, last = self.scale.text(begin), self.scale.text(end, last=True)
             bracket = "]"
-            if first == last:
-                return first
+            end -= 1
+        if self.high is not None:
+            end = min(end, self.high)
+        first, last = self.scale.text(begin), self.scale.text(end, last=True)
+        if first == last and self.scale.type != "decimal":
+            return first
         # A dash between negative numbers or dates would be hard to read, and to parse.
         mark = "-" if "-" not in first + last else ".."
         return f"[{first}{mark}{last}{bracket}"

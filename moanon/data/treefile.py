@@ -34,6 +34,7 @@ MAX_LEVELS = 256
 #: How YAML writes "nothing here": the node is a leaf.
 _NOTHING = {"", "null", "~"}
 
+_TEXT_TAG = "tag:yaml.org,2002:str"
 _QUOTED = re.compile('"[^"]*"')
 _FIRST_ROW = re.compile('(?:"[^"]*"|[^"\\r\\n])*')
 
@@ -173,7 +174,9 @@ def _yaml_events(names: Sequence[str], children: Sequence[Sequence[int]]) -> Ite
     def scalar(name: str) -> yaml.ScalarEvent:
         # Quoted where another reader of YAML would take it for a number, a date or a truth value.
         tag = resolver.resolve(yaml.ScalarNode, name, (True, False))  # type: ignore[no-untyped-call]
-        return yaml.ScalarEvent(None, None, (tag == "tag:yaml.org,2002:str", True), name)
+        # The emitter's other styles do not keep every line end.
+        style = '"' if any(sign in name for sign in "\n\r\x85\u2028\u2029") else None
+        return yaml.ScalarEvent(None, None, (tag == _TEXT_TAG, True), name, style=style)
 
     yield yaml.StreamStartEvent()
     yield yaml.DocumentStartEvent(explicit=False)

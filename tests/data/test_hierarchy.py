@@ -157,7 +157,7 @@ def test_a_tree_with_one_more_leaf_is_what_a_file_with_it_would_give(tree: Hiera
 
 
 def test_an_added_leaf_must_not_be_there() -> None:
-    with pytest.raises(HierarchyError, match="^a hierarchy has a node called 'Government' already"):
+    with pytest.raises(HierarchyError, match="has a node called 'Government' already"):
         work().with_leaf("Government")
 
 
@@ -169,7 +169,7 @@ def strange_hierarchies(draw: st.DrawFn) -> Hierarchy:
     """A tree whose names try to break a file: quotes, line ends, marks of YAML, numbers."""
     tree = draw(hierarchies(most_leaves=6))
     awkward = st.sampled_from(
-        ["No", "01", "~", "null", "a: b", "- a", "#", "a;b", 'a"', "\r", "<<"]
+        ["No", "01", "~", "null", "a: b", "- a", "#", "a;b", 'a"', "\r", "\x85", "<<"]
     )
     names = draw(
         st.lists(
@@ -491,18 +491,8 @@ def test_oversized_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 # -- large trees ---------------------------------------------------------------------------------
 
 
-def caterpillar(levels: int) -> str:
-    """An ARX file in which each node has one leaf and one node below."""
-    leaves = levels - 1
-    rows = []
-    for i in range(leaves):
-        row = [f"leaf {i}", *(f"node {max(i, j)}" for j in range(leaves - 1))]
-        rows.append([*row[:leaves], "*"])
-    rows.append([f"leaf {leaves}", *(f"node {j}" for j in range(leaves - 1)), "*"])
-    return "\n".join(";".join(row) for row in rows)
-
-
-def nested_caterpillar(levels: int) -> dict[str, object]:
+def caterpillar(levels: int) -> dict[str, object]:
+    """What is below the root if each node has one leaf and one node below."""
     nested: dict[str, object] = {"leaf": None, "last": None}
     for i in range(levels - 2):
         nested = {f"leaf {i}": None, f"node {i}": nested}
@@ -510,7 +500,7 @@ def nested_caterpillar(levels: int) -> dict[str, object]:
 
 
 def test_trees_of_the_greatest_depth_are_read_cut_and_written() -> None:
-    tree = Hierarchy.from_nested("Any", nested_caterpillar(MAX_LEVELS))
+    tree = Hierarchy.from_nested("Any", caterpillar(MAX_LEVELS))
     assert len(tree.levels) == MAX_LEVELS
     assert tree.count_cuts() == MAX_LEVELS == sum(1 for _ in tree.cuts())  # one cut per depth
     assert Hierarchy.from_yaml(tree.to_yaml()) == tree
@@ -519,7 +509,7 @@ def test_trees_of_the_greatest_depth_are_read_cut_and_written() -> None:
 
 def test_deeper_trees_are_refused() -> None:
     deeper = f"t: the tree is deeper than {MAX_LEVELS} levels"
-    nested = nested_caterpillar(MAX_LEVELS + 1)
+    nested = caterpillar(MAX_LEVELS + 1)
     assert refusal(Hierarchy.from_nested, "Any", nested, "t") == deeper
     row = ";".join(f"n{i}" for i in range(1200))
     assert refusal(Hierarchy.from_arx, row, "t") == f"{deeper}. Got 1200"

@@ -38,7 +38,7 @@ _FAR = 0.3
 #: Most moves of a child; fewer are likelier.
 _MOST_MOVES = 3
 #: Attempts to fill a generation with genomes not seen before.
-_ATTEMPTS = 8
+_ATTEMPTS = 40
 #: Spaces up to this size are listed when sampling finds nothing new.
 _LISTED = 1_000_000
 
@@ -136,7 +136,7 @@ class ArchiveSearch:
         for attempt in range(_ATTEMPTS):
             if missing <= 0 or self.exhausted:
                 break
-            if attempt < _ATTEMPTS // 2:
+            if attempt < _ATTEMPTS - 4:
                 more = self._offspring(2 * number)
             else:
                 more = self.problem.layout.sample(2 * number, self.rng)

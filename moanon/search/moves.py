@@ -31,13 +31,17 @@ class Moves:
         self._columns = [
             (place, _mover(domain)) for _, domain, place in layout.slices() if domain.size > 1
         ]
+        # A column with many places to move needs more moves, but not in proportion: small ones
+        # decide as much about the groups.
+        weights = np.sqrt([mover.places for _, mover in self._columns])
+        self._share = weights / weights.sum() if len(weights) else weights
 
     def step(self, genomes: Genomes, rng: np.random.Generator) -> Genomes:
         """Change one column of each genome: flip or shift a boundary, or move a tree's cut."""
         moved = genomes.copy()
         if not self._columns:
             return moved
-        chosen = rng.integers(len(self._columns), size=len(genomes))
+        chosen = rng.choice(len(self._columns), size=len(genomes), p=self._share)
         for column, (place, mover) in enumerate(self._columns):
             rows = np.flatnonzero(chosen == column)
             moved[rows, place] = mover(moved[rows, place], rng)
@@ -60,6 +64,9 @@ class Moves:
 class _MoveBoundary:
     """Flip a boundary of an interval or ordered column, or shift one to the next place."""
 
+    def __init__(self, places: int) -> None:
+        self.places = places
+
     def __call__(self, bits: Genomes, rng: np.random.Generator) -> Genomes:
         moved = bits.copy()
         rows = np.arange(len(bits))
@@ -80,8 +87,8 @@ class _MoveCut:
 
     def __init__(self, hierarchy: Hierarchy) -> None:
         self.hierarchy = hierarchy
-        nodes = len(hierarchy.inner)
-        self.above = np.eye(nodes, dtype=np.uint8)  # above[v, u]: u is v or an ancestor of v
+        self.places = len(hierarchy.inner)
+        self.above = np.eye(self.places, dtype=np.uint8)  # above[v, u]: u is v or an ancestor of v
         for node, parent in enumerate(hierarchy.inner_parent):
             if parent >= 0:
                 self.above[node] |= self.above[parent]
@@ -97,4 +104,6 @@ class _MoveCut:
 
 
 def _mover(domain: Domain) -> _MoveBoundary | _MoveCut:
-    return _MoveCut(domain.hierarchy) if isinstance(domain, TreeDomain) else _MoveBoundary()
+    if isinstance(domain, TreeDomain):
+        return _MoveCut(domain.hierarchy)
+    return _MoveBoundary(domain.size - 1)

@@ -1,0 +1,176 @@
+"""The default search: exact on small spaces, never the same genome twice, and it can be resumed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
+from moanon.data.hierarchy import Hierarchy
+from moanon.data.table import read_table
+from moanon.errors import SearchError
+from moanon.genome import Instance
+from moanon.measures.presets import PRESETS
+from moanon.measures.registry import MEASURES
+from moanon.measures.suppression import Suppression
+from moanon.search.archive_search import ArchiveSearch
+from moanon.search.exhaustive import Exhaustive
+from moanon.search.problem import SearchProblem
+from tests.strategies import instances
+
+PROBLEMS = {
+    "P1": PRESETS["zero-suppression"],
+    "P2": PRESETS["k-suppression"].with_settings(eta=0.1),
+    "P3": PRESETS["any-suppression"],
+    "P4": PRESETS["kl-safety"].with_settings(eta=0.1),
+}
+
+
+def random_tree(rng: np.random.Generator, names: list[str], depth: int = 0) -> object:
+    if len(names) <= 2 or depth == 2:
+        return names
+    number = int(rng.integers(1, min(3, len(names) - 1) + 1))
+    cuts = sorted(rng.choice(np.arange(1, len(names)), size=number, replace=False).tolist())
+    nested: dict[str, object] = {}
+    for start, stop in zip([0, *cuts], [*cuts, len(names)], strict=True):
+        part = names[start:stop]
+        if len(part) == 1:
+            nested[part[0]] = None
+        else:
+            nested[f"{part[0]}-{part[-1]} ({depth})"] = random_tree(rng, part, depth + 1)
+    return nested
+
+
+def random_instance(seed: int, least: int, most: int) -> Instance:
+    """A table of mixed kinds with between `least` and `most` valid genomes."""
+    rng = np.random.default_rng(seed)
+    while True:
+        rows = int(rng.integers(30, 300))
+        frame: dict[str, list[str]] = {}
+        specs: dict[str, DomainSpec] = {}
+        for i in range(int(rng.integers(2, 6))):
+            kind = rng.choice(["interval", "ordered", "tree"])
+            values = [f"v{v}" for v in range(int(rng.integers(2, 10)))]
+            if kind == "tree":
+                specs[f"q{i}"] = TreeSpec(Hierarchy.from_nested("Any", random_tree(rng, values)))
+            elif kind == "ordered":
+                specs[f"q{i}"] = OrderedSpec(tuple(values))
+            else:
+                values = [str(v) for v in range(len(values))]
+                specs[f"q{i}"] = IntervalSpec(1, (0, len(values) - 1))
+            shares = rng.dirichlet(np.ones(len(values)))
+            frame[f"q{i}"] = list(rng.choice(values, size=rows, p=shares))
+        frame["s"] = list(rng.choice(list("abcde"), size=rows))
+        roles = dict.fromkeys(specs, "quasi") | {"s": "sensitive"}
+        instance = Instance.build(read_table(pd.DataFrame(frame), roles), specs)
+        if least <= instance.layout.count() <= most:
+            return instance
+
+
+def problem_of(instance: Instance, name: str) -> SearchProblem:
+    return SearchProblem(instance, PROBLEMS[name].objectives, PROBLEMS[name].suppression)
+
+
+def exact_front(problem: SearchProblem) -> np.ndarray:
+    search = Exhaustive(problem)
+    while not search.exhausted:
+        search.step()
+    search.archive.sort()
+    return search.archive.values
+
+
+def found_front(problem: SearchProblem, evaluations: int, seed: int = 1) -> np.ndarray:
+    search = ArchiveSearch(problem, 200, seed)
+    while search.evaluations < evaluations and not search.exhausted:
+        search.step(evaluations - search.evaluations)
+    search.archive.sort()
+    return search.archive.values
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("name", ["P1", "P2", "P4"])
+def test_the_front_of_a_small_space_is_found_whole(name, seed):
+    problem = problem_of(random_instance(seed, 1_000, 8_000), name)
+    budget = problem.layout.count() * 3 // 4  # not enough to try everything
+    assert np.array_equal(found_front(problem, budget), exact_front(problem))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 132))
+@pytest.mark.parametrize("name", ["P1", "P2", "P4"])
+def test_the_front_of_up_to_20000_genomes_is_found_within_10000(name, seed):
+    problem = problem_of(random_instance(seed, 10_001, 20_000), name)
+    assert np.array_equal(found_front(problem, 10_000), exact_front(problem))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_space_smaller_than_the_population_is_searched_whole(name):
+    problem = problem_of(random_instance(5, 20, 150), name)
+    search = ArchiveSearch(problem, 200, 1)
+    while not search.exhausted:
+        assert search.step() > 0
+    assert search.evaluations == problem.layout.count()
+    search.archive.sort()
+    assert np.array_equal(search.archive.values, exact_front(problem))
+
+
+def test_no_genome_is_evaluated_twice(monkeypatch):
+    problem = problem_of(random_instance(3, 2_000, 9_000), "P2")
+    seen: list[bytes] = []
+    points = problem.points
+    monkeypatch.setattr(
+        problem, "points", lambda g: seen.extend(x.tobytes() for x in g) or points(g)
+    )
+    found_front(problem, 1_500)
+    assert len(seen) == len(set(seen)) == 1_500
+
+
+@given(st.data())
+def test_children_are_valid(data):
+    instance = data.draw(instances())
+    search = ArchiveSearch(problem_of(instance, "P1"), 20, data.draw(st.integers(0, 9)))
+    for _ in range(4):
+        search.step()
+    assert instance.layout.is_valid(search.archive.genomes).all()
+
+
+def test_the_same_seed_gives_the_same_archive():
+    problem = problem_of(random_instance(4, 5_000, 20_000), "P3")
+    assert np.array_equal(found_front(problem, 2_000, seed=7), found_front(problem, 2_000, seed=7))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_restored_search_goes_on_as_if_nothing_had_happened(name):
+    problem = problem_of(random_instance(6, 5_000, 20_000), name)
+    straight = ArchiveSearch(problem, 100, 3)
+    for _ in range(8):
+        straight.step()
+    half = ArchiveSearch(problem, 100, 3)
+    for _ in range(4):
+        half.step()
+    resumed = ArchiveSearch(problem, 100, 3)
+    resumed.restore({key: array.copy() for key, array in half.state().items()})
+    for _ in range(4):
+        resumed.step()
+    for key, array in straight.state().items():
+        assert np.array_equal(resumed.state()[key], array), key
+
+
+def test_an_objective_that_is_not_a_number_stops_the_search(monkeypatch):
+    broken = MEASURES["weighted_k"]
+    problem = problem_of(random_instance(1, 100, 500), "P1")
+    nan = type(broken)(**{**vars(broken), "of": lambda scores: np.full(len(scores), np.nan)})
+    monkeypatch.setitem(MEASURES, "weighted_k", nan)
+    with pytest.raises(SearchError, match=r"objective 'weighted_k' is nan for the genome [01]+"):
+        ArchiveSearch(problem, 10, 1).step()
+
+
+def test_an_exhaustive_search_of_a_large_space_is_refused():
+    frame = pd.DataFrame({"q": [str(i) for i in range(40)]})
+    table = read_table(frame, {"q": "quasi"})
+    instance = Instance.build(table, {"q": IntervalSpec()})
+    with pytest.raises(SearchError, match="at most 2000000 genomes; this table has 549755813888"):
+        Exhaustive(SearchProblem(instance, ["k", "loss"], Suppression("limit")))

@@ -1,7 +1,8 @@
 """The command ``moanon``: parse, call, print. Nothing else in the package prints or exits.
 
 Each command is a small function that calls the library and shows the answer on stdout. Errors go to
-stderr as one sentence. Exit codes: 0 done, 1 the answer is no, 2 bad input, 130 interrupted.
+stderr as one sentence. Exit codes: 0 done, 1 the answer is no, 2 bad input, 130 and 143
+interrupted (by Ctrl-C, by SIGTERM).
 
 Whatever is slow to import is imported inside the command that needs it, so that ``moanon --help``
 answers at once.
@@ -10,6 +11,7 @@ answers at once.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
     from moanon.bench import Case, Timing
     from moanon.config import Config
+    from moanon.experiment import Experiment
+    from moanon.front import Front
     from moanon.genome import Instance
 
 __all__ = ["app", "main"]
@@ -115,8 +119,8 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="Start with: moanon check configs/quickstart.yaml")
-def _options(
+@app.callback(epilog="Start with: moanon run configs/quickstart.yaml")
+def _about(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
@@ -141,6 +145,111 @@ def check(config: ConfigArgument, sets: SetOption = None) -> None:
         typer.echo(f" {fact:<21}{value}")
     for note in _notes(checked):
         typer.echo(f" note: {note}")
+
+
+@app.command(epilog="Example: moanon run configs/quickstart.yaml --seed 7 --out results/seven")
+def run(
+    configs: Annotated[
+        list[Path],
+        typer.Argument(metavar="CONFIG...", help="Configurations (YAML).", show_default=False),
+    ],
+    etas: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--eta",
+            metavar="E",
+            help="Largest share of rows that may be suppressed, instead of problem.eta; may be "
+            "repeated: one run for each.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Instead of search.seed.", show_default=False),
+    ] = None,
+    sets: SetOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where results go, instead of output.dir; with several configurations, in a "
+            "folder of each one's name there.",
+            show_default=False,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a run was interrupted or killed.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the run that the folder holds.")
+    ] = False,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Default: one for each processor.", show_default=False
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Search for the front between privacy and loss, and write it to a folder.
+
+    The same configuration and seed give the same front, whatever the number of threads and however
+    often the run was interrupted. Ctrl-C ends it after the current generation; --resume goes on.
+    """
+    from moanon.experiment import Experiment, plan
+
+    for config in plan(configs, sets or (), etas=etas or (), seed=seed, out=out):
+        experiment = Experiment.prepare(
+            config, resume=resume, force=force, threads=threads or os.cpu_count() or 1
+        )
+        if not quiet:
+            for note in experiment.notes:
+                typer.echo(f"note: {_on_one_line(note)}", err=True)
+        code = _run(experiment, quiet=quiet)
+        if code != _DONE:
+            again = [*configs, *_options("--eta", etas), *_options("--seed", [seed])]
+            again += [*_options("--set", sets), *_options("--out", [out])]
+            again += [*_options("--threads", [threads]), "--resume"]
+            typer.echo(f"To go on: moanon run {shlex.join(map(str, again))}", err=True)
+            raise typer.Exit(code)
+
+
+def _options(name: str, values: Iterable[object] | None) -> Iterator[object]:
+    """Write an option as on a command line, once for each value that was given."""
+    for value in values or ():
+        if value is not None:
+            yield from (name, value)
+
+
+def _run(experiment: Experiment, *, quiet: bool) -> int:
+    """Run an experiment, show its progress and what came of it; return the exit code."""
+    from moanon.interruption import Interruption
+    from moanon.progress import duration, show_progress
+
+    folder = _on_one_line(str(experiment.folder))
+    if experiment.finished:
+        if not quiet:
+            typer.echo(f" {folder} is finished already")
+            _show_front(experiment.load_front())
+        return _DONE
+    with Interruption() as interrupted, show_progress(experiment.config.name, quiet=quiet) as show:
+        result = experiment.run(show, interrupted)
+    outcome = result.outcome
+    if result.front is None:
+        typer.echo(
+            f"Interrupted after generation {outcome.generation:,} "
+            f"({outcome.evaluations:,} evaluations); saved in {folder}.",
+            err=True,
+        )
+        return 128 + interrupted.signal
+    if not quiet:
+        typer.echo(
+            f" {experiment.config.name}: {outcome.evaluations:,} evaluations in "
+            f"{duration(outcome.seconds)} by {experiment.algorithm}; stopped because {outcome.why}"
+        )
+        _show_front(result.front)
+        typer.echo(f" Wrote {folder}: front.csv, solutions.json, config.yaml, run.json")
+    return _DONE
 
 
 @app.command(epilog="Example: moanon init patients.csv --out configs/patients.yaml")
@@ -325,6 +434,24 @@ def _notes(config: Config) -> Iterator[str]:
             "show the smallest or largest value even of a suppressed row; declare range: to avoid "
             "that"
         )
+
+
+def _show_front(front: Front) -> None:
+    """Show how many solutions there are, and from where to where they go."""
+    from moanon.measures.registry import find_measure
+
+    thinned = f", thinned evenly from {front.found:,}" if front.found > len(front) else ""
+    typer.echo(f" {'solutions':<21}{len(front):,}{thinned}")
+    for name in dict.fromkeys((*front.objectives, "k", "loss")):
+        column, unit = front.measures[name], find_measure(name).unit
+        typer.echo(f" {name:<21}{_range(float(column.min()), float(column.max()), unit)}")
+
+
+def _range(least: float, most: float, unit: str) -> str:
+    if unit.startswith("share"):
+        return f"{least:.1%} to {most:.1%}"
+    digits = 0 if least == int(least) and most == int(most) else 1
+    return f"{least:,.{digits}f} to {most:,.{digits}f}"
 
 
 def _show_timings(case: Case, repeat: int) -> list[Timing]:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -38,6 +38,7 @@ from moanon.data.steps import DATE_UNITS
 
 __all__ = [
     "TEXT_KEYS",
+    "Algorithm",
     "ColumnSection",
     "DataSection",
     "OutputSection",
@@ -203,6 +204,19 @@ def _check_range(ends: tuple[Any, Any] | None) -> tuple[Any, Any] | None:
     return ends
 
 
+#: moanon's own searches, then pymoo's.
+Algorithm = Literal[
+    "auto",
+    "archive",
+    "exhaustive",
+    "nsga2",
+    "nsga3",
+    "unsga3",
+    "spea2",
+    "sms-emoa",
+    "age-moea",
+    "age-moea2",
+]
 _Eta = Annotated[float, Field(ge=0, lt=1)]
 _Place = Annotated[int | float | str, AfterValidator(_check_place)]
 #: Lists of texts: in YAML their items may look like numbers.
@@ -423,14 +437,18 @@ class SearchSection(StrictModel):
     """How to search, and when to stop: at the first of the given limits."""
 
     algorithm: Annotated[
-        Literal["nsga2"] | None,
-        _one_of("nsga2"),
-        Field(description="Default: the search that moanon recommends."),
-    ] = None
+        Algorithm,
+        _one_of(*get_args(Algorithm)),
+        Field(
+            description="auto: every genome of a small space (at most 20,000), else archive. "
+            "archive: breeds from all undominated solutions. exhaustive: the exact front. The "
+            "others: pymoo's."
+        ),
+    ] = "auto"
     population: Annotated[
         int,
         Rule("a whole number", ">= 2"),
-        Field(ge=2, description="Solutions kept at a time."),
+        Field(ge=2, description="Genomes measured in each generation."),
     ] = 200
     generations: Annotated[
         Annotated[int, Field(ge=1)] | None,
@@ -447,6 +465,11 @@ class SearchSection(StrictModel):
         Rule("a number", "> 0"),
         Field(description="Stop after so much time; such a run cannot be repeated exactly."),
     ] = None
+    stall: Annotated[
+        Annotated[int, Field(ge=1)] | None,
+        Rule("a whole number", ">= 1"),
+        Field(description="Stop when the hypervolume has not grown for so many generations."),
+    ] = None
     seed: Annotated[
         int,
         Rule("a whole number", ">= 0"),
@@ -455,20 +478,39 @@ class SearchSection(StrictModel):
     crossover: Annotated[
         float,
         Rule("a number", "in [0, 1]"),
-        Field(ge=0, le=1, description="Probability of crossing two parents."),
+        Field(ge=0, le=1, description="Of pymoo's algorithms: chance of crossing two parents."),
     ] = 0.9
     mutation: Annotated[
         float,
         Rule("a number", "in [0, 1]"),
-        Field(ge=0, le=1, description="Probability of mutating a child."),
+        Field(ge=0, le=1, description="Of pymoo's algorithms: chance of mutating a child."),
     ] = 0.1
+    moves: Annotated[
+        bool,
+        Rule("true or false"),
+        Field(
+            description="Of pymoo's algorithms: whether mutation also moves the cuts of trees and "
+            "shifts boundaries. The paper flips single bits of the other columns only."
+        ),
+    ] = True
+    cap: Annotated[
+        int,
+        Rule("a whole number", ">= 1"),
+        Field(
+            ge=1,
+            description="Most solutions of the result; a larger front is thinned evenly, keeping "
+            "its ends, its knees and the best solution at every whole percent of loss.",
+        ),
+    ] = 2_000
 
     @model_validator(mode="before")
     @classmethod
     def _fill(cls, given: Any) -> Any:
-        """Without any limit, stop as the paper does."""
-        limits = ("generations", "evaluations", "seconds")
-        if isinstance(given, Mapping) and all(given.get(limit) is None for limit in limits):
+        """Without any limit, stop as the paper does; an enumeration has an end of its own."""
+        limits = ("generations", "evaluations", "seconds", "stall")
+        if not isinstance(given, Mapping) or given.get("algorithm") == "exhaustive":
+            return given
+        if all(given.get(limit) is None for limit in limits):
             return {**given, "generations": 250}
         return given
 

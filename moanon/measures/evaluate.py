@@ -10,7 +10,7 @@ import numpy.typing as npt
 from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.kernels.population import Mode, PopulationKernel, RawScores
-from moanon.kernels.scoring import FIELDS
+from moanon.kernels.scoring import FIELDS, GIVEN
 from moanon.measures.suppression import Suppression
 
 __all__ = ["Evaluator", "Scores", "Staircase"]
@@ -160,6 +160,31 @@ class Evaluator:
             raise ConfigError("kl-safety needs a sensitive column, and the table has none")
         matrix = self.instance.layout.check(genomes) if check else np.asarray(genomes)
         rule = suppression.kernel_rule(self.kernel.rows, steps=steps)
-        raw = self.kernel.evaluate(matrix, rule, mode)
+        return self._scores(suppression, self.kernel.evaluate(matrix, rule, mode))
+
+    def evaluate_at(
+        self, genomes: npt.ArrayLike, thresholds: npt.ArrayLike, suppression: Suppression
+    ) -> Scores:
+        """Score solutions: genomes, each with the thresholds that settle what it gives up.
+
+        Parameters
+        ----------
+        genomes : array (genomes, bits)
+        thresholds : array (genomes, 2)
+            Smallest size and smallest diversity that are kept.
+        suppression : Suppression
+            The rule that the thresholds come from. It also says how diversity is counted. Ordered
+            safety keeps other groups than its thresholds say, and always arrives at the same ones:
+            there the rule itself is applied.
+        """
+        if suppression.kind == "kl-safety" and suppression.safety == "ordered":
+            return self.evaluate(genomes, suppression)
+        matrix = self.instance.layout.check(genomes)
+        given = np.ascontiguousarray(thresholds, dtype=np.int64).reshape(len(matrix), 2)
+        rule = suppression.kernel_rule(self.kernel.rows, steps=False)
+        rule = rule._replace(suppression=GIVEN, pairs=False)
+        return self._scores(suppression, self.kernel.evaluate(matrix, rule, given=given))
+
+    def _scores(self, suppression: Suppression, raw: RawScores) -> Scores:
         columns = len(self.instance.layout.columns)
         return Scores(suppression, self.kernel.rows, columns, self.kernel.losses.scale, raw)

@@ -90,13 +90,20 @@ class SearchProblem:
 
     def points(self, genomes: Genomes) -> Points:
         """All solutions that genomes offer: one for each step, or one each where there are none."""
+        return self.both(genomes)[1]
+
+    def both(self, genomes: Genomes) -> tuple[Floats, Points]:
+        """Objectives under the suppression rule and all solutions, from one evaluation."""
         scores = self.evaluator.evaluate(
             genomes, self.suppression, steps=self.has_steps, check=False
         )
+        values = self._finite(objective_matrix(scores, self.objectives), genomes)
         if not self.has_steps:
-            values = self._finite(objective_matrix(scores, self.objectives), genomes)
             thresholds = scores.raw.fields[:, [FIELDS.index("d1"), FIELDS.index("d2")]]
-            return Points(values, np.arange(len(genomes)), thresholds)
+            return values, Points(values, np.arange(len(genomes)), thresholds)
+        return values, self._step_points(scores, genomes)
+
+    def _step_points(self, scores: Scores, genomes: Genomes) -> Points:
         genome = np.repeat(np.arange(len(genomes)), np.diff(scores.raw.step_starts))
         steps = scores.raw.steps
         ell = steps[:, 1] if steps.shape[1] == 4 else np.zeros(len(steps), dtype=np.int64)

@@ -70,7 +70,7 @@ def test_optional_sections_have_defaults(tmp_path: Path) -> None:
     assert config.data.missing_tokens == ("",)
     assert (config.problem.preset, config.problem.eta) == ("k-suppression", 0.0)
     assert config.problem.diversity == "distinct"
-    assert config.search.algorithm is None
+    assert config.search.algorithm == "auto"
     assert (config.search.population, config.search.generations) == (200, 250)
     assert (config.search.crossover, config.search.mutation, config.search.seed) == (0.9, 0.1, 1)
     assert config.output.dir == "results/my-table"
@@ -82,6 +82,8 @@ def test_optional_sections_have_defaults(tmp_path: Path) -> None:
         ("evaluations: 5000", (None, 5000, None)),
         ("seconds: 1.5", (None, None, 1.5)),
         ("generations: 7, seconds: 60", (7, None, 60)),
+        ("stall: 20", (None, None, None)),
+        ("algorithm: exhaustive", (None, None, None)),
     ],
 )
 def test_any_limit_replaces_the_default_one(
@@ -346,9 +348,14 @@ ETA = "eta must be a number or a list of numbers in [0, 1)"
             "seconds must be > 0. Got 0 (a.yaml: search.seconds)",
         ),
         (
-            f"{BASE}search: {{algorithm: nsga3}}",
-            "algorithm must be one of nsga2. Got nsga3; did you mean nsga2? "
+            f"{BASE}search: {{algorithm: nsga}}",
+            "algorithm must be one of auto, archive, exhaustive, nsga2, nsga3, unsga3, spea2, "
+            "sms-emoa, age-moea, age-moea2. Got nsga; did you mean nsga3? "
             "(a.yaml: search.algorithm)",
+        ),
+        (
+            f"{BASE}search: {{moves: 1}}",
+            "moves must be true or false. Got 1 (a.yaml: search.moves)",
         ),
         (
             f"{BASE}name: a/b",

@@ -1,0 +1,144 @@
+"""Showing how far a run is: a bar on a terminal, a line every few seconds elsewhere.
+
+Everything goes to stderr, so that stdout holds answers only. A display is a context that is called
+with each `Progress`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+if TYPE_CHECKING:
+    from moanon.search.run import Progress
+
+__all__ = ["Display", "duration", "show_progress"]
+
+#: Seconds between two refreshes of the bar, and between two lines.
+_REFRESH, _LINE_EVERY = 0.1, 5.0
+
+
+class Display(Protocol):
+    """Shows progress."""
+
+    def __call__(self, progress: Progress) -> None:
+        """Take note of a generation."""
+        ...
+
+
+@contextmanager
+def show_progress(
+    name: str, *, quiet: bool = False, stream: TextIO | None = None
+) -> Iterator[Display | None]:
+    """Show the progress of a run called `name` while the context lasts; nothing where `quiet`."""
+    stream = stream or sys.stderr
+    if quiet:
+        yield None
+    elif stream.isatty():
+        with _bar(name, stream) as display:
+            yield display
+    else:
+        yield _Lines(name, stream)
+
+
+class _Rate:
+    """Evaluations per second since the display began, which may be in the middle of a run."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._first: int | None = None
+
+    def of(self, progress: Progress) -> float | None:
+        if self._first is None:  # the first generation compiles, which says nothing about the rest
+            self._started, self._first = time.monotonic(), progress.evaluations
+        spent = time.monotonic() - self._started
+        return (progress.evaluations - self._first) / spent if spent > 0.5 else None
+
+
+class _Lines:
+    """A plain line every few seconds."""
+
+    def __init__(self, name: str, stream: TextIO) -> None:
+        self._name = name
+        self._stream = stream
+        self._rate = _Rate()
+        self._next = time.monotonic() + _LINE_EVERY
+
+    def __call__(self, progress: Progress) -> None:
+        rate = self._rate.of(progress)
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _LINE_EVERY
+        self._stream.write(f"{self._name}: {', '.join(_parts(progress, rate))}\n")
+        self._stream.flush()
+
+
+@contextmanager
+def _bar(name: str, stream: TextIO) -> Iterator[Display]:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bars
+    from rich.table import Column
+
+    columns = (
+        TextColumn(escape(name)),
+        BarColumn(bar_width=10),
+        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+    )
+    rate, last = _Rate(), 0.0
+    # Refreshed by hand: a thread that does it would compete with the search.
+    with Bars(*columns, console=Console(file=stream), auto_refresh=False, transient=True) as bars:
+        task = bars.add_task("starting", total=None)
+
+        def show(progress: Progress) -> None:
+            nonlocal last
+            speed, now = rate.of(progress), time.monotonic()
+            if now - last < _REFRESH:
+                return
+            last = now
+            total = None if progress.done is None else 1.0
+            text = " · ".join(_short_parts(progress, speed))
+            bars.update(task, description=text, total=total, completed=progress.done or 0.0)
+            bars.refresh()
+
+        bars.refresh()
+        yield show
+
+
+def _parts(progress: Progress, rate: float | None) -> Iterator[str]:
+    yield f"generation {progress.generation:,}"
+    speed = "" if rate is None else f" ({rate:,.0f}/s)"
+    yield f"{progress.evaluations:,} evaluations{speed}"
+    yield f"{progress.solutions:,} solutions"
+    if progress.hypervolume is not None:
+        yield f"hypervolume {progress.hypervolume:.4f}"
+    left = progress.seconds_left
+    if left is not None:
+        yield f"{duration(left)} left"
+
+
+def _short_parts(progress: Progress, rate: float | None) -> Iterator[str]:
+    """The same for a line that must fit into a terminal beside its bar."""
+    yield f"gen {progress.generation:,}"
+    if rate is not None:
+        yield f"{rate:,.0f}/s"
+    yield f"front {progress.solutions:,}"
+    if progress.hypervolume is not None:
+        yield f"hv {progress.hypervolume:.4f}"
+    left = progress.seconds_left
+    if left is not None:
+        yield f"{duration(left)} left"
+
+
+def duration(seconds: float) -> str:
+    """Write a time as people say it: 8 s, 2:05 min, 1:02 h."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02d} min"
+    return f"{whole // 3600}:{whole % 3600 // 60:02d} h"

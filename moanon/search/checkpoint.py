@@ -1,0 +1,222 @@
+"""Checkpoints: the state of a run on disk, so that it survives being killed.
+
+A checkpoint is an ordinary ``.npz`` file of plain arrays (nothing is pickled, so loading one runs
+no code), with one more array, ``header``: JSON that says to which configuration, data, seed and
+versions it belongs. The file's comment is the SHA-256 of all bytes before it.
+
+A new checkpoint is written beside, brought to the disk and renamed; the one before is kept as
+``checkpoint.previous.npz``. At any moment a kill leaves at least one of the two whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from moanon import __version__
+from moanon.errors import OutputError, SearchError
+from moanon.search.state import State
+
+__all__ = ["NAMES", "Checkpoints", "Identity", "Loaded", "versions"]
+
+#: The names a checkpoint can have in its folder.
+NAMES = ("checkpoint.npz", "checkpoint.previous.npz", "checkpoint.new.npz")
+#: Other forms of the file would be refused.
+_FORMAT = 1
+_DIGEST_LENGTH = 64
+
+
+def versions() -> dict[str, str]:
+    """Versions that the course of a search depends on."""
+    return {"moanon": __version__} | {name: version(name) for name in ("numpy", "pymoo", "moocore")}
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a checkpoint belongs to.
+
+    Attributes
+    ----------
+    config : str
+        Digest of what is searched and how.
+    data : str
+        Digest of the table.
+    seed : int
+    versions : dict of str to str
+    """
+
+    config: str
+    data: str
+    seed: int
+    versions: dict[str, str] = field(default_factory=versions)
+
+    def difference(self, header: dict[str, object]) -> str | None:
+        """Say in what a checkpoint's header differs from this run; None if in nothing."""
+        theirs = header.get("versions")
+        theirs = theirs if isinstance(theirs, dict) else {}
+        for name, here in self.versions.items():
+            if theirs.get(name) != here:
+                return f"it was written with {name} {theirs.get(name)}, and this is {here}"
+        if header.get("data") != self.data:
+            return "it belongs to other data"
+        if header.get("seed") != self.seed:
+            return f"it has the seed {header.get('seed')}, and this run has {self.seed}"
+        if header.get("config") != self.config:
+            return "it belongs to another configuration"
+        return None
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A state to go on from.
+
+    Attributes
+    ----------
+    state : State
+    note : str or None
+        Why it is not the newest one, where it is not.
+    """
+
+    state: State
+    note: str | None = None
+
+
+class Checkpoints:
+    """The checkpoints of one run.
+
+    Parameters
+    ----------
+    folder : Path
+        Must exist when something is saved.
+    identity : Identity
+        What they belong to.
+    """
+
+    def __init__(self, folder: Path, identity: Identity) -> None:
+        self.identity = identity
+        self._newest_is_good = False
+        self.newest, self.previous, self._fresh = (folder / name for name in NAMES)
+
+    @property
+    def exist(self) -> bool:
+        """Whether there is anything to go on from, good or bad."""
+        return os.path.lexists(self.newest) or os.path.lexists(self.previous)
+
+    def save(self, state: State) -> None:
+        """Keep a state as the newest checkpoint and the newest one as the previous.
+
+        Raises
+        ------
+        OutputError
+            If the system refuses; the checkpoints that were there are left.
+        """
+        try:
+            _write_through(self._fresh, _pack(state, self.identity))
+            if self._newest_is_good:  # else it would push out the previous one, which is
+                self.newest.replace(self.previous)
+            self._fresh.replace(self.newest)
+            _sync_folder(self.newest.parent)
+            self._newest_is_good = True
+        except OSError as error:
+            raise OutputError(
+                f"the checkpoint {self.newest} cannot be written: {error.strerror or error}"
+            ) from error
+
+    def load(self) -> Loaded | None:
+        """Return the newest state that is whole and belongs to this run; None if there are none.
+
+        Raises
+        ------
+        SearchError
+            If there are checkpoints and none can be used, with the reason for each.
+        """
+        refused = []
+        for path in (self.newest, self.previous):
+            if not os.path.lexists(path):
+                continue
+            try:
+                state = _unpack(path, self.identity)
+            except _RefusedError as error:
+                refused.append(f"{path} cannot be used: {error}")
+                continue
+            note = f"{refused[0]}; going on from {path.name}" if refused else None
+            if path == self.newest:
+                self._newest_is_good = True
+            elif not refused:
+                note = f"{self.newest.name} is missing; going on from {path.name}"
+            return Loaded(state, note)
+        if refused:
+            raise SearchError("; ".join(refused))
+        return None
+
+    def remove(self) -> None:
+        """Leave none behind."""
+        for path in (self.newest, self.previous, self._fresh):
+            path.unlink(missing_ok=True)
+
+
+class _RefusedError(Exception):
+    """Why a file is no checkpoint of this run."""
+
+
+def _pack(state: State, identity: Identity) -> bytes:
+    header = json.dumps({"format": _FORMAT, **asdict(identity)}, sort_keys=True)
+    arrays = {**state, "header": np.frombuffer(header.encode(), dtype=np.uint8)}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:  # as numpy's savez, which may pickle
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+        archive.comment = b"0" * _DIGEST_LENGTH  # its length is part of what the digest is taken of
+    content = buffer.getvalue()[:-_DIGEST_LENGTH]
+    return content + hashlib.sha256(content).hexdigest().encode()
+
+
+def _unpack(path: Path, identity: Identity) -> State:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise _RefusedError(f"it cannot be read: {error.strerror}") from None
+    content, digest = raw[:-_DIGEST_LENGTH], raw[-_DIGEST_LENGTH:]
+    # Before a single byte of it is interpreted.
+    if hashlib.sha256(content).hexdigest().encode() != digest:
+        raise _RefusedError("it is damaged (its checksum does not fit)")
+    try:
+        with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
+            state = {name: arrays[name] for name in arrays.files}
+        header = json.loads(state.pop("header").tobytes())
+    except (ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise _RefusedError(f"it is no checkpoint of moanon: {error}") from None
+    if header.get("format") != _FORMAT:
+        raise _RefusedError(f"its format is {header.get('format')}, and this is {_FORMAT}")
+    difference = identity.difference(header)
+    if difference is not None:
+        raise _RefusedError(difference)
+    return state
+
+
+def _write_through(path: Path, content: bytes) -> None:
+    """Write a file and have it on the disk."""
+    path.unlink(missing_ok=True)
+    with path.open("xb") as stream:  # "x" follows no link that somebody put there meanwhile
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name != "posix":  # elsewhere a folder cannot be opened
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

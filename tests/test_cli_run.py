@@ -1,0 +1,203 @@
+"""The command ``moanon run``: what it prints, how it ends, and that it can be interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from moanon.cli import main
+from tests.search.people import people_frame
+
+REPOSITORY = Path(__file__).parents[1]
+QUICKSTART = str(REPOSITORY / "configs" / "quickstart.yaml")
+CONFIG = """\
+data: {source: people.csv}
+columns:
+  age: {role: quasi, kind: interval, range: [20, 27]}
+  size: {role: quasi, kind: ordered, order: [S, M, L, XL]}
+search: {algorithm: archive, population: 20, generations: 5}
+"""
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    people_frame().to_csv("people.csv", index=False)
+    Path("people.yaml").write_text(CONFIG)
+    return "people.yaml"
+
+
+def start(*arguments: str, folder: Path, **streams: object) -> subprocess.Popen[str]:
+    """Run the command in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "moanon", "run", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "TERM": "xterm"},
+        text=True,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},  # type: ignore[call-overload]
+    )
+
+
+def wait_for(path: Path, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not path.exists():
+        assert time.monotonic() < end, f"{path} did not appear"
+        time.sleep(0.02)
+
+
+# -- what it says --------------------------------------------------------------------------------
+
+
+def test_a_run_ends_with_the_numbers_that_matter(config: str, capsys: Captured) -> None:
+    assert main(["run", config]) == 0
+    out = capsys.readouterr().out
+    first, solutions, k, loss, last = out.splitlines()
+    pattern = (
+        r" people: 100 evaluations in .+ by archive; stopped because 5 generations were reached"
+    )
+    assert re.fullmatch(pattern, first)
+    assert re.fullmatch(r" solutions +\d+", solutions)
+    assert re.fullmatch(r" k +[\d,]+ to 120", k)
+    assert re.fullmatch(r" loss +0\.0% to 100\.0%", loss)
+    assert last == " Wrote results/people: front.csv, solutions.json, config.yaml, run.json"
+
+
+def test_quiet_is_quiet(config: str, capsys: Captured) -> None:
+    assert main(["run", config, "--quiet"]) == 0
+    assert main(["run", config, "--quiet", "--resume"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert main(["run", config, "--quiet"]) == 2
+    assert "holds results already" in capsys.readouterr().err
+
+
+def test_a_thinned_front_says_so(config: str, capsys: Captured) -> None:
+    assert main(["run", config, "--set", "problem.preset=zero-suppression",
+                 "--set", "search.cap=4"]) == 0  # fmt: skip
+    assert re.search(r"\n solutions +4, thinned evenly from \d+\n", capsys.readouterr().out)
+
+
+def test_options_change_the_configuration(config: str, capsys: Captured) -> None:
+    options = ["--eta", "0.1", "--seed", "4", "--set", "search.generations=2", "--out", "here"]
+    assert main(["run", config, *options, "--threads", "1"]) == 0
+    record = json.loads(Path("here/run.json").read_text())
+    assert record["seed"] == 4
+    assert record["problem"]["suppression"]["eta"] == 0.1
+    assert record["search"]["generations"] == 2
+    assert record["times"]["threads"] == 1
+
+
+def test_several_etas_and_configurations_run_in_turn(config: str, capsys: Captured) -> None:
+    Path("more.yaml").write_text(CONFIG)
+    options = ["--eta", "0", "--eta", "0.2", "--out", "all"]
+    assert main(["run", config, "more.yaml", *options]) == 0
+    found = sorted(str(path.parent) for path in Path("all").glob("**/front.csv"))
+    assert found == [f"all/{name}/eta-{eta}" for name in ("more", "people") for eta in (0.0, 0.2)]
+    assert capsys.readouterr().out.count(" Wrote ") == 4
+
+
+def test_a_finished_run_says_so(config: str, capsys: Captured) -> None:
+    assert main(["run", config]) == 0
+    whole = capsys.readouterr().out.splitlines()
+    assert main(["run", config, "--resume"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [" results/people is finished already", *whole[1:-1]]
+
+
+def test_notes_go_to_stderr(config: str, capsys: Captured) -> None:
+    assert main(["run", config, "--resume"]) == 0
+    assert capsys.readouterr().err.startswith(
+        "note: results/people holds no checkpoint; starting from the beginning\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Missing argument 'CONFIG...' (see moanon run --help)"),
+        (["none.yaml"], "config file none.yaml does not exist"),
+        (["people.yaml", "--eta", "1"], "eta must be in [0, 1). Got 1.0 (--set: problem.eta)"),
+        (["people.yaml", "--seed", "-1"], "seed must be >= 0. Got -1 (--set: search.seed)"),
+        (["people.yaml", "--threads", "0"], "Invalid value for '--threads': "),
+        (["people.yaml", "--resume", "--force"], "give --resume or --force. Got both"),
+        (["people.yaml", "people.yaml"], "would both write to results/people"),
+        (
+            [
+                "people.yaml",
+                "--set",
+                "search.stall=3",
+                "--set",
+                "problem.objectives=[k, gl, sl, d]",
+            ],
+            "stall cannot be a limit: the hypervolume is taken of at most 3 objectives. Got 4",
+        ),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    config: str, capsys: Captured, arguments: list[str], message: str
+) -> None:
+    assert main(["run", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+# -- being interrupted ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_run_says_how_to_go_on(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    options = ["--out", "my results", "--set", "search.generations=100000", "--seed", "3"]
+    process = start(QUICKSTART, *options, folder=tmp_path)
+    wait_for(tmp_path / "my results" / "checkpoint.npz")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (code, "")
+    told, command = err.splitlines()[-2:]
+    pattern = r"Interrupted after generation (\d+) \([\d,]+ evaluations\); saved in my results\."
+    match = re.fullmatch(pattern, told)
+    assert match
+    again = [QUICKSTART, "--seed", "3", "--set", "search.generations=100000"]
+    again += ["--out", "my results", "--resume"]
+    assert command == f"To go on: moanon run {shlex.join(again)}"
+
+
+def test_the_command_to_go_on_goes_on(config: str, tmp_path: Path, capsys: Captured) -> None:
+    options = ["--out", "a", "--set", "search.generations=40"]
+    process = start(QUICKSTART, *options, folder=tmp_path)
+    wait_for(tmp_path / "a" / "checkpoint.npz")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    if process.returncode == 0:
+        pytest.skip("the run was over before it could be interrupted")
+    command = err.splitlines()[-1].removeprefix("To go on: moanon ")
+    assert main(shlex.split(command)) == 0
+    assert "stopped because 40 generations were reached" in capsys.readouterr().out
+    assert main(["run", QUICKSTART, "--out", "b", "--set", "search.generations=40"]) == 0
+    assert Path("a/front.csv").read_bytes() == Path("b/front.csv").read_bytes()
+
+
+def test_on_a_terminal_there_is_a_bar(config: str, tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    process = start(config, folder=tmp_path, stderr=theirs)
+    out, _ = process.communicate(timeout=60)
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert process.returncode == 0
+    assert " solutions " in out
+    assert "\x1b[" in shown
+    assert re.search(r"people .*gen 1 · front \d+ · hv 0\.\d+ · .+ left", shown)

@@ -3,16 +3,28 @@
 A file is written beside its final place, under a name nobody can guess, and moved there when
 everything about it is known to be right. Whatever happens before (a full disk, a failed check,
 Ctrl-C), the files beside are removed and a file that stood under the final name is untouched.
+
+Writers may meet at the same names. A name that must be free is claimed, not looked at and then
+taken, so only one of them gets it. Files that belong together are moved while their folder is
+locked, so that those of two writers never mix; where the system has no such lock (Windows, some
+network disks) this last promise is not kept.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
 from moanon.errors import OutputError
+
+if sys.platform != "win32":
+    import fcntl
 
 __all__ = ["Beside"]
 
@@ -25,7 +37,8 @@ class Beside:
     *targets : Path
         The final names.
     force : bool
-        Whether files that exist under those names may be replaced.
+        Whether files that exist under those names may be replaced. The new file is then open to
+        whom the old one was.
 
     Raises
     ------
@@ -81,28 +94,40 @@ class Beside:
 
     def move(self) -> None:
         """Give all files their final names; if that fails for one, none has changed."""
-        self._check()
         for target in self._temporary:
             self.sync(target)
-        try:
-            for target, temporary in self._temporary.items():
-                self._keep_old(target)
-                temporary.replace(target)
-            if os.name == "posix":  # elsewhere a folder cannot be opened
-                for folder in {target.parent for target in self._temporary}:
-                    _sync(folder, os.O_RDONLY)
-        except BaseException:
-            self._move_back()
-            raise
+        with _locked(target.parent for target in self._temporary):
+            self._check()
+            try:
+                for target in self._temporary:
+                    self._place(target)
+                if os.name == "posix":  # elsewhere a folder cannot be opened
+                    for folder in {target.parent for target in self._temporary}:
+                        _sync(folder, os.O_RDONLY)
+            except BaseException:
+                self._move_back()
+                raise
 
     def _create(self) -> None:
         try:
-            for path in self._temporary.values():
+            for target, path in self._temporary.items():
+                old = _permissions(target)
                 # 0o666 is what open() asks for; the umask decides. O_EXCL follows no planted link.
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+                asked = 0o666 if old is None else 0o600
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, asked))
         except BaseException:
             self._remove()
             raise
+
+    def _place(self, target: Path) -> None:
+        temporary = self._temporary[target]
+        if not self._force:
+            _claim(temporary, target)
+            return
+        if (old := _permissions(target)) is not None:
+            temporary.chmod(old)
+        self._keep_old(target)
+        temporary.replace(target)
 
     def _keep_old(self, target: Path) -> None:
         if not os.path.lexists(target):
@@ -116,7 +141,7 @@ class Beside:
         for target, temporary in self._temporary.items():
             if os.path.lexists(self._old[target]):
                 self._old[target].replace(target)
-            elif not temporary.exists():  # moved to a name that was free
+            elif not temporary.exists() or _is_same(temporary, target):  # the name was free
                 target.unlink(missing_ok=True)
 
     def _remove(self) -> None:
@@ -132,7 +157,7 @@ class Beside:
             if target.is_dir():
                 raise OutputError(f"{target} is a folder; name a file in it")
             if not self._force and os.path.lexists(target):
-                raise OutputError(f"{target} exists already; it is replaced only with force")
+                raise _taken(target)
             if not target.parent.is_dir():
                 raise OutputError(
                     f"{target} cannot be written: the folder {target.parent} does not exist"
@@ -142,6 +167,66 @@ class Beside:
 def _unguessable(target: Path) -> Path:
     # Without the target's own name, which may already be as long as a name can be.
     return target.with_name(f".moanon-{secrets.token_hex(8)}")
+
+
+def _taken(target: Path) -> OutputError:
+    return OutputError(f"{target} exists already; it is replaced only with force")
+
+
+def _permissions(target: Path) -> int | None:
+    """Who may do what with a file that exists; None where there is none."""
+    try:
+        return stat.S_IMODE(target.stat().st_mode) & 0o777
+    except OSError:
+        return None
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samestat(one.lstat(), other.lstat())
+    except OSError:
+        return False
+
+
+def _claim(temporary: Path, target: Path) -> None:
+    """Give a file a name that must be free, in one step: of two claims only one succeeds."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise _taken(target) from None
+    except (OSError, NotImplementedError):  # no hard links on this disk: an empty file claims it
+        try:
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            raise _taken(target) from None
+        try:
+            temporary.replace(target)
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def _locked(folders: Iterable[Path]) -> Iterator[None]:
+    """Keep other writers from moving files to the same folders; without effect where no lock is."""
+    # Each once, whatever it is called, and in an order that two writers share: neither waits for
+    # the other or for itself.
+    distinct = {(s.st_dev, s.st_ino): path for path in folders if (s := _state(path))}
+    with ExitStack() as stack:
+        for _, folder in sorted(distinct.items()):
+            if sys.platform != "win32":
+                descriptor = os.open(folder, os.O_RDONLY)
+                stack.callback(os.close, descriptor)  # which also unlocks
+                with suppress(OSError):  # some network disks lock no folders
+                    fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+
+
+def _state(folder: Path) -> os.stat_result | None:
+    try:
+        return folder.stat()
+    except OSError:  # it is gone; the check that follows says so
+        return None
 
 
 def _sync(path: Path, flags: int) -> None:

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -24,6 +24,8 @@ from moanon import __version__
 from moanon.errors import MoanonError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from rich.console import Console
     from rich.table import Table as Grid
 
@@ -81,13 +83,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     An unexpected exception is a defect and keeps its traceback.
     """
+    # A stream that the shell closed is None, and a file opened later would take its place.
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign still gets the rest
             stream.reconfigure(errors="replace")
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    code = _answer(arguments)
+    try:  # here, because at the end of the interpreter nobody could put it in a sentence
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence(sys.stdout)
+        return _PIPE_CLOSED
+    except OSError as error:
+        return _refuse_output(error)
+    return code
+
+
+def _answer(arguments: list[str]) -> int:
     try:
         code = app(arguments, prog_name="moanon", standalone_mode=False)
-        sys.stdout.flush()
     except MoanonError as error:
         return _refuse(str(error))
     except _UsageError as error:
@@ -98,12 +114,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (BrokenPipeError, SystemExit):  # rich and typer turn a closed pipe into an exit
         _silence(sys.stdout)
         return _PIPE_CLOSED
+    except OSError as error:
+        if error.filename is not None:  # about a file that somebody should have seen to
+            raise
+        return _refuse_output(error)
     return code if isinstance(code, int) else _DONE
 
 
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
 def _refuse(sentence: str) -> int:
-    typer.echo(f"moanon: {_on_one_line(sentence)}", err=True)
+    try:
+        typer.echo(f"moanon: {_on_one_line(sentence)}", err=True)
+    except OSError:  # the exit code is all that is left to answer with
+        _silence(sys.stderr)
     return _BAD_INPUT
+
+
+def _refuse_output(error: OSError) -> int:
+    """Say that what was to be shown cannot be: a full disk, a terminal that is gone."""
+    _silence(sys.stdout)
+    return _refuse(f"the output cannot be written: {error.strerror or error}")
 
 
 def _silence(stream: Any) -> None:
@@ -134,7 +167,9 @@ def check(config: ConfigArgument, sets: SetOption = None) -> None:
     """Check a configuration and its table.
 
     Reads the configuration, the data and the hierarchies, and shows what the columns are and how
-    exposed the people in the table would be without anonymization.
+    exposed the people in the table are: k is the number of rows in the smallest group that shares
+    all quasi-identifiers. The raw table has the values as they were read; the base table has them
+    rounded as the configuration says (granularity), which is the finest that a release can show.
     """
     from moanon.config import Config
 
@@ -406,19 +441,26 @@ def _columns_grid(instance: Instance) -> Grid:
 
 
 def _facts(instance: Instance) -> dict[str, str]:
+    from moanon.data.cells import raw_group_sizes
+
     table, counts = instance.table, instance.cells.counts
-    unique = int((counts == 1).sum())
     facts = {
         "rows": f"{table.rows_in:,} read, {table.rows_dropped:,} dropped for missing values",
         "distinct cells": f"{len(counts):,}",
         "valid genomes": f"{_large(instance.layout.count())} ({instance.layout.bits:,} bits)",
-        "k of the base table": f"{counts.min():,}",
-        "unique rows": f"{unique:,} ({unique / table.rows:.1%})",
+        "k of the raw table": f"{_exposure(raw_group_sizes(table))}, values as they were read",
+        "k of the base table": f"{_exposure(counts)}, the finest a release can show",
     }
     if table.undeclared:
         names = ", ".join(map(_on_one_line, table.undeclared))
         facts["undeclared columns"] = f"{names} (dropped on release)"
     return facts
+
+
+def _exposure(sizes: NDArray[np.int64]) -> str:
+    """Tell the smallest group of a table, and how many rows are alone."""
+    unique = int((sizes == 1).sum())
+    return f"{sizes.min():,} (unique rows: {unique:,}, {unique / sizes.sum():.1%})"
 
 
 def _notes(config: Config) -> Iterator[str]:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -75,3 +79,100 @@ def test_a_pipe_that_breaks_is_not_about_the_file(tmp_path: Path) -> None:
     with pytest.raises(BrokenPipeError), Beside(tmp_path / "a.txt", force=False):
         raise BrokenPipeError
     assert list(tmp_path.iterdir()) == []
+
+
+# -- permissions -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o444, 0o664])
+def test_a_replaced_file_is_open_to_whom_the_old_one_was(tmp_path: Path, mode: int) -> None:
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    target.chmod(mode)
+    write(target, "new", force=True)
+    assert target.stat().st_mode & 0o777 == mode
+    assert target.read_text() == "new"
+
+
+def test_what_replaces_a_closed_file_is_closed_while_it_is_written(tmp_path: Path) -> None:
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    target.chmod(0o600)
+    with Beside(target, force=True) as beside:
+        assert beside[target].stat().st_mode & 0o777 == 0o600
+
+
+# -- several writers -------------------------------------------------------------------------------
+
+
+def no_links(*_: object, **__: object) -> None:
+    raise OSError(errno.EPERM, "Operation not permitted")
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_name_taken_after_the_last_look_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    first, second = tmp_path / "a.txt", tmp_path / "b.txt"
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+    with Beside(first, second, force=False) as beside:
+        monkeypatch.setattr(Beside, "_check", lambda self: second.write_text("of another"))
+        with pytest.raises(OutputError, match=r"b\.txt exists already"):
+            beside.move()
+    assert [path.name for path in tmp_path.iterdir()] == ["b.txt"]
+    assert second.read_text() == "of another"
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_claim_that_fails_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    first, second = tmp_path / "a.txt", tmp_path / "b.txt"
+    link, replace = os.link, Path.replace
+
+    def failing_link(source: Path, target: Path) -> None:
+        if not links or target == second:
+            no_links()
+        link(source, target)
+
+    def failing_replace(self: Path, target: Path) -> Path:
+        if target == second:
+            raise OSError(errno.EIO, "Input/output error")
+        return replace(self, target)
+
+    monkeypatch.setattr(os, "link", failing_link)
+    monkeypatch.setattr(Path, "replace", failing_replace)
+    with (
+        pytest.raises(OutputError, match=r"a\.txt cannot be written: Input/output error"),
+        Beside(first, second, force=False) as beside,
+    ):
+        beside.move()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_files_of_several_writers_never_mix(tmp_path: Path, force: bool) -> None:
+    writers, rounds = 4, 5
+    barrier = threading.Barrier(writers)
+
+    def work(who: int) -> int:
+        written = 0
+        for number in range(rounds):
+            # Two spellings of one folder: a lock on each would be waited for without end.
+            pair = tmp_path / f"{number}.a", tmp_path / "." / ".." / tmp_path.name / f"{number}.b"
+            barrier.wait()
+            with suppress(OutputError), Beside(*pair, force=force) as beside:
+                for target in pair:
+                    beside[target].write_text(str(who))
+                beside.move()
+                written += 1
+        return written
+
+    with ThreadPoolExecutor(writers) as pool:
+        written = sum(pool.map(work, range(writers)))
+    assert written == rounds * (writers if force else 1)
+    for number in range(rounds):
+        pair = tmp_path / f"{number}.a", tmp_path / f"{number}.b"
+        assert pair[0].read_text() == pair[1].read_text()
+    assert len(list(tmp_path.iterdir())) == 2 * rounds

@@ -77,8 +77,9 @@ def test_check_shows_the_columns_and_how_exposed_the_table_is(
     assert "rows  5 read, 1 dropped for missing values" in lines
     # (5-9, f) twice, (5-9, m) twice: no row is alone
     assert "distinct cells  2" in lines
-    assert "k of the base table  2" in lines
-    assert "unique rows  0 (0.0%)" in lines
+    assert "k of the base table  2 (unique rows: 0, 0.0%), the finest a release can show" in lines
+    # (5, f) twice, (7, m) and (9, m) once
+    assert "k of the raw table  1 (unique rows: 2, 50.0%), values as they were read" in lines
     assert "valid genomes  4 (2 bits)" in lines
     assert "undeclared columns  extra (dropped on release)" in lines
 
@@ -276,6 +277,49 @@ def test_a_closed_pipe_is_quiet(command: list[str]) -> None:
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("command", [["schema"], ["check", QUICKSTART], ["--help"], ["--version"]])
+def test_a_full_disk_is_one_sentence_on_stderr(command: list[str]) -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [sys.executable, "-m", "moanon", *command],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            cwd=REPOSITORY,
+            text=True,
+            check=False,
+        )
+    sentence = "moanon: the output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, sentence)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_an_error_that_cannot_be_told_still_has_its_exit_code() -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [sys.executable, "-m", "moanon", "check", "absent.yaml"],
+            stderr=full,
+            cwd=REPOSITORY,
+            check=False,
+        )
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("command", ["check configs/quickstart.yaml", "schema"])
+def test_closed_streams_are_no_defect(command: str) -> None:
+    done = python("-c", f"import os; os.system('{sys.executable} -m moanon {command} >&-')")
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_an_error_about_a_file_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "some/file")
+
+    monkeypatch.setattr(cli, "app", fail)
+    with pytest.raises(PermissionError, match="some/file"):
+        main(["schema"])
 
 
 def test_a_stream_that_cannot_show_a_sign_gets_the_rest(table: Path) -> None:

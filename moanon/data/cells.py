@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from moanon.data.domain import MISSING, Domain
 from moanon.data.table import Column, Table
 from moanon.errors import DataError
 
-__all__ = ["Cells", "SensitiveCounts"]
+__all__ = ["Cells", "SensitiveCounts", "raw_group_sizes"]
 
 #: Keys stay below this, so that one more column can be multiplied in without overflow.
 _KEY_LIMIT = 2**62
@@ -94,7 +95,32 @@ class Cells:
 def _distinct(
     coded: Sequence[npt.NDArray[np.uint16]], sizes: Sequence[int]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16], npt.NDArray[np.int64]]:
-    """Number the distinct tuples of some columns in lexicographic order.
+    """Number the distinct tuples of some columns in lexicographic order."""
+    _, first, row_cell, counts = np.unique(
+        _keys(coded, sizes), return_index=True, return_inverse=True, return_counts=True
+    )
+    codes = np.stack([code[first] for code in coded])
+    return row_cell.astype(np.int64), codes, counts.astype(np.int64)
+
+
+def raw_group_sizes(table: Table) -> npt.NDArray[np.int64]:
+    """Count the rows that share all quasi-identifying values as they were read.
+
+    Before any domain rounds a value: how exposed people are if the table is published as it is. A
+    missing value is a value of its own.
+    """
+    columns = [table.columns[name] for name in table.quasi]
+    sizes = [len(column.values) + 1 for column in columns]
+    _, counts = np.unique(
+        _keys([column.codes.astype(np.int64) + 1 for column in columns], sizes), return_counts=True
+    )
+    return counts.astype(np.int64)
+
+
+def _keys(
+    coded: Sequence[npt.NDArray[np.integer[Any]]], sizes: Sequence[int]
+) -> npt.NDArray[np.int64]:
+    """Give each row a number that orders and tells apart rows as the tuples of their codes do.
 
     Mixed-radix keys are re-ranked before they would exceed 62 bits: their range is then at most the
     number of rows. Ranks keep the order, so the result is lexicographic all the same.
@@ -107,11 +133,7 @@ def _distinct(
             span = len(seen)
         key = key * size + code
         span *= size
-    _, first, row_cell, counts = np.unique(
-        key, return_index=True, return_inverse=True, return_counts=True
-    )
-    codes = np.stack([code[first] for code in coded])
-    return row_cell.astype(np.int64), codes, counts.astype(np.int64)
+    return key
 
 
 def _count_sensitive(

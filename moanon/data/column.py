@@ -7,6 +7,7 @@ absent.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,10 @@ __all__ = [
     "refuse_bad_names",
     "sorted_column",
 ]
+
+
+_SIGNS = {"\0": "a NUL character", "\ufeff": "a byte order mark"}
+_UNSEEN = re.compile("[\0\ufeff]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +96,11 @@ def refuse_bad_names(source: str, names: Sequence[str]) -> None:
     for position, name in enumerate(names):
         if not name:
             raise DataError(f"{source}: column {position + 1} has an empty name")
+        if sign := _UNSEEN.search(name):
+            raise DataError(
+                f"{source}: the name of column {position + 1}, {name!a}, holds "
+                f"{_SIGNS[sign[0]]}, which nobody sees; take it out of the name"
+            )
         if name in names[:position]:
             raise DataError(f"{source} has two columns named {name!r}")
 

@@ -22,7 +22,7 @@ from moanon.data.column import Column, sorted_column
 from moanon.data.reader import BLOCK_ROWS, FileReader, unreadable
 from moanon.errors import DataError
 
-__all__ = ["CsvReader"]
+__all__ = ["CsvReader", "long_fields"]
 
 _DELIMITERS = ",;\t|"
 _BLOCK_BYTES = 1 << 20
@@ -50,7 +50,7 @@ class CsvReader(FileReader):
         if not (first := next(blocks, "")):
             raise DataError(f"{file} is empty: it has no rows")
         delimiter = self._delimiter or _detect_delimiter(file, first)
-        with _long_fields():
+        with long_fields():
             rows = csv.reader(_lines(chain([first], blocks)), delimiter=delimiter, strict=True)
             try:
                 if not (header := tuple(next(rows))):
@@ -148,8 +148,12 @@ def _text_blocks(file: Path) -> Iterator[str]:
 
 
 @contextmanager
-def _long_fields() -> Iterator[None]:
-    """Lift the parser's limit on a field's length: it is one number for the whole process."""
+def long_fields() -> Iterator[None]:
+    """Lift the parser's limit on a field's length.
+
+    It is one number for the whole process, hence one lock: of two that overlap, the one that ends
+    first would bring the limit back for the other.
+    """
     with _FIELD_LIMIT:
         before = csv.field_size_limit(2**31 - 1)
         try:

@@ -322,6 +322,8 @@ class OrderedSpec:
     def build(self, column: Column) -> OrderedDomain:
         """Check the order's labels and add the missing category where the column needs it."""
         where = f"column {column.name!r}"
+        if not isinstance(self.order, list | tuple):  # a text would be taken for its characters
+            raise DataError(f"{where}: order must be a list of texts. Got {self.order!r}")
         if not self.order:
             raise DataError(f"{where}: order must name at least one value. Got none")
         seen: set[str] = set()
@@ -330,6 +332,10 @@ class OrderedSpec:
                 raise DataError(f"{where}: order must hold texts. Got {value!r}")
             if value in seen:
                 raise DataError(f"{where}: order names {value!r} twice")
+            if "\0" in value:
+                raise DataError(
+                    f"{where}: a value of the order must not hold a NUL character. Got {value!r}"
+                )
             seen.add(value)
         missing = column.missing > 0
         for label in (SUPPRESSED, MISSING) if missing else (SUPPRESSED,):
@@ -358,7 +364,7 @@ class TreeSpec:
             )
         missing = column.missing > 0
         if missing:
-            if MISSING in hierarchy.names:
+            if MISSING in hierarchy.all_names:
                 raise DataError(
                     f"{where}: the hierarchy has a node called {MISSING!r}, which missing cells "
                     "would carry; rename it"

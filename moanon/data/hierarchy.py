@@ -41,7 +41,7 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """A tree over the values of one column.
+    r"""A tree over the values of one column.
 
     Parameters
     ----------
@@ -53,12 +53,28 @@ class Hierarchy:
         Index of each node's parent; -1 for the root.
     levels : tuple of tuple of int
         The full-domain generalizations: for each level the nodes of its cut, finest first. An ARX
-        file states them as its columns; for YAML trees level ``i`` cuts at depth ``height - i``.
+        file states them as its columns; for YAML trees level ``i`` cuts at depth ``height - i``,
+        the depths being those of the file.
+    above : tuple of tuple of str
+        Names of the nodes that each node stands for besides its own, the highest first.
+    level_labels : tuple of tuple of str
+        What the file calls each node of `levels` at that level.
 
     Notes
     -----
-    A chain of nodes with one child each covers the same leaves and is kept as one node, called by
-    the lowest name in the chain.
+    A node is a set of leaves. A chain of nodes with one child each covers the same leaves, so it is
+    kept as one node. A released block is called by the lowest name in the chain: ``South`` where
+    the file reads ``South;Africa;*`` and Africa holds nothing else. The names above it are kept in
+    `above` and `level_labels`, so that a tree is written back as it was read. They must be as
+    unambiguous as all others.
+
+    Examples
+    --------
+    >>> tree = Hierarchy.from_arx("Chad;Africa;*\nPeru;America;*\nCuba;America;*\n")
+    >>> tree.names
+    ('*', 'Chad', 'America', 'Peru', 'Cuba')
+    >>> tree.above[1], tree.level_labels[1]
+    (('Africa',), ('Africa', 'America'))
     """
 
     names: tuple[str, ...]
@@ -66,6 +82,8 @@ class Hierarchy:
     stops: tuple[int, ...]
     parents: tuple[int, ...]
     levels: tuple[tuple[int, ...], ...]
+    above: tuple[tuple[str, ...], ...]
+    level_labels: tuple[tuple[str, ...], ...]
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -125,10 +143,15 @@ class Hierarchy:
         if len(rows[0]) == 1:  # leaves only: everything or nothing
             rows = [[*row, SUPPRESSED] for row in rows]
         tree = cls._from_raw(treefile.arx_root(rows, where), where)
-        # ARX's levels are its columns, which need not be the depths of the collapsed tree.
+        # ARX's levels are its columns, which need not be the depths: it may pad in any place.
         index = tree.leaf_index
-        by_leaf = sorted(rows, key=lambda row: index[row[0]])
-        return replace(tree, levels=tuple(map(tree._cut_of, zip(*by_leaf, strict=True))))
+        columns = list(zip(*sorted(rows, key=lambda row: index[row[0]]), strict=True))
+        levels = tuple(map(tree._cut_of, columns))
+        labels = tuple(
+            tuple(column[tree.starts[node]] for node in cut)
+            for column, cut in zip(columns, levels, strict=True)
+        )
+        return replace(tree, levels=levels, level_labels=labels)
 
     @classmethod
     def from_nested(
@@ -139,37 +162,44 @@ class Hierarchy:
 
     @classmethod
     def _from_raw(cls, root: RawNode, where: str) -> Hierarchy:
-        names: list[str] = []
+        chains: list[tuple[str, ...]] = []
         parents: list[int] = []
         starts: list[int] = []
         stops: list[int] = []
-        depths: list[int] = []
         leaves = 0
         to_do = [(root, -1)]
         while to_do:
             node, parent = to_do.pop()
-            while len(node.children) == 1:  # a chain of only children is its lowest node
+            chain = [node.name]
+            while len(node.children) == 1:
                 node = node.children[0]
-            here = len(names)
-            names.append(node.name)
+                if node.name != chain[-1]:  # a repeated name is padding
+                    chain.append(node.name)
+            here = len(chains)
+            chains.append(tuple(chain))
             parents.append(parent)
             starts.append(leaves)
             leaves += not node.children
             stops.append(leaves)
-            depths.append(depths[parent] + 1 if here else 0)
             to_do += [(child, here) for child in reversed(node.children)]
         if leaves > MAX_LEAVES:
             raise HierarchyError(
                 f"{where}: the tree has {leaves} leaves; at most {MAX_LEAVES} are possible"
             )
-        for here in range(len(names) - 1, 0, -1):  # a node ends where its last child ends
+        for here in range(len(chains) - 1, 0, -1):  # a node ends where its last child ends
             stops[parents[here]] = max(stops[parents[here]], stops[here])
-        _check_names(names, starts, stops, where)
-        return cls(
-            tuple(names), tuple(starts), tuple(stops), tuple(parents), _cuts_by_depth(depths)
-        )
+        _check_names(chains, starts, stops, where)
+        levels, labels = _levels_by_depth(chains, parents)
+        names = tuple(chain[-1] for chain in chains)
+        above = tuple(chain[:-1] for chain in chains)
+        return cls(names, tuple(starts), tuple(stops), tuple(parents), levels, above, labels)
 
     # -- looking ---------------------------------------------------------------------------------
+
+    @cached_property
+    def all_names(self) -> frozenset[str]:
+        """Every name in the tree, those of collapsed nodes included."""
+        return frozenset(self.names).union(*self.above)
 
     @cached_property
     def leaves(self) -> tuple[str, ...]:
@@ -286,66 +316,147 @@ class Hierarchy:
 
     def with_leaf(self, name: str) -> Hierarchy:
         """Return this tree with one more leaf directly under the root, last in pre-order."""
-        if name in self.names:
+        if name in self.all_names:
             raise HierarchyError(f"a hierarchy has a node called {name!r} already")
-        size = len(self.leaves)
-        if not self.children[0]:  # a tree of one leaf gets a root above it
-            names = (SUPPRESSED, self.names[0], name)
-            return Hierarchy(names, (0, 0, 1), (2, 1, 2), (-1, 0, 0), ((1, 2), (0,)))
-        extra = len(self.names)
+        if not self.children[0]:
+            return self._with_second_leaf(name)
+        size, extra = len(self.leaves), len(self.names)
+        grows = [cut != (0,) for cut in self.levels]
         return Hierarchy(
             (*self.names, name),
             (*self.starts, size),
             (size + 1, *self.stops[1:], size + 1),
             (*self.parents, 0),
-            tuple(cut if cut == (0,) else (*cut, extra) for cut in self.levels),
+            tuple(
+                (*cut, extra) if grow else cut for cut, grow in zip(self.levels, grows, strict=True)
+            ),
+            (*self.above, ()),
+            tuple(
+                (*labels, name) if grow else labels
+                for labels, grow in zip(self.level_labels, grows, strict=True)
+            ),
+        )
+
+    def _with_second_leaf(self, name: str) -> Hierarchy:
+        """Add a leaf to a tree of one: the highest name above becomes that of both."""
+        leaf, above = self.names[0], self.above[0]
+        levels: tuple[tuple[int, ...], ...] = ((1, 2), (0,))
+        labels: tuple[tuple[str, ...], ...] = ((leaf, name), (SUPPRESSED,))
+        if above:
+            tops = [label == above[0] for (label,) in self.level_labels]
+            levels = tuple((0,) if top else (1, 2) for top in tops)
+            labels = tuple(
+                (label,) if top else (label, name)
+                for (label,), top in zip(self.level_labels, tops, strict=True)
+            )
+        names = (above[0] if above else SUPPRESSED, leaf, name)
+        return Hierarchy(
+            names, (0, 0, 1), (2, 1, 2), (-1, 0, 0), levels, ((), above[1:], ()), labels
         )
 
     # -- writing ---------------------------------------------------------------------------------
 
     def to_yaml(self) -> str:
-        """Write the tree as a nested YAML mapping that `from_yaml` reads back."""
-        return treefile.yaml_text(self.names, self.children)
+        """Write the tree as a nested YAML mapping that `from_yaml` reads back, every name kept.
+
+        The levels of an ARX file are not: a mapping does not say at which level a leaf is padded.
+        """
+        names: list[str] = []
+        children: list[list[int]] = []
+        lowest: list[int] = []  # for each node, where the lowest name of its chain is written
+        for name, above, parent in zip(self.names, self.above, self.parents, strict=True):
+            over = lowest[parent] if parent >= 0 else -1
+            for label in (*above, name):
+                if over >= 0:
+                    children[over].append(len(names))
+                over = len(names)
+                names.append(label)
+                children.append([])
+            lowest.append(over)
+        return treefile.yaml_text(names, children)
 
     def to_arx(self, delimiter: str = ";") -> str:
-        """Write the tree in ARX's form: a row for each leaf, a column for each level."""
+        """Write the tree in ARX's form: a row for each leaf, a column for each level.
+
+        `from_arx` reads the same tree back; a file that was read comes back with its own labels,
+        the rows in the order of the leaves.
+        """
         columns = [
-            [self.names[node] for node in cut for _ in range(self.starts[node], self.stops[node])]
-            for cut in self.levels
+            [
+                label
+                for node, label in zip(cut, labels, strict=True)
+                for _ in range(self.starts[node], self.stops[node])
+            ]
+            for cut, labels in zip(self.levels, self.level_labels, strict=True)
         ]
         return treefile.arx_text(list(zip(*columns, strict=True)), delimiter)
 
 
 def _check_names(
-    names: Sequence[str], starts: Sequence[int], stops: Sequence[int], where: str
+    chains: Sequence[tuple[str, ...]], starts: Sequence[int], stops: Sequence[int], where: str
 ) -> None:
-    """Refuse names that would make a released label ambiguous."""
-    seen: dict[str, int] = {}
-    for node, name in enumerate(names):
-        if name == "":
-            raise HierarchyError(f"{where}: a node has an empty name")
-        if name == SUPPRESSED and (node or len(names) == 1):
-            raise HierarchyError(
-                f"{where}: only a root with leaves below may be called {SUPPRESSED!r}; it stands "
-                "for any value"
-            )
-        if name in seen:
-            other = seen[name]
-            both_leaves = all(stops[i] - starts[i] == 1 for i in (node, other))
-            if both_leaves:
-                raise HierarchyError(f"{where}: leaf {name!r} appears twice")
-            raise HierarchyError(
-                f"{where}: {name!r} names two different sets of values; a released label must "
-                "name one, so rename one of them"
-            )
-        seen[name] = node
+    """Refuse names that cannot be released, or would make a released label ambiguous.
+
+    Names that a collapsed node does not carry count, too: whoever has the file would look for them.
+    """
+    seen: dict[str, tuple[int, bool]] = {}
+    for node, chain in enumerate(chains):
+        for place, name in enumerate(chain):
+            is_leaf = place == len(chain) - 1 and stops[node] - starts[node] == 1
+            if name == "":
+                raise HierarchyError(f"{where}: a node has an empty name")
+            if "\0" in name:
+                raise HierarchyError(
+                    f"{where}: a node's name must not hold a NUL character. Got {name!r}"
+                )
+            if name == SUPPRESSED and (node or place or is_leaf):
+                raise HierarchyError(
+                    f"{where}: only a root with leaves below may be called {SUPPRESSED!r}; it "
+                    "stands for any value"
+                )
+            if name in seen:
+                raise _named_twice(name, seen[name], (node, is_leaf), where)
+            seen[name] = node, is_leaf
 
 
-def _cuts_by_depth(depths: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """Cuts at each depth, deepest first: the nodes there, and leaves that lie higher."""
-    nodes = range(len(depths))
-    inner = [here + 1 < len(depths) and depths[here + 1] > depths[here] for here in nodes]
-    return tuple(
-        tuple(i for i in nodes if depths[i] == depth or (depths[i] < depth and not inner[i]))
-        for depth in range(max(depths), -1, -1)
+def _named_twice(
+    name: str, first: tuple[int, bool], second: tuple[int, bool], where: str
+) -> HierarchyError:
+    """Say what two places of one name have to do with each other; each is a node, and if a leaf."""
+    if first[0] == second[0]:
+        return HierarchyError(
+            f"{where}: {name!r} comes back below itself, so the hierarchy has a cycle"
+        )
+    if first[1] and second[1]:
+        return HierarchyError(f"{where}: leaf {name!r} appears twice")
+    return HierarchyError(
+        f"{where}: {name!r} names two different sets of values; a released label must name one, so "
+        "rename one of them"
     )
+
+
+def _levels_by_depth(
+    chains: Sequence[tuple[str, ...]], parents: Sequence[int]
+) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[str, ...], ...]]:
+    """Cuts at each depth, deepest first, and their labels: nodes there, and leaves that lie higher.
+
+    A chain reaches over as many depths as it has names.
+    """
+    tops: list[int] = []
+    for parent in parents:
+        tops.append(tops[parent] + len(chains[parent]) if parent >= 0 else 0)
+    inner = set(parents)
+    height = max(top + len(chain) for top, chain in zip(tops, chains, strict=True))
+    levels: list[tuple[int, ...]] = []
+    labels: list[tuple[str, ...]] = []
+    for depth in range(height - 1, -1, -1):
+        cut = tuple(
+            node
+            for node, (top, chain) in enumerate(zip(tops, chains, strict=True))
+            if top <= depth and (depth < top + len(chain) or node not in inner)
+        )
+        levels.append(cut)
+        labels.append(
+            tuple(chains[node][min(depth - tops[node], len(chains[node]) - 1)] for node in cut)
+        )
+    return tuple(levels), tuple(labels)

@@ -11,7 +11,7 @@ import glob
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Column", "Source", "absent_column", "did_you_mean", "read_source"]
 
 _TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz")
+_FOLDER_ENDINGS = (".csv", ".csv.gz", ".parquet")
 _FILES_READ = "read are .csv, .tsv, .txt, .csv.gz and .parquet"
 
 
@@ -58,6 +59,9 @@ class Source:
         whatever its index, its memory layout and the missing tokens.
     unread : tuple of str
         Columns of the source that were not asked for, in file order.
+    files : tuple of Path
+        The files that were read, absolute and with links followed, so that nobody replaces them by
+        mistake, from whatever folder; none for a frame.
     """
 
     name: str
@@ -65,6 +69,7 @@ class Source:
     rows: int
     digest: str
     unread: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
 
 
 def read_source(
@@ -97,9 +102,7 @@ def read_source(
     DataError
         If the source cannot be read exactly as it stands.
     """
-    if isinstance(missing_tokens, str):
-        raise DataError(f"missing_tokens must be a list of texts. Got the text {missing_tokens!r}")
-    tokens = frozenset(missing_tokens)
+    tokens = _checked_tokens(missing_tokens)
     if not isinstance(source, (str, os.PathLike)):
         return _read_frame(source, name or "DataFrame", tokens, columns)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
@@ -109,6 +112,7 @@ def read_source(
     path = os.fspath(source)
     try:
         files = _find_files(path)
+        resolved = tuple(file.resolve() for file in files)
         digest = _digest_files(files)
     except OSError as error:
         raise unreadable(path, error) from None
@@ -120,7 +124,23 @@ def read_source(
         raise DataError(f"{path} has no rows")
     read = tuple(without_tokens(reader.column(position), tokens) for position in reader.wanted)
     unread = tuple(n for i, n in enumerate(reader.header) if i not in reader.wanted)
-    return Source(name or path, read, reader.rows, digest, unread)
+    return Source(name or path, read, reader.rows, digest, unread, resolved)
+
+
+def _checked_tokens(tokens: Sequence[str]) -> frozenset[str]:
+    """Refuse what could never match: cells are compared as texts, and -9 is none."""
+    if isinstance(tokens, str):
+        raise DataError(f"missing_tokens must be a list of texts. Got the text {tokens!r}")
+    if not isinstance(tokens, Iterable):
+        raise DataError(f"missing_tokens must be a list of texts. Got {tokens!r}")
+    known = list(tokens)
+    for token in known:
+        if not isinstance(token, str):
+            raise DataError(
+                f"missing_tokens must be texts, as they stand in the table. Got {token!r}; "
+                f"write {str(token)!r}"
+            )
+    return frozenset(known)
 
 
 # -- files ---------------------------------------------------------------------------------------
@@ -130,10 +150,7 @@ def _find_files(source: str) -> tuple[Path, ...]:
     """Find the files behind a path, a folder or a glob: at least one, all of one kind, sorted."""
     path = Path(source)
     if path.is_dir():
-        seen = [p for p in path.iterdir() if p.is_file() and not p.name.startswith(".")]
-        files = [p for p in seen if p.name.lower().endswith((".csv", ".csv.gz", ".parquet"))]
-        if not files:
-            raise DataError(f"the folder {source} holds no .csv and no .parquet file")
+        files = _files_in(path)
     elif path.exists():
         files = [path]
     elif glob.has_magic(source):
@@ -152,6 +169,50 @@ def _find_files(source: str) -> tuple[Path, ...]:
     if len(kinds) > 1:
         raise DataError(f"{source} mixes .parquet with text files: give one kind")
     return tuple(files)
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """List the tables of a folder; refused if others in it or below it would be left out."""
+    shown = [p for p in folder.iterdir() if not p.name.startswith(".")]
+    files = [p for p in shown if p.is_file() and p.name.lower().endswith(_FOLDER_ENDINGS)]
+    for path in sorted(set(shown) - set(files)):
+        if path.is_dir() and (table := next(_tables_below(path), None)):
+            below = table.relative_to(folder).as_posix()
+            raise DataError(
+                f"the folder {folder} holds a table in a sub-folder, {below}, which would be left "
+                f"out: {_what_works(folder, table)}"
+            )
+        if path.is_file() and path.name.lower().endswith(_TEXT_ENDINGS):
+            raise DataError(
+                f"the folder {folder} holds {path.name}, which would be left out, as only .csv, "
+                f".csv.gz and .parquet files are read from a folder: {_what_works(folder, path)}"
+            )
+    if not files:
+        raise DataError(f"the folder {folder} holds no .csv and no .parquet file")
+    return files
+
+
+def _tables_below(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if not name.startswith(".") and name.lower().endswith((*_TEXT_ENDINGS, ".parquet")):
+                yield Path(place, name)
+
+
+def _what_works(folder: Path, table: Path) -> str:
+    """Say how to read a table that a folder alone would leave out."""
+    if any("=" in part for part in table.relative_to(folder).parts[:-1]):
+        return (
+            "a value in the name of a folder is not read, so write the table to one file with a "
+            "column for it"
+        )
+    ending = next(e for e in (*_TEXT_ENDINGS, ".parquet") if table.name.lower().endswith(e))
+    deeper = "" if table.parent == folder else "**/"
+    return (
+        f"name the files to read with a glob, such as {glob.escape(str(folder))}/{deeper}*{ending},"
+        " or move it elsewhere"
+    )
 
 
 def _digest_files(files: Sequence[Path]) -> str:
@@ -188,6 +249,8 @@ def _read_frame(
     plain = []
     for position in chosen:
         series = frame.iloc[:, position]
+        if series.dtype == np.longdouble and series.dtype != np.float64:
+            one_kind(name, header[position], [np.longdouble])  # before factorize shortens it
         if series.dtype == object:
             # Before factorize takes 1, 1.0 and True for the same value.
             one_kind(name, header[position], map(type, series[series.notna()]))

@@ -43,7 +43,12 @@ DATE_UNITS: dict[str, tuple[bool, int]] = {
 # No measured number has more than 100 digits; without a limit a single cell could stall a run.
 _INTEGER = re.compile(r"[+-]?[0-9]{1,100}")
 _DECIMAL = re.compile(r"[+-]?([0-9]{1,100}(\.[0-9]{0,100})?|\.[0-9]{1,100})([eE][+-]?[0-9]{1,3})?")
-_DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})([T ][0-9:.,+Z-]*)?")
+# The shape of a time of day is fixed here, its numbers are checked by Python's parser. 24:00 is
+# left out, since only some versions of the parser take it, and for the next day.
+_TIME = (
+    r"(?!24)[0-9]{2}(:?[0-9]{2}(:?[0-9]{2}([.,][0-9]{1,9})?)?)?(Z|[+-][0-9]{2}(:?[0-9]{2}){0,2})?"
+)
+_DATE = re.compile(rf"([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})([T ]{_TIME})?")
 
 #: First and last month and day of the calendar; a step may reach beyond, a label may not.
 _MONTHS = (12, 9999 * 12 + 11)
@@ -129,6 +134,8 @@ class Scale:
             return None
         try:
             day = datetime.date.fromisoformat(match[1])
+            if match[2]:  # the day is the one written, whatever the offset
+                datetime.datetime.fromisoformat(text)
         except ValueError:
             return None
         return day.year * 12 + day.month - 1 if self.months else day.toordinal()

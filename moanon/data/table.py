@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -59,6 +60,8 @@ class Table:
         Rows here, rows read, rows dropped for a missing value: ``rows_in = rows + rows_dropped``.
     undeclared : tuple of str
         Columns of the source without a role. They are never released.
+    files : tuple of Path
+        The files that were read, absolute; a release must not replace them. None for a frame.
     """
 
     source: str
@@ -69,6 +72,7 @@ class Table:
     rows_in: int
     rows_dropped: int
     undeclared: tuple[str, ...]
+    files: tuple[Path, ...] = ()
 
     def column(self, name: str) -> Column:
         """Give a declared column; an unknown name is refused with the nearest one."""
@@ -171,11 +175,17 @@ def settle(
         rows_in=source.rows,
         rows_dropped=source.rows - rows,
         undeclared=(*(name for name in present if name not in given), *source.unread),
+        files=source.files,
     )
 
 
 def _checked_roles(roles: Mapping[str, Role | str]) -> dict[str, Role]:
     known = [role.value for role in Role]
+    if not isinstance(roles, Mapping):
+        raise DataError(
+            "roles must be a mapping of column names to roles, such as {'age': 'quasi'}. "
+            f"Got {type(roles).__name__}"
+        )
     for name, role in roles.items():
         if role not in known:
             raise DataError(

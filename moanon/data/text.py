@@ -44,6 +44,11 @@ def one_kind(source: str, name: str, types: Iterable[type]) -> str:
     kinds = set()
     for cls in set(types):
         kind = next((kind for kind, known in _KINDS.items() if issubclass(cls, known)), None)
+        if issubclass(cls, np.longdouble):  # cut to 64 bits on the way, two values may become one
+            raise DataError(
+                f"{source}: column {name!r} holds longdouble values, of which only the first 64 "
+                "bits would be read; round them to float64"
+            )
         if kind is None:
             raise DataError(f"{source}: column {name!r} holds {cls.__name__} values; {KINDS_READ}")
         kinds.add(kind)
@@ -113,9 +118,30 @@ def _date_texts(
     if zoned == {True}:
         utc = True
         values = [value.astimezone(UTC).replace(tzinfo=None) for value in values]
-    native = np.array([np.datetime64(getattr(v, "isoformat", v.__str__)()) for v in values])
+    exact = [np.datetime64(getattr(v, "isoformat", v.__str__)()) for v in values]
+    native = _in_one_unit(source, name, exact)
     times = map(_short_time, np.datetime_as_string(native).tolist())
     return native, [f"{t}+00:00" if utc else t.removesuffix("T00:00:00") for t in times]
+
+
+def _in_one_unit(source: str, name: str, exact: list[np.datetime64]) -> NDArray[Any]:
+    """Put times in the unit of the finest, which must reach as far as the farthest of them.
+
+    64 bits of nanoseconds end in 1677 and in 2262, and NumPy goes round there without a word.
+    """
+    try:
+        native = np.array(exact)
+        fits = len({value.dtype for value in exact}) == 1 or all(
+            there.astype(value.dtype) == value for there, value in zip(native, exact, strict=True)
+        )
+    except OverflowError:
+        fits = False
+    if not fits:
+        raise DataError(
+            f"{source}: column {name!r} holds times to the nanosecond beside times before 1678 or "
+            "after 2262, which do not fit together; round them to microseconds"
+        )
+    return native
 
 
 def _short_time(value: object) -> str:

@@ -10,6 +10,15 @@ file alone, so that a mistake in the writer cannot hide behind itself.
   with the `Diversity` of each sensitive column).
 - ``labels``: what the labels in a file say, worked out from their text; for the reader.
 - ``certificate``: `Certificate`, what the reader found, compared with what was promised.
+
+Two limits to know before publishing:
+
+- Rows keep the order of the source. If that is sorted by something telling, a line number tells it
+  too, and two releases of one table can be joined line by line, which undoes both. Where that
+  matters, shuffle: ``Release.write(..., shuffle=secrets.randbits(128))``, another seed each time.
+- The certificate states the SHA-256 of the source. Whoever knows all of a small table but one row
+  can try what that row may hold until the digest fits, and so confirm a guess. Where that matters,
+  do not publish the certificate, or take ``digests.input`` out of the published copy.
 """
 
 from __future__ import annotations

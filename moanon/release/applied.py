@@ -13,10 +13,12 @@ released.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -25,7 +27,7 @@ import numpy.typing as npt
 from moanon.atomic import Beside
 from moanon.data.domain import MISSING, SUPPRESSED
 from moanon.data.table import Role
-from moanon.errors import ConfigError, OutputError
+from moanon.errors import ConfigError, GenomeError, OutputError
 from moanon.genome import Instance
 from moanon.measures.groups import Groups
 from moanon.release.certificate import Certificate, Promise, certify_file
@@ -103,18 +105,20 @@ class Release:
         Raises
         ------
         GenomeError
-            If the genome is not valid.
+            If the genome is not valid, or is not one.
         ConfigError
             If `k`, `suppressed` or `recursive_c` cannot be used.
         OutputError
             If no row would be left.
         """
+        if (given := len(instance.layout.check(genome))) != 1:
+            raise GenomeError(f"a release takes one genome. Got {given}")
         groups = Groups.of(instance, genome)
         if k is not None and suppressed is not None:
             raise ConfigError("a release takes k or a set of suppressed groups. Got both")
         if k is not None:
-            if k < 1:
-                raise ConfigError(f"k must be at least 1. Got {k}")
+            if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+                raise ConfigError(f"k must be a whole number of at least 1. Got {k!r}")
             suppressed = groups.sizes < k
         elif suppressed is None:
             suppressed = np.zeros(len(groups.sizes), dtype=bool)
@@ -298,6 +302,7 @@ class Release:
         force: bool = False,
         raw_cells: bool = False,
         config_digest: str | None = None,
+        shuffle: int | None = None,
     ) -> Certificate:
         """Write the release and its certificate, ``PATH.certificate.json``.
 
@@ -317,19 +322,28 @@ class Release:
             shows them with an apostrophe in front.
         config_digest : str, optional
             SHA-256 of the configuration that led here, for the certificate.
+        shuffle : int, optional
+            Seed of a permutation of the written rows, which otherwise keep the order of the source.
+            Whoever guesses the seed can undo it: take a large random one, such as
+            ``secrets.randbits(128)``, and keep it to yourself. It is not in the certificate.
 
         Raises
         ------
+        ConfigError
+            If `suppressed`, `config_digest` or `shuffle` cannot be used.
         OutputError
-            If the files exist and `force` is not set, or cannot be written.
+            If the files exist and `force` is not set, if one of them was read as the table, or if
+            they cannot be written.
         CertificateError
             If the written file does not measure as promised.
         """
         path = Path(path)
         form = _format(path)
-        columns = self._columns(suppressed)
+        if not isinstance(config_digest, (str, NoneType)):
+            raise ConfigError(f"config_digest must be a text. Got {config_digest!r}")
+        columns = _shuffled(self._columns(suppressed), shuffle)
         notice = path.with_name(path.name + ".certificate.json")
-        self._spare_the_source(path)
+        self._spare_the_source(path, notice)
         try:
             with Beside(path, notice, force=force) as beside:
                 if form == "csv":
@@ -340,7 +354,7 @@ class Release:
                 reading = self._reading(
                     form, columns, stars=suppressed == "star", defused=not raw_cells
                 )
-                promise = self._promise(config_digest)
+                promise = self._promise(config_digest, shuffled=shuffle is not None)
                 certificate = certify_file(beside[path], reading, promise, name=path.name)
                 beside[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
                 beside.move()
@@ -369,7 +383,7 @@ class Release:
             c=self.recursive_c,
         )
 
-    def _promise(self, config_digest: str | None) -> Promise:
+    def _promise(self, config_digest: str | None, *, shuffled: bool) -> Promise:
         table = self.instance.table
         squares = int((self.groups.sizes**2).sum())
         return Promise(
@@ -380,15 +394,36 @@ class Release:
             genome=self.genome,
             input_digest=table.digest,
             config_digest=config_digest,
+            row_order="shuffled" if shuffled else "source",
         )
 
-    def _spare_the_source(self, path: Path) -> None:
-        try:
-            same = path.samefile(self.instance.table.source)
-        except (OSError, ValueError):  # at least one of them is no file
-            return
-        if same:
-            raise OutputError(f"{path} is the table that was read; a release must not replace it")
+    def _spare_the_source(self, *targets: Path) -> None:
+        files = self.instance.table.files
+        for target in targets:
+            if Path(os.path.realpath(target)) in files or any(
+                _is_same(target, file) for file in files
+            ):
+                what = "the table" if len(files) == 1 else "a part of the table"
+                raise OutputError(
+                    f"{target} is {what} that was read; a release must not replace it"
+                )
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:  # at least one of them is not there
+        return False
+
+
+def _shuffled(columns: list[ReleasedColumn], seed: int | None) -> list[ReleasedColumn]:
+    """Permute the rows, all columns alike, so that a line number tells nothing."""
+    if seed is None:
+        return columns
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ConfigError(f"shuffle must be a whole number of at least 0. Got {seed!r}")
+    order = np.random.default_rng(seed).permutation(len(columns[0].codes))
+    return [replace(column, codes=column.codes[order]) for column in columns]
 
 
 def _format(path: Path) -> Format:

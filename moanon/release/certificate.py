@@ -11,6 +11,7 @@ The keys of ``FILE.certificate.json``:
 - ``rows_in``, ``rows_dropped_missing``: rows of the source, and those dropped for missing values.
 - ``rows``, ``suppressed``: rows released, and rows of the table that are not.
 - ``suppressed_rows``: how those are shown, ``absent`` or ``star``.
+- ``row_order``: rows as in the ``source``, or ``shuffled``.
 - ``k``, ``groups``: rows in the smallest group, and the number of groups.
 - ``weighted_k_released``: of the released rows. ``weighted_k``: of all rows, before suppression;
   the only measure that the file cannot show. Both also exactly, as ``…_exact: "29/7"``.
@@ -38,6 +39,8 @@ from moanon.release.readback import Diversity, Measurement, Reading, measure_fil
 
 __all__ = ["Certificate", "Promise", "certify_file"]
 
+#: Whether rows stand as in the source.
+RowOrder = Literal["source", "shuffled"]
 #: Fractions of loss and entropies are floats and may differ by this share, or by so little that it
 #: is below what integer losses resolve on a very large table; all else is compared exactly.
 _RELATIVE = 1e-9
@@ -62,6 +65,8 @@ class Promise:
         SHA-256 of the source.
     config_digest : str or None
         SHA-256 of the configuration, where there was one.
+    row_order : {"source", "shuffled"}
+        How the rows are ordered.
     """
 
     measurement: Measurement
@@ -71,6 +76,7 @@ class Promise:
     genome: str
     input_digest: str
     config_digest: str | None = None
+    row_order: RowOrder = "source"
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,7 @@ class Certificate:
     rows: int
     suppressed: int
     suppressed_rows: Literal["absent", "star"]
+    row_order: RowOrder
     k: int
     groups: int
     weighted_k: Fraction
@@ -181,6 +188,7 @@ def certify_file(path: Path, reading: Reading, promise: Promise, *, name: str) -
         rows=found.rows,
         suppressed=found.suppressed,
         suppressed_rows="star" if reading.stars else "absent",
+        row_order=promise.row_order,
         k=found.k,
         groups=found.groups,
         weighted_k=promise.weighted_k,

@@ -12,14 +12,14 @@ import csv
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import itemgetter
 from pathlib import Path
 from typing import Literal
 
+from moanon.data.csvfile import long_fields
 from moanon.errors import CertificateError
 from moanon.release.labels import BlockLabels
 
@@ -244,7 +244,7 @@ def _read_csv(path: Path, reading: Reading) -> tuple[Tally, int]:
     counts: Tally = defaultdict(int)
     starred = 0
     try:
-        with _long_fields(), path.open(encoding="utf-8", newline="") as stream:
+        with long_fields(), path.open(encoding="utf-8", newline="") as stream:
             rows = csv.reader(stream, strict=True)
             header = next(rows, [])
             _check_header(tuple(map(undefuse, header) if reading.defused else header), reading)
@@ -272,16 +272,6 @@ def _picker(places: tuple[int, ...]) -> Callable[[list[str]], tuple[str, ...]]:
 def undefuse(cell: str) -> str:
     """Take away the apostrophe that kept a spreadsheet from running a cell."""
     return cell[1:] if _DEFUSED.match(cell) else cell
-
-
-@contextmanager
-def _long_fields() -> Iterator[None]:
-    """Lift the parser's limit on the length of a cell, which is one number for the process."""
-    before = csv.field_size_limit(2**31 - 1)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
 
 
 def _read_parquet(path: Path, reading: Reading) -> tuple[Tally, int]:

@@ -26,7 +26,9 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 #: Measures whose value follows from a step of a staircase.
-_ON_STEPS = {"k", "d", "d1", "d2", "l", "gl", "sl", "loss", "suppressed", "weighted_k"}
+_ON_STEPS = {"k", "d", "d1", "gl", "sl", "loss", "suppressed", "weighted_k"}
+#: The same on a staircase over (k, l).
+_ON_PAIRS = {*_ON_STEPS, "d2", "l"}
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,11 @@ class SearchProblem:
                 )
         self.suppression = suppression
         self.evaluator = Evaluator(instance, threads)
-        stepped = suppression.kind == "limit" or (
-            suppression.kind == "kl-safety" and suppression.safety == "strict"
+        self.has_steps = (suppression.kind == "limit" and set(objectives) <= _ON_STEPS) or (
+            suppression.kind == "kl-safety"
+            and suppression.safety == "strict"
+            and set(objectives) <= _ON_PAIRS
         )
-        self.has_steps = stepped and set(objectives) <= _ON_STEPS
 
     def values(self, genomes: Genomes) -> Floats:
         """Objectives of genomes under the suppression rule, one row each."""

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 
-from moanon.data.cells import Cells, SensitiveCounts
+from moanon.data.cells import Cells, SensitiveCounts, raw_group_sizes
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
@@ -135,3 +135,23 @@ def test_columns_stand_in_the_order_of_the_domains() -> None:
     assert cells.columns == ("b", "a")
     assert tuples_of(cells) == [(0, 1), (1, 0)]
     assert cells.row_cell.tolist() == [1, 0]
+
+
+@given(instances())
+def test_raw_groups_are_those_of_plain_python(instance: Instance) -> None:
+    table = instance.table
+    rows = zip(*(table.columns[name].codes.tolist() for name in table.quasi), strict=True)
+    assert sorted(raw_group_sizes(table)) == sorted(Counter(rows).values())
+
+
+def test_raw_groups_of_columns_whose_product_is_beyond_64_bits() -> None:
+    values = [str(i) for i in range(1000)]
+    frame = pd.DataFrame({f"q{i}": [*values, "7"] for i in range(8)})  # 1000^8 > 2^64
+    sizes = raw_group_sizes(read_table(frame, dict.fromkeys(frame, "quasi")))
+    assert sorted(sizes) == [1] * 999 + [2]
+
+
+def test_a_missing_value_is_a_raw_value_of_its_own() -> None:
+    frame = pd.DataFrame({"q": ["a", None, None]})
+    table = read_table(frame, {"q": "quasi"}, missing="category")
+    assert sorted(raw_group_sizes(table)) == [1, 2]

@@ -294,7 +294,14 @@ TOO_FINE = "at most 65536 are possible. Choose a larger granularity, or another 
             f"the domain has 65537 base values; {TOO_FINE}",
         ),
         (OrderedSpec(()), ["a"], "order must name at least one value. Got none"),
+        (OrderedSpec("mf"), ["m"], "order must be a list of texts. Got 'mf'"),  # type: ignore[arg-type]
+        (OrderedSpec(""), ["m"], "order must be a list of texts. Got ''"),  # type: ignore[arg-type]
         (OrderedSpec(("a", "b", "a")), ["a"], "order names 'a' twice"),
+        (
+            OrderedSpec(("a", "b\0")),
+            ["a"],
+            "a value of the order must not hold a NUL character. Got 'b\\x00'",
+        ),
         (OrderedSpec(("1", 2)), ["1"], "order must hold texts. Got 2"),  # type: ignore[arg-type]
         (OrderedSpec(("a", "*")), ["a"], "the value '*' is a reserved label; rename it"),
         (
@@ -309,13 +316,19 @@ TOO_FINE = "at most 65536 are possible. Choose a larger granularity, or another 
             "rename it",
         ),
         (
+            TreeSpec(Hierarchy.from_nested("Any", {"(missing)": ["a"], "c": None})),
+            ["a", None],
+            "the hierarchy has a node called '(missing)', which missing cells would carry; "
+            "rename it",
+        ),
+        (
             TreeSpec(Hierarchy.from_nested("Any", {"(missing)": ["a", "b"], "c": None})),
             ["a", None],
             "the hierarchy has a node called '(missing)', which missing cells would carry; "
             "rename it",
         ),
         (
-            TreeSpec(Hierarchy(("*",), (0,), (1,), (-1,), ((0,),))),
+            TreeSpec(Hierarchy(("*",), (0,), (1,), (-1,), ((0,),), ((),), (("*",),))),
             ["*"],
             "the hierarchy has a leaf called '*', which fully generalized cells carry; rename it",
         ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -79,6 +78,23 @@ def test_levels_of_a_yaml_tree_are_its_depths() -> None:
 def test_chains_of_only_children_are_called_by_their_lowest_name() -> None:
     tree = Hierarchy.from_yaml("Any: {All: {a: {A: {AA: }}, b: }}")
     assert tree.names == ("All", "AA", "b")
+    assert tree.above == (("Any",), ("a", "A"), ())
+
+
+def test_levels_of_a_yaml_tree_with_chains_are_the_depths_as_written() -> None:
+    tree = Hierarchy.from_yaml("Any: {Europe: {DE: [Berlin]}, X: [a, b]}")
+    assert tree.level_labels == (("Berlin", "a", "b"), ("DE", "a", "b"), ("Europe", "X"), ("Any",))
+    assert [[tree.names[node] for node in cut] for cut in tree.levels] == [
+        ["Berlin", "a", "b"],
+        ["Berlin", "a", "b"],
+        ["Berlin", "X"],
+        ["Any"],
+    ]
+
+
+def test_all_names_count_those_of_collapsed_nodes() -> None:
+    tree = Hierarchy.from_yaml("Any: {Europe: {DE: [Berlin]}, c: }")
+    assert tree.all_names == {"Any", "Europe", "DE", "Berlin", "c"}
 
 
 def test_a_tree_may_have_one_leaf() -> None:
@@ -156,6 +172,27 @@ def test_a_tree_with_one_more_leaf_is_what_a_file_with_it_would_give(tree: Hiera
     assert tree.with_leaf("extra") == Hierarchy.from_arx(tree.with_leaf("extra").to_arx())
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("only", "only;*\nextra;*\n"),
+        ("only;Any", "only;Any\nextra;Any\n"),
+        ("only;DE;DE;*", "only;DE;DE;*\nextra;extra;extra;*\n"),
+        ("a;A;All;*\nb;A;All;*", "a;A;All;*\nb;A;All;*\nextra;A;All;*\n"),
+        ("a;A;*\nb;b;*", "a;A;*\nb;b;*\nextra;extra;*\n"),
+    ],
+)
+def test_a_leaf_is_added_below_chains(text: str, written: str) -> None:
+    tree = Hierarchy.from_arx(text).with_leaf("extra")
+    assert tree.to_arx() == written
+    assert tree == Hierarchy.from_arx(written)
+
+
+def test_an_added_leaf_must_not_have_a_collapsed_name() -> None:
+    with pytest.raises(HierarchyError, match="has a node called 'A' already"):
+        Hierarchy.from_arx("a;A;*\nb;b;*").with_leaf("A")
+
+
 def test_an_added_leaf_must_not_be_there() -> None:
     with pytest.raises(HierarchyError, match="has a node called 'Government' already"):
         work().with_leaf("Government")
@@ -166,20 +203,24 @@ def test_an_added_leaf_must_not_be_there() -> None:
 
 @st.composite
 def strange_hierarchies(draw: st.DrawFn) -> Hierarchy:
-    """A tree whose names try to break a file: quotes, line ends, marks of YAML, numbers."""
-    tree = draw(hierarchies(most_leaves=6))
+    """A tree whose names try to break a file, with chains: quotes, line ends, YAML's marks."""
     awkward = st.sampled_from(
         ["No", "01", "~", "null", "a: b", "- a", "#", "a;b", 'a"', "\r", "\x85", "<<"]
     )
-    names = draw(
-        st.lists(
-            awkward | st.text(min_size=1).filter(lambda name: name != "*"),
-            min_size=len(tree.names),
-            max_size=len(tree.names),
-            unique=True,
-        )
-    )
-    return replace(tree, names=tuple(names))
+    text = st.text(min_size=1).filter(lambda name: name != "*" and "\0" not in name)
+    names = iter(draw(st.lists(awkward | text, min_size=60, max_size=60, unique=True)))
+
+    def renamed(nested: object) -> dict[str, object]:
+        below = nested.values() if isinstance(nested, dict) else [None for _ in nested]
+        return {next(names): renamed_below(value) for value in below}
+
+    def renamed_below(value: object) -> object:
+        below = None if value is None else renamed(value)
+        if draw(st.integers(0, 4)) == 0:  # a chain above whatever is here
+            return {next(names): below}
+        return below
+
+    return Hierarchy.from_nested(next(names), renamed(draw(nested_trees(most_leaves=6))))
 
 
 @given(strange_hierarchies())
@@ -190,6 +231,35 @@ def test_yaml_is_read_back_as_written(tree: Hierarchy) -> None:
 @given(strange_hierarchies(), st.sampled_from(";,"))
 def test_arx_is_read_back_as_written(tree: Hierarchy, delimiter: str) -> None:
     assert Hierarchy.from_arx(tree.to_arx(delimiter)) == tree
+
+
+@given(strange_hierarchies())
+def test_yaml_keeps_all_that_an_arx_file_names(tree: Hierarchy) -> None:
+    again = Hierarchy.from_yaml(Hierarchy.from_arx(tree.to_arx()).to_yaml())
+    assert again == tree
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "South;Africa;*\na;A;*\nb;A;*\n",
+        "10th;High School;Secondary education;*\n9th;High School;Secondary education;*\nx;x;x;*\n",
+        "a;a;A;*\nb;B;B;*\n",
+        "a;A;All;*\nb;A;All;*\n",
+        "only;DE;DE;*\n",
+    ],
+)
+def test_arx_files_with_chains_come_back_with_their_own_labels(text: str) -> None:
+    assert Hierarchy.from_arx(text).to_arx() == text
+
+
+def test_yaml_files_with_chains_come_back_with_all_names() -> None:
+    tree = Hierarchy.from_yaml("Any: {Europe: {DE: [Berlin]}, X: [a, b]}")
+    assert tree.to_yaml() == "Any:\n  Europe:\n    DE: [Berlin]\n  X: [a, b]\n"
+
+
+def test_trees_that_differ_in_a_collapsed_name_differ() -> None:
+    assert Hierarchy.from_arx("a;A;*\nb;b;*") != Hierarchy.from_arx("a;B;*\nb;b;*")
 
 
 def test_names_that_yaml_could_misread_are_written_in_quotes() -> None:
@@ -280,13 +350,15 @@ def test_files_are_told_apart_by_their_ending(tmp_path: Path) -> None:
 def test_arx_files_of_adult_are_read(
     shared: Path, name: str, leaves: int, levels: int, cuts: int
 ) -> None:
-    tree = Hierarchy.read(shared / "arx" / f"adult_hierarchy_{name}.csv")
+    path = shared / "arx" / f"adult_hierarchy_{name}.csv"
+    tree = Hierarchy.read(path)
     assert (len(tree.leaves), len(tree.levels)) == (leaves, levels)
     assert tree.names[0] == "*"
     assert tree.count_cuts() == cuts
     assert Hierarchy.from_arx(tree.to_arx()) == tree
+    assert sorted(tree.to_arx().splitlines()) == sorted(path.read_text().splitlines())
     again = Hierarchy.from_yaml(tree.to_yaml())
-    assert (again.names, again.parents) == (tree.names, tree.parents)
+    assert (again.names, again.above, again.parents) == (tree.names, tree.above, tree.parents)
 
 
 @pytest.mark.parametrize(
@@ -380,6 +452,38 @@ ONE_ROOT = "t must be a mapping with exactly one root, e.g. 'Any: [a, b]'"
             "t: only a root with leaves below may be called '*'; it stands for any value",
         ),
         ("'*': ", "t: only a root with leaves below may be called '*'; it stands for any value"),
+        (
+            "Any: {x: [a], y: {x: [b]}}",
+            "t: 'x' names two different sets of values; a released label must name one, so rename "
+            "one of them",
+        ),
+        (
+            "Any: {x: {y: [a]}, y: [b, c]}",
+            "t: 'y' names two different sets of values; a released label must name one, so rename "
+            "one of them",
+        ),
+        (
+            "Any: {x: [a], b: , y: [x, c]}",
+            "t: 'x' names two different sets of values; a released label must name one, so rename "
+            "one of them",
+        ),
+        (
+            "Any: {x: {y: {x: [a, b]}}, c: }",
+            "t: 'x' comes back below itself, so the hierarchy has a cycle",
+        ),
+        (
+            "Any: {'*': [a], b: }",
+            "t: only a root with leaves below may be called '*'; it stands for any value",
+        ),
+        (
+            "Any: {'*': [a, b]}",
+            "t: only a root with leaves below may be called '*'; it stands for any value",
+        ),
+        (
+            'Any: ["a\\0", b]',
+            "t: a node's name must not hold a NUL character. Got 'a\\x00'",
+        ),
+        ("Any: {'': [a], b: }", "t: a node has an empty name"),
         ("Any: ['', b]", "t: a node has an empty name"),
         ("Any: {'': [a, b], c: }", "t: a node has an empty name"),
     ],
@@ -420,6 +524,15 @@ def test_broken_yaml_is_refused_in_one_line(text: str) -> None:
             "a;A;*\nb;b;*\nA;A;*\n",
             "t: 'A' names two different sets of values; a released label must name one, so rename "
             "one of them",
+        ),
+        (
+            "a;A;X;*\nb;B;A;*\n",
+            "t: 'A' names two different sets of values; a released label must name one, so rename "
+            "one of them",
+        ),
+        (
+            "a;A\0;*\nb;B;*\n",
+            "t: a node's name must not hold a NUL character. Got 'A\\x00'",
         ),
         ("a;;*\nb;;*\nc;C;*\n", "t: a node has an empty name"),
         (

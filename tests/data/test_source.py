@@ -65,7 +65,7 @@ def test_a_folder_is_read_in_sorted_order(tmp_path: Path) -> None:
     write(tmp_path, "a;b\n1;x\n", "p1.CSV")
     write(tmp_path, gzip.compress(b"a,b\n3,z\n"), "p3.csv.gz")
     write(tmp_path, "nonsense", ".hidden.csv")
-    write(tmp_path, "nonsense", "notes.txt")
+    write(tmp_path, "nonsense", "notes.md")
     (tmp_path / "p0.csv").mkdir()
     read = read_source(tmp_path)
     assert rows(read) == [("1", "x"), ("2", "y"), ("3", "z")]
@@ -105,8 +105,70 @@ def test_a_folder_of_two_kinds(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_nothing(tmp_path: Path) -> None:
-    write(tmp_path, "a\n1\n", "notes.txt")
+    write(tmp_path, "a\n1\n", "notes.md")
     assert refusal(tmp_path) == f"the folder {tmp_path} holds no .csv and no .parquet file"
+
+
+@pytest.mark.parametrize("name", ["b.tsv", "b.TXT"])
+@pytest.mark.parametrize("beside", ["a.csv", "a.parquet", "a.md"])
+def test_a_folder_leaves_no_table_out(tmp_path: Path, name: str, beside: str) -> None:
+    write(tmp_path, "a\n1\n", beside)
+    write(tmp_path, "a\n2\n", name)
+    assert refusal(tmp_path) == (
+        f"the folder {tmp_path} holds {name}, which would be left out, as only .csv, .csv.gz and "
+        ".parquet files are read from a folder: name the files to read with a glob, such as "
+        f"{tmp_path}/*{name[1:].lower()}, or move it elsewhere"
+    )
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".txt", ".csv.gz", ".parquet"])
+def test_a_folder_leaves_no_table_of_a_sub_folder_out(tmp_path: Path, ending: str) -> None:
+    write(tmp_path, "a\n1\n", "a.csv")
+    (tmp_path / "x" / "y").mkdir(parents=True)
+    write(tmp_path / "x" / "y", "", f"b{ending}")
+    assert refusal(tmp_path) == (
+        f"the folder {tmp_path} holds a table in a sub-folder, x/y/b{ending}, which would be left "
+        f"out: name the files to read with a glob, such as {tmp_path}/**/*{ending}, or move it "
+        "elsewhere"
+    )
+
+
+def test_a_folder_whose_sub_folders_are_values_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "year=2020").mkdir()
+    write(tmp_path / "year=2020", "", "b.parquet")
+    assert refusal(tmp_path) == (
+        f"the folder {tmp_path} holds a table in a sub-folder, year=2020/b.parquet, which would be "
+        "left out: a value in the name of a folder is not read, so write the table to one file "
+        "with a column for it"
+    )
+
+
+def test_what_is_hidden_or_no_table_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, "a\n1\n", "a.csv")
+    write(tmp_path, "", "README.md")
+    write(tmp_path, "a\n2\n", ".b.tsv")
+    for folder in (".hidden", "docs/.hidden", "docs/empty"):
+        (tmp_path / folder).mkdir(parents=True)
+    write(tmp_path / ".hidden", "a\n3\n", "c.csv")
+    write(tmp_path / "docs" / ".hidden", "a\n4\n", "d.csv")
+    write(tmp_path / "docs", "", "page.html")
+    assert rows(read_source(tmp_path)) == [("1",)]
+
+
+def test_the_files_that_were_read_are_known_from_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = tmp_path / "real"
+    real.mkdir()
+    for name in ("a.csv", "b.csv"):
+        write(real, "a\n1\n", name)
+    (tmp_path / "link").symlink_to(real)
+    monkeypatch.chdir(tmp_path)
+    both = (real.resolve() / "a.csv", real.resolve() / "b.csv")
+    assert read_source("link").files == both
+    assert read_source("real/../real/*.csv").files == both
+    assert read_source("link/b.csv").files == both[1:]
+    assert read_source(pd.DataFrame({"a": ["1"]})).files == ()
 
 
 AWKWARD = ["a[1]", "a*", "a?", "it's", "{x,y}", "year=2020", "ü ñ", "**", "[!x]", "a;b"]
@@ -178,6 +240,34 @@ def test_a_column_that_is_not_there(tmp_path: Path) -> None:
     path = write(tmp_path, "age,sex\n1,2\n")
     assert refusal(path, columns=["aeg"]) == f"{path} has no column 'aeg' (did you mean 'age'?)"
     assert refusal(path, columns=["Zürich"]) == f"{path} has no column 'Zürich'"
+
+
+@pytest.mark.parametrize(("token", "text"), [(-9, "-9"), (None, "None"), (9.5, "9.5")])
+def test_tokens_must_be_texts(token: Any, text: str) -> None:
+    frame = pd.DataFrame({"a": [-9, 1]})
+    assert refusal(frame, missing_tokens=["", token]) == (
+        f"missing_tokens must be texts, as they stand in the table. Got {token}; write {text!r}"
+    )
+
+
+def test_tokens_must_be_several() -> None:
+    frame = pd.DataFrame({"a": [-9, 1]})
+    assert refusal(frame, missing_tokens=-9) == "missing_tokens must be a list of texts. Got -9"
+
+
+@pytest.mark.parametrize(
+    ("name", "sign"), [("a\0", "a NUL character"), ("\ufeffa", "a byte order mark")]
+)
+def test_a_name_with_a_sign_that_nobody_sees(name: str, sign: str) -> None:
+    assert refusal(pd.DataFrame({"b": ["1"], name: ["1"]})) == (
+        f"DataFrame: the name of column 2, {name!a}, holds {sign}, which nobody sees; take it out "
+        "of the name"
+    )
+
+
+def test_a_second_byte_order_mark_of_a_file_is_seen(tmp_path: Path) -> None:
+    path = write(tmp_path, "\ufeff\ufeffa\n1\n")
+    assert "holds a byte order mark" in refusal(path)
 
 
 def test_nearest_name() -> None:

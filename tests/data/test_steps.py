@@ -269,6 +269,43 @@ def test_a_time_of_day_is_dropped() -> None:
     assert labels_of(steps) == ["2020-01-01", "2020-01-02"]
 
 
+@pytest.mark.parametrize(
+    "time",
+    ["T10", " 10:00", "T1000", "T10:00:00,5", "T10:00Z", "T10:00-03:30", "T10:00:00.000000001+02"],
+)
+def test_a_day_with_a_time_is_a_date(time: str) -> None:
+    assert Scale("date").position(f"2020-01-01{time}") == Scale("date").position("2020-01-01")
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "T",
+        "T::::",
+        " 99:99",
+        "T+++",
+        "TZ",
+        "T1",
+        "T10.5",
+        "T10:60",
+        "T10:00:60",
+        "T10:0000",
+        "T24:00",
+        "T10:00+99:00",
+        "T10:00ZZ",
+        "T10:00-",
+        "  10:00",
+    ],
+)
+def test_a_day_with_what_is_no_time_is_no_date(time: str) -> None:
+    assert Scale("date").misfits([f"2020-01-01{time}"]) == [f"2020-01-01{time}"]
+
+
+@given(st.datetimes(timezones=st.none() | st.timezones()), st.sampled_from("T "))
+def test_every_time_that_python_writes_is_a_date(moment: datetime.datetime, mark: str) -> None:
+    assert Scale("date").position(moment.isoformat(mark)) == moment.date().toordinal()
+
+
 def test_days_that_do_not_exist_are_no_dates() -> None:
     assert refusal(["2021-02-29"], "day") == (
         "column 'x': an interval column here holds dates (dates as YYYY-MM-DD). Got '2021-02-29'"

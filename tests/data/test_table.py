@@ -237,3 +237,19 @@ def test_values_are_exactly_those_that_occur(cells: list[Any], missing: MissingP
         assert column.native is not None
         assert tuple(column.native) == column.values
         assert column.codes.dtype == np.int32
+
+
+@pytest.mark.parametrize("roles", [["age"], [("age", "quasi")], "age", None])
+def test_roles_must_be_a_mapping(roles: Any) -> None:
+    kind = type(roles).__name__
+    with pytest.raises(
+        DataError, match=rf"roles must be a mapping of column names to roles, .* Got {kind}$"
+    ):
+        read_table(PEOPLE, roles)
+
+
+def test_a_table_knows_the_files_it_comes_from(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("age\n1\n")
+    assert read_table(path, {"age": "quasi"}).files == (path.resolve(),)
+    assert read_table(PEOPLE, ROLES).files == ()

@@ -121,6 +121,36 @@ def test_strange_types(values: Any, kind: str) -> None:
     )
 
 
+NANOSECOND = pd.Timestamp("2020-01-01 00:00:00.000000001")
+
+
+@pytest.mark.parametrize("far", [dt.datetime(9999, 1, 1), dt.datetime(1600, 1, 1)])
+def test_nanoseconds_beside_times_they_do_not_reach(far: dt.datetime) -> None:
+    frame = pd.DataFrame({"x": pd.Series([NANOSECOND, far], dtype=object)})
+    assert refusal(frame) == (
+        "DataFrame: column 'x' holds times to the nanosecond beside times before 1678 or after "
+        "2262, which do not fit together; round them to microseconds"
+    )
+
+
+def test_times_of_several_units_that_fit_together() -> None:
+    near = pd.Series([NANOSECOND, dt.datetime(2200, 1, 1)], dtype=object)
+    assert one(near).values == ("2020-01-01T00:00:00.000000001", "2200-01-01")
+    coarse = pd.Series([NANOSECOND.floor("us"), dt.datetime(9999, 1, 1)], dtype=object)
+    assert one(coarse).values == ("2020-01-01", "9999-01-01")
+
+
+@pytest.mark.parametrize("dtype", [np.longdouble, object])
+def test_floats_that_would_be_cut(dtype: Any) -> None:
+    close = [np.longdouble(1), np.longdouble(1) + np.finfo(np.longdouble).eps]
+    if np.finfo(np.longdouble).nmant == np.finfo(float).nmant:
+        pytest.skip("no longer floats here")
+    assert refusal(pd.DataFrame({"x": pd.Series(close, dtype=dtype)})) == (
+        "DataFrame: column 'x' holds longdouble values, of which only the first 64 bits would be "
+        "read; round them to float64"
+    )
+
+
 @pytest.mark.parametrize("text", ["a\0b", "\ud800"])
 def test_text_that_no_file_can_hold(text: str) -> None:
     frame = pd.DataFrame({"x": pd.Series([text], dtype=object)})

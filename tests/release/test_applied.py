@@ -7,10 +7,11 @@ import json
 import os
 import resource
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -206,9 +207,63 @@ def test_a_release_without_rows_is_refused() -> None:
         Release.of(shirts(), [0, 0], k=6)
 
 
-def test_k_below_one_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"k must be at least 1\. Got 0"):
-        Release.of(shirts(), [0, 0], k=0)
+@pytest.mark.parametrize("k", [0, -1, "2", 2.5, 2.0, True])
+def test_k_is_a_whole_number(k: Any) -> None:
+    with pytest.raises(ConfigError, match=f"k must be a whole number of at least 1. Got {k!r}"):
+        Release.of(shirts(), [0, 0], k=k)
+
+
+def test_k_may_be_an_integer_of_numpy() -> None:
+    assert len(Release.of(shirts(), [1, 1], k=np.int64(2)).kept) == 4  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("genomes", [[[0, 0], [1, 1]], np.zeros((0, 2), dtype=int)])
+def test_several_genomes_are_refused(genomes: Any) -> None:
+    with pytest.raises(GenomeError, match=f"a release takes one genome. Got {len(genomes)}"):
+        Release.of(shirts(), genomes)
+
+
+def test_the_digest_of_a_configuration_is_text(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"config_digest must be a text\. Got b'00'"):
+        Release.of(shirts(), [0, 0]).write(tmp_path / "r.csv", config_digest=b"00")  # type: ignore[arg-type]
+    assert names_in(tmp_path) == []
+
+
+# -- order of rows --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suppressed", ["absent", "star"])
+@pytest.mark.parametrize("name", ["r.csv", "r.parquet"])
+def test_rows_are_shuffled_as_a_whole(tmp_path: Path, name: str, suppressed: Any) -> None:
+    release = Release.of(shirts(s=["a", "b", "c", "d", "e"]), [1, 1], k=2)
+    in_order = [tuple(row) for row in release.to_frame(suppressed).to_numpy()]
+    found = {}
+    for seed in (None, *range(9)):
+        path = tmp_path / f"{seed}-{name}"
+        certificate = release.write(path, suppressed=suppressed, shuffle=seed)
+        assert certificate.row_order == ("source" if seed is None else "shuffled")
+        if name == "r.csv":
+            found[seed] = [tuple(row) for row in pd.read_csv(path).to_numpy()]
+        else:
+            found[seed] = values_of(path)
+    assert found[None] == in_order
+    assert all(sorted(rows) == sorted(in_order) for rows in found.values())
+    assert any(rows != in_order for rows in found.values())
+
+
+def test_the_same_seed_shuffles_alike(tmp_path: Path) -> None:
+    release = Release.of(shirts(s=["a", "b", "c", "d", "e"]), [1, 1])
+    digests = {
+        release.write(tmp_path / f"{i}.csv", shuffle=2**127 + 5).digests["output"] for i in range(3)
+    }
+    assert len(digests) == 1
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", True])
+def test_a_seed_is_a_whole_number(tmp_path: Path, seed: Any) -> None:
+    with pytest.raises(ConfigError, match=f"shuffle must be a whole number .* Got {seed!r}"):
+        Release.of(shirts(), [0, 0]).write(tmp_path / "r.csv", shuffle=seed)
+    assert names_in(tmp_path) == []
 
 
 def test_k_and_chosen_groups_together_are_refused() -> None:
@@ -282,6 +337,54 @@ def test_the_source_itself_is_never_replaced(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"table\.csv is the table that was read"):
         Release.of(instance, [0, 0]).write(path, force=True)
     assert path.read_text() == "size\nS\nM\n"
+
+
+@pytest.fixture
+def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of two parts in the folder one is in."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for name in ("a.csv", "b.csv"):
+        (folder / name).write_text("size\nS\nM\n")
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+@pytest.mark.parametrize("source", ["parts", "parts/*.csv", "parts/../parts"])
+@pytest.mark.parametrize("target", ["a.csv", "b.csv"])
+def test_no_part_of_the_source_is_replaced(
+    parts: Path, monkeypatch: pytest.MonkeyPatch, source: str, target: str
+) -> None:
+    instance = Instance.build(read_table(source, {"size": "quasi"}), {"size": SIZES})
+    monkeypatch.chdir(parts)  # relative names mean other files from here
+    with pytest.raises(OutputError, match=rf"{target} is a part of the table that was read; a rel"):
+        Release.of(instance, [0, 0]).write(target, force=True)
+    assert (parts / target).read_text() == "size\nS\nM\n"
+    assert names_in(parts) == ["a.csv", "b.csv"]
+
+
+@pytest.mark.parametrize("read_through_link", [True, False])
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_the_source_is_not_replaced_through_a_link(
+    parts: Path, link: Callable[[Path, Path], None], read_through_link: bool
+) -> None:
+    link(parts / "a.csv", parts / "link.csv")
+    source, target = "link.csv", "a.csv"
+    if not read_through_link:
+        source, target = target, source
+    instance = Instance.build(read_table(parts / source, {"size": "quasi"}), {"size": SIZES})
+    with pytest.raises(OutputError, match=rf"{target} is the table that was read"):
+        Release.of(instance, [0, 0]).write(parts / target, force=True)
+    assert (parts / target).read_text() == "size\nS\nM\n"
+
+
+def test_a_frame_that_is_called_like_a_file_does_not_forbid_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert shirts().table.files == ()
+    Release.of(shirts(), [0, 0]).write("DataFrame.csv")
+    Release.of(shirts(), [0, 0]).write("DataFrame.csv", force=True)
 
 
 # -- CSV cells ------------------------------------------------------------------------------------

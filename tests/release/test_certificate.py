@@ -212,9 +212,9 @@ def test_certificate_names_its_entries() -> None:
     entries = json.loads(certify(Release.of(illustrative_example(), [1] * 8)).to_json())
     assert list(entries) == [
         "moanon", "file", "rows_in", "rows_dropped_missing", "rows", "suppressed",
-        "suppressed_rows", "k", "groups", "weighted_k", "weighted_k_exact", "weighted_k_released",
-        "weighted_k_released_exact", "l", "recursive_c", "gl", "sl", "loss", "quasi", "sensitive",
-        "genome", "digests",
+        "suppressed_rows", "row_order", "k", "groups", "weighted_k", "weighted_k_exact",
+        "weighted_k_released", "weighted_k_released_exact", "l", "recursive_c", "gl", "sl", "loss",
+        "quasi", "sensitive", "genome", "digests",
     ]  # fmt: skip
     assert list(entries["l"]["status"]) == ["distinct", "frequency", "entropy", "recursive"]
     assert entries["weighted_k_exact"] == "11/7"  # {1, 2}, {3}, {4, 5}, {6}, {7}

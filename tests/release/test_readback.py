@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import csv
 import dataclasses
 import importlib.util
 import re
+import threading
 from pathlib import Path
 
 import pytest
 
+from moanon.data.csvfile import long_fields
 from moanon.errors import CertificateError
 from moanon.release.labels import OrderLabels
 from moanon.release.readback import Diversity, Reading, measure_file
@@ -65,3 +68,17 @@ def test_reader_shares_no_code_with_the_writer() -> None:
         imported = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
         writer = {"moanon.release", "moanon.release.applied", "moanon.release.formats"}
         assert not imported & {*writer, "moanon.measures.groups"}
+
+
+def test_the_limit_on_cells_stays_lifted_while_another_reader_ends(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("q,s\n1,a\n")
+    before = csv.field_size_limit()
+    reader = threading.Thread(target=measure_file, args=(path, reading()))
+    with long_fields():
+        reader.start()
+        reader.join(0.05)
+        assert csv.field_size_limit() == 2**31 - 1
+        assert reader.is_alive()  # it waits for its turn
+    reader.join()
+    assert csv.field_size_limit() == before

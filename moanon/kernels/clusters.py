@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from moanon.kernels.jit import compiled
 
-__all__ = ["bit_weights", "similarity_order"]
+__all__ = ["bit_weights", "chain", "fineness_order"]
 
 Bits = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -28,34 +28,30 @@ def bit_weights(codes: npt.NDArray[np.uint16], counts: Ints, sizes: Ints) -> Flo
     return np.concatenate(weights)
 
 
-def similarity_order(genomes: Bits, weights: Floats, run: int) -> Ints:
-    """Order genomes by how fine they are, then chain nearest neighbours within runs of `run`.
+def fineness_order(genomes: Bits, weights: Floats) -> Ints:
+    """Order genomes by how fine they are, coarsest last: runs of neighbours are roughly alike."""
+    return np.argsort(-(genomes @ weights), kind="stable")
+
+
+@compiled
+def chain(genomes: Bits, weights: Floats, order: Ints, begin: int, end: int) -> None:
+    """Within ``order[begin:end]``, let every genome be followed by the nearest one left.
 
     On a converged population of Adult, eight neighbours in this order have about as coarse an OR as
     eight neighbours on the front itself, at the cost of two or three microseconds per genome.
     """
-    order = np.argsort(genomes @ weights, kind="stable")
-    _chain(genomes, weights, run, order)
-    return order
-
-
-@compiled
-def _chain(genomes: Bits, weights: Floats, run: int, order: Ints) -> None:
-    """Within each run, let every genome be followed by the nearest one left."""
-    number, bits = genomes.shape
-    for begin in range(0, number, run):
-        end = min(begin + run, number)
-        for at in range(begin, end - 1):
-            here = genomes[order[at]]
-            best = at + 1
-            least = np.inf
-            for candidate in range(at + 1, end):
-                distance = 0.0
-                other = genomes[order[candidate]]
-                for bit in range(bits):
-                    if here[bit] != other[bit]:
-                        distance += weights[bit]
-                if distance < least:
-                    least = distance
-                    best = candidate
-            order[at + 1], order[best] = order[best], order[at + 1]
+    bits = genomes.shape[1]
+    for at in range(begin, end - 1):
+        here = genomes[order[at]]
+        best = at + 1
+        least = np.inf
+        for candidate in range(at + 1, end):
+            distance = 0.0
+            other = genomes[order[candidate]]
+            for bit in range(bits):
+                if here[bit] != other[bit]:
+                    distance += weights[bit]
+            if distance < least:
+                least = distance
+                best = candidate
+        order[at + 1], order[best] = order[best], order[at + 1]

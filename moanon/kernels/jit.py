@@ -62,11 +62,12 @@ def _candidates() -> Iterator[Path]:
         yield Path(base) / "moanon"
     with suppress(RuntimeError):  # no home folder is known
         yield Path.home() / ".cache" / "moanon"
-    yield Path(tempfile.gettempdir()) / f"moanon-{os.getuid() if hasattr(os, 'getuid') else ''}"
+    with suppress(FileNotFoundError):  # no temporary folder can be written either
+        yield Path(tempfile.gettempdir()) / f"moanon-{os.getuid() if hasattr(os, 'getuid') else ''}"
 
 
 def _cache_dir() -> Path | None:
-    """First folder that can be written and belongs to nobody else."""
+    """First folder that can be written and belongs, with the one above it, to nobody else."""
     for base in _candidates():
         folder = base / _digest()
         try:
@@ -75,14 +76,17 @@ def _cache_dir() -> Path | None:
                 pass
         except OSError:
             continue
-        status = folder.stat()
-        # Cached code is loaded and run: a folder that others may write to is not taken.
-        if hasattr(os, "getuid") and status.st_uid != os.getuid():
-            continue
-        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            continue
-        return folder
+        if _is_ours(base) and _is_ours(folder):
+            return folder
     return None
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether nobody else can exchange what lies in a folder: cached code is loaded and run."""
+    status = folder.lstat()
+    if hasattr(os, "getuid") and status.st_uid != os.getuid():
+        return False
+    return stat.S_ISDIR(status.st_mode) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 _CACHE = _cache_dir()

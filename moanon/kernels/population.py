@@ -1,6 +1,7 @@
 """Driving the kernels over a population of genomes: flat or rolled up, on one thread or several.
 
-*Flat* groups the table's cells anew for each genome. *Roll-up* sorts similar genomes together and
+*Flat* groups the table's cells for each genome, leaving alone the columns that did not change from
+one genome to the next. *Roll-up* sorts similar genomes together and
 groups the cells once for the bitwise OR of 32 neighbours, and that result once for the OR of 8 of
 them: the groups of a genome follow from those of any finer one. Both give the same
 integers; which is faster depends on how alike the genomes are, so it is measured while running.
@@ -11,17 +12,20 @@ starts fast, and nothing depends on which of numba's threading layers a machine 
 
 from __future__ import annotations
 
+import os
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isqrt
+from threading import Lock
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from moanon.kernels.clusters import bit_weights, similarity_order
+from moanon.kernels.clusters import bit_weights, chain, fineness_order
 from moanon.kernels.grouping import (
     Forms,
     Sensitive,
@@ -33,11 +37,14 @@ from moanon.kernels.grouping import (
 from moanon.kernels.jit import compiled, int64, truth
 from moanon.kernels.join import JoinTree, LossScale, Shape
 from moanon.kernels.scoring import (
+    EXACT_LIMIT,
     FIELDS,
+    WITHIN_LIMIT,
     Scratch,
     is_kept,
     make_scratch,
     measure_groups,
+    measure_within_limit,
     safety_steps,
     size_steps,
 )
@@ -115,8 +122,9 @@ def _kept_diversity(
             if is_kept(rule.suppression, size, ell, d1, d2):
                 distinct = min(distinct, int64(diversity.distinct[column, group]))
                 frequency = min(frequency, size // int64(diversity.top[column, group]))
-        out[column, 0] = distinct
-        out[column, 1] = frequency
+        # Where nothing is kept there is no diversity either.
+        out[column, 0] = distinct if distinct < 2**62 else 0
+        out[column, 1] = frequency if frequency < 2**62 else 0
 
 
 @compiled
@@ -141,9 +149,12 @@ def _score(
     if len(diversity.distinct):
         _measure_diversity(forms, level, rule.by_frequency, diversity)
     ell = diversity.ell
-    measure_groups(
-        rule.suppression, sizes, losses, ell, groups, rows, rule.limit, given, scratch, out
-    )
+    if rule.suppression == WITHIN_LIMIT and rule.limit < EXACT_LIMIT:
+        measure_within_limit(sizes, losses, groups, rule.limit, scratch, out)
+    else:
+        measure_groups(
+            rule.suppression, sizes, losses, ell, groups, rows, rule.limit, given, scratch, out
+        )
     if len(diversity.distinct):
         _kept_diversity(rule, sizes, groups, out[3], out[4], diversity, out_ell)
     if not rule.with_steps:
@@ -275,9 +286,14 @@ class PopulationKernel:
 
     Notes
     -----
-    Memory: each thread has four forms of the table and one workspace, `workspace_bytes` in all,
-    proportional to the number of cells and (cell, sensitive value) pairs, whatever the number of
-    rows, genomes or groups. Staircases of a batch take at most 128 MiB on top.
+    Memory: each thread has four forms of the table and one workspace, `workspace_bytes` in all. It
+    follows the size of the join tree (the cells, and the distinct tuples below them), the domains'
+    base values and the (cell, sensitive value) pairs, and does not depend on the number of rows,
+    genomes or groups. Staircases of a batch take at most 128 MiB on top, or those of one genome
+    where these are more: with staircases over (k, l) that is about
+    ``32 * sqrt(2 * limit) * values`` bytes.
+
+    A kernel serves one caller at a time; others wait.
     """
 
     def __init__(
@@ -288,6 +304,10 @@ class PopulationKernel:
         sensitive: Sensitive,
         threads: int = 1,
     ) -> None:
+        if threads < 1:
+            raise ValueError(f"threads must be at least 1. Got {threads}")
+        if len(counts) == 0 or (counts < 1).any() or (codes >= np.asarray(sizes)[:, None]).any():
+            raise ValueError("cells must hold rows, and base values of their columns' domains")
         self.rows = int(counts.sum())
         if self.rows >= 2**31:
             raise ValueError(f"a table has at most {2**31 - 1} rows. Got {self.rows}")
@@ -300,7 +320,10 @@ class PopulationKernel:
         self._sensitive = sensitive
         self._columns = int(sensitive.column.max()) + 1 if len(sensitive.column) else 0
         self._desks = [self._make_desk() for _ in range(threads)]
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._pool: ThreadPoolExecutor | None = None
+        self._pool_process = 0
+        self._lock = Lock()
+        self._loaded = False
         self.speed = _Speed()
 
     def _make_desk(self) -> _Desk:
@@ -334,6 +357,12 @@ class PopulationKernel:
         number = len(genomes)
         if given is None:
             given = np.zeros((number, 2), dtype=np.int64)
+        # Kernels do not check bounds: a wrong shape would read what happens to lie behind.
+        if genomes.shape != (number, self.bits) or given.shape != (number, 2):
+            raise ValueError(
+                f"genomes must be (n, {self.bits}) and thresholds (n, 2). Got {genomes.shape} and "
+                f"{given.shape}"
+            )
         out = np.zeros((number, len(FIELDS)), dtype=np.int64)
         ell = np.zeros((number, self._columns, 2), dtype=np.int64)
         counts = np.zeros(number, dtype=np.int64)
@@ -344,9 +373,10 @@ class PopulationKernel:
         found = [np.zeros((0, width), dtype=np.int64)]
         for begin in range(0, number, batch):
             part = slice(begin, min(begin + batch, number))
-            self._evaluate_batch(
-                genomes[part], rule, mode, given[part], out[part], ell[part], room, counts[part]
-            )
+            with self._lock:  # one caller at a time: the desks are the kernel's own
+                self._evaluate_batch(
+                    genomes[part], rule, mode, given[part], out[part], ell[part], room, counts[part]
+                )
             if most:
                 found.extend(room[i, :steps].copy() for i, steps in enumerate(counts[part]))
         starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
@@ -361,9 +391,12 @@ class PopulationKernel:
             The group of each cell; rows and integer row loss of each group. Groups are numbered by
             their first cell.
         """
+        with self._lock:
+            return self._group_cells(np.ascontiguousarray(genome, dtype=np.uint8))
+
+    def _group_cells(self, genome: Bits) -> tuple[Ints, Ints, Ints]:
         desk = self._desks[0]
         shape = self._tree.shape
-        genome = np.ascontiguousarray(genome, dtype=np.uint8)
         coarsen(shape, desk.forms, 0, 1, genome, genome, True, True, desk.work)
         root = int(shape.place[-2])
         groups = int(desk.forms.entries[1, -1])
@@ -398,8 +431,9 @@ class PopulationKernel:
         small = len(genomes) < 2 * SPANS[-1]
         way = mode if mode != "auto" else ("flat" if small else self.speed.choose())
         spent = time.thread_time()
-        if way == "rollup":
-            order = similarity_order(genomes, self._weights, SPANS[0])
+        rolled = way == "rollup"
+        if rolled:
+            order = fineness_order(genomes, self._weights)
             spans = np.array(SPANS, dtype=np.int64)
         else:
             order = np.arange(len(genomes))
@@ -410,6 +444,8 @@ class PopulationKernel:
         def work_at(desk: _Desk) -> float:
             started = time.thread_time()
             for begin, end in runs:  # a list's iterator hands each run to one thread only
+                if rolled:
+                    chain(genomes, self._weights, order, begin, end)
                 evaluate_run(
                     self._tree.shape,
                     desk.forms,
@@ -431,16 +467,28 @@ class PopulationKernel:
                 )
             return time.thread_time() - started
 
-        if self._pool is None:
-            spent += work_at(self._desks[0])
-        else:
-            spent += sum(self._pool.map(work_at, self._desks))
-        if mode == "auto" and not small:
+        spent += sum(self._share_out(work_at))
+        # The first batch of a process also loads compiled code; that says nothing about the way.
+        if mode == "auto" and not small and self._loaded:
             setattr(self.speed, way, spent / len(genomes))
+        self._loaded = True
+
+    def _share_out(self, work_at: Callable[[_Desk], float]) -> list[float]:
+        """Let a thread work at every desk; come back when all are done, whatever happens."""
+        if len(self._desks) == 1:
+            return [work_at(self._desks[0])]
+        if self._pool is None or self._pool_process != os.getpid():  # threads do not survive a fork
+            self._pool = ThreadPoolExecutor(len(self._desks))
+            self._pool_process = os.getpid()
+        tasks = [self._pool.submit(work_at, desk) for desk in self._desks]
+        try:
+            return [task.result() for task in tasks]
+        finally:
+            wait(tasks)  # after Ctrl-C, too: nobody may still write to a desk
 
 
 def _runs(number: int, threads: int) -> list[tuple[int, int]]:
-    """Cut a batch into runs of at most one OR, as many for each thread."""
+    """Cut a batch into runs of at most one OR, as many for each thread, the finest first."""
     pieces = threads * -(-number // (threads * SPANS[0]))
     edges = [number * i // pieces for i in range(pieces + 1)]
     return [(begin, end) for begin, end in pairwise(edges) if end > begin]

@@ -17,6 +17,7 @@ from moanon.kernels.jit import compiled, int64
 
 __all__ = [
     "ABOVE_WEIGHTED_K",
+    "EXACT_LIMIT",
     "FIELDS",
     "GIVEN",
     "KEEP_ALL",
@@ -28,6 +29,7 @@ __all__ = [
     "Scratch",
     "make_scratch",
     "measure_groups",
+    "measure_within_limit",
     "safety_steps",
     "size_steps",
     "thresholds",
@@ -61,11 +63,13 @@ FIELDS = (
     "largest",  # largest kept group
 )
 
-# Size classes: exact up to _EXACT, then 64 to an octave. Only the class in which a running total
-# crosses the limit has to be looked at more closely.
-_EXACT = 1024
-_OCTAVE_BITS = 6
-_CLASSES = _EXACT + 1 + (32 - 10) * 64
+# Group sizes are counted in classes of their leading bits, _CLASS_BITS at a time. Up to a limit of
+# 4,095 rows a class is one size; beyond, the class in which a running total crosses the limit is
+# counted again by its next bits.
+_CLASS_BITS = 12
+_CLASSES = 1 << _CLASS_BITS
+#: Limits below this are settled by `measure_within_limit`.
+EXACT_LIMIT = _CLASSES
 
 
 class Scratch(NamedTuple):
@@ -82,8 +86,8 @@ class Scratch(NamedTuple):
 def make_scratch(cells: int, values: int) -> Scratch:
     """Allocate scratch for at most `cells` groups and diversities up to `values`."""
     return Scratch(
-        np.zeros(_CLASSES + 1, dtype=np.int64),
-        np.zeros(_CLASSES + 1, dtype=np.int64),
+        np.zeros(_CLASSES, dtype=np.int64),
+        np.zeros(_CLASSES, dtype=np.int64),
         np.zeros(cells, dtype=np.int64),
         np.zeros(cells, dtype=np.int64),
         np.zeros(values + 2, dtype=np.int64),
@@ -92,18 +96,12 @@ def make_scratch(cells: int, values: int) -> Scratch:
 
 
 @compiled
-def _size_class(size: int) -> int:
-    """Class of a group size; monotone, and the size itself up to _EXACT."""
-    if size <= _EXACT:
-        return size
-    # Shift the size down to 64..127, in steps of 16, 8, 4, 2, 1 bits; beyond _EXACT at least by 4.
-    shift = 4
-    size >>= 4
-    for bits in (16, 8, 4, 2, 1):
-        if size >= 128 << (bits - 1):
-            size >>= bits
-            shift += bits
-    return _EXACT + 1 + (shift - 4) * 64 + size - 64
+def _class_shift(limit: int) -> int:
+    """Bits to drop so that sizes up to `limit` fall into the classes."""
+    shift = int64(0)
+    while limit >> shift >= _CLASSES:
+        shift += _CLASS_BITS
+    return shift
 
 
 @compiled
@@ -139,35 +137,37 @@ def size_threshold(
     Looks at groups with ``low <= ell <= high`` only; where none is left, or all of them fit into
     the limit, returns 0.
     """
-    last = 0
-    for group in range(groups):
-        if low <= ell[group] <= high:
-            size = int64(sizes[group])
-            place = _size_class(size)
-            scratch.rows[place] += size
-            last = max(last, place)
+    shift = _class_shift(limit)
     total = int64(0)
-    crossing = 0
-    for place in range(1, last + 1):
-        if crossing == 0:
-            if total + scratch.rows[place] > limit:
-                crossing = place
-            else:
-                total += scratch.rows[place]
-        scratch.rows[place] = 0
-    if crossing <= _EXACT:
-        return crossing
-    found = int64(0)
-    for group in range(groups):
-        if low <= ell[group] <= high and _size_class(int64(sizes[group])) == crossing:
-            scratch.keys[found] = sizes[group]
-            found += 1
-    _sort_by(scratch.keys, scratch.picked, found)
-    for i in range(found):
-        total += scratch.keys[i]
-        if total > limit:
-            return int64(scratch.keys[i])
-    return 0
+    above = int64(0)  # leading bits of the sizes looked at, once the first class is settled
+    known = False
+    while True:
+        larger = int64(0)  # smallest size beyond the limit
+        last = int64(0)
+        for group in range(groups):
+            if low <= ell[group] <= high:
+                size = int64(sizes[group])
+                if size > limit:
+                    larger = size if larger == 0 else min(larger, size)
+                elif not known or size >> (shift + _CLASS_BITS) == above:
+                    place = (size >> shift) & (_CLASSES - 1)
+                    scratch.rows[place] += size
+                    last = max(last, place)
+        crossing = int64(-1)
+        for place in range(last + 1):
+            if crossing < 0:
+                if total + scratch.rows[place] > limit:
+                    crossing = int64(place)
+                else:
+                    total += scratch.rows[place]
+            scratch.rows[place] = 0
+        if crossing < 0:
+            return larger
+        above = above << _CLASS_BITS | crossing
+        known = True
+        if shift == 0:
+            return above
+        shift -= _CLASS_BITS
 
 
 @compiled
@@ -304,6 +304,62 @@ def measure_groups(
 
 
 @compiled
+def measure_within_limit(
+    sizes: Words, losses: Ints, groups: int, limit: int, scratch: Scratch, out: Ints
+) -> None:
+    """Do what `measure_groups` does for the rule WITHIN_LIMIT, in one pass over the groups.
+
+    For limits below 4,096 rows, where a class is one size. What is given up is added up from the
+    classes, and what is kept is the rest.
+    """
+    squares = int64(0)
+    loss_all = int64(0)
+    largest = int64(0)
+    larger = int64(2**62)  # smallest size beyond the limit
+    last = int64(0)
+    for group in range(groups):
+        size = int64(sizes[group])
+        loss = size * losses[group]
+        squares += size * size
+        loss_all += loss
+        largest = max(largest, size)
+        if size <= limit:
+            scratch.rows[size] += size
+            scratch.loss[size] += loss
+            last = max(last, size)
+        else:
+            larger = min(larger, size)
+    threshold = larger
+    gone_rows = int64(0)
+    gone_squares = int64(0)
+    gone_loss = int64(0)
+    gone = int64(0)
+    for size in range(1, last + 1):
+        class_rows = scratch.rows[size]
+        if threshold == larger and class_rows:
+            if gone_rows + class_rows > limit:
+                threshold = int64(size)
+            else:
+                gone_rows += class_rows
+                gone_squares += class_rows * size
+                gone_loss += scratch.loss[size]
+                gone += class_rows // size
+        scratch.rows[size] = 0
+        scratch.loss[size] = 0
+    out[0] = groups
+    out[1] = squares
+    out[2] = loss_all
+    out[3] = threshold
+    out[4] = 0
+    out[5] = gone_rows
+    out[6] = groups - gone
+    out[7] = squares - gone_squares
+    out[8] = loss_all - gone_loss
+    out[9] = threshold
+    out[10] = largest
+
+
+@compiled
 def size_steps(
     sizes: Words, losses: Ints, groups: int, top: int, loss_all: int, scratch: Scratch, out: Ints
 ) -> int:
@@ -313,7 +369,7 @@ def size_steps(
     leaves exactly that k. A threshold between two sizes suppresses the same rows as the larger one.
     Returns the number of rows written.
     """
-    last = min(top, _EXACT)
+    last = min(top, _CLASSES - 1)
     beyond = int64(0)
     for group in range(groups):
         size = int64(sizes[group])

@@ -62,8 +62,8 @@ class Staircase:
 class Scores:
     """Results of a population, one entry per genome and in its order.
 
-    Losses are exact sums of integers until the last division; see
-    `moanon.kernels.join.LossScale`.
+    Losses are sums of integers until the last division, exact wherever the domains have a common
+    denominator that fits; see `moanon.kernels.join.LossScale`.
     """
 
     suppression: Suppression
@@ -78,6 +78,10 @@ class Scores:
     def field(self, name: str) -> Ints:
         """Integer result by its name in `moanon.kernels.scoring.FIELDS`."""
         return self.raw.fields[:, FIELDS.index(name)]
+
+    def total_share(self, losses: Ints, suppressed: Ints) -> Floats:
+        """GL + SL as a fraction of ``n * q``, added up before the division: ties stay ties."""
+        return self.share(losses + suppressed * (self.columns * self.scale))
 
     def share(self, losses: Ints) -> Floats:
         """Integer losses as a fraction of ``n * q``."""
@@ -101,7 +105,8 @@ class Scores:
         suppressed = steps[:, -2]
         gl = self.share(steps[:, -1])
         sl = suppressed / self.rows
-        return Staircase(steps[:, 0], steps[:, 1] if pairs else None, suppressed, gl, sl, gl + sl)
+        loss = self.total_share(steps[:, -1], suppressed)
+        return Staircase(steps[:, 0], steps[:, 1] if pairs else None, suppressed, gl, sl, loss)
 
 
 class Evaluator:

@@ -85,6 +85,10 @@ def objective_matrix(scores: Scores, names: Sequence[str]) -> npt.NDArray[np.flo
     return np.stack(columns, axis=1) if columns else np.zeros((len(scores), 0))
 
 
+def _kept_rows(scores: Scores) -> npt.NDArray[np.int64]:
+    return scores.rows - scores.field("suppressed")
+
+
 register(
     Measure(
         "weighted_k",
@@ -104,7 +108,7 @@ register(
         "rows",
         "mean size of the group a row sits in, over the kept rows alone",
         "D eq. 6 on the released rows",
-        lambda scores: scores.field("kept_squares") / (scores.rows - scores.field("suppressed")),
+        lambda scores: scores.field("kept_squares") / np.maximum(1, _kept_rows(scores)),
     )
 )
 register(
@@ -124,7 +128,7 @@ register(
         "max",
         "0..n-1",
         "rows",
-        "largest group size that is given up whole",
+        "groups up to this size are given up; one less than the smallest kept size",
         "D eq. 7",
         lambda scores: scores.field("d1") - 1,
     )
@@ -218,7 +222,7 @@ register(
         "share of n·q",
         "generalization and suppression loss together",
         "D §7: GL + SL",
-        lambda scores: MEASURES["gl"].of(scores) + MEASURES["sl"].of(scores),
+        lambda scores: scores.total_share(scores.field("kept_loss"), scores.field("suppressed")),
     )
 )
 register(
@@ -251,6 +255,6 @@ register(
         "rows",
         "kept rows per kept group",
         "LeFevre et al.; C_avg of M before its division by k",
-        lambda scores: (scores.rows - scores.field("suppressed")) / scores.field("kept_groups"),
+        lambda scores: _kept_rows(scores) / np.maximum(1, scores.field("kept_groups")),
     )
 )

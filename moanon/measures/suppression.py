@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, get_args
 
 from moanon.errors import ConfigError
 from moanon.kernels import scoring
@@ -23,6 +23,14 @@ _SAFETY = {
     ("ordered", "l"): scoring.KL_ORDERED_L,
     ("strict", "k"): scoring.KL_STRICT_K,
     ("strict", "l"): scoring.KL_STRICT_L,
+}
+
+
+_WORDS = {
+    "kind": get_args(Kind),
+    "safety": ("ordered", "strict"),
+    "prefer": ("k", "l"),
+    "diversity": ("distinct", "frequency"),
 }
 
 
@@ -71,6 +79,14 @@ class Suppression:
     safety: Literal["ordered", "strict"] = "strict"
     prefer: Literal["k", "l"] = "k"
     diversity: Literal["distinct", "frequency"] = "distinct"
+
+    def __post_init__(self) -> None:
+        """Refuse words that mean nothing, before they are taken for something else."""
+        for name, known in _WORDS.items():
+            value = getattr(self, name)
+            if value not in known:
+                raise ConfigError(f"{name} must be one of {', '.join(known)}. Got {value!r}")
+        row_limit(self.eta, 1)
 
     def kernel_rule(self, rows: int, *, steps: bool) -> Rule:
         """Return the rule as the kernels take it, for a table of `rows` rows."""

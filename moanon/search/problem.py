@@ -125,7 +125,7 @@ class SearchProblem:
             "l": steps[:, 1],
             "gl": gl,
             "sl": sl,
-            "loss": gl + sl,
+            "loss": scores.total_share(steps[:, -1], steps[:, -2]),
             "suppressed": steps[:, -2],
         }
         if "weighted_k" in self.objectives:

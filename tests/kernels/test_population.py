@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -113,12 +115,73 @@ def test_the_choice_of_the_way_is_measured():
     kernel = PopulationKernel(codes, counts, np.full(3, 4), nothing_sensitive(len(counts)))
     genomes = rng.integers(0, 2, size=(40, 9)).astype(np.uint8)
     rule = Rule(KEEP_ALL, 0, False, False, False)
-    first = kernel.evaluate(genomes, rule)
+    first = kernel.evaluate(genomes, rule)  # loads compiled code, so it is not counted
+    assert kernel.speed.flat is None
+    kernel.evaluate(genomes, rule)
     assert kernel.speed.flat is not None
     assert kernel.speed.rollup is None
-    second = kernel.evaluate(genomes, rule)
+    third = kernel.evaluate(genomes, rule)
     assert kernel.speed.rollup is not None
-    assert np.array_equal(first.fields, second.fields)
+    assert np.array_equal(first.fields, third.fields)
+
+
+def small_kernel(threads: int = 1) -> PopulationKernel:
+    codes = np.arange(6, dtype=np.uint16).reshape(1, 6)
+    counts = np.arange(1, 7)
+    return PopulationKernel(codes, counts, np.array([6]), nothing_sensitive(6), threads)
+
+
+def test_a_genome_of_the_wrong_length_is_refused():
+    with pytest.raises(ValueError, match=r"genomes must be \(n, 5\).*Got \(2, 3\)"):
+        small_kernel().evaluate(np.ones((2, 3), np.uint8), Rule(KEEP_ALL, 0, False, False, False))
+
+
+def test_an_empty_cell_is_refused():
+    codes = np.arange(3, dtype=np.uint16).reshape(1, 3)
+    with pytest.raises(ValueError, match="cells must hold rows"):
+        PopulationKernel(codes, np.array([1, 0, 2]), np.array([3]), nothing_sensitive(3))
+
+
+def test_several_callers_of_one_kernel_get_the_right_numbers():
+    kernel = small_kernel(2)
+    genomes = np.random.default_rng(0).integers(0, 2, size=(300, 5)).astype(np.uint8)
+    rule = Rule(WITHIN_LIMIT, 4, False, False, False)
+    expected = kernel.evaluate(genomes, rule).fields
+    with ThreadPoolExecutor(4) as pool:
+        for scores in pool.map(lambda _: kernel.evaluate(genomes, rule), range(40)):
+            assert np.array_equal(scores.fields, expected)
+
+
+def test_an_error_in_one_thread_waits_for_the_others():
+    kernel = small_kernel(2)
+    done = []
+
+    def work(desk: object) -> float:
+        if desk is kernel._desks[0]:
+            raise KeyboardInterrupt
+        time.sleep(0.2)
+        done.append(True)
+        return 0.0
+
+    with pytest.raises(KeyboardInterrupt):
+        kernel._share_out(work)
+    assert done == [True]
+
+
+@given(st.lists(st.integers(1, 9_000), min_size=1, max_size=12), st.floats(0, 0.99))
+def test_large_groups_are_thresholded_exactly(sizes, share):
+    # limits beyond 4,095 rows go through the classes of leading bits
+    codes = np.arange(len(sizes), dtype=np.uint16).reshape(1, -1)
+    factor = 3_000  # so that sizes span twelve bits and more
+    counts = np.array(sizes) * factor
+    kernel = PopulationKernel(codes, counts, np.array([len(sizes)]), nothing_sensitive(len(sizes)))
+    limit = int(share * counts.sum())
+    genome = np.ones((1, len(sizes) - 1), dtype=np.uint8)
+    scores = kernel.evaluate(genome, Rule(WITHIN_LIMIT, limit, False, False, False))
+    fits = [s for s in sorted(set(counts.tolist())) if counts[counts <= s].sum() <= limit]
+    kept = counts[counts > max(fits, default=0)]
+    assert column(scores, "k")[0] == kept.min()
+    assert column(scores, "suppressed")[0] == counts.sum() - kept.sum()
 
 
 def test_the_workspace_does_not_grow_with_rows():

@@ -1,10 +1,10 @@
 """Driving the kernels over a population of genomes: flat or rolled up, on one thread or several.
 
 *Flat* groups the table's cells for each genome, leaving alone the columns that did not change from
-one genome to the next. *Roll-up* sorts similar genomes together and
-groups the cells once for the bitwise OR of 32 neighbours, and that result once for the OR of 8 of
-them: the groups of a genome follow from those of any finer one. Both give the same
-integers; which is faster depends on how alike the genomes are, so it is measured while running.
+one genome to the next. *Roll-up* sorts similar genomes together and groups the cells once for the
+bitwise OR of 36 neighbours, and that result once for the OR of 9 of them: the groups of a genome
+follow from those of any finer one. Both give the same integers; which is faster depends on how
+alike the genomes are, so it is measured while running.
 
 Threads are ordinary Python threads over kernels that release the GIL: compiled code stays small and
 starts fast, and nothing depends on which of numba's threading layers a machine happens to have.
@@ -57,7 +57,7 @@ Words = npt.NDArray[np.uint32]
 Mode = Literal["auto", "flat", "rollup"]
 
 #: Genomes under one OR, level by level.
-SPANS = (32, 8)
+SPANS = (36, 9)
 #: Genomes handed to the kernels at a time; the choice between flat and roll-up is made per batch.
 BATCH = 256
 #: After this many batches the slower way is tried again.

@@ -19,7 +19,7 @@ import pytest
 
 import moanon
 from moanon import bench, cli
-from moanon.cli import main
+from moanon.cli import application, main, showing
 
 REPOSITORY = Path(__file__).parents[1]
 QUICKSTART = str(REPOSITORY / "configs" / "quickstart.yaml")
@@ -167,11 +167,11 @@ def test_on_a_terminal_no_color_is_respected(
     ],
 )
 def test_large_counts_are_readable(number: int, text: str) -> None:
-    assert cli._large(number) == text
+    assert showing.large(number) == text
 
 
 def test_a_count_with_more_digits_than_python_prints_is_readable() -> None:
-    assert cli._large(10**20_000) == "1.0 x 10^20000"
+    assert showing.large(10**20_000) == "1.0 x 10^20000"
 
 
 # -- errors --------------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ def test_an_error_about_a_file_keeps_its_traceback(monkeypatch: pytest.MonkeyPat
     def fail(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "some/file")
 
-    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setattr(application, "app", fail)
     with pytest.raises(PermissionError, match="some/file"):
         main(["schema"])
 
@@ -430,7 +430,7 @@ def test_an_interrupted_bench_shows_what_it_has_and_leaves_no_file(
     ("ratio", "text"), [(0.714, "×0.71"), (1, "×1.00"), (22.84, "×22.8"), (1228.4, "×1,228")]
 )
 def test_ratios_are_readable(ratio: float, text: str) -> None:
-    assert cli._times(ratio) == text
+    assert showing.times(ratio) == text
 
 
 # -- init, schema, help --------------------------------------------------------------------------

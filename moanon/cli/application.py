@@ -1,0 +1,135 @@
+"""The command line itself: what all commands share, and how anything that goes wrong is told.
+
+Exit codes: 0 done, 1 the answer is no, 2 bad input, 130 and 143 interrupted (by Ctrl-C, by
+SIGTERM).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import typer
+
+from moanon import __version__
+from moanon.cli.showing import on_one_line
+from moanon.errors import MoanonError
+
+__all__ = ["DONE", "NO", "ConfigArgument", "SetOption", "app", "main"]
+
+DONE, NO = 0, 1
+_BAD_INPUT, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141
+
+app = typer.Typer(
+    name="moanon",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: fast, and the same in a pipe
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+#: What typer raises for a wrong command line. Older versions of typer have it from click, newer
+#: ones bring their own; it is an ancestor of this one in both.
+_UsageError: Any = next(
+    base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
+)
+
+ConfigArgument = Annotated[
+    Path, typer.Argument(metavar="CONFIG", help="A configuration (YAML).", show_default=False)
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Replace a value of the configuration, e.g. problem.eta=0.2; may be repeated.",
+        show_default=False,
+    ),
+]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code.
+
+    An unexpected exception is a defect and keeps its traceback.
+    """
+    # A stream that the shell closed is None, and a file opened later would take its place.
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign still gets the rest
+            stream.reconfigure(errors="replace")
+    arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    code = _answer(arguments)
+    try:  # here, because at the end of the interpreter nobody could put it in a sentence
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence(sys.stdout)
+        return _PIPE_CLOSED
+    except OSError as error:
+        return _refuse_output(error)
+    return code
+
+
+def _answer(arguments: list[str]) -> int:
+    try:
+        code = app(arguments, prog_name="moanon", standalone_mode=False)
+    except MoanonError as error:
+        return _refuse(str(error))
+    except _UsageError as error:
+        command = error.ctx.command_path if getattr(error, "ctx", None) else "moanon"
+        return _refuse(f"{error.format_message().rstrip('.')} (see {command} --help)")
+    except (KeyboardInterrupt, typer.Abort):
+        return _INTERRUPTED
+    except (BrokenPipeError, SystemExit):  # rich and typer turn a closed pipe into an exit
+        _silence(sys.stdout)
+        return _PIPE_CLOSED
+    except OSError as error:
+        if error.filename is not None:  # about a file that somebody should have seen to
+            raise
+        return _refuse_output(error)
+    return code if isinstance(code, int) else DONE
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
+def _refuse(sentence: str) -> int:
+    try:
+        typer.echo(f"moanon: {on_one_line(sentence)}", err=True)
+    except OSError:  # the exit code is all that is left to answer with
+        _silence(sys.stderr)
+    return _BAD_INPUT
+
+
+def _refuse_output(error: OSError) -> int:
+    """Say that what was to be shown cannot be: a full disk, a terminal that is gone."""
+    _silence(sys.stdout)
+    return _refuse(f"the output cannot be written: {error.strerror or error}")
+
+
+def _silence(stream: Any) -> None:
+    """Point a closed stream to nowhere, so that flushing it at exit says nothing."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"moanon {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="Start with: moanon run configs/quickstart.yaml")
+def _about(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Anonymize a table about people: the whole trade-off between privacy and loss."""

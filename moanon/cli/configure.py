@@ -1,0 +1,146 @@
+"""``moanon init``, ``check`` and ``schema``: from a table to a configuration that fits it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moanon.cli.application import ConfigArgument, SetOption, app
+from moanon.cli.showing import console, large, on_one_line
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from rich.table import Table as Grid
+
+    from moanon.config import Config
+    from moanon.genome import Instance
+
+__all__: list[str] = []
+
+
+@app.command(epilog="Example: moanon check configs/quickstart.yaml --set data.missing=category")
+def check(config: ConfigArgument, sets: SetOption = None) -> None:
+    """Check a configuration and its table.
+
+    Reads the configuration, the data and the hierarchies, and shows what the columns are and how
+    exposed the people in the table are: k is the number of rows in the smallest group that shares
+    all quasi-identifiers. The raw table has the values as they were read; the base table has them
+    rounded as the configuration says (granularity), which is the finest that a release can show.
+    """
+    from moanon.config import Config
+
+    checked = Config.load(config, sets or ())
+    instance = checked.instance()
+    console().print(_columns_grid(instance))
+    for fact, value in _facts(instance).items():
+        typer.echo(f" {fact:<21}{value}")
+    for note in _notes(checked):
+        typer.echo(f" note: {note}")
+
+
+@app.command(epilog="Example: moanon init patients.csv --out configs/patients.yaml")
+def init(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A CSV or Parquet file, a folder or a quoted glob."),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where to write; by default beside FILE, with its name and .yaml. Never replaced.",
+            show_default=False,
+        ),
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(help="What separates the fields of a CSV file.", show_default=False),
+    ] = None,
+) -> None:
+    """Write a first configuration for a table.
+
+    Looks at every column, guesses its role and the domain of its values, and explains each guess
+    in a comment. The result passes moanon check, but the roles are for you to decide.
+    """
+    from moanon.starter import write_starter
+
+    starter = write_starter(file, out, delimiter)
+    roles = ", ".join(f"{number} {role}" for role, number in sorted(starter.roles.items()))
+    path = on_one_line(str(starter.path))
+    typer.echo(
+        f"Wrote {path} with guessed roles: {roles}. Go through it, then: moanon check {path}"
+    )
+
+
+@app.command(epilog="Example: moanon schema > moanon.schema.json")
+def schema() -> None:
+    """Print the JSON schema of configurations.
+
+    An editor that knows it completes and checks the keys of a configuration.
+    """
+    import json
+
+    from moanon.config import config_schema
+
+    typer.echo(json.dumps(config_schema(), indent=2, ensure_ascii=False))
+
+
+def _columns_grid(instance: Instance) -> Grid:
+    from rich import box
+    from rich.table import Table as Grid
+
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    for header in ("column", "role", "kind"):
+        grid.add_column(header, overflow="fold")
+    for header in ("base values", "bits", "distinct values"):
+        grid.add_column(header, justify="right", overflow="fold")
+    for name, role in instance.table.roles.items():
+        column = instance.table.columns[name]
+        distinct = f"{len(column.values):,}"
+        if column.missing:
+            distinct += f" and missing ({column.missing:,})"
+        domain = instance.layout.domains.get(name)
+        shape = (domain.kind, f"{domain.size:,}", f"{domain.size - 1:,}") if domain else ("",) * 3
+        grid.add_row(on_one_line(name), role.value, *shape, distinct)
+    return grid
+
+
+def _facts(instance: Instance) -> dict[str, str]:
+    from moanon.data.cells import raw_group_sizes
+
+    table, counts = instance.table, instance.cells.counts
+    facts = {
+        "rows": f"{table.rows_in:,} read, {table.rows_dropped:,} dropped for missing values",
+        "distinct cells": f"{len(counts):,}",
+        "valid genomes": f"{large(instance.layout.count())} ({instance.layout.bits:,} bits)",
+        "k of the raw table": f"{_exposure(raw_group_sizes(table))}, values as they were read",
+        "k of the base table": f"{_exposure(counts)}, the finest a release can show",
+    }
+    if table.undeclared:
+        names = ", ".join(map(on_one_line, table.undeclared))
+        facts["undeclared columns"] = f"{names} (dropped on release)"
+    return facts
+
+
+def _exposure(sizes: NDArray[np.int64]) -> str:
+    """Tell the smallest group of a table, and how many rows are alone."""
+    unique = int((sizes == 1).sum())
+    return f"{sizes.min():,} (unique rows: {unique:,}, {unique / sizes.sum():.1%})"
+
+
+def _notes(config: Config) -> Iterator[str]:
+    """What a configuration leaves open that its author may not have meant to."""
+    from_data = [
+        on_one_line(name)
+        for name, column in config.columns.items()
+        if column.kind == "interval" and column.range is None
+    ]
+    if from_data:
+        yield (
+            f"the range of {', '.join(from_data)} was taken from the data, so a released label can "
+            "show the smallest or largest value even of a suppressed row; declare range: to avoid "
+            "that"
+        )

@@ -1,0 +1,124 @@
+"""``moanon run``: from a configuration to a results folder."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moanon.cli.application import DONE, SetOption, app
+from moanon.cli.showing import on_one_line, show_front
+
+if TYPE_CHECKING:
+    from moanon.experiment import Experiment
+
+__all__: list[str] = []
+
+
+@app.command(epilog="Example: moanon run configs/quickstart.yaml --seed 7 --out results/seven")
+def run(
+    configs: Annotated[
+        list[Path],
+        typer.Argument(metavar="CONFIG...", help="Configurations (YAML).", show_default=False),
+    ],
+    etas: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--eta",
+            metavar="E",
+            help="Largest share of rows that may be suppressed, instead of problem.eta; may be "
+            "repeated: one run for each.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Instead of search.seed.", show_default=False),
+    ] = None,
+    sets: SetOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where results go, instead of output.dir; with several configurations, in a "
+            "folder of each one's name there.",
+            show_default=False,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a run was interrupted or killed.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the run that the folder holds.")
+    ] = False,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Default: one for each processor.", show_default=False
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Search for the front between privacy and loss, and write it to a folder.
+
+    The same configuration and seed give the same front, whatever the number of threads and however
+    often the run was interrupted. Ctrl-C ends it after the current generation; --resume goes on.
+    """
+    from moanon.experiment import Experiment, plan
+
+    for config in plan(configs, sets or (), etas=etas or (), seed=seed, out=out):
+        experiment = Experiment.prepare(
+            config, resume=resume, force=force, threads=threads or os.cpu_count() or 1
+        )
+        if not quiet:
+            for note in experiment.notes:
+                typer.echo(f"note: {on_one_line(note)}", err=True)
+        code = _run(experiment, quiet=quiet)
+        if code != DONE:
+            again = [*configs, *_options("--eta", etas), *_options("--seed", [seed])]
+            again += [*_options("--set", sets), *_options("--out", [out])]
+            again += [*_options("--threads", [threads]), "--resume"]
+            typer.echo(f"To go on: moanon run {shlex.join(map(str, again))}", err=True)
+            raise typer.Exit(code)
+
+
+def _options(name: str, values: Iterable[object] | None) -> Iterator[object]:
+    """Write an option as on a command line, once for each value that was given."""
+    for value in values or ():
+        if value is not None:
+            yield from (name, value)
+
+
+def _run(experiment: Experiment, *, quiet: bool) -> int:
+    """Run an experiment, show its progress and what came of it; return the exit code."""
+    from moanon.interruption import Interruption
+    from moanon.progress import duration, show_progress
+
+    folder = on_one_line(str(experiment.folder))
+    if experiment.finished:
+        if not quiet:
+            typer.echo(f" {folder} is finished already")
+            show_front(experiment.load_front())
+        return DONE
+    with Interruption() as interrupted, show_progress(experiment.config.name, quiet=quiet) as show:
+        result = experiment.run(show, interrupted)
+    outcome = result.outcome
+    if result.front is None:
+        typer.echo(
+            f"Interrupted after generation {outcome.generation:,} "
+            f"({outcome.evaluations:,} evaluations); saved in {folder}.",
+            err=True,
+        )
+        return 128 + interrupted.signal
+    if not quiet:
+        typer.echo(
+            f" {experiment.config.name}: {outcome.evaluations:,} evaluations in "
+            f"{duration(outcome.seconds)} by {experiment.algorithm}; stopped because {outcome.why}"
+        )
+        show_front(result.front)
+        typer.echo(f" Wrote {folder}: front.csv, solutions.json, config.yaml, run.json")
+    return DONE

@@ -1,0 +1,68 @@
+"""How answers look: tables, numbers and names that may hold anything."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from moanon.front import Front
+
+__all__ = ["console", "large", "on_one_line", "show_front", "times"]
+
+
+def console() -> Console:
+    """Console for stdout; in a pipe it is plain and as wide as need be, so that nothing is cut."""
+    from rich.console import Console
+
+    return Console(
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+        width=None if sys.stdout.isatty() else 10_000,
+        markup=False,  # a column may be called [red]
+        emoji=False,
+        highlight=False,
+    )
+
+
+def show_front(front: Front) -> None:
+    """Show how many solutions there are, and from where to where they go."""
+    from moanon.measures.registry import find_measure
+
+    thinned = f", thinned evenly from {front.found:,}" if front.found > len(front) else ""
+    typer.echo(f" {'solutions':<21}{len(front):,}{thinned}")
+    for name in dict.fromkeys((*front.objectives, "k", "loss")):
+        column, unit = front.measures[name], find_measure(name).unit
+        typer.echo(f" {name:<21}{_range(float(column.min()), float(column.max()), unit)}")
+
+
+def _range(least: float, most: float, unit: str) -> str:
+    if unit.startswith("share"):
+        return f"{least:.1%} to {most:.1%}"
+    digits = 0 if least == int(least) and most == int(most) else 1
+    return f"{least:,.{digits}f} to {most:,.{digits}f}"
+
+
+def times(ratio: float) -> str:
+    """Write a ratio with about three digits: ×0.71, ×22.8, ×228."""
+    return f"×{ratio:,.{0 if ratio >= 100 else 1 if ratio >= 10 else 2}f}"
+
+
+def large(number: int) -> str:
+    """Write a count so that it can be read: 8,192 or 2.3 x 10^21."""
+    import math
+
+    if number < 1_000_000:
+        return f"{number:,}"
+    exponent = math.floor(math.log10(number))
+    digits = f"{10 ** (math.log10(number) - exponent):.1f}"
+    return f"1.0 x 10^{exponent + 1}" if digits == "10.0" else f"{digits} x 10^{exponent}"
+
+
+def on_one_line(text: str) -> str:
+    """Escape what would break the line or steer the terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.errors import SearchError
-from moanon.genome import Layout
 from moanon.search.archive import Archive, normalized
 from moanon.search.moves import Moves
 from moanon.search.problem import SearchProblem
+from moanon.search.seeds import SEED_SHARE, first_genomes
 from moanon.search.state import State, generator_state, restore_generator
 
 __all__ = ["ArchiveSearch"]
@@ -27,14 +27,14 @@ __all__ = ["ArchiveSearch"]
 Genomes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
-#: Of the first population, this share are full-domain genomes.
-_SEED_SHARE = 0.25
 #: Values of the grid along the front.
 _GRID = 300
 #: Chance that a child takes columns of a second parent, and of each column to be taken.
-_MATE, _TAKE = 0.9, 0.15
+_MATE, _TAKE = 0.7, 0.15
 #: Chance that the second parent comes from anywhere on the front instead of from nearby.
 _FAR = 0.3
+#: What is nearby: within this part of the parents in order.
+_NEAR = 10
 #: Most moves of a child; fewer are likelier.
 _MOST_MOVES = 3
 #: Attempts to fill a generation with genomes not seen before.
@@ -67,11 +67,18 @@ class ArchiveSearch:
         self.seen: set[bytes] = set()
         self.generation = 0
         self.space = problem.layout.count()
+        self._inherited = 0
 
     @property
     def evaluations(self) -> int:
-        """Genomes evaluated so far, all of them different."""
-        return len(self.seen)
+        """Genomes evaluated so far by this search, all of them different."""
+        return len(self.seen) - self._inherited
+
+    def inherit(self, archive: Archive, evaluated: Genomes) -> None:
+        """Begin with what other searches have found, and never evaluate their genomes again."""
+        self.archive = archive
+        self.seen = {genome.tobytes() for genome in evaluated}
+        self._inherited = len(self.seen)
 
     @property
     def exhausted(self) -> bool:
@@ -81,7 +88,7 @@ class ArchiveSearch:
     def step(self, most: int | None = None) -> int:
         """Evaluate one more generation (at most `most` genomes); return how many it was."""
         wanted = self.population if most is None else min(self.population, most)
-        genomes = self._first(wanted) if self.generation == 0 else self._children(wanted)
+        genomes = self._children(wanted) if len(self.archive) else self._first(wanted)
         if len(genomes):
             self.archive.add(self.problem.points(genomes), genomes)
         self.generation += 1
@@ -99,6 +106,7 @@ class ArchiveSearch:
             "thresholds": self.archive.thresholds,
             "seen": np.packbits(seen.reshape(len(self.seen), bits), axis=1),
             "generation": np.array(self.generation),
+            "inherited": np.array(self._inherited),
             "generator": generator_state(self.rng),
         }
 
@@ -114,6 +122,7 @@ class ArchiveSearch:
         unpacked = np.unpackbits(state["seen"], axis=1, count=bits)
         self.seen = {genome.tobytes() for genome in unpacked}
         self.generation = int(state["generation"])
+        self._inherited = int(state["inherited"])
         restore_generator(self.rng, state["generator"])
 
     # -- what is evaluated next ------------------------------------------------------------------
@@ -121,13 +130,12 @@ class ArchiveSearch:
     def _first(self, number: int) -> Genomes:
         """The ends, some full-domain genomes, and samples of every density."""
         layout = self.problem.layout
-        ends = np.repeat(np.array([[0], [1]], dtype=np.uint8), layout.bits, axis=1)
-        seeds = _full_domain_sample(layout, int(number * _SEED_SHARE), self.rng)
+        seeds = first_genomes(layout, int(number * SEED_SHARE), self.rng)
         one, other = layout.sample(number, self.rng), layout.sample(number, self.rng)
         # The AND and the OR of two samples are valid too, and coarser or finer than either.
         density = self.rng.integers(0, 3, size=(number, 1))
         mixed = np.where(density == 0, one & other, np.where(density == 1, one, one | other))
-        return self._unseen(np.concatenate([ends, seeds, mixed]), number)
+        return self._unseen(np.concatenate([seeds, mixed]), number)
 
     def _children(self, number: int) -> Genomes:
         """Unseen offspring; where moves find none, fresh samples, and at last any unseen genome."""
@@ -168,7 +176,7 @@ class ArchiveSearch:
         even = self.rng.integers(len(elite), size=number)
         wide = self.rng.choice(len(elite), size=number, p=share)
         parents = np.where(self.rng.random(number) < 0.5, even, wide)
-        reach = max(2, len(elite) // 20)
+        reach = max(2, len(elite) // _NEAR)
         near = parents + self.rng.integers(-reach, reach + 1, size=number)
         far = self.rng.integers(len(elite), size=number)
         mates = np.where(self.rng.random(number) < _FAR, far, np.clip(near, 0, len(elite) - 1))
@@ -207,12 +215,3 @@ class ArchiveSearch:
                 self.seen.add(key)
                 fresh.append(i)
         return genomes[fresh]
-
-
-def _full_domain_sample(layout: Layout, number: int, rng: np.random.Generator) -> Genomes:
-    """Genomes that take one whole level of every column."""
-    parts = []
-    for domain in layout.domains.values():
-        levels = np.stack(domain.full_domain())
-        parts.append(levels[rng.integers(len(levels), size=number)])
-    return np.concatenate(parts, axis=1)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from pymoo.core.termination import NoTermination
 
 from moanon.errors import SearchError
-from moanon.search.archive import Archive
+from moanon.search.archive import Archive, thin
 from moanon.search.nsga2 import ArrayNSGA2
 from moanon.search.operators import (
     ColumnCrossover,
@@ -30,6 +30,7 @@ from moanon.search.operators import (
     Unseen,
 )
 from moanon.search.problem import SearchProblem
+from moanon.search.seeds import SEED_SHARE, first_genomes
 from moanon.search.state import State, generator_state
 
 __all__ = ["ALGORITHMS", "Evolution"]
@@ -240,6 +241,11 @@ class Evolution:
         self.moves = moves
         self.archive = Archive.empty(len(problem.objectives), problem.layout.bits, room)
         self.generation = 0
+        self._start = np.zeros((0, problem.layout.bits), dtype=np.uint8)
+        if moves:  # D's own settings start from samples alone
+            number = int(population * SEED_SHARE)
+            seeds = first_genomes(problem.layout, number, np.random.default_rng(seed))
+            self._start = np.unique(seeds, axis=0)
         self._line = self._begin()
 
     def _begin(self) -> _Line:
@@ -249,7 +255,7 @@ class Evolution:
         algorithm = ALGORITHMS[self.name](
             objectives,
             pop_size=self.population,
-            sampling=GenomeSampling(layout),
+            sampling=GenomeSampling(layout, self._start),
             crossover=ColumnCrossover(layout, self.crossover),
             mutation=mutate(layout, self.mutation),
             eliminate_duplicates=GenomeDuplicates(),
@@ -276,6 +282,12 @@ class Evolution:
         genomes: Genomes = self._line.algorithm.pop.get("X")
         return genomes
 
+    def inherit(self, archive: Archive, evaluated: Genomes) -> None:
+        """Begin with solutions that other searches have found as the first population."""
+        self.archive = archive
+        self._start = np.unique(archive.genomes[thin(archive.values, self.population)], axis=0)
+        self._line = self._begin()
+
     def step(self, most: int | None = None) -> int:
         """Evaluate one more generation (at most `most` genomes); return how many it was."""
         self.generation += 1
@@ -296,6 +308,7 @@ class Evolution:
             "genomes": self.archive.genomes,
             "thresholds": self.archive.thresholds,
             "generation": np.array(self.generation),
+            "start": self._start,
             **self._line.record(),
         }
 
@@ -307,6 +320,9 @@ class Evolution:
         SearchError
             If the algorithm would have asked for other genomes than the saved ones.
         """
+        start = state.get("start", self._start)
+        if start.shape[1:] == self._start.shape[1:]:  # else the replay will not agree either
+            self._start = start
         line = self._begin()
         if not line.replay(state):
             raise SearchError(

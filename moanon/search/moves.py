@@ -18,6 +18,9 @@ __all__ = ["Moves"]
 
 Genomes = npt.NDArray[np.uint8]
 
+#: Chance that a boundary moves to any other place of its column.
+_FAR = 0.4
+
 
 class Moves:
     """Moves over one layout.
@@ -62,7 +65,11 @@ class Moves:
 
 
 class _MoveBoundary:
-    """Flip a boundary of an interval or ordered column, or shift one to the next place."""
+    """Flip a boundary of an interval or ordered column, shift it by one place, or move it far.
+
+    A coarse column has few boundaries, and a better place for one of them may be many shifts away,
+    each of them worse than where it is: hence the far moves.
+    """
 
     def __init__(self, places: int) -> None:
         self.places = places
@@ -79,7 +86,19 @@ class _MoveBoundary:
         shift &= bits[rows, at] != bits[rows, beside]
         moved[rows, at] ^= 1
         moved[rows[shift], beside[shift]] ^= 1
+        far = rng.random(len(bits)) < _FAR
+        far &= bits.any(axis=1) & (bits == 0).any(axis=1)
+        moved[far] = _relocated(bits[far], rng)
         return moved
+
+
+def _relocated(bits: Genomes, rng: np.random.Generator) -> Genomes:
+    """Clear one boundary of each row and set another; every row must have one of both."""
+    moved, rows = bits.copy(), np.arange(len(bits))
+    lot = rng.random(bits.shape)
+    moved[rows, np.where(bits == 1, lot, -1.0).argmax(axis=1)] = 0
+    moved[rows, np.where(bits == 0, lot, -1.0).argmax(axis=1)] = 1
+    return moved
 
 
 class _MoveCut:

@@ -166,11 +166,14 @@ class GenomeSampling(Sampling):  # type: ignore[misc]
     Parameters
     ----------
     layout : Layout
+    start : array (genomes, bits), optional
+        Distinct genomes that come first.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, start: Genomes | None = None) -> None:
         super().__init__()
         self.layout = layout
+        self.start = np.zeros((0, layout.bits), dtype=np.uint8) if start is None else start
 
     def _do(
         self,
@@ -180,8 +183,7 @@ class GenomeSampling(Sampling):  # type: ignore[misc]
         random_state: np.random.Generator,
         **kwargs: Any,
     ) -> Genomes:
-        none = np.zeros((0, self.layout.bits), dtype=np.uint8)
-        return Unseen(self.layout).fill(none, n_samples, random_state)
+        return Unseen(self.layout).fill(self.start[:n_samples], n_samples, random_state)
 
 
 class ColumnCrossover(Crossover):  # type: ignore[misc]

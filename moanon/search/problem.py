@@ -7,7 +7,8 @@ with a threshold (see `moanon.measures.evaluate.Staircase`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -86,6 +87,12 @@ class SearchProblem:
             and set(objectives) <= _ON_PAIRS
         )
 
+    def with_eta(self, eta: float) -> SearchProblem:
+        """The same problem with another limit of suppression."""
+        twin = copy(self)
+        twin.suppression = replace(self.suppression, eta=eta)
+        return twin
+
     def values(self, genomes: Genomes) -> Floats:
         """Objectives of genomes under the suppression rule, one row each."""
         scores = self.evaluator.evaluate(genomes, self.suppression, check=False)
@@ -105,6 +112,11 @@ class SearchProblem:
             thresholds = scores.raw.fields[:, [FIELDS.index("d1"), FIELDS.index("d2")]]
             return values, Points(values, np.arange(len(genomes)), thresholds)
         return values, self._step_points(scores, genomes)
+
+    def steps(self, genomes: Genomes) -> tuple[Points, Ints]:
+        """All solutions of genomes that have staircases, and the rows that each suppresses."""
+        scores = self.evaluator.evaluate(genomes, self.suppression, steps=True, check=False)
+        return self._step_points(scores, genomes), scores.raw.steps[:, -2]
 
     def _step_points(self, scores: Scores, genomes: Genomes) -> Points:
         genome = np.repeat(np.arange(len(genomes)), np.diff(scores.raw.step_starts))

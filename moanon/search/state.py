@@ -36,6 +36,10 @@ class Search(Protocol):
         """Evaluate one more generation, at most `most` genomes; return how many it was."""
         ...
 
+    def inherit(self, archive: Archive, evaluated: npt.NDArray[np.uint8]) -> None:
+        """Begin with the archive and the evaluated genomes of other searches."""
+        ...
+
     def state(self) -> State:
         """Everything the next step depends on."""
         ...

@@ -1,0 +1,173 @@
+"""Several limits searched together: one evaluation serves all of them, and none gets worse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moanon.measures.presets import PRESETS
+from moanon.search.archive import undominated
+from moanon.search.archive_search import ArchiveSearch
+from moanon.search.evolution import Evolution
+from moanon.search.exhaustive import Exhaustive
+from moanon.search.limits import SharedLimits
+from moanon.search.problem import SearchProblem
+from tests.search.people import people
+from tests.strategies import instances
+
+ETAS = (0.02, 0.3, 0.1)
+RULES = {
+    "limit": PRESETS["k-suppression"],
+    "pairs": PRESETS["kl-safety"],
+    "no staircase": PRESETS["kl-safety"].with_settings(safety="ordered"),
+}
+
+
+@pytest.fixture(scope="module")
+def small_instance():
+    return people()
+
+
+def problem_of(instance, rule="limit"):
+    preset = RULES[rule]
+    return SearchProblem(instance, preset.objectives, preset.suppression)
+
+
+def front(archive):
+    archive.sort()
+    return archive.values
+
+
+def is_covered(values, others):
+    """Whether each point has one among the others that is at least as good."""
+    return all((others <= value).all(axis=1).any() for value in values)
+
+
+@given(instances(), st.sampled_from(["limit", "pairs", "no staircase"]), st.integers(0, 9))
+def test_every_limit_learns_what_its_own_evaluation_would_say(instance, rule, seed):
+    if rule != "limit" and not instance.cells.sensitive:
+        return
+    problem = problem_of(instance, rule)
+    shared = SharedLimits(problem, ETAS, 8_000)
+    genomes = instance.layout.sample(20, np.random.default_rng(seed))
+    shared.learn(genomes)
+    for eta, archive in zip(shared.etas, shared.archives, strict=True):
+        own = problem.with_eta(eta).points(genomes).values
+        expected = own[undominated(own)]
+        assert np.array_equal(front(archive), expected[np.lexsort(expected.T[::-1])])
+
+
+@given(instances(), st.integers(0, 9))
+def test_values_under_a_narrower_limit_are_those_of_its_rule(instance, seed):
+    problem = problem_of(instance)
+    shared = SharedLimits(problem, ETAS, 8_000)
+    genomes = instance.layout.sample(20, np.random.default_rng(seed))
+    for eta, member in zip(shared.etas, shared.problems, strict=True):
+        assert np.array_equal(member.both(genomes)[0], problem.with_eta(eta).values(genomes))
+
+
+@given(instances())
+def test_a_larger_limit_is_never_worse(instance):
+    shared = SharedLimits(problem_of(instance), ETAS, 8_000)
+    shared.learn(instance.layout.sample(50, np.random.default_rng(1)))
+    wide, middle, narrow = (archive.values for archive in shared.archives)
+    assert is_covered(narrow, middle)
+    assert is_covered(middle, wide)
+
+
+def test_limits_are_in_order_whatever_the_order_given(small_instance):
+    assert SharedLimits(problem_of(small_instance), ETAS, 100).etas == (0.3, 0.1, 0.02)
+
+
+def test_a_front_is_never_worse_after_a_search_for_another_limit(small_instance):
+    shared = SharedLimits(problem_of(small_instance), (0.1, 0.02), 8_000)
+    first = ArchiveSearch(shared.problems[0], 50, 1)
+    first.inherit(shared.archives[0], shared.evaluated)
+    for _ in range(5):
+        first.step()
+    before = first.archive.values.copy()
+    second = ArchiveSearch(shared.problems[1], 50, 1)
+    second.inherit(shared.archives[1], shared.evaluated)
+    for _ in range(5):
+        second.step()
+    assert is_covered(before, shared.archives[0].values)
+
+
+def test_a_second_search_evaluates_nothing_again(small_instance):
+    shared = SharedLimits(problem_of(small_instance), (0.1, 0.02), 8_000)
+    shared.learn(small_instance.layout.sample(40, np.random.default_rng(3)))
+    known = {genome.tobytes() for genome in shared.evaluated}
+    search = ArchiveSearch(shared.problems[1], 50, 1)
+    search.inherit(shared.archives[1], shared.evaluated)
+    assert search.evaluations == 0
+    assert search.step() == search.evaluations == len(shared.evaluated) - len(known)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_search_alone_goes_the_same_way_as_the_first_of_several(small_instance, place):
+    problem = problem_of(small_instance)
+    alone = ArchiveSearch(problem.with_eta((0.1, 0.02)[place]), 50, 1)
+    shared = SharedLimits(problem, (0.1, 0.02), 8_000)
+    among = ArchiveSearch(shared.problems[place], 50, 1)
+    among.inherit(shared.archives[place], shared.evaluated)
+    for _ in range(5):
+        alone.step()
+        among.step()
+    assert np.array_equal(front(alone.archive), front(among.archive))
+
+
+def test_a_pymoo_algorithm_starts_from_what_was_found(small_instance):
+    shared = SharedLimits(problem_of(small_instance), (0.1, 0.02), 8_000)
+    shared.learn(small_instance.layout.sample(300, np.random.default_rng(3)))
+    before = shared.archives[1].values.copy()
+    search = Evolution(shared.problems[1], population=20, seed=1)
+    search.inherit(shared.archives[1], shared.evaluated)
+    search.step()
+    best = before[:, 1].min()  # the least loss is among the solutions that it started from
+    assert search.problem.values(search.kept)[:, 1].min() <= best
+    assert is_covered(before, search.archive.values)
+
+
+def test_an_inherited_start_is_restored(small_instance):
+    def begin():
+        shared = SharedLimits(problem_of(small_instance), (0.1, 0.02), 8_000)
+        shared.learn(small_instance.layout.sample(300, np.random.default_rng(3)))
+        search = Evolution(shared.problems[1], population=20, seed=1)
+        search.inherit(shared.archives[1], shared.evaluated)
+        return search
+
+    straight, saved = begin(), begin()
+    for _ in range(3):
+        straight.step()
+        saved.step()
+    again = Evolution(problem_of(small_instance).with_eta(0.02), population=20, seed=1)
+    again.restore(saved.state())
+    straight.step()
+    again.step()
+    assert np.array_equal(front(straight.archive), front(again.archive))
+
+
+def test_shared_limits_are_restored_whole(small_instance):
+    problem = problem_of(small_instance)
+    shared = SharedLimits(problem, ETAS, 8_000)
+    shared.learn(small_instance.layout.sample(60, np.random.default_rng(3)))
+    again = SharedLimits(problem, ETAS, 8_000)
+    again.restore(shared.state())
+    assert np.array_equal(again.evaluated, shared.evaluated)
+    for one, other in zip(again.archives, shared.archives, strict=True):
+        assert np.array_equal(front(one), front(other))
+
+
+def test_an_enumeration_fills_every_archive(small_instance):
+    problem = problem_of(small_instance)
+    shared = SharedLimits(problem, (0.1, 0.02), 100_000)
+    search = Exhaustive(shared.problems[0])
+    search.inherit(shared.archives[0], shared.evaluated)
+    while not search.exhausted:
+        search.step()
+    alone = Exhaustive(problem.with_eta(0.02))
+    while not alone.exhausted:
+        alone.step()
+    assert np.array_equal(front(shared.archives[1]), front(alone.archive))

@@ -1,0 +1,239 @@
+// The page: tabs, each with its front, and what belongs to it.
+
+const HEADLINE_LIMITS = [0.05, 0.1, 0.2, 0.3, 0.5];
+
+class FrontPanel {
+  constructor(front) {
+    this.front = front;
+    const select = (id) => this.select(id);
+    this.plot = new FrontPlot(front, select);
+    this.solution = new SolutionView(front, select);
+    this.table = new SolutionTable(front, select);
+    this.element = make(
+      "div",
+      {},
+      this.headline(),
+      make(
+        "div",
+        { class: "two" },
+        make("div", { class: "left" }, this.plot.element, this.table.element),
+        this.solution.element,
+      ),
+      make("div", { class: "background" }, this.howMade(), this.meanings()),
+    );
+  }
+
+  /** Draw for the first time, or again after the panel was hidden. */
+  show() {
+    if (!this.selected) this.select(this.firstChoice());
+    this.plot.draw();
+    this.table.drawRows();
+    this.table.reveal();
+  }
+
+  firstChoice() {
+    const marked = Object.keys(this.front.marks).map(Number)[0];
+    return marked || this.front.best(0.25) || Math.ceil(this.front.count / 2);
+  }
+
+  select(id) {
+    this.selected = id;
+    this.plot.show(id);
+    this.solution.show(id);
+    this.table.show(id);
+    const numbers = this.front.objectives.map((name) => `${name} ${this.front.shown(name, id)}`);
+    say(`Solution ${id}: ${numbers.join(", ")}`);
+  }
+
+  // -- around the plot ---------------------------------------------------------------------------
+
+  headline() {
+    const { front } = this;
+    const count = grouped(front.count);
+    const tiles = [["solutions", count]];
+    for (const name of front.objectives) {
+      const [least, most] = front.range(name);
+      tiles.push([name, rangeText(name, least, most)]);
+    }
+    return make(
+      "section",
+      { class: "headline", "aria-label": "In numbers" },
+      make(
+        "div",
+        { class: "tiles" },
+        ...tiles.map(([name, text]) =>
+          make("div", { class: "tile" }, make("span", {}, name), make("strong", {}, text)),
+        ),
+      ),
+      this.answers(),
+    );
+  }
+
+  /** What a publisher asks first: how private for how much. */
+  answers() {
+    const { front } = this;
+    const buttons = [];
+    for (const limit of HEADLINE_LIMITS) {
+      const id = front.best(limit);
+      if (!id) continue;
+      buttons.push(
+        make(
+          "button",
+          { type: "button", onclick: () => this.select(id), title: `Show solution ${id}` },
+          make("span", {}, percent(limit, 0)),
+          make("strong", {}, front.shown(front.privacy, id)),
+        ),
+      );
+    }
+    if (!buttons.length) return "";
+    const label = make("span", { class: "asked" }, `Highest ${front.privacy} for a loss of at most`);
+    return make("div", { class: "answers" }, label, make("div", { class: "choices" }, ...buttons));
+  }
+
+  howMade() {
+    const { front } = this;
+    const list = make("dl", { class: "facts" });
+    list.append(make("dt", {}, "Suppression"), make("dd", {}, front.rule));
+    for (const [label, text] of front.facts) list.append(make("dt", {}, label), make("dd", {}, text));
+    const section = make(
+      "section",
+      { class: "card", "aria-label": "How this was made" },
+      make("h2", {}, "How this was made"),
+      list,
+    );
+    if (front.config) {
+      const text = make("pre", { tabindex: 0 }, front.config);
+      section.append(make("details", {}, make("summary", {}, "Configuration (config.yaml)"), text));
+    }
+    return section;
+  }
+
+  meanings() {
+    const list = make("dl", { class: "facts" });
+    for (const name of [...this.front.main, ...this.front.others]) {
+      const { meaning, unit, source } = data.measures[name];
+      const about = [unit, source].filter(Boolean).join("; ");
+      list.append(
+        make("dt", {}, name),
+        make("dd", {}, meaning, " ", make("small", {}, about ? `(${about})` : "")),
+      );
+    }
+    return make(
+      "section",
+      { class: "card", "aria-label": "What the numbers mean" },
+      make("h2", {}, "What the numbers mean"),
+      list,
+    );
+  }
+}
+
+/** From where to where, in few digits. */
+function rangeText(name, least, most) {
+  const factor = isShare(name) ? 100 : 1;
+  const [from, to] = [least, most].map((value) => grouped(value * factor, 1).replace(/\.0$/, ""));
+  const unit = isShare(name) ? "\u202f%" : "";
+  return from === to ? from + unit : `${from} – ${to}${unit}`;
+}
+
+// -- tabs ----------------------------------------------------------------------------------------
+
+class Tabs {
+  constructor(main, views) {
+    this.views = views;
+    this.list = make("div", { class: "tabs", role: "tablist", "aria-label": "Fronts" });
+    this.buttons = views.map((view, i) =>
+      make(
+        "button",
+        {
+          type: "button",
+          role: "tab",
+          id: `tab-${i}`,
+          "aria-controls": `panel-${i}`,
+          onclick: () => this.open(i),
+          onkeydown: (event) => this.onkey(event, i),
+        },
+        view.title,
+      ),
+    );
+    this.panels = views.map((view, i) =>
+      make("div", { id: `panel-${i}`, role: "tabpanel", "aria-labelledby": `tab-${i}`, hidden: true }),
+    );
+    this.list.append(...this.buttons);
+    if (views.length > 1) main.append(this.list);
+    else this.panels[0].removeAttribute("role");
+    main.append(...this.panels);
+  }
+
+  /** Show a tab; its contents are made when it is first seen. */
+  open(at) {
+    this.at = at;
+    this.buttons.forEach((button, i) => {
+      button.setAttribute("aria-selected", String(i === at));
+      button.tabIndex = i === at ? 0 : -1;
+      this.panels[i].hidden = i !== at;
+    });
+    const view = this.views[at];
+    if (!view.panel) {
+      view.panel = view.make();
+      this.panels[at].append(view.panel.element);
+    }
+    view.panel.show();
+    return view.panel;
+  }
+
+  onkey(event, at) {
+    const last = this.views.length - 1;
+    const to = {
+      ArrowRight: at === last ? 0 : at + 1,
+      ArrowLeft: at === 0 ? last : at - 1,
+      Home: 0,
+      End: last,
+    }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    this.buttons[to].focus();
+    this.open(to);
+  }
+}
+
+function comparisonTitle(fronts, members) {
+  const alone = data.comparisons.length === 1;
+  return alone ? "Compare" : `Compare ${fronts[members[0]].objectives.join(", ")}`;
+}
+
+/** On paper: light, every row, and plots as wide as the page. */
+function preparePrinting(tabs) {
+  const redraw = (printing) => {
+    theme.forced = printing ? "light" : null;
+    document.documentElement.classList.toggle("printing", printing);
+    const panel = tabs.views[tabs.at].panel;
+    panel.show();
+    if (panel.table) panel.table.drawRows(printing);
+  };
+  addEventListener("beforeprint", () => redraw(true));
+  addEventListener("afterprint", () => redraw(false));
+}
+
+function start() {
+  theme.start();
+  const fronts = data.tabs.map((tab) => new Front(tab));
+  const views = fronts.map((front) => ({ title: front.title, make: () => new FrontPanel(front) }));
+  const open = (at, id) => {
+    const panel = tabs.open(at);
+    panel.select(id);
+    tabs.buttons[at].focus();
+  };
+  for (const members of data.comparisons) {
+    const title = comparisonTitle(fronts, members);
+    views.push({ title, make: () => new Comparison(fronts, members, open) });
+  }
+  const tabs = new Tabs(document.getElementById("main"), views);
+  tabs.open(0);
+  preparePrinting(tabs);
+  say("");
+  requestAnimationFrame(() => {
+    document.documentElement.dataset.ready = "true";
+  });
+}
+
+start();

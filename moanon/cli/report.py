@@ -38,9 +38,7 @@ def report(
             show_default=False,
         ),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace FILE if it exists.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
 ) -> None:
     """Write a page on which a front can be explored.
 

@@ -13,7 +13,7 @@ import html
 import json
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ def _part(name: str) -> str:
     return (files("moanon.output") / "page" / name).read_text(encoding="utf-8")
 
 
-def _policy(scripts: Any) -> str:
+def _policy(scripts: Iterable[str]) -> str:
     """Allow these scripts, inline styles and images made on the page; no request of any kind."""
     digests = (b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests)

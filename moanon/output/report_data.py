@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from moanon.front import Front
 from moanon.measures.registry import MEASURES
-from moanon.output.report_facts import facts_of, rule_in_words
+from moanon.output.report_facts import facts_of, rule_in_words, section
 
 __all__ = ["Tab", "page_data", "page_title", "size_steps"]
 
@@ -112,10 +112,18 @@ def _tab_data(tab: Tab) -> dict[str, Any]:
         "without": tab.without_table or "this front was loaded without its table",
         "command": f"moanon export {_quoted(tab.folder)}",
         "marks": {str(solution): word for solution, word in tab.marks.items()},
-        "rule": rule_in_words(front.suppression, tab.record.get("data", {}).get("rows")),
+        "rule": rule_in_words(front.suppression, _rows(tab)),
         "facts": facts_of(front, tab.record),
         "config": tab.config,
     }
+
+
+def _rows(tab: Tab) -> int | None:
+    """Rows of the table, if somebody knows."""
+    if tab.front.instance is not None:
+        return tab.front.instance.table.rows
+    rows = section(tab.record, "data").get("rows")
+    return rows if isinstance(rows, int) else None
 
 
 def _quoted(folder: str) -> str:

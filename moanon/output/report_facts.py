@@ -8,7 +8,7 @@ from typing import Any
 from moanon.front import Front
 from moanon.measures.suppression import Suppression, row_limit
 
-__all__ = ["facts_of", "rule_in_words"]
+__all__ = ["facts_of", "rule_in_words", "section"]
 
 _DIVERSITY = {
     "distinct": "distinct sensitive values",
@@ -55,52 +55,55 @@ def facts_of(front: Front, record: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(label, text) for label, text in _facts(front, record) if text]
 
 
+def section(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a part of a record; an empty one if it is not there, or is something else."""
+    found = record.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
 def _facts(front: Front, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    data, search = record.get("data", {}), record.get("search", {})
-    times = record.get("times", {})
+    data, search, times = (section(record, name) for name in ("data", "search", "times"))
+    dropped = _told(data, "rows_dropped")
+    generations, threads = _told(search, "generations"), _told(times, "threads")
     yield "Data", _told(data, "source")
-    yield "Rows", _rows(data)
-    yield "Distinct combinations of quasi-identifiers", _told(data, "cells")
+    yield (
+        "Rows",
+        _joined(
+            _told(data, "rows"),
+            f"; {dropped} more had missing values and were dropped",
+            dropped not in ("", "0"),
+        ),
+    )
+    yield "Distinct rows of quasi-identifiers", _told(data, "cells")
     yield "Digest of the data", _told(data, "digest")
     yield "Objectives", ", ".join(front.objectives)
     yield "Search", _told(search, "algorithm")
-    yield "Seed", _told(record, "seed", grouped=False)
-    yield "Evaluations", _evaluations(search)
+    yield "Seed", str(record.get("seed", ""))
+    yield (
+        "Evaluations",
+        _joined(_told(search, "evaluations"), f" in {generations} generations", generations),
+    )
     yield "Ended because", _told(search, "why")
-    yield "Solutions", _solutions(front)
-    yield "Search time", _seconds(times)
+    yield (
+        "Solutions",
+        _joined(
+            f"{len(front):,}", f", thinned evenly from {front.found:,}", front.found > len(front)
+        ),
+    )
+    yield "Seconds of search", _joined(_told(times, "search"), f" on {threads} threads", threads)
     yield "Finished", _told(times, "finished").replace("T", " ").replace("+00:00", " UTC")
-    yield "Versions", _versions(record)
-    yield "Notes", "; ".join(str(note) for note in record.get("notes", ()))
+    yield (
+        "Versions",
+        ", ".join(f"{name} {number}" for name, number in section(record, "versions").items()),
+    )
+    notes = record.get("notes")
+    yield "Notes", "; ".join(map(str, notes)) if isinstance(notes, list | tuple) else ""
 
 
-def _told(section: Mapping[str, Any], key: str, *, grouped: bool = True) -> str:
-    value = section.get(key, "")
-    return f"{value:,}" if isinstance(value, int) and grouped else str(value)
+def _told(part: Mapping[str, Any], key: str) -> str:
+    value = part.get(key, "")
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _rows(data: Mapping[str, Any]) -> str:
-    used, dropped = _told(data, "rows"), data.get("rows_dropped", 0)
-    return f"{used}; {dropped:,} more had missing values and were dropped" if dropped else used
-
-
-def _evaluations(search: Mapping[str, Any]) -> str:
-    number, generations = _told(search, "evaluations"), _told(search, "generations")
-    return f"{number} in {generations} generations" if number and generations else number
-
-
-def _solutions(front: Front) -> str:
-    thinned = f", thinned evenly from {front.found:,}" if front.found > len(front) else ""
-    return f"{len(front):,}{thinned}"
-
-
-def _seconds(times: Mapping[str, Any]) -> str:
-    if "search" not in times:
-        return ""
-    threads = f" on {times['threads']} threads" if times.get("threads") else ""
-    return f"{times['search']:.1f} s{threads}"
-
-
-def _versions(record: Mapping[str, Any]) -> str:
-    versions = {"moanon": record.get("moanon", ""), **record.get("versions", {})}
-    return ", ".join(f"{name} {number}" for name, number in versions.items() if number)
+def _joined(text: str, more: str, wanted: object) -> str:
+    return text + more if text and wanted else text

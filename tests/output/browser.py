@@ -189,6 +189,13 @@ class Page:
         wish = {"name": "prefers-color-scheme", "value": scheme}
         self.ask("Emulation.setEmulatedMedia", features=[wish])
 
+    def allow(self, *permissions: str) -> None:
+        """Grant what a person would be asked for."""
+        self._browser.ask(
+            "Browser.grantPermissions", permissions=permissions, browserContextId=self._context
+        )
+        self.ask("Page.bringToFront")
+
     def open(self, path: Path) -> None:
         """Open a file and wait until the report on it is ready."""
         self.ask("Page.navigate", url=path.absolute().as_uri())
@@ -218,7 +225,8 @@ class Page:
 
     def text(self, selector: str) -> str:
         """The text of the first element that is shown and fits a selector."""
-        return str(self.run(f"{_first(selector)}.innerText"))
+        # Elements of a drawing have no innerText.
+        return str(self.run(f"(e => e.innerText ?? e.textContent)({_first(selector)})"))
 
     def texts(self, selector: str) -> list[str]:
         """The texts of all elements that fit a selector, shown or not."""
@@ -275,10 +283,9 @@ class Page:
 
     def click_at(self, x: float, y: float) -> None:
         self.hover_at(x, y)
+        time.sleep(0.1)  # nobody is faster, and a plot looks at the pointer now and then only
         for kind in ("mousePressed", "mouseReleased"):
-            self.ask(
-                "Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1
-            )
+            self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def hover_at(self, x: float, y: float) -> None:
         self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)

@@ -99,6 +99,9 @@ class Front {
   }
 }
 
+const lowest = (fronts, name) => Math.min(...fronts.map((front) => front.range(name)[0]));
+const highest = (fronts, name) => Math.max(...fronts.map((front) => front.range(name)[1]));
+
 function numberOf(told) {
   if (told === "inf") return Infinity;
   if (told === "-inf") return -Infinity;
@@ -228,12 +231,13 @@ function plotLayout(more) {
 }
 
 /** Axis for a measure; shares in percent. */
-function measureAxis(name, log) {
+function measureAxis(name, log, fronts) {
+  // So few that a logarithmic axis names its decades, and more only where it is zoomed.
+  const decades = 1.12 * Math.log10(highest(fronts, name) / lowest(fronts, name)); // with margins
   return {
     type: log ? "log" : "linear",
     title: { text: axisTitle(name), standoff: 12 },
-    // Few: a logarithmic axis then names its decades, and more only where it is zoomed.
-    nticks: log ? 6 : 8,
+    nticks: log ? Math.max(3, Math.ceil(decades + 0.2)) : 8,
     gridcolor: theme.colour("grid"),
     linecolor: theme.colour("line"),
     zeroline: false,
@@ -245,6 +249,5 @@ function measureAxis(name, log) {
 
 /** Room for the numbers left of a plot. */
 function leftRoom(fronts, name) {
-  const most = Math.max(...fronts.map((front) => front.range(name)[1]));
-  return 46 + 7 * grouped(isShare(name) ? 100 : most).length;
+  return 46 + 7 * grouped(isShare(name) ? 100 : highest(fronts, name)).length;
 }

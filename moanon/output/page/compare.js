@@ -17,7 +17,7 @@ class Comparison {
         { class: "card", "aria-label": "Fronts laid over each other" },
         make("h2", {}, "Fronts laid over each other"),
         this.area,
-        make("p", { class: "hint" }, "Click a point to open its solution; click a name to hide its front."),
+        make("p", { class: "hint" }, this.hint()),
       ),
       this.limits(),
     );
@@ -28,17 +28,23 @@ class Comparison {
     this.draw();
   }
 
+  hint() {
+    const hidden = this.fronts[0].objectives.filter((n) => n !== this.axes.x && n !== this.axes.y);
+    const more = hidden.length ? ` Seen from one side: ${hidden.join(", ")} is not shown here.` : "";
+    return `Click a point to open its solution; click a name to hide its front.${more}`;
+  }
+
   draw() {
     if (!this.area.isConnected || this.area.offsetParent === null) return;
     const { x, y } = this.axes;
-    const log = (name) => this.fronts.some((front) => front.spansDecades(name));
-    const positive = (name) => this.fronts.every((front) => front.range(name)[0] > 0);
+    const log = (name) =>
+      lowest(this.fronts, name) > 0 && this.fronts.some((front) => front.spansDecades(name));
     const layout = plotLayout({
       margin: { l: leftRoom(this.fronts, y), r: 16, t: 10, b: 48 },
       showlegend: true,
       legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 },
-      xaxis: measureAxis(x, log(x) && positive(x)),
-      yaxis: measureAxis(y, log(y) && positive(y)),
+      xaxis: measureAxis(x, log(x), this.fronts),
+      yaxis: measureAxis(y, log(y), this.fronts),
       uirevision: "same",
     });
     Plotly.react(this.area, this.fronts.map((front, i) => this.trace(front, i)), layout, PLOT_CONFIG);

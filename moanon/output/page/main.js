@@ -32,8 +32,13 @@ class FrontPanel {
   }
 
   firstChoice() {
-    const marked = Object.keys(this.front.marks).map(Number)[0];
-    return marked || this.front.best(0.25) || Math.ceil(this.front.count / 2);
+    const { front } = this;
+    const marked = Object.keys(front.marks).map(Number)[0];
+    if (marked) return marked;
+    const found = front.best(0.25);
+    // One that protects nobody is no example.
+    const useful = found && front.value(front.privacy, found) > front.range(front.privacy)[0];
+    return useful ? found : Math.ceil(front.count / 2);
   }
 
   select(id) {
@@ -197,8 +202,7 @@ class Tabs {
 }
 
 function comparisonTitle(fronts, members) {
-  const alone = data.comparisons.length === 1;
-  return alone ? "Compare" : `Compare ${fronts[members[0]].objectives.join(", ")}`;
+  return members.length === fronts.length ? "Compare" : `Compare ${fronts[members[0]].objectives.join(", ")}`;
 }
 
 /** On paper: light, every row, and plots as wide as the page. */
@@ -232,6 +236,7 @@ function start() {
   preparePrinting(tabs);
   say("");
   requestAnimationFrame(() => {
+    performance.mark("ready");
     document.documentElement.dataset.ready = "true";
   });
 }

@@ -1,6 +1,5 @@
 // The front as a plot: choose axes, zoom, point at a solution.
 
-const SELECTED = 2; // the trace that rings the selected solution
 const COLOURED_ROOM = 90; // right of the plot, for the colour bar
 
 /** A labelled choice among the measures of a front. */
@@ -38,12 +37,14 @@ class FrontPlot {
       "aria-label": "Plot of the front: arrow keys go from solution to solution, + and − zoom",
       onkeydown: (event) => this.onkey(event),
     });
+    // Not a trace: moving one would lay out the whole plot again.
+    this.ring = make("span", { class: "ring", hidden: true });
     this.tools = make("div", { class: "tools" });
     this.element = make(
       "section",
       { class: "card", "aria-label": "Front" },
       this.tools,
-      this.area,
+      make("div", { class: "stage" }, this.area, this.ring),
       make("p", { class: "hint" }, "Click a point to see what that solution does. Drag to zoom."),
     );
     this.makeTools();
@@ -107,8 +108,8 @@ class FrontPlot {
     const { x, y, colour } = this.axes;
     const layout = plotLayout({
       margin: { l: leftRoom([this.front], y), r: colour ? COLOURED_ROOM : 16, t: 10, b: 48 },
-      xaxis: measureAxis(x, this.log.x),
-      yaxis: measureAxis(y, this.log.y),
+      xaxis: measureAxis(x, this.log.x, [this.front]),
+      yaxis: measureAxis(y, this.log.y, [this.front]),
       // Zooming survives a change of colours, not one of axes.
       uirevision: [x, y, this.log.x, this.log.y].join(),
     });
@@ -119,7 +120,9 @@ class FrontPlot {
         const id = event.points.map((point) => point.customdata).find(Boolean);
         if (id) this.onselect(id);
       });
+      this.area.on("plotly_afterplot", () => this.placeRing());
     }
+    this.placeRing();
   }
 
   traces() {
@@ -137,7 +140,7 @@ class FrontPlot {
       hovertemplate: "%{text}<extra></extra>",
       marker: this.markers(),
     };
-    return [this.stairs(xs, ys, ids), points, this.ring(), this.marks(xs, ys)];
+    return [this.stairs(xs, ys, ids), points, this.marks(xs, ys)];
   }
 
   markers() {
@@ -170,26 +173,13 @@ class FrontPlot {
     };
   }
 
-  ring() {
-    const place = this.place(this.selected);
-    const line = { color: theme.colour("chosen"), width: 3 };
-    return {
-      type: "scatter",
-      mode: "markers",
-      x: [place.x],
-      y: [place.y],
-      marker: { size: 17, color: "rgba(0,0,0,0)", line },
-      hoverinfo: "skip",
-    };
-  }
-
   marks(xs, ys) {
     const ids = Object.keys(this.front.marks).map(Number);
     return {
       type: "scatter",
       mode: "markers+text",
       x: ids.map((id) => xs[id - 1]),
-      y: ys.length ? ids.map((id) => ys[id - 1]) : [],
+      y: ids.map((id) => ys[id - 1]),
       text: ids.map((id) => plotText(this.front.marks[id])),
       textposition: "top left",
       textfont: { size: 11, color: theme.colour("muted") },
@@ -199,19 +189,36 @@ class FrontPlot {
     };
   }
 
-  place(id) {
-    if (!id) return { x: null, y: null };
-    const at = (name) => this.front.value(name, id) * (isShare(name) ? 100 : 1);
-    return { x: at(this.axes.x), y: at(this.axes.y) };
-  }
-
   // -- pointing and zooming ----------------------------------------------------------------------
 
   show(id) {
     this.selected = id;
-    if (!this.wired) return;
-    const { x, y } = this.place(id);
-    Plotly.restyle(this.area, { x: [[x]], y: [[y]] }, [SELECTED]);
+    if (this.wired) this.placeRing();
+  }
+
+  /** Where a solution lies on an axis, in the axis's own numbers. */
+  coordinate(axis, id) {
+    const name = this.axes[axis];
+    const value = this.front.value(name, id) * (isShare(name) ? 100 : 1);
+    return this.log[axis] ? Math.log10(value) : value;
+  }
+
+  /** How far along an axis the selected solution lies: in view from 0 to 1. */
+  along(axis) {
+    const [from, to] = this.area.layout[`${axis}axis`].range;
+    return (this.coordinate(axis, this.selected) - from) / (to - from);
+  }
+
+  placeRing() {
+    const [right, up] = [this.along("x"), this.along("y")];
+    const inView = [right, up].every((share) => share >= 0 && share <= 1);
+    const drawn = this.area.querySelector(".nsewdrag");
+    this.ring.hidden = !inView || !drawn;
+    if (this.ring.hidden) return;
+    const inner = drawn.getBoundingClientRect();
+    const outer = this.area.getBoundingClientRect();
+    this.ring.style.left = `${inner.x - outer.x + right * inner.width}px`;
+    this.ring.style.top = `${inner.y - outer.y + (1 - up) * inner.height}px`;
   }
 
   /** Go to the neighbour to the left or right. */
@@ -240,14 +247,12 @@ class FrontPlot {
 
   /** Show `factor` times as much, around the selected solution where it is in view. */
   zoom(factor) {
-    const place = this.place(this.selected);
     const change = {};
     for (const axis of ["x", "y"]) {
       const [from, to] = this.area.layout[`${axis}axis`].range;
-      const value = this.log[axis] ? Math.log10(place[axis]) : place[axis];
-      const inView = value >= Math.min(from, to) && value <= Math.max(from, to);
-      const centre = inView ? value : (from + to) / 2;
-      change[`${axis}axis.range`] = [centre + (from - centre) * factor, centre + (to - centre) * factor];
+      const share = this.along(axis);
+      const centre = share >= 0 && share <= 1 ? from + share * (to - from) : (from + to) / 2;
+      change[`${axis}axis.range`] = [from, to].map((end) => centre + (end - centre) * factor);
     }
     Plotly.relayout(this.area, change);
   }

@@ -1,6 +1,6 @@
 // The sizes of a solution's groups as a picture: a bar for each doubling, and the cumulative curve.
 
-const PICTURE = { width: 380, height: 176, left: 40, right: 8, top: 8, bottom: 36 };
+const PICTURE = { width: 380, height: 176, left: 40, right: 20, top: 8, bottom: 36 };
 
 /** Rows in groups up to each size, from what the data tell (see size_steps in report_data.py). */
 function cumulative(told) {
@@ -20,10 +20,12 @@ function describeSizes(steps) {
   const middle = steps.find((step) => 2 * step.upTo >= kept);
   return (
     `Bars: the ${grouped(kept)} kept rows by the size of their group. Line: rows in groups up to ` +
-    `that size. The smallest group has ${grouped(steps[0].size)} rows, the largest ` +
-    `${grouped(steps.at(-1).size)}; half of the rows sit in groups of at most ${grouped(middle.size)}.`
+    `that size. The smallest group has ${rowsText(steps[0].size)}, the largest ` +
+    `${rowsText(steps.at(-1).size)}; half of the rows sit in groups of at most ${grouped(middle.size)}.`
   );
 }
+
+const rowsText = (number) => `${grouped(number)} ${number === 1 ? "row" : "rows"}`;
 
 function draw(tag, attributes, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -68,7 +70,7 @@ function doublings(steps, first, last) {
 
 function sizeBar({ power, rows }, kept, x, y) {
   const share = rows / kept;
-  const sizes = `groups of ${grouped(2 ** power)} to ${grouped(2 ** (power + 1) - 1)} rows`;
+  const sizes = `groups of ${grouped(2 ** power)} to ${rowsText(2 ** (power + 1) - 1)}`;
   const place = { x: x(power) + 1, width: x(power + 1) - x(power) - 2, y: y(share), height: y(0) - y(share) };
   const title = draw("title", {}, `${sizes}: ${grouped(rows)} rows (${percent(share, 1)})`);
   return draw("rect", { class: "size", ...place }, title);

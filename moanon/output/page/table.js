@@ -28,7 +28,7 @@ class SolutionTable {
       },
       this.table,
     );
-    const rows = Math.min(front.count, 12) + 1;
+    const rows = Math.min(front.count, 14) + 1;
     this.window.style.maxHeight = `${rows * ROW_HEIGHT + ROW_HEIGHT / 2}px`;
     this.element = make(
       "section",

@@ -63,11 +63,17 @@ def _folders(results: Path) -> list[Path]:
         raise DataError(f"{results} is not a folder; name one that moanon run has written")
     found = [results, *results.glob("*/"), *results.glob("*/*/")]
     finished = [folder for folder in found if (folder / "run.json").is_file()]
-    for folder in found:
-        if folder not in finished and any((folder / name).exists() for name in NAMES):
-            _note(f"{folder} holds an unfinished run, which is left out")
+    unfinished = [
+        folder
+        for folder in found
+        if folder not in finished and any((folder / name).exists() for name in NAMES)
+    ]
+    if not finished and unfinished:
+        raise DataError(f"{unfinished[0]} holds an unfinished run; go on with moanon run --resume")
     if not finished:
-        raise DataError(f"{results} holds no finished run: no run.json, nor in a folder in it")
+        raise DataError(f"{results} holds no results: neither it nor a folder in it has a run.json")
+    for folder in unfinished:
+        _note(f"{folder} holds an unfinished run, which is left out")
     return sorted(finished, key=lambda folder: (folder.parent, _eta(folder), folder))
 
 
@@ -95,7 +101,7 @@ def _tab(folder: Path, results: Path) -> Tab:
         _note(f"group sizes are left out of the report: {why}")
     record = json.loads((folder / "run.json").read_bytes())
     config = folder / "config.yaml"
-    text = config.read_text(encoding="utf-8") if config.is_file() else ""
+    text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
     title = _title(folder, results, record)
     return Tab(title, front, record, str(folder), config=text, without_table=why)
 

@@ -144,10 +144,9 @@ function axisTitle(name) {
 
 const theme = {
   listeners: [],
-  forced: null, // while printing
 
   get dark() {
-    const chosen = this.forced ?? document.documentElement.dataset.theme;
+    const chosen = document.documentElement.dataset.theme;
     return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   },
 

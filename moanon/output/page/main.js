@@ -11,7 +11,7 @@ class FrontPanel {
     this.table = new SolutionTable(front, select);
     this.element = make(
       "div",
-      {},
+      { class: "panel" },
       this.headline(),
       make(
         "div",
@@ -205,17 +205,26 @@ function comparisonTitle(fronts, members) {
   return members.length === fronts.length ? "Compare" : `Compare ${fronts[members[0]].objectives.join(", ")}`;
 }
 
-/** On paper: light, every row, and plots as wide as the page. */
+/** On paper: light, with every row. */
 function preparePrinting(tabs) {
+  const root = document.documentElement;
+  let chosen;
   const redraw = (printing) => {
-    theme.forced = printing ? "light" : null;
-    document.documentElement.classList.toggle("printing", printing);
-    const panel = tabs.views[tabs.at].panel;
+    for (const listener of theme.listeners) listener();
+    const { panel } = tabs.views[tabs.at];
     panel.show();
-    if (panel.table) panel.table.drawRows(printing);
+    panel.table?.drawRows(printing);
   };
-  addEventListener("beforeprint", () => redraw(true));
-  addEventListener("afterprint", () => redraw(false));
+  addEventListener("beforeprint", () => {
+    chosen = root.dataset.theme;
+    root.dataset.theme = "light";
+    redraw(true);
+  });
+  addEventListener("afterprint", () => {
+    if (chosen) root.dataset.theme = chosen;
+    else delete root.dataset.theme;
+    requestAnimationFrame(() => redraw(false)); // when the page is as wide as its window again
+  });
 }
 
 function start() {

@@ -32,7 +32,7 @@ class SolutionTable {
     this.window.style.maxHeight = `${rows * ROW_HEIGHT + ROW_HEIGHT / 2}px`;
     this.element = make(
       "section",
-      { class: "card", "aria-label": "Solutions" },
+      { class: "card all", "aria-label": "Solutions" },
       make(
         "div",
         { class: "bar" },

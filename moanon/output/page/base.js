@@ -15,6 +15,16 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+function quietButton(text, title, onclick) {
+  const attributes = { type: "button", class: "quiet", title, "aria-label": title, onclick };
+  return make("button", attributes, text);
+}
+
+/** A measure's name as text that can be broken after an underscore. */
+function breakable(name) {
+  return name.split(/(?<=_)/).flatMap((part) => [part, make("wbr")]);
+}
+
 /** Text for a plot: plotly reads tags and entities in every label. */
 function plotText(text) {
   return String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
@@ -68,13 +78,13 @@ class Front {
 
   range(name) {
     const finite = this.values[name].filter(Number.isFinite);
-    return [Math.min(...finite), Math.max(...finite)];
+    return [least(finite), greatest(finite)];
   }
 
   /** Whether a measure spans decades, so that a linear axis would show one end only. */
   spansDecades(name) {
-    const [least, most] = this.range(name);
-    return !isShare(name) && least > 0 && most / least >= 30;
+    const [from, to] = this.range(name);
+    return !isShare(name) && from > 0 && to / from >= 30;
   }
 
   /** What to name first when somebody asks how private: what is attained, not a threshold. */
@@ -99,6 +109,10 @@ class Front {
   }
 }
 
+// Math.min and Math.max take only so many arguments.
+const least = (numbers) => numbers.reduce((a, b) => Math.min(a, b), Infinity);
+const greatest = (numbers) => numbers.reduce((a, b) => Math.max(a, b), -Infinity);
+
 const lowest = (fronts, name) => Math.min(...fronts.map((front) => front.range(name)[0]));
 const highest = (fronts, name) => Math.max(...fronts.map((front) => front.range(name)[1]));
 
@@ -113,7 +127,7 @@ function digitsOf(name, values) {
   if (isShare(name)) return 2;
   const finite = values.filter(Number.isFinite);
   if (finite.every(Number.isInteger)) return 0;
-  const most = Math.max(...finite.map(Math.abs));
+  const most = greatest(finite.map(Math.abs));
   return most >= 1000 ? 1 : most >= 1 ? 2 : 4;
 }
 
@@ -200,6 +214,8 @@ const theme = {
 
 // -- what plots share ----------------------------------------------------------------------------
 
+const isTouched = matchMedia("(pointer: coarse)").matches;
+
 /** Nothing that leads out of the page; zooming has its own buttons, which the keyboard reaches. */
 const PLOT_CONFIG = {
   displayModeBar: false,
@@ -224,7 +240,7 @@ function plotLayout(more) {
     showlegend: false,
     hovermode: "closest",
     // On a touch screen a drag scrolls the page.
-    dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
+    dragmode: isTouched ? false : "zoom",
     ...more,
   };
 }

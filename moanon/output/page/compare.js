@@ -30,7 +30,7 @@ class Comparison {
 
   hint() {
     const hidden = this.fronts[0].objectives.filter((n) => n !== this.axes.x && n !== this.axes.y);
-    const more = hidden.length ? ` Seen from one side: ${hidden.join(", ")} is not shown here.` : "";
+    const more = hidden.length ? ` Not shown here: ${hidden.join(", ")}.` : "";
     return `Click a point to open its solution; click a name to hide its front.${more}`;
   }
 
@@ -47,10 +47,14 @@ class Comparison {
       yaxis: measureAxis(y, log(y), this.fronts),
       uirevision: "same",
     });
-    Plotly.react(this.area, this.fronts.map((front, i) => this.trace(front, i)), layout, PLOT_CONFIG);
+    const traces = this.fronts.map((front, i) => this.trace(front, i));
+    Plotly.react(this.area, traces, layout, PLOT_CONFIG);
     if (!this.wired) {
       this.wired = true;
-      this.area.on("plotly_click", ({ points: [point] }) => this.open(point.curveNumber, point.customdata));
+      this.area.on("plotly_click", (event) => {
+        const [point] = event.points;
+        this.open(point.curveNumber, point.customdata);
+      });
     }
   }
 
@@ -87,11 +91,12 @@ class Comparison {
       this.fronts.forEach((front, at) => row.append(make("td", {}, this.answer(front, at, limit))));
       body.append(row);
     }
+    const table = make("table", { class: "limits" }, make("thead", {}, head), body);
     return make(
       "section",
       { class: "card", "aria-label": "Best within a limit" },
       make("h2", {}, `Highest ${privacy} within a limit of loss`),
-      make("div", { class: "window" }, make("table", { class: "limits" }, make("thead", {}, head), body)),
+      make("div", { class: "window" }, table),
     );
   }
 
@@ -99,7 +104,8 @@ class Comparison {
     const id = front.best(limit);
     if (!id) return "–";
     const title = `Solution ${id}, loss ${front.shown("loss", id)}`;
-    const text = front.shown(front.privacy, id);
-    return make("button", { type: "button", class: "link", title, onclick: () => this.open(at, id) }, text);
+    const onclick = () => this.open(at, id);
+    const attributes = { type: "button", class: "link", title, onclick };
+    return make("button", attributes, front.shown(front.privacy, id));
   }
 }

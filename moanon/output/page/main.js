@@ -91,15 +91,17 @@ class FrontPanel {
       );
     }
     if (!buttons.length) return "";
-    const label = make("span", { class: "asked" }, `Highest ${front.privacy} for a loss of at most`);
+    const asked = `Highest ${front.privacy} for a loss of at most`;
+    const label = make("span", { class: "asked" }, asked);
     return make("div", { class: "answers" }, label, make("div", { class: "choices" }, ...buttons));
   }
 
   howMade() {
     const { front } = this;
     const list = make("dl", { class: "facts" });
-    list.append(make("dt", {}, "Suppression"), make("dd", {}, front.rule));
-    for (const [label, text] of front.facts) list.append(make("dt", {}, label), make("dd", {}, text));
+    for (const [label, text] of [["Suppression", front.rule], ...front.facts]) {
+      list.append(make("dt", {}, label), make("dd", {}, text));
+    }
     const section = make(
       "section",
       { class: "card", "aria-label": "How this was made" },
@@ -134,6 +136,7 @@ class FrontPanel {
 
 /** From where to where, in few digits. */
 function rangeText(name, least, most) {
+  if (!Number.isFinite(least)) return "–";
   const factor = isShare(name) ? 100 : 1;
   const [from, to] = [least, most].map((value) => grouped(value * factor, 1).replace(/\.0$/, ""));
   const unit = isShare(name) ? "\u202f%" : "";
@@ -160,8 +163,8 @@ class Tabs {
         view.title,
       ),
     );
-    this.panels = views.map((view, i) =>
-      make("div", { id: `panel-${i}`, role: "tabpanel", "aria-labelledby": `tab-${i}`, hidden: true }),
+    this.panels = views.map((_, i) =>
+      make("div", { id: `panel-${i}`, role: "tabpanel", "aria-labelledby": `tab-${i}` }),
     );
     this.list.append(...this.buttons);
     if (views.length > 1) main.append(this.list);
@@ -177,6 +180,7 @@ class Tabs {
       button.tabIndex = i === at ? 0 : -1;
       this.panels[i].hidden = i !== at;
     });
+    this.buttons[at].scrollIntoView({ block: "nearest", inline: "nearest" });
     const view = this.views[at];
     if (!view.panel) {
       view.panel = view.make();
@@ -202,7 +206,8 @@ class Tabs {
 }
 
 function comparisonTitle(fronts, members) {
-  return members.length === fronts.length ? "Compare" : `Compare ${fronts[members[0]].objectives.join(", ")}`;
+  if (members.length === fronts.length) return "Compare";
+  return `Compare ${fronts[members[0]].objectives.join(", ")}`;
 }
 
 /** On paper: light, with every row. */

@@ -1,6 +1,6 @@
 // The front as a plot: choose axes, zoom, point at a solution.
 
-const COLOURED_ROOM = 90; // right of the plot, for the colour bar
+const COLOURED_ROOM = 80; // right of the plot, for the colour bar
 
 /** A labelled choice among the measures of a front. */
 function measureChoice(front, label, chosen, onchange, none) {
@@ -45,7 +45,13 @@ class FrontPlot {
       { class: "card", "aria-label": "Front" },
       this.tools,
       make("div", { class: "stage" }, this.area, this.ring),
-      make("p", { class: "hint" }, "Click a point to see what that solution does. Drag to zoom."),
+      make(
+        "p",
+        { class: "hint" },
+        isTouched
+          ? "Tap a point to see what that solution does."
+          : "Click a point to see what that solution does. Drag to zoom.",
+      ),
     );
     this.makeTools();
     theme.listeners.push(() => this.draw());
@@ -76,9 +82,9 @@ class FrontPlot {
       make(
         "span",
         { class: "buttons" },
-        this.button("−", "Zoom out", () => this.zoom(2)),
-        this.button("+", "Zoom in", () => this.zoom(0.5)),
-        this.button("Reset", "Show the whole front", () => this.showAll()),
+        quietButton("−", "Zoom out", () => this.zoom(2)),
+        quietButton("+", "Zoom in", () => this.zoom(0.5)),
+        quietButton("Reset", "Show the whole front", () => this.showAll()),
       ),
     );
   }
@@ -95,10 +101,6 @@ class FrontPlot {
     box.disabled = !(this.front.range(this.axes[axis])[0] > 0);
     box.setAttribute("aria-label", `${axis} axis logarithmic`);
     return make("label", { class: "log" }, box, "log");
-  }
-
-  button(text, title, onclick) {
-    return make("button", { type: "button", class: "quiet", title, "aria-label": title, onclick }, text);
   }
 
   // -- drawing -----------------------------------------------------------------------------------

@@ -17,11 +17,13 @@ function cumulative(told) {
 
 function describeSizes(steps) {
   const kept = steps.at(-1).upTo;
-  const middle = steps.find((step) => 2 * step.upTo >= kept);
+  const least = rowsText(steps[0].size);
+  const most = rowsText(steps.at(-1).size);
+  const middle = grouped(steps.find((step) => 2 * step.upTo >= kept).size);
   return (
     `Bars: the ${grouped(kept)} kept rows by the size of their group. Line: rows in groups up to ` +
-    `that size. The smallest group has ${rowsText(steps[0].size)}, the largest ` +
-    `${rowsText(steps.at(-1).size)}; half of the rows sit in groups of at most ${grouped(middle.size)}.`
+    `that size. The smallest group has ${least}, the largest ${most}; half of the rows sit in ` +
+    `groups of at most ${middle}.`
   );
 }
 
@@ -71,13 +73,17 @@ function doublings(steps, first, last) {
 function sizeBar({ power, rows }, kept, x, y) {
   const share = rows / kept;
   const sizes = `groups of ${grouped(2 ** power)} to ${rowsText(2 ** (power + 1) - 1)}`;
-  const place = { x: x(power) + 1, width: x(power + 1) - x(power) - 2, y: y(share), height: y(0) - y(share) };
+  const across = { x: x(power) + 1, width: x(power + 1) - x(power) - 2 };
+  const upwards = { y: y(share), height: y(0) - y(share) };
   const title = draw("title", {}, `${sizes}: ${grouped(rows)} rows (${percent(share, 1)})`);
-  return draw("rect", { class: "size", ...place }, title);
+  return draw("rect", { class: "size", ...across, ...upwards }, title);
 }
 
 function curvePath(steps, kept, first, last, x, y) {
-  const parts = steps.map((step) => `H${x(Math.log2(step.size)).toFixed(1)}V${y(step.upTo / kept).toFixed(1)}`);
+  const parts = steps.map((step) => {
+    const [right, up] = [x(Math.log2(step.size)), y(step.upTo / kept)];
+    return `H${right.toFixed(1)}V${up.toFixed(1)}`;
+  });
   return `M${x(first)} ${y(0)}${parts.join("")}H${x(last)}`;
 }
 

@@ -25,8 +25,8 @@ class SolutionView {
         { class: "bar" },
         this.heading,
         make("span", { class: "stretch" }),
-        make("button", { type: "button", class: "quiet", "aria-label": "Previous solution", onclick: go(-1) }, "‹"),
-        make("button", { type: "button", class: "quiet", "aria-label": "Next solution", onclick: go(1) }, "›"),
+        quietButton("‹", "Previous solution", go(-1)),
+        quietButton("›", "Next solution", go(1)),
       ),
       this.tiles,
       this.more,
@@ -78,7 +78,7 @@ class SolutionView {
       make(
         "div",
         { title: data.measures[name].meaning },
-        make("dt", {}, name),
+        make("dt", {}, ...breakable(name)),
         make("dd", {}, this.front.shown(name, this.id)),
       ),
     );
@@ -133,14 +133,20 @@ function columnView(column, [blocks, places, widths]) {
   const view = make(
     "div",
     { class: whole ? "column whole" : "column" },
-    make("div", { class: "bar" }, make("span", { class: "name" }, column.name), make("span", { class: "count" }, count)),
+    make(
+      "div",
+      { class: "bar" },
+      make("span", { class: "name" }, column.name),
+      make("span", { class: "count" }, count),
+    ),
   );
   if (widths.length) view.append(band(widths));
   view.append(chips(labels.slice(0, LISTED)));
   if (labels.length > LISTED) {
     const rest = chips(labels.slice(LISTED));
     const untold = blocks - labels.length;
-    if (untold) rest.append(make("li", { class: "untold" }, `and ${grouped(untold)} more, in solutions.json`));
+    const where = `and ${grouped(untold)} more, in solutions.json`;
+    if (untold) rest.append(make("li", { class: "untold" }, where));
     const hidden = grouped(blocks - LISTED);
     view.append(make("details", {}, make("summary", {}, `${hidden} more`), rest));
   }

@@ -15,7 +15,8 @@ class SolutionTable {
     this.columns = make("colgroup", {});
     this.head = make("tr", {});
     this.body = make("tbody", {});
-    this.table = make("table", { role: "grid" }, this.columns, make("thead", {}, this.head), this.body);
+    const head = make("thead", {}, this.head);
+    this.table = make("table", { role: "grid" }, this.columns, head, this.body);
     this.table.setAttribute("aria-rowcount", front.count + 1);
     this.window = make(
       "div",
@@ -72,12 +73,12 @@ class SolutionTable {
   // -- drawing -----------------------------------------------------------------------------------
 
   drawHead() {
-    const ids = this.order;
     this.columns.replaceChildren();
     this.head.replaceChildren();
     for (const name of this.names) {
       // As wide as its widest text, whichever rows are in view.
-      const widest = ids.reduce((most, id) => Math.max(most, this.text(name, id).length), name.length + 2);
+      const lengths = this.order.map((id) => this.text(name, id).length);
+      const widest = Math.max(name.length + 2, greatest(lengths));
       const column = make("col", {});
       column.style.width = `${widest + 3}ch`;
       this.columns.append(column);
@@ -124,16 +125,15 @@ class SolutionTable {
 
   row(id, at) {
     const chosen = id === this.selected;
-    const cells = this.names.map((name) =>
-      name === "id" ? make("th", { scope: "row" }, String(id)) : make("td", {}, this.text(name, id)),
-    );
+    const [, ...measures] = this.names;
+    const cells = measures.map((name) => make("td", {}, this.text(name, id)));
     const attributes = {
       id: this.rowId(id),
       "aria-selected": String(chosen),
       "aria-rowindex": at + 2,
       onclick: () => this.onselect(id),
     };
-    return make("tr", attributes, ...cells);
+    return make("tr", attributes, make("th", { scope: "row" }, String(id)), ...cells);
   }
 
   rowId(id) {

@@ -52,8 +52,8 @@ def report_html(tabs: Sequence[Tab]) -> str:
 
     program = "\n".join(_part(name) for name in _SCRIPTS)
     scripts = {
-        "plotly": _as_script(get_plotlyjs()),
         "script": _as_script(f'"use strict";\n(() => {{\n{program}\n}})();\n'),
+        "plotly": _as_script(get_plotlyjs()),
     }
     parts = {
         "policy": _policy(scripts.values()),

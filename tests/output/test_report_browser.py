@@ -514,19 +514,21 @@ def test_how_long_it_takes_until_a_large_front_can_be_used(
     instance = Config.load(REPOSITORY / "configs" / "quickstart.yaml").instance()
     path = tmp_path / "report.html"
     write_report([Tab("census", sampled_front(instance, 500), RECORD, "x")], path)
-    seconds, busy = [], []
+    shown, ready, busy = [], [], []
     for _ in range(5):
         with browser.page() as page:
             page.ask("Performance.enable", timeDomain="threadTicks")
             page.open(path)
-            # From the beginning of the navigation until the front is drawn and can be clicked.
-            seconds.append(page.run("performance.getEntriesByName('ready')[0].startTime / 1000"))
+            # From the beginning of the navigation until everything but the plot can be used, and
+            # until the front is drawn and can be clicked.
+            for name, found in (("shown", shown), ("ready", ready)):
+                found.append(page.run(f"performance.getEntriesByName('{name}')[0].startTime / 1e3"))
             told = page.ask("Performance.getMetrics")["metrics"]
             busy += [entry["value"] for entry in told if entry["name"] == "TaskDuration"]
     with capsys.disabled():
         sys.stdout.write(
-            f"\n500 solutions: {path.stat().st_size / 1e6:.2f} MB; ready after "
-            f"{median(seconds):.2f} s (best {min(seconds):.2f}), of which the page's main thread "
-            f"worked {median(busy):.2f} s\n"
+            f"\n500 solutions: {path.stat().st_size / 1e6:.2f} MB; table and solution after "
+            f"{median(shown):.2f} s, plot after {median(ready):.2f} s (best {min(ready):.2f}); "
+            f"the page's main thread worked {median(busy):.2f} s\n"
         )
-    assert len(seconds) == 5
+    assert max(shown) < max(ready)

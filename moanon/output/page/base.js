@@ -226,6 +226,11 @@ const PLOT_CONFIG = {
   responsive: true,
 };
 
+/** Whether the library is there, and the place for the plot is in view. */
+function canDraw(area) {
+  return "Plotly" in window && area.isConnected && area.offsetParent !== null;
+}
+
 function plotLayout(more) {
   return {
     paper_bgcolor: "rgba(0,0,0,0)",

@@ -35,7 +35,7 @@ class Comparison {
   }
 
   draw() {
-    if (!this.area.isConnected || this.area.offsetParent === null) return;
+    if (!canDraw(this.area)) return;
     const { x, y } = this.axes;
     const log = (name) =>
       lowest(this.fronts, name) > 0 && this.fronts.some((front) => front.spansDecades(name));

@@ -57,8 +57,7 @@ class FrontPanel {
     const count = grouped(front.count);
     const tiles = [["solutions", count]];
     for (const name of front.objectives) {
-      const [least, most] = front.range(name);
-      tiles.push([name, rangeText(name, least, most)]);
+      tiles.push([name, rangeText(front, name)]);
     }
     return make(
       "section",
@@ -135,10 +134,12 @@ class FrontPanel {
 }
 
 /** From where to where, in few digits. */
-function rangeText(name, least, most) {
-  if (!Number.isFinite(least)) return "–";
+function rangeText(front, name) {
+  if (!front.range(name).every(Number.isFinite)) return "–";
   const factor = isShare(name) ? 100 : 1;
-  const [from, to] = [least, most].map((value) => grouped(value * factor, 1).replace(/\.0$/, ""));
+  const digits = front.digits[name] > 2 ? 3 : 1; // more where all values are below 1
+  const text = (value) => grouped(value * factor, digits).replace(/\.0+$/, "");
+  const [from, to] = front.range(name).map(text);
   const unit = isShare(name) ? "\u202f%" : "";
   return from === to ? from + unit : `${from} – ${to}${unit}`;
 }
@@ -249,7 +250,10 @@ function start() {
   tabs.open(0);
   preparePrinting(tabs);
   say("");
-  requestAnimationFrame(() => {
+  performance.mark("shown");
+  // Plots come last: their library takes the browser longer than everything else together.
+  addEventListener("DOMContentLoaded", () => {
+    tabs.views[tabs.at].panel.show();
     performance.mark("ready");
     document.documentElement.dataset.ready = "true";
   });

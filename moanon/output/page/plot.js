@@ -106,7 +106,7 @@ class FrontPlot {
   // -- drawing -----------------------------------------------------------------------------------
 
   draw() {
-    if (!this.area.isConnected || this.area.offsetParent === null) return;
+    if (!canDraw(this.area)) return;
     const { x, y, colour } = this.axes;
     const layout = plotLayout({
       margin: { l: leftRoom([this.front], y), r: colour ? COLOURED_ROOM : 16, t: 10, b: 48 },

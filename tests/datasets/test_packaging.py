@@ -29,6 +29,12 @@ def test_wheel_holds_every_file_of_the_embedded_data(wheel_files: set[str]) -> N
     assert {str(path.relative_to(REPOSITORY)) for path in data} <= wheel_files
 
 
+def test_wheel_holds_every_part_of_the_report(wheel_files: set[str]) -> None:
+    parts = list((REPOSITORY / "moanon" / "output" / "page").iterdir())
+    assert {path.suffix for path in parts} == {".html", ".css", ".js"}
+    assert {str(path.relative_to(REPOSITORY)) for path in parts} <= wheel_files
+
+
 def test_wheel_is_marked_as_typed(wheel_files: set[str]) -> None:
     assert "moanon/py.typed" in wheel_files
 

@@ -1,0 +1,118 @@
+"""``report.html``: fronts on one page that works offline.
+
+The page is one file. Its scripts are named in its Content-Security-Policy by their digests, so the
+browser runs these and nothing else, and the policy forbids every request. What comes from the data
+(column names, labels, file names) reaches the page as JSON in which nothing can end the element it
+stands in, and is shown as text only. Its parts are in the folder ``page``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from moanon import __version__
+from moanon.atomic import Beside
+from moanon.errors import OutputError
+from moanon.output.report_data import Tab, page_data, page_title
+
+__all__ = ["Tab", "report_html", "write_report"]
+
+#: In this order they are one program.
+_SCRIPTS = ("base.js", "plot.js", "sizes.js", "solution.js", "table.js", "compare.js", "main.js")
+_PLACE = re.compile(r"@([a-z]+)@")
+
+
+def report_html(tabs: Sequence[Tab]) -> str:
+    """Return a page that shows fronts, one tab for each.
+
+    Parameters
+    ----------
+    tabs : sequence of Tab
+        At least one, each with at least one solution.
+
+    Raises
+    ------
+    OutputError
+        If there is nothing to show.
+    """
+    if not tabs:
+        raise OutputError("a report needs at least one front. Got none")
+    for tab in tabs:
+        if not len(tab.front):
+            raise OutputError(f"the front {tab.title!r} has no solutions; there is nothing to show")
+    from plotly.offline import get_plotlyjs  # here, because it is large
+
+    program = "\n".join(_part(name) for name in _SCRIPTS)
+    scripts = {
+        "script": _as_script(f'"use strict";\n(() => {{\n{program}\n}})();\n'),
+        "plotly": _as_script(get_plotlyjs()),
+    }
+    parts = {
+        "policy": _policy(scripts.values()),
+        "version": __version__,
+        "title": _as_text(page_title(tabs)),
+        "style": _part("page.css"),
+        "data": _as_json(page_data(tabs)),
+        **scripts,
+    }
+    return _PLACE.sub(lambda place: parts[place[1]], _part("page.html"))
+
+
+def write_report(tabs: Sequence[Tab], path: str | Path, force: bool = False) -> None:
+    """Write the page of `report_html` to a file.
+
+    Raises
+    ------
+    OutputError
+        If there is nothing to show, the file exists and `force` is not set, or it cannot be
+        written.
+    """
+    page, path = report_html(tabs), Path(path)
+    with Beside(path, force=force) as beside:
+        beside[path].write_text(page, encoding="utf-8", newline="\n")
+        beside.move()
+
+
+def _part(name: str) -> str:
+    return (files("moanon.output") / "page" / name).read_text(encoding="utf-8")
+
+
+def _policy(scripts: Iterable[str]) -> str:
+    """Allow these scripts, inline styles and images made on the page; no request of any kind."""
+    digests = (b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _as_script(text: str) -> str:
+    """Return a script as it can stand in a page, and as the browser takes its digest.
+
+    A browser reads every line end as a line feed, and the end of the element wherever it sees one,
+    even in a string.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return re.sub(r"<(?=/script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
+
+
+def _as_json(value: Any) -> str:
+    """Write JSON in which nothing is markup, and that has no sign beyond ASCII."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def _as_text(text: str) -> str:
+    """Escape text for HTML; a file name may hold bytes that are no characters."""
+    return html.escape(text).encode("ascii", "xmlcharrefreplace").decode()

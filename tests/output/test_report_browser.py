@@ -1,0 +1,534 @@
+"""The page of a report in a real browser: what people see, press and are protected from."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from moanon.config import Config
+from moanon.front import Front
+from moanon.output.report import Tab, write_report
+from tests.output.browser import Browser, Page
+from tests.output.fronts import HOSTILE, RECORD, hostile_instance, people_front, sampled_front
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+#: The points of the front: of all traces the one with most of them.
+POINTS = (
+    "Array.from(document.querySelectorAll('.plot .scatterlayer .trace'))"
+    ".filter(e => e.checkVisibility())"
+    ".map(e => Array.from(e.querySelectorAll('.point'))).sort((a, b) => b.length - a.length)[0]"
+)
+SELECTED_ROW = "tr[aria-selected=true]"
+
+
+class Report:
+    """A report in the browser, with the files of its results."""
+
+    def __init__(
+        self, page: Page, path: Path, csv: pd.DataFrame, solutions: dict[str, Any]
+    ) -> None:
+        self.page, self.path, self.csv, self.solutions = page, path, csv, solutions
+
+    def point(self, solution: int) -> tuple[float, float]:
+        """Where a solution is drawn."""
+        self.page.run("scrollTo(0, 0)")
+        place = f"(() => {{ const r = {POINTS}[{solution - 1}].getBoundingClientRect();"
+        x, y = self.page.run(place + "return [r.x + r.width / 2, r.y + r.height / 2]; })()")
+        return x, y
+
+    def ring(self) -> tuple[float, float]:
+        """Where the ring around the selected solution is drawn."""
+        self.page.run("scrollTo(0, 0)")
+        place = "(() => { const r = document.querySelector('.ring').getBoundingClientRect();"
+        x, y = self.page.run(place + "return [r.x + r.width / 2, r.y + r.height / 2]; })()")
+        return x, y
+
+    def click_point(self, solution: int) -> None:
+        self.page.click_at(*self.point(solution))
+
+    def shown(self) -> int:
+        """Number of the solution that is shown in detail."""
+        return int(self.page.text(".solution h2").split()[1])
+
+    def numbers(self) -> dict[str, str]:
+        """All measures of the solution that is shown in detail."""
+        tiles = (pair.split("\n") for pair in self.page.text(".solution .tiles").split("\n\n"))
+        found = {}
+        flat = [part for pair in tiles for part in pair if part]
+        for name, value in zip(flat[::2], flat[1::2], strict=True):
+            found[name] = value
+        names, values = self.page.texts(".solution dt"), self.page.texts(".solution dd")
+        return found | dict(zip(names, values, strict=True))
+
+    def labels(self) -> dict[str, list[str]]:
+        """What the columns of that solution show, also where it is folded."""
+        found: dict[str, list[str]] = self.page.run(
+            "Object.fromEntries(Array.from(document.querySelectorAll('.column')).map(c =>"
+            "[c.querySelector('.name').textContent,"
+            "Array.from(c.querySelectorAll('.chips li')).map(e => e.textContent)]))"
+        )
+        return found
+
+    def rows(self) -> list[list[str]]:
+        """The rows of the table that are elements."""
+        found: list[list[str]] = self.page.run(
+            "Array.from(document.querySelectorAll('table[role=grid] tbody tr:not(.gap)'))"
+            ".filter(e => e.checkVisibility())"
+            ".map(r => Array.from(r.children).map(c => c.textContent))"
+        )
+        return found
+
+
+def make_report(page: Page, folder: Path, tabs: list[Tab]) -> Report:
+    front = tabs[0].front
+    front.save(folder)
+    write_report(tabs, folder / "report.html")
+    page.open(folder / "report.html")
+    solutions = json.loads((folder / "solutions.json").read_text(encoding="utf-8"))
+    csv = pd.read_csv(folder / "front.csv", index_col="id")
+    return Report(page, folder / "report.html", csv, solutions)
+
+
+def silent(report: Report) -> bool:
+    """Whether the page asked for nothing but itself, and nobody complained."""
+    assert report.page.complaints() == []
+    assert set(report.page.requests()) == {report.path.as_uri()}
+    return True
+
+
+@pytest.fixture(scope="module")
+def people() -> Front:
+    return people_front()
+
+
+@pytest.fixture(scope="module")
+def report(
+    browser: Browser, people: Front, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Report]:
+    """One front; each test brings the page to where it wants it."""
+    with browser.page() as page:
+        tab = Tab("people", people, RECORD, "results/my people", "name: people\n", {2: "knee"})
+        yield make_report(page, tmp_path_factory.mktemp("report"), [tab])
+
+
+@pytest.fixture(scope="module")
+def several(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Report]:
+    """Two η, and another problem."""
+    fronts = [people_front(), people_front(eta=0.3), people_front("any-suppression")]
+    titles = ["η = 10 %", "η = 30 %", "any"]
+    tabs = [Tab(t, f, RECORD, f"results/{t}") for t, f in zip(titles, fronts, strict=True)]
+    with browser.page() as page:
+        yield make_report(page, tmp_path_factory.mktemp("several"), tabs)
+
+
+# -- the front -----------------------------------------------------------------------------------
+
+
+def test_every_solution_is_a_point(report: Report, people: Front) -> None:
+    assert report.page.run(f"{POINTS}.length") == len(people)
+    assert silent(report)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 1.0])
+def test_a_click_on_a_point_shows_that_solution(
+    report: Report, people: Front, share: float
+) -> None:
+    solution = 1 + round(share * (len(people) - 1))
+    report.click_point(solution)
+    assert report.shown() == solution
+    row = report.csv.loc[solution]
+    numbers = report.numbers()
+    assert set(numbers) == set(report.csv.columns)
+    assert numbers["k"] == f"{int(row['k']):,}"
+    for name in ("loss", "gl", "sl"):
+        assert numbers[name] == f"{100 * row[name]:.2f}\u202f%"
+    assert numbers["suppressed"] == f"{int(row['suppressed']):,}"
+    assert float(numbers["weighted_k"].replace(",", "")) == pytest.approx(
+        row["weighted_k"], abs=0.006
+    )
+    assert report.labels() == report.solutions[str(solution)]["columns"]
+
+
+def test_the_selected_solution_can_be_exported_by_its_command(report: Report) -> None:
+    report.click_point(3)
+    command = report.page.text(".command code")
+    assert command == "moanon export 'results/my people' 3 --out release-3.csv"
+
+
+def test_the_command_is_copied(report: Report) -> None:
+    report.page.allow("clipboardReadWrite", "clipboardSanitizedWrite")
+    report.click_point(4)
+    report.page.click(".command button")
+    report.page.wait_for("document.querySelector('.command button').textContent === 'Copied'")
+    assert report.page.run("navigator.clipboard.readText()") == report.page.text(".command code")
+
+
+def test_the_sizes_of_the_groups_are_drawn_and_told(report: Report, people: Front) -> None:
+    report.click_point(5)
+    release = people.release(5)
+    sizes = release.groups.sizes[~release.suppressed]
+    text = report.page.text(".sizes p")
+    assert f"the {sizes.sum():,} kept rows" in text
+    assert f"smallest group has {sizes.min():,} rows, the largest {sizes.max():,} rows" in text
+    titles = report.page.texts(".sizes title")
+    rows = [int(title.split(": ")[1].split()[0].replace(",", "")) for title in titles]
+    assert sum(rows) == sizes.sum()
+    assert f": {sizes[(sizes >= 8) & (sizes < 16)].sum():,} rows" in " ".join(titles)
+
+
+def test_a_marked_solution_is_shown_first_and_says_why(report: Report) -> None:
+    report.page.open(report.path)
+    assert report.page.text(".solution h2") == "Solution 2 knee"
+    assert "knee" in report.page.texts(".plot .textpoint text")
+
+
+def test_arrow_keys_go_along_the_front(report: Report) -> None:
+    report.click_point(3)
+    report.page.run("document.querySelector('.plot').focus()")
+    report.page.press("ArrowRight")
+    assert report.shown() == 4
+    report.page.press("ArrowLeft")
+    report.page.press("ArrowLeft")
+    assert report.shown() == 2
+
+
+def test_zooming_shows_less_and_resetting_shows_all(report: Report) -> None:
+    def span() -> float:
+        first, last = report.page.run("document.querySelector('.plot').layout.xaxis.range")
+        return float(last - first)
+
+    report.page.click("button[aria-label='Show the whole front']")
+    whole = span()
+    report.page.click("button[aria-label='Zoom in']")
+    assert span() == pytest.approx(whole / 2)
+    assert report.ring() == pytest.approx(report.point(report.shown()), abs=1)
+    report.page.click("button[aria-label='Zoom out']")
+    assert span() == pytest.approx(whole)
+    report.page.click("button[aria-label='Zoom in']")
+    report.page.click("button[aria-label='Show the whole front']")
+    assert span() == pytest.approx(whole)
+
+
+def test_other_measures_can_be_put_on_the_axes(report: Report, people: Front) -> None:
+    report.page.run(
+        "(() => { const s = document.querySelector('[data-axis=x] select');"
+        "s.value = 'groups'; s.dispatchEvent(new Event('change')); })()"
+    )
+    assert report.page.text(".plot .xtitle") == "groups, groups"
+    assert report.page.run("document.querySelector('.plot').data[1].x") == (
+        people.measures["groups"].tolist()
+    )
+    report.click_point(len(people))
+    assert report.shown() == len(people)
+    report.page.open(report.path)
+
+
+def test_hovering_tells_the_numbers(report: Report) -> None:
+    report.click_point(4)
+    report.page.wait_for("document.querySelector('.hoverlayer .hovertext') !== null")
+    text = "".join(report.page.texts(".hoverlayer .hovertext"))
+    assert text.startswith(f"Solution 4k {report.csv.loc[4, 'k']:.0f}loss ")
+
+
+def test_there_is_no_way_out_of_the_page(report: Report) -> None:
+    assert report.page.run("document.querySelectorAll('main a, .modebar').length") == 0
+
+
+# -- the table -----------------------------------------------------------------------------------
+
+
+def test_rows_are_those_of_the_front(report: Report) -> None:
+    report.page.open(report.path)
+    heads = report.page.texts("table[role=grid] thead button")
+    names = [head.rstrip("↑↓") for head in heads]
+    assert names[:3] == ["id", "k", "loss"]
+    for row in report.rows():
+        cells = dict(zip(names, row, strict=True))
+        solution = report.csv.loc[int(cells["id"])]
+        assert cells["k"] == f"{solution['k']:,.0f}"
+        assert cells["loss"] == f"{100 * solution['loss']:.2f}\u202f%"
+
+
+def test_a_click_on_a_head_sorts_and_a_second_one_turns_it_round(report: Report) -> None:
+    report.page.open(report.path)
+    column = 1 + report.page.texts("table[role=grid] thead button").index("groups")
+    report.page.click(f"table[role=grid] thead th:nth-child({column}) button")
+    report.page.run("document.querySelector('table[role=grid]').parentElement.scrollTo(0, 0)")
+    report.page.wait_for("document.querySelector('th[aria-sort=descending]') !== null")
+    found = [int(row[column - 1].replace(",", "")) for row in report.rows()]
+    best = report.csv["groups"].sort_values(ascending=False).tolist()
+    assert found == best[: len(found)]
+    report.page.click(f"table[role=grid] thead th:nth-child({column}) button")
+    assert report.page.run("document.querySelector('th[aria-sort=ascending]') !== null")
+    report.page.run("document.querySelector('table[role=grid]').parentElement.scrollTo(0, 0)")
+    report.page.wait_for(
+        "document.querySelector('table[role=grid] tbody tr:not(.gap)').ariaRowIndex === '2'"
+    )
+    found = [int(row[column - 1].replace(",", "")) for row in report.rows()]
+    assert found == best[::-1][: len(found)]
+
+
+def test_a_click_on_a_row_selects_it_in_the_plot(report: Report) -> None:
+    report.page.open(report.path)
+    report.page.click("table[role=grid] tbody tr:not(.gap):nth-child(5)")
+    chosen = int(report.page.text(f"{SELECTED_ROW} th"))
+    assert report.shown() == chosen
+    assert report.ring() == pytest.approx(report.point(chosen), abs=1)
+
+
+def test_a_click_on_a_point_selects_its_row(report: Report, people: Front) -> None:
+    for solution in (1, len(people)):
+        report.click_point(solution)
+        assert report.page.text(f"{SELECTED_ROW} th") == str(solution)
+
+
+def test_the_keyboard_goes_from_row_to_row(report: Report, people: Front) -> None:
+    report.page.open(report.path)
+    report.page.run("document.querySelector('table[role=grid]').parentElement.focus()")
+    report.page.press("Home")
+    assert report.shown() == 1
+    report.page.press("ArrowDown")
+    report.page.press("ArrowDown")
+    assert report.shown() == 3
+    report.page.press("End")
+    assert report.shown() == len(people)
+    assert report.page.text(f"{SELECTED_ROW} th") == str(len(people))
+
+
+def test_thousands_of_rows_are_scrolled_through(
+    browser: Browser, people: Front, tmp_path: Path
+) -> None:
+    assert people.instance is not None
+    front = replace(sampled_front(people.instance, 2000), instance=None)
+    with browser.page() as page:
+        report = make_report(page, tmp_path, [Tab("many", front, RECORD, "x")])
+        assert len(report.rows()) < 100
+        page.run("document.querySelector('table[role=grid]').parentElement.focus()")
+        page.press("End")
+        assert report.shown() == 2000
+        assert page.text(f"{SELECTED_ROW} th") == "2000"
+        page.press("ArrowUp")
+        assert page.text(f"{SELECTED_ROW} th") == "1999"
+        assert "Not shown: this front was loaded without its table" in page.text(".sizes")
+        assert silent(report)
+
+
+# -- tabs ----------------------------------------------------------------------------------------
+
+
+def test_tabs_are_opened_by_arrow_keys(several: Report) -> None:
+    several.page.open(several.path)
+    several.page.run("document.querySelector('[role=tab]').focus()")
+    opened = []
+    for _ in range(5):
+        opened.append(several.page.text("[role=tab][aria-selected=true]"))
+        several.page.press("ArrowRight")
+    assert opened == ["η = 10 %", "η = 30 %", "any", "Compare k, loss", "η = 10 %"]
+    assert silent(several)
+
+
+def test_each_tab_keeps_its_own_selection(several: Report) -> None:
+    several.page.open(several.path)
+    several.click_point(4)
+    several.page.click("[role=tab]:nth-child(2)")
+    several.click_point(2)
+    assert "results/η = 30 %" in several.page.text(".command code")
+    several.page.click("[role=tab]:nth-child(1)")
+    assert several.shown() == 4
+
+
+def test_fronts_with_the_same_axes_are_laid_over_each_other(several: Report) -> None:
+    several.page.open(several.path)
+    several.page.click("[role=tab]:last-child")
+    assert several.page.texts(".legendtext") == ["η = 10 %", "η = 30 %"]
+    # The best k at a loss of at most 40 %, once for each η; a click opens that solution.
+    within = several.csv[several.csv["loss"] <= 0.4]
+    row = ".limits tbody tr:nth-child(7)"
+    assert several.page.text(f"{row} th") == "40\u202f%"
+    assert several.page.text(f"{row} td:nth-child(2)") == str(within["k"].max())
+    several.page.click(f"{row} td:nth-child(2) button")
+    assert several.shown() == within["k"].idxmax()
+    assert several.page.text("[role=tab][aria-selected=true]") == "η = 10 %"
+
+
+def test_a_third_objective_is_a_colour(several: Report) -> None:
+    several.page.open(several.path)
+    several.page.click("[role=tab]:nth-child(3)")
+    assert several.page.text(".plot .cbtitle") == "sl, %"
+    assert silent(several)
+
+
+# -- nothing in the data runs --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hostile(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Report]:
+    record = {**RECORD, "name": HOSTILE[0], "notes": list(HOSTILE)}
+    front = sampled_front(hostile_instance(), 40)
+    tabs = [
+        Tab(title, front, record, HOSTILE[6], "\n".join(HOSTILE), {3: HOSTILE[4], 4: HOSTILE[5]})
+        for title in (HOSTILE[1], HOSTILE[5])
+    ]
+    with browser.page() as page:
+        yield make_report(page, tmp_path_factory.mktemp("hostile"), tabs)
+
+
+def test_markup_from_the_data_is_shown_as_it_is_written(hostile: Report) -> None:
+    hostile.page.open(hostile.path)
+    hostile.page.run("document.querySelector('table[role=grid]').parentElement.focus()")
+    for key, solution in (("Home", 1), ("ArrowDown", 2), ("End", 40), ("ArrowUp", 39)):
+        hostile.page.press(key)
+        assert hostile.labels() == hostile.solutions[str(solution)]["columns"]
+    assert hostile.page.text("h1") == HOSTILE[0]
+    assert hostile.page.texts("[role=tab]") == [HOSTILE[1], HOSTILE[5], "Compare"]
+    assert hostile.page.texts("pre") == ["\n".join(HOSTILE)]
+    assert "; ".join(HOSTILE) in hostile.page.texts(".facts dd")
+    hostile.page.click("[role=tab]:last-child")
+    assert hostile.page.texts(".limits thead th")[1:] == [HOSTILE[1], HOSTILE[5]]
+
+
+def test_markup_in_plots_is_shown_as_it_is_written(hostile: Report) -> None:
+    hostile.page.open(hostile.path)
+    assert hostile.page.texts(".plot .textpoint text") == [HOSTILE[4], HOSTILE[5]]
+    hostile.click_point(3)
+    hostile.page.wait_for("document.querySelector('.hoverlayer .hovertext') !== null")
+    assert HOSTILE[4] in "".join(hostile.page.texts(".hoverlayer .hovertext"))
+    hostile.page.click("[role=tab]:last-child")
+    assert hostile.page.texts(".legendtext") == [HOSTILE[1], HOSTILE[5]]
+
+
+def test_nothing_from_the_data_runs_or_loads(hostile: Report) -> None:
+    hostile.page.open(hostile.path)
+    for tab in (1, 2, 3):
+        hostile.page.click(f"[role=tab]:nth-child({tab})")
+    assert hostile.page.run("window.hit") is None
+    assert (
+        hostile.page.run("document.querySelectorAll('main img, main a, main script').length") == 0
+    )
+    assert hostile.page.run("document.scripts.length") == 3
+    assert silent(hostile)
+
+
+def test_the_policy_stops_a_script_and_a_request_that_got_in(hostile: Report) -> None:
+    """The last line of defence, tried by breaking in with the test's own hands."""
+    page = hostile.page
+    page.run(
+        "(() => { const s = document.createElement('script'); s.textContent = 'window.hit = 9';"
+        "document.body.append(s); const i = document.createElement('img');"
+        "i.src = 'http://localhost:9/x.png'; document.body.append(i); })()"
+    )
+    page.run("fetch('http://localhost:9/').then(() => 1, () => 2)")
+    assert page.run("window.hit") is None
+    complaints = " ".join(page.complaints())
+    for stopped in ("inline script", "loading the image", "connect-src"):
+        assert stopped in complaints.lower()
+
+
+# -- people and their machines -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_follow_the_system_and_the_button(report: Report, scheme: str) -> None:
+    def brightness() -> int:
+        colour = report.page.run("getComputedStyle(document.body).backgroundColor")
+        return sum(int(part) for part in colour[4:-1].split(","))
+
+    def plot_text() -> str:
+        return str(report.page.run("document.querySelector('.plot').layout.font.color"))
+
+    report.page.prefer(scheme)
+    report.page.run("localStorage.clear()")
+    report.page.open(report.path)
+    before, text = brightness(), plot_text()
+    assert (before > 600) == (scheme == "light")
+    report.page.click("#theme")
+    assert (brightness() > 600) != (scheme == "light")
+    assert plot_text() != text
+    report.page.run("localStorage.clear()")
+    report.page.prefer("light")
+
+
+def test_everything_is_reached_by_tab_and_shows_it(report: Report) -> None:
+    report.page.open(report.path)
+    reached = []
+    for _ in range(60):
+        report.page.press("Tab")
+        told = report.page.run(
+            "(() => { const e = document.activeElement; const s = getComputedStyle(e);"
+            "return [e.className || e.tagName, e.tagName === 'BODY' || s.outlineStyle]; })()"
+        )
+        if told[0] == "BODY":
+            break
+        assert told[1] != "none", told
+        reached.append(told[0])
+    for stop in ("plot js-plotly-plot", "window", "SELECT", "SUMMARY", "INPUT", "quiet"):
+        assert stop in reached
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen(browser: Browser, several: Report) -> None:
+    with browser.page() as page:
+        page.resize(390, 844, mobile=True)
+        page.open(several.path)
+        for tab in (1, 3, 4):
+            page.click(f"[role=tab]:nth-child({tab})")
+            assert page.run("document.documentElement.scrollWidth") == 390
+            assert page.run("document.querySelector('.plot').clientWidth") <= 390
+        assert page.complaints() == []
+
+
+def test_without_javascript_the_page_says_so(browser: Browser, report: Report) -> None:
+    with browser.page() as page:
+        page.ask("Emulation.setScriptExecutionDisabled", value=True)
+        page.ask("Page.navigate", url=report.path.as_uri())
+        page.wait_for("document.readyState === 'complete'")
+        assert "JavaScript, which is switched off here" in page.run("document.body.innerText")
+        assert "is not differential privacy" in page.run("document.body.innerText")
+
+
+def test_on_paper_there_is_every_row(report: Report, people: Front) -> None:
+    report.page.open(report.path)
+    report.page.run("dispatchEvent(new Event('beforeprint'))")
+    assert len(report.rows()) == len(people)
+    report.page.run("dispatchEvent(new Event('afterprint'))")
+    assert len(report.rows()) <= len(people)
+    assert silent(report)
+
+
+# -- speed ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_how_long_it_takes_until_a_large_front_can_be_used(
+    browser: Browser, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No limit is asserted, since machines differ; the figures are printed."""
+    instance = Config.load(REPOSITORY / "configs" / "quickstart.yaml").instance()
+    path = tmp_path / "report.html"
+    write_report([Tab("census", sampled_front(instance, 500), RECORD, "x")], path)
+    shown, ready, busy = [], [], []
+    for _ in range(5):
+        with browser.page() as page:
+            page.ask("Performance.enable", timeDomain="threadTicks")
+            page.open(path)
+            # From the beginning of the navigation until everything but the plot can be used, and
+            # until the front is drawn and can be clicked.
+            for name, found in (("shown", shown), ("ready", ready)):
+                found.append(page.run(f"performance.getEntriesByName('{name}')[0].startTime / 1e3"))
+            told = page.ask("Performance.getMetrics")["metrics"]
+            busy += [entry["value"] for entry in told if entry["name"] == "TaskDuration"]
+    with capsys.disabled():
+        sys.stdout.write(
+            f"\n500 solutions: {path.stat().st_size / 1e6:.2f} MB; table and solution after "
+            f"{median(shown):.2f} s, plot after {median(ready):.2f} s (best {min(ready):.2f}); "
+            f"the page's main thread worked {median(busy):.2f} s\n"
+        )
+    assert max(shown) < max(ready)

@@ -1,0 +1,136 @@
+"""The command ``moanon report``: which folders it shows, where it writes, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moanon.cli import main
+from tests.search.people import people_frame
+
+CONFIG = """\
+data: {source: people.csv}
+columns:
+  age: {role: quasi, kind: interval, range: [20, 27]}
+  size: {role: quasi, kind: ordered, order: [S, M, L, XL]}
+search: {algorithm: archive, population: 20, generations: 3}
+"""
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    people_frame().to_csv("people.csv", index=False)
+    Path("people.yaml").write_text(CONFIG)
+    return "people.yaml"
+
+
+@pytest.fixture
+def results(config: str) -> Path:
+    assert main(["run", config, "--out", "results", "--quiet"]) == 0
+    return Path("results")
+
+
+@pytest.fixture
+def several(config: str) -> Path:
+    etas = ["--eta", "0.1", "--eta", "0.05", "--eta", "0.3"]
+    assert main(["run", config, "--out", "results", "--quiet", *etas]) == 0
+    return Path("results")
+
+
+def told_by(page: Path) -> list[dict[str, Any]]:
+    """The tabs of a page."""
+    text = page.read_text(encoding="utf-8")
+    (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text)
+    tabs: list[dict[str, Any]] = json.loads(found)["tabs"]
+    return tabs
+
+
+def test_a_report_goes_into_the_results_folder(results: Path, capsys: Captured) -> None:
+    assert main(["report", "results"]) == 0
+    out = capsys.readouterr().out
+    assert re.fullmatch(r"Wrote results/report\.html \(\d\.\d MB\); open it in a browser\n", out)
+    (tab,) = told_by(results / "report.html")
+    assert tab["title"] == "people"
+    assert tab["command"] == "moanon export results"
+    assert tab["config"] == (results / "config.yaml").read_text()
+    assert len(tab["sizes"]) == len((results / "front.csv").read_text().splitlines()) - 1
+
+
+def test_its_own_report_is_replaced_but_no_other_file(results: Path, capsys: Captured) -> None:
+    for _ in range(2):
+        assert main(["report", "results"]) == 0
+    Path("mine.html").write_text("mine")
+    assert main(["report", "results", "--out", "mine.html"]) == 2
+    assert "mine.html exists already" in capsys.readouterr().err
+    assert Path("mine.html").read_text() == "mine"
+    assert main(["report", "results", "--out", "mine.html", "--force"]) == 0
+    assert told_by(Path("mine.html"))[0]["title"] == "people"
+
+
+def test_several_eta_are_tabs_in_their_order(several: Path) -> None:
+    assert main(["report", "results"]) == 0
+    tabs = told_by(several / "report.html")
+    assert [tab["title"] for tab in tabs] == ["η = 5 %", "η = 10 %", "η = 30 %"]
+    assert tabs[0]["command"] == "moanon export results/eta-0.05"
+
+
+def test_several_runs_are_tabs_named_after_their_folders(config: str) -> None:
+    for name in ("a", "b", "b/eta-0.5"):
+        assert main(["run", config, "--out", f"results/{name}", "--quiet"]) == 0
+    assert main(["report", "results", "--out", "all.html"]) == 0
+    assert [tab["title"] for tab in told_by(Path("all.html"))] == ["a", "b", "b, η = 50 %"]
+
+
+def test_an_unfinished_run_is_left_out_and_told(several: Path, capsys: Captured) -> None:
+    for name in ("run.json", "front.csv", "solutions.json", "config.yaml"):
+        (several / "eta-0.1" / name).unlink()
+    (several / "eta-0.1" / "checkpoint.npz").write_bytes(b"")
+    assert main(["report", "results"]) == 0
+    note = "note: results/eta-0.1 holds an unfinished run, which is left out\n"
+    assert capsys.readouterr().err == note
+    titles = [tab["title"] for tab in told_by(several / "report.html")]
+    assert titles == ["η = 5 %", "η = 30 %"]
+
+
+@pytest.mark.parametrize("change", ["gone", "other"])
+def test_without_its_data_a_front_is_shown_without_group_sizes(
+    results: Path, change: str, capsys: Captured
+) -> None:
+    if change == "gone":
+        Path("people.csv").unlink()
+    else:
+        people_frame(seed=1).to_csv("people.csv", index=False)
+    assert main(["report", "results"]) == 0
+    why = {"gone": "people.csv", "other": "belongs to other data than"}[change]
+    err = capsys.readouterr().err
+    assert re.fullmatch(rf"note: group sizes are left out of the report: .*{why}.*\n", err)
+    (tab,) = told_by(results / "report.html")
+    assert tab["sizes"] is None
+    assert why in tab["without"]
+
+
+def test_a_changed_front_is_refused(results: Path, capsys: Captured) -> None:
+    with (results / "front.csv").open("a") as file:
+        file.write("99,1000,0.0\n")
+    assert main(["report", "results"]) == 2
+    assert "front.csv is not the file that" in capsys.readouterr().err
+    assert not (results / "report.html").exists()
+
+
+def test_what_holds_no_results_is_refused(config: str, capsys: Captured) -> None:
+    Path("empty").mkdir()
+    Path("half").mkdir()
+    Path("half/checkpoint.npz").write_bytes(b"")
+    for name, message in {
+        "nowhere": "nowhere is not a folder; name one that moanon run has written",
+        "empty": "empty holds no results: neither it nor a folder in it has a run.json",
+        "half": "half holds an unfinished run; go on with moanon run --resume",
+    }.items():
+        assert main(["report", name]) == 2
+        assert capsys.readouterr().err == f"moanon: {message}\n"

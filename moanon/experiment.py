@@ -35,7 +35,7 @@ from moanon.errors import ConfigError, MoanonError, OutputError
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures.presets import find_preset
-from moanon.results import read_listed, read_record
+from moanon.results import check_data, read_listed, read_record
 from moanon.search.archive import thin
 from moanon.search.checkpoint import NAMES, Checkpoints, Identity
 from moanon.search.problem import SearchProblem
@@ -156,10 +156,12 @@ def load_front(folder: str | Path, data: str | Path | None = None) -> Front:
     """
     config = _config_of(folder, data)
     try:
-        instance = config.instance()
+        specs, table = config.specs(), config.read_table()
     except MoanonError as error:
         raise type(error)(f"{error} (the data of {folder})") from None
-    return Front.load(folder, instance)
+    # First, since other data may also be at odds with the domains, which would explain less.
+    check_data(folder, read_record(folder), table.source, table.digest)
+    return Front.load(folder, Instance.build(table, specs))
 
 
 def read_rows(folder: str | Path, data: str | Path) -> Table:

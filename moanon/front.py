@@ -29,7 +29,7 @@ import numpy.typing as npt
 from moanon import __version__
 from moanon.atomic import Beside
 from moanon.data.table import Table
-from moanon.errors import ConfigError, DataError, GenomeError, OutputError, SearchError
+from moanon.errors import ConfigError, DataError, GenomeError, SearchError
 from moanon.genome import Instance, Layout
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.groups import Groups
@@ -37,9 +37,9 @@ from moanon.measures.registry import MEASURES, find_measure, objective_matrix
 from moanon.measures.suppression import Suppression, row_limit
 from moanon.questions import Answer, Question, Solutions, answer
 from moanon.release import RECURSIVE_C, Outside, Release
-from moanon.release.kept import check_k, group_diversity, kept_above, kept_by
-from moanon.release.transfer import fit_rows
-from moanon.results import FORMAT, RECORD, read_listed, read_object, read_record
+from moanon.release.kept import Wanted, check_k, kept_above, kept_by
+from moanon.release.transfer import release_rows
+from moanon.results import FORMAT, RECORD, check_data, read_listed, read_object, read_record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -253,9 +253,9 @@ class Front:
         row = self._row(solution)
         groups = Groups.of(self._table(), self.genomes[row])
         if k is not None:
+            wanted = Wanted(check_k(k), self._diversity(row), self.suppression.diversity)
             limit = self._limit(max_suppression, groups.instance.table.rows)
-            is_diverse, name = self._is_diverse(groups, row), f"solution {solution}"
-            kept = kept_above(groups, k, limit, is_diverse, name=name)
+            kept = kept_above(groups, wanted, limit, name=f"solution {solution}")
         elif max_suppression is not None:
             raise ConfigError("max_suppression goes with another k; a solution has its own limit")
         else:
@@ -310,23 +310,13 @@ class Front:
             raise ConfigError(f"small groups are 'suppress' or 'keep'. Got {small!r}")
         if k is not None and small == "keep":
             raise ConfigError("small groups are kept, or suppressed below another k. Got both")
-        fitted, is_outside = fit_rows(self._table(), table, outside)
-        groups = Groups.of(fitted, self.genomes[row])
-        kept = np.ones(len(groups.sizes), dtype=bool)
+        wanted = None
         if small == "suppress":
-            wanted = check_k(k) if k is not None else int(self.measures["k"][row])
-            kept = (groups.sizes >= wanted) & self._is_diverse(groups, row)
-            if not kept.any():
-                ell = f" and l = {self.measures['l'][row]}" if self.wants_diversity else ""
-                raise OutputError(
-                    f"no row of {table.source} would be released: none of its "
-                    f"{len(groups.sizes):,} groups has k = {wanted:,}{ell}; choose a smaller k, or "
-                    "keep small groups"
-                )
-        release = Release.of(
-            fitted, groups.genome, suppressed=~np.asarray(kept), recursive_c=recursive_c
+            size = int(self.measures["k"][row]) if k is None else check_k(k)
+            wanted = Wanted(size, self._diversity(row), self.suppression.diversity)
+        return release_rows(
+            self._table(), self.genomes[row], table, wanted, outside, recursive_c=recursive_c
         )
-        return replace(release, outside=is_outside)
 
     def _table(self) -> Instance:
         if self.instance is None:
@@ -340,12 +330,9 @@ class Front:
             find_measure(name).needs_sensitive for name in self.objectives
         )
 
-    def _is_diverse(self, groups: Groups, row: int) -> npt.NDArray[np.bool_]:
-        """Which groups have the ℓ of a solution; all, where ℓ was not searched for."""
-        if not self.wants_diversity:
-            return np.ones(len(groups.sizes), dtype=bool)
-        ell = group_diversity(groups, self.suppression.diversity)
-        return np.asarray(ell >= self.measures["l"][row])
+    def _diversity(self, row: int) -> int:
+        """The ℓ that a solution promises; 0, where ℓ was not searched for."""
+        return int(self.measures["l"][row]) if self.wants_diversity else 0
 
     def _limit(self, max_suppression: float | None, rows: int) -> int:
         """Most rows that a release with another k may suppress."""
@@ -544,13 +531,7 @@ def _columns(text: str) -> dict[str, npt.NDArray[Any]]:
 
 def _check_table(folder: Path, record: Mapping[str, Any], front: Front, instance: Instance) -> None:
     """Refuse a table that is not the one the front was found on, or is read otherwise."""
-    data = record.get("data")
-    digest = data.get("digest") if isinstance(data, dict) else None
-    if digest is not None and digest != instance.table.digest:
-        raise DataError(
-            f"the front in {folder} belongs to other data than {instance.table.source} holds now; "
-            "bring back the data of the run, or run it again"
-        )
+    check_data(folder, record, instance.table.source, instance.table.digest)
     # The same data can be read with a hierarchy that was edited since.
     try:
         blocks = _labels(instance.layout, instance.layout.check(front.genomes))

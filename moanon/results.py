@@ -20,6 +20,7 @@ from moanon.errors import DataError
 __all__ = [
     "FORMAT",
     "RECORD",
+    "check_data",
     "find_fronts",
     "is_part",
     "read_listed",
@@ -115,6 +116,23 @@ def read_listed(folder: Path, record: Mapping[str, Any], name: str) -> bytes:
             "or is of another run"
         )
     return content
+
+
+def check_data(folder: str | Path, record: Mapping[str, Any], source: str, digest: str) -> None:
+    """Refuse data that are not those of the run.
+
+    Raises
+    ------
+    DataError
+        If ``run.json`` states another digest.
+    """
+    data = record.get("data")
+    stated = data.get("digest") if isinstance(data, dict) else None
+    if stated is not None and stated != digest:
+        raise DataError(
+            f"the front in {folder} belongs to other data than {source} holds now; bring back the "
+            "data of the run, or run it again"
+        )
 
 
 def read_object(path: Path, content: bytes) -> dict[str, Any]:

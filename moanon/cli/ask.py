@@ -213,6 +213,9 @@ def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: boo
     from moanon.questions import called, ladder, shown
 
     ladders = {path: ladder(question, front.solutions) for path, front in fronts.items()}
+    if not any(ladders.values()):
+        typer.echo(f" No solution has {' and '.join(map(str, question.limits))}.")
+        raise typer.Exit(NO)
     if as_json:
         found = [
             {
@@ -251,7 +254,9 @@ def _print_json(folders: Sequence[Path], answers: Sequence[Answer], best: int | 
         }
         for folder, answer in zip(folders, answers, strict=True)
     ]
-    told = found[0] if len(found) == 1 else {"best": best, "answers": found}
+    told = found[0]
+    if len(found) > 1:
+        told = {"best": None if best is None else str(folders[best]), "answers": found}
     typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
 
 

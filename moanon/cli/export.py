@@ -124,12 +124,10 @@ def export(
     front = load_front(results, data)
     release = front.release(solution, k=k, max_suppression=max_suppression)
     certificate = _write(release, results, out, suppressed, shuffle, force=force)
+    _show(certificate, out, front, beside=None if k is None else solution)
     if k is None:
-        _show(certificate, out)
         agree = len([name for name, _ in release.stated if name in certificate.measures])
         typer.echo(f"  {'checked':<20}{agree} measures of the file, all as in front.csv")
-    else:
-        _show(certificate, out, beside=front, solution=solution)
 
 
 @app.command(epilog="Example: moanon apply results/quickstart 21 new.csv --out new-release.csv")
@@ -189,7 +187,7 @@ def apply(
         "in groups that have too little": certificate.suppressed - is_outside,
     }
     why = ", ".join(f"{number:,} {reason}" for reason, number in reasons.items() if number)
-    _show(certificate, out, beside=front, solution=solution, why=why)
+    _show(certificate, out, front, beside=solution, why=why)
     rule = front.suppression
     if certificate.sl > rule.eta and rule.kind != "weighted-k" and k is None:
         typer.echo(
@@ -228,39 +226,32 @@ def _write(
 
 
 def _show(
-    certificate: Certificate,
-    out: Path,
-    *,
-    beside: Front | None = None,
-    solution: int = 0,
-    why: str = "",
+    certificate: Certificate, out: Path, front: Front, *, beside: int | None, why: str = ""
 ) -> None:
-    """Show the few numbers that matter; beside those of the solution where they may differ."""
+    """Show the few numbers that matter; beside those of a solution where they may differ."""
+    from moanon.questions import shown
+
     path = on_one_line(str(out))
     typer.echo(f" Wrote {path} ({_counted(certificate.rows)}) and {path}.certificate.json")
     texts = {"k": f"{certificate.k:,}"}
     if certificate.l:
+        rule = front.suppression.diversity  # what the column l of the front goes by
         texts["l"] = ", ".join(
-            f"{each.distinct} ({on_one_line(name)})" for name, each in certificate.l.items()
+            f"{getattr(each, rule)} {rule} ({on_one_line(name)})"
+            for name, each in certificate.l.items()
         )
-    texts["loss"] = (
-        f"{certificate.loss:.1%} (generalization {certificate.gl:.1%}, suppression "
-        f"{certificate.sl:.1%})"
-    )
-    texts["suppressed"] = f"{_counted(certificate.suppressed)} ({certificate.sl:.1%})"
-    texts["suppressed"] += f": {why}" if why else ""
+    parts = f"generalization {certificate.gl:.1%}, suppression {certificate.sl:.1%}"
+    texts["loss"] = f"{certificate.loss:.1%} ({parts})"
+    if beside is not None:
+        for name in texts:
+            value = shown(name, front.measures[name][beside - 1])
+            texts[name] += f"; solution {beside} has {value}"
+    reasons = f": {why}" if why else ""
+    texts["suppressed"] = f"{_counted(certificate.suppressed)} ({certificate.sl:.1%}){reasons}"
     if certificate.rows_dropped_missing:
         texts["dropped"] = f"{_counted(certificate.rows_dropped_missing)} for missing values"
     for name, text in texts.items():
-        typer.echo(f"  {name:<20}{text}{_instead(name, beside, solution)}")
-
-
-def _instead(name: str, front: Front | None, solution: int) -> str:
-    if front is None or name not in front.measures or name == "suppressed":
-        return ""
-    from moanon.questions import shown
-
-    return f"; solution {solution} has {shown(name, front.measures[name][solution - 1])}"
+        typer.echo(f"  {name:<20}{text}")
 
 
 def _counted(rows: int) -> str:

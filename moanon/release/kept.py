@@ -6,6 +6,8 @@ the front has those steps that no other solution beats. A publisher may want ano
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -13,7 +15,7 @@ from moanon.errors import ConfigError
 from moanon.measures.groups import Groups
 from moanon.measures.suppression import Suppression
 
-__all__ = ["check_k", "group_diversity", "kept_above", "kept_by"]
+__all__ = ["Wanted", "check_k", "group_diversity", "kept_above", "kept_by"]
 
 Ints = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
@@ -32,18 +34,47 @@ def kept_by(groups: Groups, thresholds: Ints, suppression: Suppression) -> Truth
     return np.asarray((groups.sizes > size) | ((groups.sizes == size) & (ell >= diversity)))
 
 
-def kept_above(groups: Groups, k: int, limit: int, is_diverse: Truths, *, name: str) -> Truths:
-    """Which groups have at least `k` rows, if giving up the others stays within a limit.
+@dataclass(frozen=True)
+class Wanted:
+    """What every released group must have.
+
+    Attributes
+    ----------
+    k : int
+        Rows.
+    l : int
+        Diversity; 0 where none is wanted.
+    rule : {"distinct", "frequency"}
+        How diversity is counted.
+    """
+
+    k: int
+    l: int = 0  # noqa: E741 (the name of the measure)
+    rule: str = "distinct"
+
+    def is_diverse(self, groups: Groups) -> Truths:
+        """Which groups have the diversity."""
+        if self.l == 0:
+            return np.ones(len(groups.sizes), dtype=bool)
+        return np.asarray(group_diversity(groups, self.rule) >= self.l)
+
+    def is_met(self, groups: Groups) -> Truths:
+        """Which groups have both."""
+        return np.asarray((groups.sizes >= self.k) & self.is_diverse(groups))
+
+    def __str__(self) -> str:
+        return f"k = {self.k:,}" + (f" and l = {self.l:,}" if self.l else "")
+
+
+def kept_above(groups: Groups, wanted: Wanted, limit: int, *, name: str) -> Truths:
+    """Which groups have what is wanted, if giving up the others stays within a limit.
 
     Parameters
     ----------
     groups : Groups
-    k : int
-        Smallest size that is kept.
+    wanted : Wanted
     limit : int
         Most rows that may be suppressed.
-    is_diverse : array (groups,) of bool
-        Groups that may be kept at all.
     name : str
         What the error calls the generalization.
 
@@ -53,16 +84,16 @@ def kept_above(groups: Groups, k: int, limit: int, is_diverse: Truths, *, name: 
         If more rows would be suppressed: says how many, and the largest k that is possible.
     """
     rows = int(groups.sizes.sum())
-    kept = np.asarray(is_diverse & (groups.sizes >= check_k(k)))
+    kept = wanted.is_met(groups)
     lost = rows - int(groups.sizes[kept].sum())
     if lost <= limit:
         return kept
-    steps = np.sort(groups.sizes[is_diverse])
+    steps = np.sort(groups.sizes[wanted.is_diverse(groups)])
     left_from = np.cumsum(steps[::-1])[::-1]  # rows that a threshold at each step keeps
     within = steps[rows - left_from <= limit]
     largest = f"its largest k within that is {within[-1]:,}" if len(within) else "no k does"
     raise ConfigError(
-        f"k = {k:,} would suppress {lost:,} of {rows:,} rows ({lost / rows:.1%}) of {name}, and at "
+        f"{wanted} would suppress {lost:,} of {rows:,} rows ({lost / rows:.1%}) of {name}, and at "
         f"most {limit:,} ({limit / rows:.1%}) may be; {largest} (allow more with max_suppression)"
     )
 

@@ -18,11 +18,59 @@ from moanon.data.cells import Cells
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError, OutputError
 from moanon.genome import Instance, Layout
+from moanon.measures.groups import Groups
+from moanon.release.applied import RECURSIVE_C, Release
+from moanon.release.kept import Wanted
 
-__all__ = ["Outside", "fit_rows"]
+__all__ = ["Outside", "fit_rows", "release_rows"]
 
 #: What becomes of rows with a value outside the domains.
 Outside = Literal["refuse", "suppress"]
+
+
+def release_rows(
+    instance: Instance,
+    genome: npt.ArrayLike,
+    table: Table,
+    wanted: Wanted | None,
+    outside: Outside = "refuse",
+    *,
+    recursive_c: float = RECURSIVE_C,
+) -> Release:
+    """Apply a genome of one table to the rows of another.
+
+    Parameters
+    ----------
+    instance : Instance
+        The table whose domains count.
+    genome : array of 0 and 1
+        A valid genome of it.
+    table : Table
+        The new rows, with the same columns in the same roles.
+    wanted : Wanted or None
+        What released groups must have; the others are suppressed. None: all are released.
+    outside : {"refuse", "suppress"}
+        What becomes of rows with a value outside the domains.
+    recursive_c : float
+        As for `Release`.
+
+    Raises
+    ------
+    ConfigError, DataError
+        As for `fit_rows`.
+    OutputError
+        If no row would be left.
+    """
+    fitted, is_outside = fit_rows(instance, table, outside)
+    groups = Groups.of(fitted, genome)
+    kept = np.ones(len(groups.sizes), dtype=bool) if wanted is None else wanted.is_met(groups)
+    if not kept.any():
+        raise OutputError(
+            f"no row of {table.source} would be released: none of its {len(groups.sizes):,} groups "
+            f"has {wanted}; choose a smaller k, or keep small groups"
+        )
+    release = Release.of(fitted, groups.genome, suppressed=~kept, recursive_c=recursive_c)
+    return replace(release, outside=is_outside)
 
 
 def fit_rows(
@@ -35,7 +83,7 @@ def fit_rows(
     instance : Instance
         The table whose domains count.
     table : Table
-        The new rows, with the same quasi-identifiers.
+        The new rows, with the same columns in the same roles.
     outside : {"refuse", "suppress"}
         What becomes of rows with a value outside the domains.
 
@@ -58,11 +106,7 @@ def fit_rows(
     if outside not in get_args(Outside):
         raise ConfigError(f"rows outside are 'refuse' or 'suppress'. Got {outside!r}")
     layout = instance.layout
-    if set(table.quasi) != set(layout.columns):
-        raise DataError(
-            f"{table.source} must have the quasi-identifiers {', '.join(layout.columns)}. "
-            f"Got {', '.join(table.quasi)}"
-        )
+    _check_roles(instance.table, table)
     is_outside = _find_outside(layout, table)
     if is_outside.any():
         if outside == "refuse":
@@ -75,6 +119,17 @@ def fit_rows(
         table = table.only(~is_outside)
     table = _in_order_of(instance.table, table)
     return Instance(table, layout, Cells.build(table, layout.domains)), is_outside
+
+
+def _check_roles(first: Table, table: Table) -> None:
+    """Refuse other columns: a sensitive one that is absent would count as diverse enough."""
+    for name in sorted({*first.roles, *table.roles}):
+        here, there = table.roles.get(name, "absent"), first.roles.get(name, "absent")
+        if here != there:
+            raise DataError(
+                f"{table.source} must have the columns of the run in their roles: {name!r} is "
+                f"{there} there and {here} here"
+            )
 
 
 def _find_outside(layout: Layout, table: Table) -> npt.NDArray[np.bool_]:

@@ -213,9 +213,7 @@ def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: boo
     from moanon.questions import called, ladder, shown
 
     ladders = {path: ladder(question, front.solutions) for path, front in fronts.items()}
-    if not any(ladders.values()):
-        typer.echo(f" No solution has {' and '.join(map(str, question.limits))}.")
-        raise typer.Exit(NO)
+    code = DONE if any(ladders.values()) else NO
     if as_json:
         found = [
             {
@@ -225,7 +223,10 @@ def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: boo
             for path, rungs in ladders.items()
         ]
         typer.echo(json.dumps(found if len(found) > 1 else found[0], indent=2, ensure_ascii=False))
-        return
+        raise typer.Exit(code)
+    if code == NO:
+        typer.echo(f" No solution has {' and '.join(map(str, question.limits))}.")
+        raise typer.Exit(code)
     for path, rungs in ladders.items():
         privacy = fronts[path].solutions.privacy
         names = list(dict.fromkeys((*privacy, "k", "loss", "sl")))

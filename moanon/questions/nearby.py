@@ -89,7 +89,8 @@ def find_nearest(question: Question, solutions: Solutions) -> Iterator[Nearby]:
             missed = [each for each in limits if not each.allows(choice.measures[each.measure])]
             rest = [name for name in names if name not in [each.measure for each in missed]]
             prices = " and ".join(_beyond(limit, choice) for limit in missed)
-            yield Nearby("nearest", choice, f"{prices} would do: {choice.describe(rest)}")
+            others = f": {choice.describe(rest)}" if rest else ""
+            yield Nearby("nearest", choice, f"{prices} would do{others}")
 
 
 def _relaxed(question: Question, solutions: Solutions, answer: Choice) -> Iterator[Nearby]:
@@ -132,8 +133,8 @@ def _dearer(solutions: Solutions, answer: Choice, within: Truths) -> Iterator[Ne
             continue
         before, gains = found, _changes(privacy, found, answer)
         if more == _FREE:
-            price = f"for {found.measures['loss'] - answer.measures['loss']:.2%} of loss"
-            yield Nearby("free", found, f"{gains} {price}")
+            price = _changes(("loss",), found, answer)
+            yield Nearby("free", found, f"{gains} at practically the same ({price})")
         else:
             yield Nearby("more", found, f"{_changes(('loss',), found, answer)}: {gains}")
 

@@ -148,7 +148,9 @@ def _refusal(layout: Layout, table: Table) -> DataError:
         try:
             domain.encode(table.columns[name])
         except DataError as error:
-            return DataError(f"{table.source}: {error}; correct them, or have such rows suppressed")
+            return DataError(
+                f"{table.source}: {error}; correct them, or suppress such rows (outside: suppress)"
+            )
     raise AssertionError("a row was outside, and no column says why")
 
 

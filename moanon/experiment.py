@@ -31,7 +31,7 @@ from moanon import __version__
 from moanon.config import Config
 from moanon.data.domain import TreeDomain
 from moanon.data.table import Table
-from moanon.errors import ConfigError, MoanonError, OutputError
+from moanon.errors import ConfigError, DataError, MoanonError, OutputError
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures.presets import find_preset
@@ -158,7 +158,9 @@ def load_front(folder: str | Path, data: str | Path | None = None) -> Front:
     try:
         specs, table = config.specs(), config.read_table()
     except MoanonError as error:
-        raise type(error)(f"{error} (the data of {folder})") from None
+        gone = isinstance(error, DataError) and not Path(config.data.source).exists()
+        hint = "; if it has moved, say where with --data" if gone and data is None else ""
+        raise type(error)(f"the table of {folder} cannot be read: {error}{hint}") from None
     # First, since other data may also be at odds with the domains, which would explain less.
     check_data(folder, read_record(folder), table.source, table.digest)
     return Front.load(folder, Instance.build(table, specs))

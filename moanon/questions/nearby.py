@@ -89,8 +89,8 @@ def find_nearest(question: Question, solutions: Solutions) -> Iterator[Nearby]:
             missed = [each for each in limits if not each.allows(choice.measures[each.measure])]
             rest = [name for name in names if name not in [each.measure for each in missed]]
             prices = " and ".join(_beyond(limit, choice) for limit in missed)
-            others = f": {choice.describe(rest)}" if rest else ""
-            yield Nearby("nearest", choice, f"{prices} would do{others}")
+            also = f": {choice.describe(rest)}" if rest else ""
+            yield Nearby("nearest", choice, f"{prices} would do{also}")
 
 
 def _relaxed(question: Question, solutions: Solutions, answer: Choice) -> Iterator[Nearby]:

@@ -318,6 +318,23 @@ def test_an_answer_as_a_frame_has_the_answer_first() -> None:
     assert ask(STEEP, max_loss=0.01).to_frame()["kind"].tolist() == ["nearest"]
 
 
+def test_an_answer_reads_as_a_text() -> None:
+    solutions = front((5, 3, 0.25, 0.1), names=("k", "l", "loss", "sl"), objectives=("k", "loss"))
+    assert str(ask(solutions, max_loss=0.3, max_suppression=0.2)) == (
+        "Solution 1: k 5, loss 25.0%\n"
+        " k                   5\n"
+        " l                   3\n"
+        " loss                25.0% (generalization 15.0%, suppression 10.0%)\n"
+        " suppressed          10 rows (10.0%)\n"
+        "note: this run suppresses at most 10% of the rows; a run with eta 0.2 could spend 20%"
+    )
+    assert str(ask(solutions, min_k=6, prefer="k")) == (
+        "No solution has k at least 6.\n"
+        "What it would take\n"
+        " k 5 instead of 6 would do: loss 25.0%, suppression 10.0% (solution 1)"
+    )
+
+
 def test_an_answer_as_a_dict() -> None:
     found = ask(STEEP, max_loss=0.25, min_k=2).to_dict()
     assert found["limits"] == [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,17 +18,6 @@ if TYPE_CHECKING:
     from moanon.questions import Answer, Choice, Question
 
 __all__: list[str] = []
-
-#: What stands above the solutions beside an answer, by their kind.
-_HEADINGS = {
-    "relaxed": "A limit moved slightly",
-    "free": "Practically for free",
-    "more": "Slightly more loss",
-    "less": "Slightly less privacy",
-    "balance": "Other balances within the limits",
-    "revealed": "Further balances for one more percent of loss",
-    "nearest": "What it would take",
-}
 
 
 @app.command(epilog="Example: moanon ask results/quickstart --max-loss 25% --max-suppression 5%")
@@ -124,62 +113,18 @@ def ask(
 
 
 def _show(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) -> None:
+    """Show the best answer; where there is none, what each of them would take."""
     if len(folders) > 1:
         _compare(folders, answers, best)
-    if best is None:
-        _show_no(folders, answers)
-    else:
-        _show_answer(folders[best], answers[best])
-
-
-def _show_answer(folder: Path, answer: Answer) -> None:
-    choice = answer.choice
-    assert choice is not None
-    best = choice.describe(dict.fromkeys((*answer.goal, "loss")))
-    typer.echo(f" Solution {choice.id} of {on_one_line(str(folder))}: {best}")
-    for fact, text in _facts(choice):
-        typer.echo(f"  {fact:<20}{text}")
-    _show_near(answer)
-    _show_notes(answer)
-    typer.echo(f" Next: {_export(folder, choice)}")
-
-
-def _show_no(folders: Sequence[Path], answers: Sequence[Answer]) -> None:
-    limits = " and ".join(map(str, answers[0].question.limits))
-    typer.echo(f" No solution has {limits}.")
-    for folder, answer in zip(folders, answers, strict=True):
-        if len(folders) > 1:
-            typer.echo(f" {on_one_line(folder.name)}")
-        _show_near(answer)
-        _show_notes(answer)
-
-
-def _show_near(answer: Answer) -> None:
-    for kind, heading in _HEADINGS.items():
-        near = [each for each in answer.near if each.kind == kind]
-        if near:
-            typer.echo(f" {heading}")
-        for each in near:
-            typer.echo(f"  {each.sentence} (solution {each.choice.id})")
-
-
-def _show_notes(answer: Answer) -> None:
-    for note in answer.notes:
-        typer.echo(f" note: {note}")
-
-
-def _facts(choice: Choice) -> Iterator[tuple[str, str]]:
-    """The few numbers that matter."""
-    from moanon.questions import shown
-
-    values = choice.measures
-    for name in ("k", "l", "weighted_k"):
-        if name in values:
-            yield name, shown(name, values[name])
-    gl, sl = shown("gl", values["gl"]), shown("sl", values["sl"])
-    whole = shown("loss", values["loss"])
-    yield "loss", f"{whole} (generalization {gl}, suppression {sl})"
-    yield "suppressed", f"{shown('suppressed', values['suppressed'])} rows ({sl})"
+    told = range(len(folders)) if best is None else [best]
+    for place in told:
+        folder = on_one_line(str(folders[place]))
+        if best is None and len(folders) > 1:
+            typer.echo(f" {folder}")
+        for line in answers[place].lines(f" of {folder}"):
+            typer.echo(f" {line}")
+    if best is not None and (choice := answers[best].choice) is not None:
+        typer.echo(f" Next: {_export(folders[best], choice)}")
 
 
 def _compare(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) -> None:

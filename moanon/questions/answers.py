@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from moanon.questions.nearby import Nearby, find_near, find_nearest
-from moanon.questions.numbers import as_given, turned
+from moanon.questions.numbers import as_given, shown, turned
 from moanon.questions.question import Question
 from moanon.questions.solutions import Choice, Limit, Solutions
 
@@ -16,6 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "answer", "best_of", "ladder"]
 
+#: What stands above the solutions beside an answer, by their kind.
+_HEADINGS = {
+    "relaxed": "A limit moved slightly",
+    "free": "Practically for free",
+    "more": "Slightly more loss",
+    "less": "Slightly less privacy",
+    "balance": "Other balances within the limits",
+    "revealed": "Further balances for one more percent of loss",
+    "nearest": "What it would take",
+}
 #: Limits on loss that `ladder` tries, in percent.
 _RUNGS = (*range(5, 50, 5), *range(50, 101, 10))
 
@@ -45,6 +55,30 @@ class Answer:
     choice: Choice | None
     near: tuple[Nearby, ...]
     notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self, where: str = "") -> Iterator[str]:
+        """Write the answer for people: the solution, its numbers, what is near, the notes.
+
+        Parameters
+        ----------
+        where : str
+            What to say behind the solution's number.
+        """
+        if self.choice is None:
+            yield f"No solution has {' and '.join(map(str, self.question.limits))}."
+        else:
+            best = self.choice.describe(dict.fromkeys((*self.goal, "loss")))
+            yield f"Solution {self.choice.id}{where}: {best}"
+            yield from (f" {fact:<20}{text}" for fact, text in _facts(self.choice))
+        for kind, heading in _HEADINGS.items():
+            near = [each for each in self.near if each.kind == kind]
+            if near:
+                yield heading
+            yield from (f" {each.sentence} (solution {each.choice.id})" for each in near)
+        yield from (f"note: {note}" for note in self.notes)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for the answer and for each solution near it."""
@@ -88,6 +122,17 @@ def answer(question: Question, solutions: Solutions) -> Answer:
         near = tuple(find_near(question, solutions, choice))
     notes = tuple(_notes(question, solutions))
     return Answer(question, goal, solutions.order(goal), choice, near, notes)
+
+
+def _facts(choice: Choice) -> Iterator[tuple[str, str]]:
+    """The few numbers that matter."""
+    texts = {name: shown(name, value) for name, value in choice.measures.items()}
+    for name in ("k", "l", "weighted_k"):
+        if name in texts:
+            yield name, texts[name]
+    parts = f"generalization {texts['gl']}, suppression {texts['sl']}"
+    yield "loss", f"{texts['loss']} ({parts})"
+    yield "suppressed", f"{texts['suppressed']} rows ({texts['sl']})"
 
 
 def _notes(question: Question, solutions: Solutions) -> Iterator[str]:

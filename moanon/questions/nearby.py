@@ -80,7 +80,7 @@ def find_nearest(question: Question, solutions: Solutions) -> Iterator[Nearby]:
         if others.any():
             closest = values[others].min() if limit.side == "at most" else values[others].max()
             found.append((solutions.best(others & (values == closest), goal), [limit]))
-    if not found:
+    if not found and len(solutions):
         excess = [each.excess(solutions.column(each.measure)) for each in question.limits]
         worst = np.max(excess, axis=0)
         found.append((solutions.best(worst <= worst.min(), goal), list(question.limits)))

@@ -10,6 +10,8 @@ A table goes this way, and each station has its module::
 - ``moanon.genome``: a `Layout` of bits generalizes the whole table; an `Instance` is a table with
   its layout and cells, ready for a search.
 - ``moanon.measures``: named numbers of the groups under a genome, for privacy and for loss.
+- ``moanon.questions``: which solution of a front answers a publisher's question, and what is near;
+  ``moanon.results``: whether a results folder can be used.
 - ``moanon.release``: applies a genome to the rows and writes the file (`Release`), and states what
   the written file was measured to be (`Certificate`).
 - ``moanon.config``: the same from a YAML file (`Config`).

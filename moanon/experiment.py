@@ -30,10 +30,12 @@ from typing import Any
 from moanon import __version__
 from moanon.config import Config
 from moanon.data.domain import TreeDomain
-from moanon.errors import ConfigError, OutputError
+from moanon.data.table import Table
+from moanon.errors import ConfigError, DataError, MoanonError, OutputError
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures.presets import find_preset
+from moanon.results import check_data, read_listed, read_record
 from moanon.search.archive import thin
 from moanon.search.checkpoint import NAMES, Checkpoints, Identity
 from moanon.search.problem import SearchProblem
@@ -49,7 +51,7 @@ from moanon.search.run import (
 )
 from moanon.search.state import State
 
-__all__ = ["Experiment", "Result", "load_front", "make_problem", "plan"]
+__all__ = ["Experiment", "Result", "load_front", "make_problem", "plan", "read_rows"]
 
 #: What a finished run leaves.
 RESULTS = ("front.csv", "solutions.json", "config.yaml", "run.json")
@@ -137,16 +139,53 @@ def make_problem(config: Config, instance: Instance, threads: int = 1) -> Search
     return SearchProblem(instance, objectives, preset.suppression, threads)
 
 
-def load_front(folder: str | Path) -> Front:
+def load_front(folder: str | Path, data: str | Path | None = None) -> Front:
     """Read the front of a results folder together with its table, as its configuration says.
+
+    Parameters
+    ----------
+    folder : path
+    data : path, optional
+        Where the table is now, if it has moved; it must be the same.
 
     Raises
     ------
     MoanonError
-        If a file is missing or was changed, or the data are not what they were.
+        If there are no results, or not whole ones; if the data or hierarchies are gone or are not
+        what they were.
     """
+    config = _config_of(folder, data)
+    try:
+        specs, table = config.specs(), config.read_table()
+    except MoanonError as error:
+        gone = isinstance(error, DataError) and not Path(config.data.source).exists()
+        hint = "; if it has moved, say where with --data" if gone and data is None else ""
+        raise type(error)(f"the table of {folder} cannot be read: {error}{hint}") from None
+    # First, since other data may also be at odds with the domains, which would explain less.
+    check_data(folder, read_record(folder), table.source, table.digest)
+    return Front.load(folder, Instance.build(table, specs))
+
+
+def read_rows(folder: str | Path, data: str | Path) -> Table:
+    """Read other data the way the table of a results folder was read.
+
+    Raises
+    ------
+    MoanonError
+        As for `load_front`; if the data lack a column, or cannot be read.
+    """
+    return _config_of(folder, data).read_table()
+
+
+def _config_of(folder: str | Path, data: str | Path | None) -> Config:
+    """Read the configuration of a finished run, for its own data or for others."""
     folder = Path(folder)
-    return Front.load(folder, Config.load(folder / "config.yaml").instance())
+    read_listed(folder, read_record(folder), "config.yaml")
+    config = Config.load(folder / "config.yaml")
+    if data is None:
+        return config
+    moved = config.data.model_copy(update={"source": str(data)})
+    return config.model_copy(update={"data": moved})
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,9 @@ small groups given up, is another solution. Its number (``id``) is its place in 
 objectives, from 1. Every measure of a front comes from one evaluation of exactly these solutions,
 and must agree with what the search saw.
 
+`Front.ask` answers a publisher's questions, `Front.release` applies a solution to the table it was
+found on, `Front.apply` to rows that came later.
+
 On disk a front is three files: ``front.csv``, one row per solution; ``solutions.json``, what each
 does to the columns; and, in ``run.json``, which objectives and suppression rule they belong to.
 The first two are the same bytes for the same front.
@@ -14,23 +17,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from moanon import __version__
 from moanon.atomic import Beside
-from moanon.errors import ConfigError, DataError, SearchError
+from moanon.data.table import Table
+from moanon.errors import ConfigError, DataError, GenomeError, SearchError
 from moanon.genome import Instance, Layout
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.groups import Groups
 from moanon.measures.registry import MEASURES, find_measure, objective_matrix
-from moanon.measures.suppression import Suppression
-from moanon.release import RECURSIVE_C, Release
+from moanon.measures.suppression import Suppression, row_limit
+from moanon.questions import Answer, Question, Solutions, answer
+from moanon.release import RECURSIVE_C, Outside, Release
+from moanon.release.kept import Wanted, check_k, kept_above, kept_by
+from moanon.release.transfer import release_rows
+from moanon.results import FORMAT, RECORD, check_data, read_listed, read_object, read_record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +52,7 @@ Floats = npt.NDArray[np.float64]
 #: What released cells can show, column by column.
 Blocks = Mapping[str, tuple[str, ...]]
 
-_TABLE, _SOLUTIONS, _RECORD = "front.csv", "solutions.json", "run.json"
+_TABLE, _SOLUTIONS = "front.csv", "solutions.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,21 +159,197 @@ class Front:
         """Return the genome of a solution, as 0 and 1."""
         return _text(self.genomes[self._row(solution)])
 
-    def release(self, solution: int, *, recursive_c: float = RECURSIVE_C) -> Release:
+    def ask(
+        self,
+        *,
+        max_loss: float | None = None,
+        max_suppression: float | None = None,
+        min_k: float | None = None,
+        min_l: float | None = None,
+        at_most: Mapping[str, float] | None = None,
+        at_least: Mapping[str, float] | None = None,
+        prefer: str | Sequence[str] = (),
+    ) -> Answer:
+        """Answer a publisher's question: which solution to take under these limits.
+
+        Parameters
+        ----------
+        max_loss, max_suppression : float, optional
+            Largest tolerable loss (GL + SL), and share of rows that may be suppressed; in [0, 1].
+        min_k, min_l : float, optional
+            What the released groups must have, as the release will be certified.
+        at_most, at_least : mapping of str to number, optional
+            Limits on any other measures, by name.
+        prefer : str or sequence of str
+            Which measures to make best, the most wanted first. Default: privacy where loss is
+            limited, loss where only privacy is (see `moanon.questions`).
+
+        Raises
+        ------
+        ConfigError
+            If a measure or a limit is impossible, or nothing was asked.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from moanon.data.domain import OrderedSpec
+        >>> from moanon.data.table import read_table
+        >>> table = read_table(pd.DataFrame({"sex": list("fffmm")}), {"sex": "quasi"})
+        >>> evaluator = Evaluator(Instance.build(table, {"sex": OrderedSpec(("f", "m"))}))
+        >>> genomes, thresholds = np.array([[0], [1]], dtype=np.uint8), np.array([[5, 0], [2, 0]])
+        >>> front = Front.of(evaluator, Suppression(), ("k", "loss"), genomes, thresholds)
+        >>> front.ask(max_loss=0.5).choice.describe(["k", "loss"])
+        'k 2, loss 0.0%'
+        """
+        question = Question.of(
+            max_loss=max_loss,
+            max_suppression=max_suppression,
+            min_k=min_k,
+            min_l=min_l,
+            at_most=at_most,
+            at_least=at_least,
+            prefer=prefer,
+        )
+        return answer(question, self.solutions)
+
+    @property
+    def solutions(self) -> Solutions:
+        """The solutions as `moanon.questions` takes them."""
+        return Solutions(self.measures, self.objectives, self.suppression)
+
+    # -- releasing -------------------------------------------------------------------------------
+
+    def release(
+        self,
+        solution: int,
+        *,
+        k: int | None = None,
+        max_suppression: float | None = None,
+        recursive_c: float = RECURSIVE_C,
+    ) -> Release:
         """Apply a solution to the rows: its genome, without exactly the groups it gives up.
+
+        Its file must measure as the front says, or is not written.
+
+        Parameters
+        ----------
+        solution : int
+            Its number.
+        k : int, optional
+            Another threshold on the solution's staircase: give up the groups smaller than this
+            instead. Of a (k,ℓ)-safe solution, those with less than its ℓ stay given up.
+        max_suppression : float, optional
+            With `k`: share of rows that may be suppressed. Default: what the search allowed, which
+            is any share under the rule ``weighted-k``.
+        recursive_c : float
+            As for `Release`.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such solution, the front was loaded without its table, or `k` would
+            suppress more rows than is allowed.
+        """
+        row = self._row(solution)
+        groups = Groups.of(self._table(), self.genomes[row])
+        if k is not None:
+            wanted = Wanted(check_k(k), self._diversity(row), self.suppression.diversity)
+            limit = self._limit(max_suppression, groups.instance.table.rows)
+            kept = kept_above(groups, wanted, limit, name=f"solution {solution}")
+        elif max_suppression is not None:
+            raise ConfigError("max_suppression goes with another k; a solution has its own limit")
+        else:
+            kept = kept_by(groups, self.thresholds[row], self.suppression)
+        release = Release.of(
+            groups.instance, groups.genome, suppressed=~kept, recursive_c=recursive_c
+        )
+        return replace(release, stated=self._stated(row, () if k is None else ("weighted_k",)))
+
+    def apply(
+        self,
+        solution: int,
+        table: Table,
+        *,
+        outside: Outside = "refuse",
+        small: Literal["suppress", "keep"] = "suppress",
+        k: int | None = None,
+        recursive_c: float = RECURSIVE_C,
+    ) -> Release:
+        """Apply a solution's generalization to new rows.
+
+        The domains are those of the table that the front was found on. By default new groups that
+        are smaller than the solution's k are suppressed, and those below its ℓ where ℓ was among
+        what was searched for: the new file keeps what the solution promised, or is not made.
+
+        Parameters
+        ----------
+        solution : int
+            Its number.
+        table : Table
+            The new rows; their columns must have the same roles.
+        outside : {"refuse", "suppress"}
+            What becomes of rows with a value outside the domains.
+        small : {"suppress", "keep"}
+            What becomes of groups that fall short. Those that are kept are certified as they are.
+        k : int, optional
+            Another threshold than the solution's k.
+        recursive_c : float
+            As for `Release`.
 
         Raises
         ------
         ConfigError
             If there is no such solution, or the front was loaded without its table.
+        DataError
+            If the columns are others, or rows lie outside the domains and are refused.
+        OutputError
+            If no row would be left.
         """
         row = self._row(solution)
+        if small not in ("suppress", "keep"):
+            raise ConfigError(f"small groups are 'suppress' or 'keep'. Got {small!r}")
+        if k is not None and small == "keep":
+            raise ConfigError("small groups are kept, or suppressed below another k. Got both")
+        wanted = None
+        if small == "suppress":
+            size = int(self.measures["k"][row]) if k is None else check_k(k)
+            wanted = Wanted(size, self._diversity(row), self.suppression.diversity)
+        return release_rows(
+            self._table(), self.genomes[row], table, wanted, outside, recursive_c=recursive_c
+        )
+
+    def _table(self) -> Instance:
         if self.instance is None:
             raise ConfigError("this front was loaded without its table; a release needs the rows")
-        groups = Groups.of(self.instance, self.genomes[row])
-        kept = _kept(groups, self.thresholds[row], self.suppression)
-        return Release.of(
-            self.instance, self.genomes[row], suppressed=~kept, recursive_c=recursive_c
+        return self.instance
+
+    @property
+    def wants_diversity(self) -> bool:
+        """Whether ℓ was among what was searched for."""
+        return self.suppression.kind == "kl-safety" or any(
+            find_measure(name).needs_sensitive for name in self.objectives
+        )
+
+    def _diversity(self, row: int) -> int:
+        """The ℓ that a solution promises; 0, where ℓ was not searched for."""
+        return int(self.measures["l"][row]) if self.wants_diversity else 0
+
+    def _limit(self, max_suppression: float | None, rows: int) -> int:
+        """Most rows that a release with another k may suppress."""
+        if max_suppression is not None:
+            if not 0 <= max_suppression < 1:
+                raise ConfigError(f"max_suppression must be in [0, 1). Got {max_suppression}")
+            return row_limit(max_suppression, rows)
+        free = self.suppression.kind == "weighted-k"
+        return rows - 1 if free else row_limit(self.suppression.eta, rows)
+
+    def _stated(self, row: int, names: Sequence[str] = ()) -> tuple[tuple[str, float], ...]:
+        """What the front says about a solution, by names that mean the same on any front."""
+        own = {"l": f"l_{self.suppression.diversity}"}
+        return tuple(
+            (own.get(name, name), column[row].item())
+            for name, column in self.measures.items()
+            if not names or name in names
         )
 
     def _row(self, solution: int) -> int:
@@ -203,6 +388,8 @@ class Front:
         written = {_TABLE: self._csv(), _SOLUTIONS: self._json(), **(texts or {})}
         digests = {name: _digest(text.encode()) for name, text in written.items()}
         told = {
+            "format": FORMAT,
+            "moanon": __version__,
             **(record or {}),
             "problem": {
                 "objectives": list(self.objectives),
@@ -212,7 +399,7 @@ class Front:
             "files": digests,
         }
         # Last, so that a folder with this file in it is complete.
-        written[_RECORD] = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        written[RECORD] = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         paths = {Path(folder) / name: text for name, text in written.items()}
         with Beside(*paths, force=force) as beside:
             for path, text in paths.items():
@@ -252,23 +439,17 @@ class Front:
         Raises
         ------
         DataError
-            If a file is missing, was changed, or belongs to another table.
+            If there are no results, or unfinished ones or those of another version; if a file was
+            changed, or belongs to another table.
         """
         folder = Path(folder)
-        record = _read_json(folder / _RECORD, _read(folder / _RECORD))
+        record = read_record(folder)
         try:
             objectives = tuple(record["problem"]["objectives"])
             suppression = Suppression(**record["problem"]["suppression"])
             found = int(record["front"]["found"])
-            texts = {name: _read(folder / name) for name in (_TABLE, _SOLUTIONS)}
-            for name, text in texts.items():
-                if _digest(text) != record["files"][name]:
-                    raise DataError(
-                        f"{folder / name} is not the file that {folder / _RECORD} belongs to; it "
-                        "was changed, or is of another run"
-                    )
-            measures = _columns(texts[_TABLE].decode())
-            solutions = _read_json(folder / _SOLUTIONS, texts[_SOLUTIONS])
+            measures = _columns(read_listed(folder, record, _TABLE).decode())
+            solutions = read_object(folder / _SOLUTIONS, read_listed(folder, record, _SOLUTIONS))
             entries = [solutions[str(number)] for number in measures.pop("id").tolist()]
             genomes = np.array([[int(bit) for bit in entry["genome"]] for entry in entries])
             thresholds = np.array(
@@ -278,11 +459,9 @@ class Front:
                 {name: tuple(labels) for name, labels in entry["columns"].items()}
                 for entry in entries
             )
-        except (IndexError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"{folder} holds no front of moanon: {error!r}") from None
-        if instance is not None:
-            _check_table(folder, record, instance)
-        return cls(
+        front = cls(
             objectives,
             suppression,
             genomes.astype(np.uint8).reshape(len(entries), -1),
@@ -292,6 +471,9 @@ class Front:
             found,
             instance,
         )
+        if instance is not None:
+            _check_table(folder, record, front, instance)
+        return front
 
 
 # -- solutions -----------------------------------------------------------------------------------
@@ -318,39 +500,6 @@ def _labels(layout: Layout, genomes: Genomes) -> tuple[Blocks, ...]:
     return tuple(found)
 
 
-def _kept(groups: Groups, thresholds: Ints, suppression: Suppression) -> npt.NDArray[np.bool_]:
-    """Which groups stay; says the same as `moanon.kernels.scoring.is_kept`."""
-    size, diversity = thresholds.tolist()
-    if suppression.kind != "kl-safety":
-        return np.asarray(groups.sizes >= size)
-    ell = _diversity(groups, suppression.diversity)
-    if suppression.safety == "strict":
-        return np.asarray((groups.sizes >= size) & (ell >= diversity))
-    if suppression.prefer == "k":
-        return np.asarray((ell > diversity) | ((ell == diversity) & (groups.sizes >= size)))
-    return np.asarray((groups.sizes > size) | ((groups.sizes == size) & (ell >= diversity)))
-
-
-def _diversity(groups: Groups, rule: str) -> Ints:
-    """Diversity of each group: the least over the sensitive columns."""
-    number = len(groups.sizes)
-    least = np.full(number, np.iinfo(np.int64).max)
-    for column in groups.instance.cells.sensitive:
-        group = np.repeat(groups.cell_group, np.diff(column.starts)).astype(np.int64)
-        # Only pairs of group and value that occur: a matrix of all of them may not fit.
-        pairs, entry = np.unique(group * len(column.labels) + column.values, return_inverse=True)
-        rows = np.bincount(entry, weights=column.counts).astype(np.int64)
-        owner = pairs // len(column.labels)
-        if rule == "distinct":
-            found = np.bincount(owner, minlength=number)
-        else:
-            top = np.zeros(number, dtype=np.int64)
-            np.maximum.at(top, owner, rows)
-            found = groups.sizes // top
-        least = np.minimum(least, found)
-    return least
-
-
 def _contradiction(
     objectives: tuple[str, ...], again: Floats, values: Floats, genomes: Genomes, layout: Layout
 ) -> SearchError:
@@ -369,23 +518,6 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from None
-
-
-def _read_json(path: Path, content: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(content)
-    except ValueError as error:
-        raise DataError(f"{path} is not valid JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise DataError(f"{path} must hold a JSON object. Got {type(found).__name__}")
-    return found
-
-
 def _columns(text: str) -> dict[str, npt.NDArray[Any]]:
     """Columns of a table of numbers; those written without a point or exponent are integers."""
     header, *rows = (line.split(",") for line in text.splitlines())
@@ -397,9 +529,22 @@ def _columns(text: str) -> dict[str, npt.NDArray[Any]]:
     return columns
 
 
-def _check_table(folder: Path, record: Mapping[str, Any], instance: Instance) -> None:
-    digest = record.get("data", {}).get("digest")
-    if digest is not None and digest != instance.table.digest:
+def _check_table(folder: Path, record: Mapping[str, Any], front: Front, instance: Instance) -> None:
+    """Refuse a table that is not the one the front was found on, or is read otherwise."""
+    check_data(folder, record, instance.table.source, instance.table.digest)
+    # The same data can be read with a hierarchy that was edited since.
+    try:
+        blocks = _labels(instance.layout, instance.layout.check(front.genomes))
+    except GenomeError as error:
         raise DataError(
-            f"the front in {folder} belongs to other data than {instance.table.source} holds now"
-        )
+            f"the front in {folder} does not fit the columns as they are read now: {error}; bring "
+            "back the hierarchies of the run, or run it again"
+        ) from None
+    for number, (now, then) in enumerate(zip(blocks, front.blocks, strict=True), 1):
+        for name in now:
+            if now[name] != then.get(name):
+                raise DataError(
+                    f"the front in {folder} does not fit the column {name!r} as it is read now: "
+                    f"solution {number} would show other labels; bring back the hierarchies of the "
+                    "run, or run it again"
+                )

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from moanon.errors import ConfigError, DataError, OutputError, SearchError
+from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
+from moanon.data.hierarchy import Hierarchy
+from moanon.data.table import read_table
+from moanon.errors import CertificateError, ConfigError, DataError, OutputError, SearchError
 from moanon.front import Front
+from moanon.genome import Instance
+from moanon.measures.groups import Groups
 from moanon.measures.registry import MEASURES
 from moanon.search.exhaustive import Exhaustive
 from moanon.search.problem import SearchProblem
 from tests import naive
-from tests.search.people import people, problem_of
+from tests.search.people import PLACES, SIZES, people, people_frame, problem_of
 
 PROBLEMS: list[tuple[str, dict[str, Any]]] = [
     ("zero-suppression", {}),
@@ -29,6 +35,11 @@ PROBLEMS: list[tuple[str, dict[str, Any]]] = [
         for diversity in ("distinct", "frequency")
     ),
 ]
+SPECS: dict[str, DomainSpec] = {
+    "age": IntervalSpec(1, (20, 27)),
+    "size": OrderedSpec(SIZES),
+    "place": TreeSpec(PLACES),
+}
 NAMES = ["-".join([name, *map(str, settings.values())]) for name, settings in PROBLEMS]
 of_every_problem = pytest.mark.parametrize(("preset", "settings"), PROBLEMS, ids=NAMES)
 
@@ -148,6 +159,208 @@ def test_a_number_that_no_solution_has_is_refused(front: Front) -> None:
             front.release(number)
 
 
+@of_every_problem
+def test_a_front_that_says_otherwise_leaves_no_file(
+    preset: str, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    front = front_of(problem_of(preset, **settings))
+    for name in ("k", "suppressed", "l", "loss", "weighted_k"):
+        column = front.measures[name].copy()
+        column[0] += 1
+        wrong = replace(front, measures={**front.measures, name: column})
+        with pytest.raises(CertificateError, match=r"as the front says: .* in the file and"):
+            wrong.release(1).write(tmp_path / "release.csv")
+        assert list(tmp_path.iterdir()) == []
+
+
+# -- another threshold of a solution -------------------------------------------------------------
+
+
+def steps_of(front: Front, solution: int) -> dict[int, int]:
+    """Rows given up at every k of a solution's staircase, counted one by one."""
+    assert front.instance is not None
+    groups = naive.groups_with_loss(front.instance, front.genome(solution), "distinct")
+    sizes = [size for size, _, _ in groups]
+    return {k: sum(size for size in sizes if size < k) for k in sizes}
+
+
+def test_another_k_gives_up_exactly_the_smaller_groups(front: Front, tmp_path: Path) -> None:
+    for solution in front.ids.tolist():
+        for k, lost in steps_of(front, solution).items():
+            if lost <= 12:  # a tenth of 120 rows
+                release = front.release(solution, k=k)
+                assert (release.promised.k, release.promised.suppressed) == (k, lost)
+    certificate = release.write(tmp_path / "release.csv")
+    assert (certificate.k, certificate.suppressed) == (k, lost)
+
+
+def test_a_k_between_two_steps_reaches_the_higher_one(front: Front) -> None:
+    solution, low, high = next(
+        (solution, low, high)
+        for solution in front.ids.tolist()
+        for low, high in pairwise(sorted(steps_of(front, solution)))
+        if high > low + 1 and steps_of(front, solution)[high] <= 12
+    )
+    assert front.release(solution, k=low + 1).promised.k == high
+
+
+def test_a_k_beyond_the_limit_is_refused_with_the_largest(front: Front) -> None:
+    for solution in front.ids.tolist():
+        steps = steps_of(front, solution)
+        largest = max(k for k, lost in steps.items() if lost <= 12)
+        message = rf"at most 12 \(10\.0%\) may be; its largest k within that is {largest} "
+        with pytest.raises(ConfigError, match=message):
+            front.release(solution, k=largest + 1)
+        assert front.release(solution, k=largest).promised.k == largest
+
+
+def test_a_larger_limit_allows_a_larger_k(front: Front) -> None:
+    steps = steps_of(front, 2)
+    k = next(k for k in sorted(steps) if 12 < steps[k] <= 60)
+    assert front.release(2, k=k, max_suppression=0.5).promised.suppressed == steps[k]
+    with pytest.raises(ConfigError, match=r"may be; its largest k within that is 1 "):
+        front.release(2, k=k, max_suppression=0)
+
+
+def test_a_front_without_suppression_has_no_other_k_unless_told() -> None:
+    front = front_of(problem_of("zero-suppression"))
+    k = front.measures["k"][0] + 1
+    with pytest.raises(ConfigError, match=r"and at most 0 \(0\.0%\) may be; its largest k"):
+        front.release(1, k=k)
+    assert front.release(1, k=k, max_suppression=0.9).promised.k >= k
+
+
+def test_any_suppression_takes_any_k() -> None:
+    front = front_of(problem_of("any-suppression"))
+    sizes = list(steps_of(front, 1))
+    assert front.release(1, k=max(sizes)).promised.k == max(sizes)
+    with pytest.raises(ConfigError, match=rf"its largest k within that is {max(sizes)} "):
+        front.release(1, k=max(sizes) + 1)
+
+
+@pytest.mark.parametrize("safety", ["ordered", "strict"])
+def test_another_k_of_a_safe_solution_keeps_its_diversity(safety: str) -> None:
+    front = front_of(problem_of("kl-safety", eta=0.2, safety=safety))
+    for solution in front.ids.tolist():
+        k, ell = (int(front.measures[name][solution - 1]) for name in ("k", "l"))
+        for other in {1, max(1, k - 1), k}:
+            found = front.release(solution, k=other).promised
+            assert found.k >= other
+            assert found.l["ill"].distinct >= ell
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 0}, r"k must be a whole number of at least 1\. Got 0"),
+        ({"k": 2.5}, r"k must be a whole number of at least 1\. Got 2\.5"),
+        ({"k": True}, r"k must be a whole number"),
+        ({"k": 2, "max_suppression": 1}, r"max_suppression must be in \[0, 1\)\. Got 1"),
+        ({"k": 2, "max_suppression": -0.1}, r"max_suppression must be in \[0, 1\)\. Got -0\.1"),
+        ({"max_suppression": 0.1}, "max_suppression goes with another k"),
+    ],
+)
+def test_thresholds_that_cannot_be_are_refused(
+    front: Front, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        front.release(1, **options)
+
+
+# -- new rows ------------------------------------------------------------------------------------
+
+
+def new_rows(rows: int = 60, seed: int = 9, **changes: Any) -> Any:
+    roles = dict.fromkeys(("age", "size", "place"), "quasi") | {"ill": "sensitive"}
+    return read_table(people_frame(rows, seed).assign(**changes), roles)
+
+
+def test_the_same_rows_are_released_as_they_were(front: Front) -> None:
+    assert front.instance is not None
+    for solution in (1, len(front) // 2, len(front)):
+        again = front.apply(solution, front.instance.table)
+        assert again.to_frame().equals(front.release(solution).to_frame())
+
+
+def test_new_rows_keep_the_solutions_k(front: Front, tmp_path: Path) -> None:
+    solution = next(i for i in front.ids.tolist() if front.measures["k"][i - 1] >= 4)
+    k, table = int(front.measures["k"][solution - 1]), new_rows()
+    release = front.apply(solution, table)
+    # The oracle groups the new rows by hand under the same genome.
+    assert front.instance is not None
+    fitted = Instance.build(table, SPECS)
+    sizes = [size for size, _, _ in naive.groups_with_loss(fitted, release.genome, "distinct")]
+    assert min(sizes) < k  # or this test would show nothing
+    certificate = release.write(tmp_path / "new.csv")
+    assert certificate.k == min(size for size in sizes if size >= k)
+    assert certificate.suppressed == sum(size for size in sizes if size < k)
+
+
+def test_small_groups_are_kept_on_request_and_certified_as_they_are(
+    front: Front, tmp_path: Path
+) -> None:
+    release = front.apply(len(front) // 2, new_rows(), small="keep")
+    certificate = release.write(tmp_path / "new.csv")
+    sizes = Groups.of(release.instance, release.groups.genome).sizes
+    assert (certificate.k, certificate.suppressed) == (sizes.min(), 0)
+
+
+def test_another_k_can_be_promised_for_new_rows(front: Front) -> None:
+    assert front.apply(2, new_rows(), k=5).promised.k >= 5
+
+
+def test_a_safe_solution_keeps_its_diversity_on_new_rows() -> None:
+    front = front_of(problem_of("kl-safety", eta=0.2))
+    solution = next(i for i in front.ids.tolist() if front.measures["l"][i - 1] == 3)
+    table = new_rows(ill="flu")  # one sensitive value: no group is diverse
+    with pytest.raises(OutputError, match=r"groups has k = \d+ and l = 3; choose a smaller k"):
+        front.apply(solution, table)
+    assert front.apply(solution, new_rows(400)).promised.l["ill"].distinct >= 3
+
+
+def test_where_diversity_was_not_searched_for_it_is_not_promised(front: Front) -> None:
+    assert front.apply(2, new_rows(ill="flu")).promised.l["ill"].distinct == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"small": "drop"}, "small groups are 'suppress' or 'keep'. Got 'drop'"),
+        ({"small": "keep", "k": 3}, "kept, or suppressed below another k. Got both"),
+        ({"outside": "drop"}, "rows outside are 'refuse' or 'suppress'. Got 'drop'"),
+        ({"k": 0}, "k must be a whole number of at least 1. Got 0"),
+    ],
+)
+def test_words_that_mean_nothing_are_refused(
+    front: Front, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        front.apply(1, new_rows(), **options)
+
+
+def test_new_rows_need_the_table_of_the_front(front: Front) -> None:
+    with pytest.raises(ConfigError, match="loaded without its table"):
+        replace(front, instance=None).apply(1, new_rows())
+
+
+# -- questions -----------------------------------------------------------------------------------
+
+
+def test_a_front_answers_a_question(front: Front) -> None:
+    frame = front.to_frame()
+    answer = front.ask(max_loss=0.5)
+    best = frame[frame["loss"] <= 0.5].sort_values("k").iloc[-1]
+    assert answer.choice is not None
+    assert answer.choice.id == best["id"]
+    assert answer.choice.measures == best.drop("id").to_dict()
+    assert front.ask(max_loss=0.5, min_k=10_000).choice is None
+
+
+def test_a_front_without_its_table_answers_too(front: Front, tmp_path: Path) -> None:
+    front.save(tmp_path)
+    assert Front.load(tmp_path).ask(min_k=5) == front.ask(min_k=5)
+
+
 # -- files ---------------------------------------------------------------------------------------
 
 
@@ -229,7 +442,12 @@ def test_a_front_without_its_table_can_be_looked_at_but_not_released(
         ("solutions.json", "{}", r"solutions\.json is not the file that"),
         ("run.json", "{", r"run\.json is not valid JSON"),
         ("run.json", "[]", r"run\.json must hold a JSON object\. Got list"),
-        ("run.json", "{}", "holds no front of moanon: KeyError\\('problem'\\)"),
+        ("run.json", "{}", "was written by moanon an unknown version in format None, and this is"),
+        (
+            "run.json",
+            '{"format": 1, "moanon": "0.1.0"}',
+            "holds no front of moanon: KeyError\\('problem'\\)",
+        ),
     ],
 )
 def test_a_changed_file_is_refused(
@@ -241,8 +459,11 @@ def test_a_changed_file_is_refused(
         Front.load(tmp_path)
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"run\.json cannot be read: No such file"):
+@pytest.mark.parametrize("name", ["front.csv", "solutions.json"])
+def test_a_missing_file_is_told(front: Front, tmp_path: Path, name: str) -> None:
+    front.save(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(DataError, match=rf"{name} cannot be read: No such file"):
         Front.load(tmp_path)
 
 
@@ -252,3 +473,31 @@ def test_a_front_is_not_put_on_other_data(front: Front, tmp_path: Path) -> None:
     Front.load(tmp_path, people())
     with pytest.raises(DataError, match="belongs to other data than DataFrame holds now"):
         Front.load(tmp_path, people(seed=1))
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        # Rome and Oslo have changed places.
+        (
+            {"North": ["Rome", "Bergen"], "South": ["Oslo", "Bari", "Pisa"]},
+            "does not fit the column 'place' as it is read now: solution 1 would show other labels",
+        ),
+        (
+            {"North": ["Oslo", "Bergen", "Rome"], "South": ["Bari", "Pisa"]},
+            "does not fit the columns as they are read now: genome .* is not valid",
+        ),
+        (
+            {"North": ["Oslo", "Bergen"], "South": ["Rome", "Bari", "Pisa", "Turin"]},
+            r"does not fit the columns as they are read now: a genome of this table has 15 bits\.",
+        ),
+    ],
+)
+def test_a_front_is_not_put_on_another_hierarchy(
+    front: Front, tmp_path: Path, tree: dict[str, Any], message: str
+) -> None:
+    assert front.instance is not None
+    front.save(tmp_path, record={"data": {"digest": front.instance.table.digest}})
+    specs = SPECS | {"place": TreeSpec(Hierarchy.from_nested("Anywhere", tree))}
+    with pytest.raises(DataError, match=message):
+        Front.load(tmp_path, Instance.build(front.instance.table, specs))

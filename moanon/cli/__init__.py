@@ -9,7 +9,23 @@ import is imported inside the command that needs it, so that ``moanon --help`` a
 - one file for each group of commands.
 """
 
-from moanon.cli import bench, configure, report, run
+from moanon.cli import (
+    ask,
+    bench,
+    configure,
+    export,
+    report,
+    run,
+)
 from moanon.cli.application import app, main
 
-__all__ = ["app", "bench", "configure", "main", "report", "run"]
+__all__ = [
+    "app",
+    "ask",
+    "bench",
+    "configure",
+    "export",
+    "main",
+    "report",
+    "run",
+]

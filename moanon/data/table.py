@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -99,6 +99,16 @@ class Table:
     def insensitive(self) -> tuple[str, ...]:
         """Columns that matter to nobody; kept on release."""
         return self._with(Role.INSENSITIVE)
+
+    def only(self, rows: NDArray[np.bool_]) -> Table:
+        """Give the table with some of its rows, as if the others had not been read."""
+        left_out = int(np.count_nonzero(~rows))
+        return replace(
+            self,
+            columns={name: _select(column, rows) for name, column in self.columns.items()},
+            rows=self.rows - left_out,
+            rows_in=self.rows_in - left_out,
+        )
 
     def _with(self, role: Role) -> tuple[str, ...]:
         return tuple(name for name, given in self.roles.items() if given is role)

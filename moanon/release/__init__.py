@@ -5,11 +5,14 @@ file alone, so that a mistake in the writer cannot hide behind itself.
 
 - ``applied``: `Release`, a genome and the groups that are suppressed (`SuppressedRows` says how
   they are shown). It promises what the file must measure as, and writes it.
+- ``kept``: which groups a solution of a front keeps, or would keep with another k.
 - ``formats``: how released columns become CSV or Parquet.
 - ``readback``: the independent reader, which finds out what a file itself shows (`Measurement`,
   with the `Diversity` of each sensitive column).
 - ``labels``: what the labels in a file say, worked out from their text; for the reader.
-- ``certificate``: `Certificate`, what the reader found, compared with what was promised.
+- ``certificate``: `Certificate`, what the reader found, compared with what was promised and, for
+  a solution of a front, with what the front says.
+- ``transfer``: reads new rows against the domains of the table that a generalization was found on.
 
 Two limits to know before publishing:
 
@@ -26,12 +29,14 @@ from __future__ import annotations
 from moanon.release.applied import RECURSIVE_C, Release, SuppressedRows
 from moanon.release.certificate import Certificate
 from moanon.release.readback import Diversity, Measurement
+from moanon.release.transfer import Outside
 
 __all__ = [
     "RECURSIVE_C",
     "Certificate",
     "Diversity",
     "Measurement",
+    "Outside",
     "Release",
     "SuppressedRows",
 ]

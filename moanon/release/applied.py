@@ -32,6 +32,7 @@ from moanon.genome import Instance
 from moanon.measures.groups import Groups
 from moanon.release.certificate import Certificate, Promise, certify_file
 from moanon.release.formats import ReleasedColumn, write_csv, write_parquet
+from moanon.release.kept import check_k
 from moanon.release.labels import label_rules
 from moanon.release.readback import Diversity, Format, Measurement, Reading
 
@@ -58,6 +59,13 @@ class Release:
         Which groups are suppressed; not all of them.
     recursive_c : float
         The constant of recursive (c,ℓ)-diversity.
+    outside : array of bool or None
+        Where a stored generalization is applied to new rows: for each of them whether it holds a
+        value that the generalization has no place for. Such rows are suppressed like the others,
+        but stand in no group; ``groups`` has the rest.
+    stated : tuple of (str, number)
+        What a front says about this release, by names of measures. A file that does not show the
+        same is not written.
 
     Examples
     --------
@@ -76,6 +84,8 @@ class Release:
     groups: Groups
     suppressed: npt.NDArray[np.bool_]
     recursive_c: float = RECURSIVE_C
+    outside: npt.NDArray[np.bool_] | None = None
+    stated: tuple[tuple[str, float], ...] = ()
 
     @classmethod
     def of(
@@ -117,9 +127,7 @@ class Release:
         if k is not None and suppressed is not None:
             raise ConfigError("a release takes k or a set of suppressed groups. Got both")
         if k is not None:
-            if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-                raise ConfigError(f"k must be a whole number of at least 1. Got {k!r}")
-            suppressed = groups.sizes < k
+            suppressed = groups.sizes < check_k(k)
         elif suppressed is None:
             suppressed = np.zeros(len(groups.sizes), dtype=bool)
         suppressed = np.asarray(suppressed)
@@ -141,6 +149,15 @@ class Release:
     def instance(self) -> Instance:
         """The table."""
         return self.groups.instance
+
+    @property
+    def rows(self) -> int:
+        """Rows that could be released: those of the table, and those outside its domains."""
+        return self.instance.table.rows + self._rows_outside
+
+    @property
+    def _rows_outside(self) -> int:
+        return 0 if self.outside is None else int(self.outside.sum())
 
     @property
     def genome(self) -> str:
@@ -165,11 +182,11 @@ class Release:
         sizes = self.groups.sizes[~self.suppressed]
         rows = int(sizes.sum())
         lost = float((self.groups.row_loss[~self.suppressed] * sizes).sum())
-        gl = lost / (table.rows * len(table.quasi))
-        sl = (table.rows - rows) / table.rows
+        gl = lost / (self.rows * len(table.quasi))
+        sl = (self.rows - rows) / self.rows
         return Measurement(
             rows=rows,
-            suppressed=table.rows - rows,
+            suppressed=self.rows - rows,
             groups=len(sizes),
             k=int(sizes.min()),
             squares=int((sizes**2).sum()),
@@ -287,10 +304,20 @@ class Release:
             ReleasedColumn(
                 column.name,
                 np.append(column.texts, SUPPRESSED),
-                np.where(self.is_kept, column.codes, len(column.texts)),
+                self._among_all(
+                    np.where(self.is_kept, column.codes, len(column.texts)), len(column.texts)
+                ),
             )
             for column in columns
         ]
+
+    def _among_all(self, codes: npt.NDArray[Any], star: int) -> npt.NDArray[Any]:
+        """Put the rows outside the domains back to where they stood, as stars."""
+        if self.outside is None:
+            return codes
+        every = np.full(len(self.outside), star, dtype=codes.dtype)
+        every[~self.outside] = codes
+        return every
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -377,7 +404,7 @@ class Release:
             header=tuple(column.name for column in columns),
             quasi={name: label_rules(d) for name, d in self.instance.layout.domains.items()},
             sensitive=table.sensitive,
-            table_rows=table.rows,
+            table_rows=self.rows,
             stars=stars,
             defused=defused and form == "csv",
             c=self.recursive_c,
@@ -389,12 +416,13 @@ class Release:
         return Promise(
             measurement=self.promised,
             weighted_k=Fraction(squares, table.rows),
-            rows_in=table.rows_in,
+            rows_in=table.rows_in + self._rows_outside,
             rows_dropped=table.rows_dropped,
             genome=self.genome,
             input_digest=table.digest,
             config_digest=config_digest,
             row_order="shuffled" if shuffled else "source",
+            stated=self.stated,
         )
 
     def _spare_the_source(self, *targets: Path) -> None:

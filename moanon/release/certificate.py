@@ -67,6 +67,9 @@ class Promise:
         SHA-256 of the configuration, where there was one.
     row_order : {"source", "shuffled"}
         How the rows are ordered.
+    stated : tuple of (str, number)
+        What a front says about the release, by names of measures; those that a file shows are
+        compared with it.
     """
 
     measurement: Measurement
@@ -77,6 +80,7 @@ class Promise:
     input_digest: str
     config_digest: str | None = None
     row_order: RowOrder = "source"
+    stated: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,24 @@ class Certificate:
     sensitive: tuple[str, ...]
     genome: str
     digests: Mapping[str, str | None]
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """What the file shows, by the names that measures have in a front."""
+        shown = {
+            "k": self.k,
+            "weighted_k": float(self.weighted_k),
+            "weighted_k_kept": float(self.weighted_k_released),
+            "groups": self.groups,
+            "average_class_size": self.rows / self.groups,
+            "suppressed": self.suppressed,
+            "gl": self.gl,
+            "sl": self.sl,
+            "loss": self.loss,
+        }
+        for rule in ("distinct", "frequency") if self.l else ():
+            shown[f"l_{rule}"] = min(getattr(each, rule) for each in self.l.values())
+        return shown
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries as numbers, texts, lists and dicts only."""
@@ -170,8 +192,8 @@ def certify_file(path: Path, reading: Reading, promise: Promise, *, name: str) -
     Raises
     ------
     CertificateError
-        If the file cannot be read as a release or measures otherwise: names the first quantity
-        that differs, with both numbers.
+        If the file cannot be read as a release, or measures otherwise than was promised or than a
+        front says: names the first quantity that differs, with both numbers.
     """
     try:
         found = measure_file(path, reading)
@@ -180,7 +202,7 @@ def certify_file(path: Path, reading: Reading, promise: Promise, *, name: str) -
         raise CertificateError(f"{name} does not measure as promised: {error}") from None
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return Certificate(
+    certificate = Certificate(
         moanon=__version__,
         file=name,
         rows_in=promise.rows_in,
@@ -207,16 +229,32 @@ def certify_file(path: Path, reading: Reading, promise: Promise, *, name: str) -
             "output": digest,
         },
     )
+    _compare_stated(certificate, promise.stated)
+    return certificate
+
+
+def _compare_stated(certificate: Certificate, stated: tuple[tuple[str, float], ...]) -> None:
+    shown = certificate.measures
+    for name, there in stated:
+        if name in shown and not _agree(shown[name], there):
+            raise CertificateError(
+                f"{certificate.file} does not measure as the front says: {name} is {shown[name]} "
+                f"in the file and {there} in the front"
+            )
 
 
 def _compare(found: Measurement, promised: Measurement) -> None:
     pairs = zip(_quantities(found), _quantities(promised), strict=True)
     for (name, here), (_, there) in pairs:
-        close = isinstance(here, float) and math.isclose(
-            here, there, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE
-        )
-        if here != there and not close:
+        if not _agree(here, there):
             raise CertificateError(f"{name} is {here} in the file, {there} was promised")
+
+
+def _agree(here: float, there: float) -> bool:
+    """Whether two numbers are the same: integers exactly, fractions up to rounding."""
+    return here == there or (
+        isinstance(here, float) and math.isclose(here, there, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+    )
 
 
 def _quantities(measurement: Measurement) -> Iterator[tuple[str, float]]:

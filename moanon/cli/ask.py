@@ -1,0 +1,211 @@
+"""``moanon ask``: which solution to take, and what is worth knowing beside it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moanon.cli.application import DONE, NO, app
+from moanon.cli.showing import console, on_one_line
+from moanon.cli.values import ResultsArgument, named_number, share
+
+if TYPE_CHECKING:
+    from moanon.front import Front
+    from moanon.questions import Answer, Choice, Question
+
+__all__: list[str] = []
+
+
+@app.command(epilog="Example: moanon ask results/quickstart --max-loss 25% --max-suppression 5%")
+def ask(
+    results: ResultsArgument,
+    max_loss: Annotated[
+        float | None,
+        typer.Option(
+            parser=share,
+            metavar="X",
+            help="Largest loss that is tolerable, such as 25% or 0.25.",
+            show_default=False,
+        ),
+    ] = None,
+    max_suppression: Annotated[
+        float | None,
+        typer.Option(
+            parser=share,
+            metavar="X",
+            help="Largest share of the rows that may be left out.",
+            show_default=False,
+        ),
+    ] = None,
+    min_k: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="K", help="Rows in the smallest group.", show_default=False),
+    ] = None,
+    min_l: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="L", help="Diversity of the least diverse group.", show_default=False
+        ),
+    ] = None,
+    prefer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MEASURE",
+            help="What to make best, such as k, l or loss; may be repeated, the most wanted first. "
+            "By default privacy if loss is limited, loss if only privacy is.",
+            show_default=False,
+        ),
+    ] = None,
+    at_most: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MEASURE=X",
+            help="Limit on any column of front.csv, such as gl=30%; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    at_least: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MEASURE=X", help="The same from below.", show_default=False),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
+) -> None:
+    """Ask which solution to take.
+
+    Finds the most privacy for a tolerable loss, or the least loss for a needed privacy, and shows
+    what lies close by: what a slightly larger loss would buy, and what is had for free. Without any
+    option it shows how much privacy each loss buys. Exits with 1 if no solution is within the
+    limits, after showing what it would take. RESULTS may hold runs for several suppression limits
+    (eta-...); they are compared.
+    """
+    from moanon.front import Front
+    from moanon.questions import Question, answer, best_of
+    from moanon.results import find_fronts
+
+    question = Question.of(
+        max_loss=max_loss,
+        max_suppression=max_suppression,
+        min_k=min_k,
+        min_l=min_l,
+        at_most=dict(named_number(text, "--at-most") for text in at_most or ()),
+        at_least=dict(named_number(text, "--at-least") for text in at_least or ()),
+        prefer=prefer or (),
+    )
+    fronts = {folder: Front.load(folder) for folder in find_fronts(results)}
+    if question.is_open:
+        _show_ladders(fronts, question, as_json=as_json)
+        return
+    folders = list(fronts)
+    answers = [answer(question, front.solutions) for front in fronts.values()]
+    best = best_of(answers)
+    if as_json:
+        _print_json(folders, answers, best)
+    else:
+        _show(folders, answers, best)
+    raise typer.Exit(DONE if best is not None else NO)
+
+
+# -- for people ----------------------------------------------------------------------------------
+
+
+def _show(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) -> None:
+    """Show the best answer; where there is none, what each of them would take."""
+    if len(folders) > 1:
+        _compare(folders, answers, best)
+    told = range(len(folders)) if best is None else [best]
+    for place in told:
+        folder = on_one_line(str(folders[place]))
+        if best is None and len(folders) > 1:
+            typer.echo(f" {folder}")
+        for line in answers[place].lines(f" of {folder}"):
+            typer.echo(f" {line}")
+    if best is not None and (choice := answers[best].choice) is not None:
+        typer.echo(f" Next: {_export(folders[best], choice)}")
+
+
+def _compare(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) -> None:
+    """Show the answers of several suppression limits side by side."""
+    from rich import box
+    from rich.table import Table as Grid
+
+    from moanon.questions import called, shown
+
+    names = list(dict.fromkeys((*answers[0].goal, "k", "loss", "sl")))
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    grid.add_column("results")
+    for name in ("solution", *map(called, names)):
+        grid.add_column(name, justify="right")
+    grid.add_column("")
+    for place, (folder, answer) in enumerate(zip(folders, answers, strict=True)):
+        cells = ["none"] + [""] * len(names)
+        if (choice := answer.choice) is not None:
+            cells = [f"{choice.id:,}", *(shown(name, choice.measures[name]) for name in names)]
+        grid.add_row(on_one_line(folder.name), *cells, "best" if place == best else "")
+    console().print(grid)
+
+
+def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: bool) -> None:
+    """Show what each loss buys, since the question does not say how much is tolerable."""
+    import json
+
+    from rich import box
+    from rich.table import Table as Grid
+
+    from moanon.questions import called, ladder, shown
+
+    ladders = {path: ladder(question, front.solutions) for path, front in fronts.items()}
+    code = DONE if any(ladders.values()) else NO
+    if as_json:
+        found = [
+            {
+                "results": str(path),
+                "ladder": [{"max_loss": limit.bound, **c.to_dict()} for limit, c in rungs],
+            }
+            for path, rungs in ladders.items()
+        ]
+        typer.echo(json.dumps(found if len(found) > 1 else found[0], indent=2, ensure_ascii=False))
+        raise typer.Exit(code)
+    if code == NO:
+        typer.echo(f" No solution has {' and '.join(map(str, question.limits))}.")
+        raise typer.Exit(code)
+    for path, rungs in ladders.items():
+        privacy = fronts[path].solutions.privacy
+        names = list(dict.fromkeys((*privacy, "k", "loss", "sl")))
+        typer.echo(f" {on_one_line(str(path))}: the most privacy that each loss buys")
+        grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+        for name in ("loss up to", "solution", *map(called, names)):
+            grid.add_column(name, justify="right")
+        for limit, choice in rungs:
+            values = [shown(name, choice.measures[name]) for name in names]
+            grid.add_row(f"{limit.bound:.0%}", f"{choice.id:,}", *values)
+        console().print(grid)
+    typer.echo(" Ask more closely with --max-loss, --max-suppression, --min-k, --min-l.")
+
+
+# -- for programs --------------------------------------------------------------------------------
+
+
+def _print_json(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) -> None:
+    import json
+
+    found = [
+        {
+            "results": str(folder),
+            **answer.to_dict(),
+            "export": None if answer.choice is None else _export(folder, answer.choice),
+        }
+        for folder, answer in zip(folders, answers, strict=True)
+    ]
+    told = found[0]
+    if len(found) > 1:
+        told = {"best": None if best is None else str(folders[best]), "answers": found}
+    typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+
+
+def _export(folder: Path, choice: Choice) -> str:
+    """The command that makes the release."""
+    return f"moanon export {on_one_line(shlex.quote(str(folder)))} {choice.id} --out release.csv"

@@ -1,0 +1,258 @@
+"""``moanon export`` and ``apply``: from a solution to certified files."""
+
+from __future__ import annotations
+
+import secrets
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moanon.cli.application import app
+from moanon.cli.showing import on_one_line
+from moanon.cli.values import IdArgument, ResultsArgument, share
+
+if TYPE_CHECKING:
+    from moanon.front import Front
+    from moanon.release import Certificate, Release, SuppressedRows
+
+__all__: list[str] = []
+
+
+class Shown(StrEnum):
+    """How suppressed rows are shown."""
+
+    ABSENT = "absent"
+    STARS = "stars"
+
+    @property
+    def word(self) -> SuppressedRows:
+        """The library's word for it."""
+        return "star" if self is Shown.STARS else "absent"
+
+
+class WhenOutside(StrEnum):
+    """What becomes of rows with a value outside the domains."""
+
+    REFUSE = "refuse"
+    SUPPRESS = "suppress"
+
+
+class WhenSmall(StrEnum):
+    """What becomes of groups that are smaller than the solution promises."""
+
+    SUPPRESS = "suppress"
+    KEEP = "keep"
+
+
+def _seed(text: str) -> int:
+    """Read the seed of a permutation."""
+    if text == "random":
+        return secrets.randbits(128)
+    if not text.isascii() or not text.isdigit():
+        raise typer.BadParameter(f"a seed is a whole number, or 'random'. Got {text!r}")
+    return int(text)
+
+
+OutOption = Annotated[
+    Path, typer.Option("--out", metavar="FILE", help="A .csv or .parquet file.", show_default=False)
+]
+SuppressedOption = Annotated[
+    Shown, typer.Option("--suppressed", help="How suppressed rows are shown.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file and its certificate.")]
+ShuffleOption = Annotated[
+    int | None,
+    typer.Option(
+        parser=_seed,
+        metavar="SEED",
+        help="Write the rows in another order, where that of the source tells something; 'random' "
+        "draws a seed that nobody knows.",
+        show_default=False,
+    ),
+]
+DataOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="FILE",
+        help="Where the table of the run is now, if it has moved.",
+        show_default=False,
+    ),
+]
+
+
+@app.command(epilog="Example: moanon export results/quickstart 21 --out release.csv")
+def export(
+    results: ResultsArgument,
+    solution: IdArgument,
+    out: OutOption,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k",
+            min=1,
+            metavar="K",
+            help="Suppress the groups smaller than K instead of those that the solution gives up.",
+            show_default=False,
+        ),
+    ] = None,
+    max_suppression: Annotated[
+        float | None,
+        typer.Option(
+            parser=share,
+            metavar="X",
+            help="With --k: share of rows that may be suppressed, if other than the run's.",
+            show_default=False,
+        ),
+    ] = None,
+    suppressed: SuppressedOption = Shown.ABSENT,
+    shuffle: ShuffleOption = None,
+    data: DataOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Write a solution's release and its certificate, FILE.certificate.json.
+
+    The file is read back and measured; unless it shows what front.csv says about the solution,
+    nothing is left under its name. The table is read again where the run has read it, and must not
+    have changed.
+    """
+    from moanon.experiment import load_front
+
+    _spare_results(results, out)
+    front = load_front(results, data)
+    release = front.release(solution, k=k, max_suppression=max_suppression)
+    certificate = _write(release, results, out, suppressed, shuffle, force=force)
+    _show(certificate, out, front, beside=None if k is None else solution)
+    if k is None:
+        agree = len([name for name, _ in release.stated if name in certificate.measures])
+        typer.echo(f"  {'checked':<20}{agree} measures of the file, all as in front.csv")
+
+
+@app.command(epilog="Example: moanon apply results/quickstart 21 new.csv --out new-release.csv")
+def apply(
+    results: ResultsArgument,
+    solution: IdArgument,
+    rows: Annotated[
+        str,
+        typer.Argument(
+            metavar="NEWDATA",
+            help="A CSV or Parquet file, a folder or a quoted glob, with the run's columns.",
+            show_default=False,
+        ),
+    ],
+    out: OutOption,
+    outside: Annotated[
+        WhenOutside,
+        typer.Option(help="What becomes of rows with a value that the run had no place for."),
+    ] = WhenOutside.REFUSE,
+    small: Annotated[
+        WhenSmall,
+        typer.Option(help="What becomes of groups that have less than the solution promises."),
+    ] = WhenSmall.SUPPRESS,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k",
+            min=1,
+            metavar="K",
+            help="Promise this k instead of the solution's.",
+            show_default=False,
+        ),
+    ] = None,
+    suppressed: SuppressedOption = Shown.ABSENT,
+    shuffle: ShuffleOption = None,
+    data: DataOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Apply a solution's generalization to new rows, and certify that file.
+
+    The new rows are read as the run's configuration says and generalized exactly as the run's own:
+    its domains count, never those of the new file. Groups that are too small in the new file are
+    suppressed, so that it keeps the solution's k. That holds for the file by itself: who appears in
+    several releases may be found by joining them.
+    """
+    from moanon.experiment import load_front, read_rows
+
+    _spare_results(results, out)
+    front = load_front(results, data)
+    release = front.apply(
+        solution, read_rows(results, rows), outside=outside.value, small=small.value, k=k
+    )
+    certificate = _write(release, results, out, suppressed, shuffle, force=force)
+    is_outside = 0 if release.outside is None else int(release.outside.sum())
+    reasons = {
+        "with values outside the run's domains": is_outside,
+        "in groups that have too little": certificate.suppressed - is_outside,
+    }
+    why = ", ".join(f"{number:,} {reason}" for reason, number in reasons.items() if number)
+    _show(certificate, out, front, beside=solution, why=why)
+    rule = front.suppression
+    if certificate.sl > rule.eta and rule.kind != "weighted-k" and k is None:
+        typer.echo(
+            f" note: the run suppresses at most {100 * rule.eta:.10g}% of its rows, this file "
+            f"{certificate.sl:.1%}; with a smaller --k it would be fewer"
+        )
+
+
+def _spare_results(results: Path, out: Path) -> None:
+    """Refuse to replace a file of the results by a release."""
+    from moanon.errors import OutputError
+    from moanon.results import is_part
+
+    if is_part(results, out):
+        raise OutputError(f"{out} belongs to the results; a release must not replace it")
+
+
+def _write(
+    release: Release,
+    results: Path,
+    out: Path,
+    suppressed: Shown,
+    shuffle: int | None,
+    *,
+    force: bool,
+) -> Certificate:
+    from moanon.results import read_record
+
+    return release.write(
+        out,
+        suppressed=suppressed.word,
+        force=force,
+        config_digest=read_record(results).get("config", {}).get("digest"),
+        shuffle=shuffle,
+    )
+
+
+def _show(
+    certificate: Certificate, out: Path, front: Front, *, beside: int | None, why: str = ""
+) -> None:
+    """Show the few numbers that matter; beside those of a solution where they may differ."""
+    from moanon.questions import shown
+
+    path = on_one_line(str(out))
+    typer.echo(f" Wrote {path} ({_counted(certificate.rows)}) and {path}.certificate.json")
+    texts = {"k": f"{certificate.k:,}"}
+    if certificate.l:
+        rule = front.suppression.diversity  # what the column l of the front goes by
+        texts["l"] = ", ".join(
+            f"{getattr(each, rule)} {rule} ({on_one_line(name)})"
+            for name, each in certificate.l.items()
+        )
+    parts = f"generalization {certificate.gl:.1%}, suppression {certificate.sl:.1%}"
+    texts["loss"] = f"{certificate.loss:.1%} ({parts})"
+    if beside is not None:
+        for name in texts:
+            value = shown(name, front.measures[name][beside - 1])
+            texts[name] += f"; solution {beside} has {value}"
+    reasons = f": {why}" if why else ""
+    texts["suppressed"] = f"{_counted(certificate.suppressed)} ({certificate.sl:.1%}){reasons}"
+    if certificate.rows_dropped_missing:
+        texts["dropped"] = f"{_counted(certificate.rows_dropped_missing)} for missing values"
+    for name, text in texts.items():
+        typer.echo(f"  {name:<20}{text}")
+
+
+def _counted(rows: int) -> str:
+    return f"{rows:,} row{'' if rows == 1 else 's'}"

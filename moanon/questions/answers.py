@@ -1,0 +1,187 @@
+"""Answers: the solution to take, what is near it, and how several answers compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from moanon.questions.nearby import Nearby, find_near, find_nearest
+from moanon.questions.numbers import as_given, shown, turned
+from moanon.questions.question import Question
+from moanon.questions.solutions import Choice, Limit, Solutions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Answer", "answer", "best_of", "ladder"]
+
+#: What stands above the solutions beside an answer, by their kind.
+_HEADINGS = {
+    "relaxed": "A limit moved slightly",
+    "free": "Practically for free",
+    "more": "Slightly more loss",
+    "less": "Slightly less privacy",
+    "balance": "Other balances within the limits",
+    "revealed": "Further balances for one more percent of loss",
+    "nearest": "What it would take",
+}
+#: Limits on loss that `ladder` tries, in percent.
+_RUNGS = (*range(5, 50, 5), *range(50, 101, 10))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The solution that answers a question.
+
+    Attributes
+    ----------
+    question : Question
+    goal : tuple of str
+        What was made best.
+    order : tuple of str
+        The same, and what broke ties.
+    choice : Choice or None
+        The solution; None where nothing is within the limits.
+    near : tuple of Nearby
+        What is close by.
+    notes : tuple of str
+        What should be known about the question itself.
+    """
+
+    question: Question
+    goal: tuple[str, ...]
+    order: tuple[str, ...]
+    choice: Choice | None
+    near: tuple[Nearby, ...]
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self, where: str = "") -> Iterator[str]:
+        """Write the answer for people: the solution, its numbers, what is near, the notes.
+
+        Parameters
+        ----------
+        where : str
+            What to say behind the solution's number.
+        """
+        if self.choice is None:
+            yield f"No solution has {' and '.join(map(str, self.question.limits))}."
+        else:
+            best = self.choice.describe(dict.fromkeys((*self.goal, "loss")))
+            yield f"Solution {self.choice.id}{where}: {best}"
+            yield from (f" {fact:<20}{text}" for fact, text in _facts(self.choice))
+        for kind, heading in _HEADINGS.items():
+            near = [each for each in self.near if each.kind == kind]
+            if near:
+                yield heading
+            yield from (f" {each.sentence} (solution {each.choice.id})" for each in near)
+        yield from (f"note: {note}" for note in self.notes)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for the answer and for each solution near it."""
+        import pandas as pd  # here, because a question needs no frame
+
+        rows: list[tuple[str, Choice, str]] = []
+        if self.choice is not None:
+            rows.append(("answer", self.choice, ""))
+        rows += [(near.kind, near.choice, near.sentence) for near in self.near]
+        return pd.DataFrame(
+            [
+                {"kind": kind, "id": choice.id, "sentence": sentence, **choice.measures}
+                for kind, choice, sentence in rows
+            ]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as numbers, texts, lists and dicts only."""
+        return {
+            "limits": [
+                {"measure": limit.measure, limit.side.replace(" ", "_"): limit.bound}
+                for limit in self.question.limits
+            ],
+            "goal": list(self.goal),
+            "solution": None if self.choice is None else self.choice.to_dict(),
+            "near": [
+                {"kind": near.kind, "sentence": near.sentence, **near.choice.to_dict()}
+                for near in self.near
+            ],
+            "notes": list(self.notes),
+        }
+
+
+def answer(question: Question, solutions: Solutions) -> Answer:
+    """Find the solution that answers a question, and what is near it."""
+    goal = question.goal(solutions)
+    choice = solutions.best(question.within(solutions), goal)
+    if choice is None:
+        near = tuple(find_nearest(question, solutions))
+    else:
+        near = tuple(find_near(question, solutions, choice))
+    notes = tuple(_notes(question, solutions))
+    return Answer(question, goal, solutions.order(goal), choice, near, notes)
+
+
+def _facts(choice: Choice) -> Iterator[tuple[str, str]]:
+    """The few numbers that matter."""
+    texts = {name: shown(name, value) for name, value in choice.measures.items()}
+    for name in ("k", "l", "weighted_k"):
+        if name in texts:
+            yield name, texts[name]
+    parts = f"generalization {texts['gl']}, suppression {texts['sl']}"
+    yield "loss", f"{texts['loss']} ({parts})"
+    yield "suppressed", f"{texts['suppressed']} rows ({texts['sl']})"
+
+
+def _notes(question: Question, solutions: Solutions) -> Iterator[str]:
+    """Say where another run would answer better.
+
+    A front for one suppression limit holds what is best under it, and that mostly spends the whole
+    limit; what is best under a smaller one is beaten there, and so is absent.
+    """
+    rule = solutions.suppression
+    for limit in question.limits:
+        if limit.measure != "sl" or rule.kind == "weighted-k" or limit.bound == rule.eta:
+            continue
+        if rule.kind == "none":
+            yield "this run suppresses no row at all; the preset k-suppression would"
+            continue
+        made_for, asked = as_given("sl", rule.eta), as_given("sl", limit.bound)
+        other = f"a run with eta {limit.bound:g}"
+        if limit.bound > rule.eta:
+            yield f"this run suppresses at most {made_for} of the rows; {other} could spend {asked}"
+        else:
+            yield (
+                f"this run was made for a suppression of up to {made_for}, which its solutions "
+                f"mostly spend; {other} finds better ones within {asked}"
+            )
+
+
+def best_of(answers: Sequence[Answer]) -> int | None:
+    """Place of the best of several answers to one question.
+
+    The first of equals; None if nothing qualifies in any of them.
+    """
+    found = [
+        (tuple(turned(name, each.choice.measures[name]) for name in each.order), place)
+        for place, each in enumerate(answers)
+        if each.choice is not None
+    ]
+    return min(found)[1] if found else None
+
+
+def ladder(question: Question, solutions: Solutions) -> tuple[tuple[Limit, Choice], ...]:
+    """Answer an open question: the most privacy under each of some limits on loss.
+
+    A limit that buys no more privacy than the one before it is left out.
+    """
+    within, rungs = question.within(solutions), {}
+    for percent in _RUNGS:
+        limit = Limit("loss", "at most", percent / 100)
+        allowed = within & limit.allows(solutions.column("loss"))
+        choice = solutions.best(allowed, solutions.privacy)
+        if choice is not None and choice.id not in rungs:
+            rungs[choice.id] = (limit, choice)
+    return tuple(rungs.values())

@@ -1,0 +1,165 @@
+"""A stored generalization for rows that it was not made from.
+
+What the values of a quasi-identifier are was settled when the search ran: a range may come from its
+data, and so does the place for missing values. New rows are read against exactly those domains,
+never against domains of their own, since otherwise the same label would mean something else in two
+files. A value without a place there is *outside*: such rows are refused, or suppressed on request.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.data.cells import Cells
+from moanon.data.table import Table
+from moanon.errors import ConfigError, DataError, OutputError
+from moanon.genome import Instance, Layout
+from moanon.measures.groups import Groups
+from moanon.release.applied import RECURSIVE_C, Release
+from moanon.release.kept import Wanted
+
+__all__ = ["Outside", "fit_rows", "release_rows"]
+
+#: What becomes of rows with a value outside the domains.
+Outside = Literal["refuse", "suppress"]
+
+
+def release_rows(
+    instance: Instance,
+    genome: npt.ArrayLike,
+    table: Table,
+    wanted: Wanted | None,
+    outside: Outside = "refuse",
+    *,
+    recursive_c: float = RECURSIVE_C,
+) -> Release:
+    """Apply a genome of one table to the rows of another.
+
+    Parameters
+    ----------
+    instance : Instance
+        The table whose domains count.
+    genome : array of 0 and 1
+        A valid genome of it.
+    table : Table
+        The new rows, with the same columns in the same roles.
+    wanted : Wanted or None
+        What released groups must have; the others are suppressed. None: all are released.
+    outside : {"refuse", "suppress"}
+        What becomes of rows with a value outside the domains.
+    recursive_c : float
+        As for `Release`.
+
+    Raises
+    ------
+    ConfigError, DataError
+        As for `fit_rows`.
+    OutputError
+        If no row would be left.
+    """
+    fitted, is_outside = fit_rows(instance, table, outside)
+    groups = Groups.of(fitted, genome)
+    kept = np.ones(len(groups.sizes), dtype=bool) if wanted is None else wanted.is_met(groups)
+    if not kept.any():
+        raise OutputError(
+            f"no row of {table.source} would be released: none of its {len(groups.sizes):,} groups "
+            f"has {wanted}; choose a smaller k, or keep small groups"
+        )
+    release = Release.of(fitted, groups.genome, suppressed=~kept, recursive_c=recursive_c)
+    return replace(release, outside=is_outside)
+
+
+def fit_rows(
+    instance: Instance, table: Table, outside: Outside = "refuse"
+) -> tuple[Instance, npt.NDArray[np.bool_]]:
+    """Read new rows against the domains of another table.
+
+    Parameters
+    ----------
+    instance : Instance
+        The table whose domains count.
+    table : Table
+        The new rows, with the same columns in the same roles.
+    outside : {"refuse", "suppress"}
+        What becomes of rows with a value outside the domains.
+
+    Returns
+    -------
+    fitted : Instance
+        The rows that fit; their columns in the order of `instance`.
+    is_outside : array (rows of `table`,) of bool
+        Which rows were left out.
+
+    Raises
+    ------
+    ConfigError
+        If `outside` is another word.
+    DataError
+        If the columns are others, or rows lie outside and are refused.
+    OutputError
+        If no row fits.
+    """
+    if outside not in get_args(Outside):
+        raise ConfigError(f"rows outside are 'refuse' or 'suppress'. Got {outside!r}")
+    layout = instance.layout
+    _check_roles(instance.table, table)
+    is_outside = _find_outside(layout, table)
+    if is_outside.any():
+        if outside == "refuse":
+            raise _refusal(layout, table)
+        if is_outside.all():
+            raise OutputError(
+                f"no row of {table.source} would be released: each holds a value outside the "
+                "domains of the generalization"
+            )
+        table = table.only(~is_outside)
+    table = _in_order_of(instance.table, table)
+    return Instance(table, layout, Cells.build(table, layout.domains)), is_outside
+
+
+def _check_roles(first: Table, table: Table) -> None:
+    """Refuse other columns: a sensitive one that is absent would count as diverse enough."""
+    for name in sorted({*first.roles, *table.roles}):
+        here, there = table.roles.get(name, "absent"), first.roles.get(name, "absent")
+        if here != there:
+            raise DataError(
+                f"{table.source} must have the columns of the run in their roles: {name!r} is "
+                f"{there} there and {here} here"
+            )
+
+
+def _find_outside(layout: Layout, table: Table) -> npt.NDArray[np.bool_]:
+    is_outside = np.zeros(table.rows, dtype=bool)
+    for name, domain in layout.domains.items():
+        column = table.columns[name]
+        # One more entry for missing cells, whose code -1 points to it.
+        lacks = np.append(domain.find(column.values) < 0, not domain.has_missing)
+        is_outside |= lacks[column.codes]
+    return is_outside
+
+
+def _refusal(layout: Layout, table: Table) -> DataError:
+    """Say which values of the first column with such are outside."""
+    for name, domain in layout.domains.items():
+        try:
+            domain.encode(table.columns[name])
+        except DataError as error:
+            return DataError(
+                f"{table.source}: {error}; correct them, or suppress such rows (outside: suppress)"
+            )
+    raise AssertionError("a row was outside, and no column says why")
+
+
+def _in_order_of(first: Table, table: Table) -> Table:
+    """Let two releases have their columns in one order, and neither replace the other's source."""
+    names = sorted(table.roles, key=[*first.roles, *table.roles].index)
+    return replace(
+        table,
+        roles={name: table.roles[name] for name in names},
+        columns={name: table.columns[name] for name in names},
+        files=(*table.files, *first.files),
+    )

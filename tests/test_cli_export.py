@@ -1,0 +1,371 @@
+"""The commands ``moanon export`` and ``apply``: certified files, or one sentence and nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from moanon import Certificate, __version__
+from moanon.cli import main
+from moanon.experiment import Experiment, load_front, plan
+from moanon.front import Front
+from tests.search.people import people_frame
+
+TREE = "Anywhere:\n  North: [Oslo, Bergen]\n  South: [Rome, Bari, Pisa]\n"
+CONFIG = """\
+data: {source: people.csv, missing: drop}
+columns:
+  age: {role: quasi, kind: interval}
+  size: {role: quasi, kind: ordered, order: [S, M, L, XL]}
+  place: {role: quasi, kind: tree, hierarchy: place.yaml}
+  ill: {role: sensitive}
+problem: {preset: k-suppression, eta: 0.1}
+search: {algorithm: archive, population: 20, generations: 5}
+"""
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run, to be copied."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        people_frame().to_csv("people.csv", index=False)
+        Path("place.yaml").write_text(TREE)
+        Path("people.yaml").write_text(CONFIG)
+        (config,) = plan(["people.yaml"], out="people")
+        Experiment.prepare(config).run()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The run as if it had been made here: its configuration names files by absolute paths."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("people.csv", "place.yaml"):
+        Path(name).write_bytes((made / name).read_bytes())
+    Path("people").mkdir()
+    text = (made / "people" / "config.yaml").read_text().replace(str(made), str(tmp_path))
+    front = Front.load(made / "people")
+    record = json.loads((made / "people" / "run.json").read_text())
+    front.save("people", record=record, texts={"config.yaml": text})
+    return tmp_path
+
+
+@pytest.fixture
+def front() -> Front:
+    return load_front("people")
+
+
+def files() -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+
+
+def done(capsys: Captured, *words: str) -> list[str]:
+    assert main([*words]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out.splitlines()
+
+
+def refused(capsys: Captured, *words: str) -> str:
+    """Refuse a command in one sentence, and leave all as it was."""
+    before = files()
+    assert main([*words]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith("moanon: ")
+    assert files() == before
+    return err
+
+
+def middle(front: Front) -> int:
+    """A solution that suppresses something and has a k above 2."""
+    suppressed, k = front.measures["suppressed"], front.measures["k"]
+    return int(np.flatnonzero((suppressed > 0) & (k > 2))[0]) + 1
+
+
+# -- export --------------------------------------------------------------------------------------
+
+
+def test_export_writes_what_front_csv_says_and_shows_it(front: Front, capsys: Captured) -> None:
+    solution = middle(front)
+    row = front.to_frame().loc[solution - 1]
+    lines = done(capsys, "export", "people", str(solution), "--out", "r.csv")
+    certificate = Certificate.load("r.csv.certificate.json")
+    assert len(pd.read_csv("r.csv")) == 120 - row["suppressed"]
+    assert (certificate.k, certificate.suppressed) == (row["k"], row["suppressed"])
+    assert certificate.digests["config"] == json.loads(Path("people/run.json").read_text())[
+        "config"]["digest"]  # fmt: skip
+    n, share = int(row["suppressed"]), row["suppressed"] / 120
+    assert lines == [
+        f" Wrote r.csv ({120 - n} rows) and r.csv.certificate.json",
+        f"  k                   {int(row['k'])}",
+        f"  l                   {int(row['l'])} distinct (ill)",
+        f"  loss                {row['loss']:.1%} (generalization {row['gl']:.1%}, suppression "
+        f"{row['sl']:.1%})",
+        f"  suppressed          {n} row{'s' * (n > 1)} ({share:.1%})",
+        "  checked             12 measures of the file, all as in front.csv",
+    ]
+
+
+def test_every_solution_can_be_exported(front: Front, capsys: Captured) -> None:
+    for solution in front.ids.tolist():
+        assert main(["export", "people", str(solution), "--out", f"{solution}.csv"]) == 0
+        found = pd.read_csv(f"{solution}.csv").groupby(["age", "size", "place"]).size()
+        assert found.min() == front.measures["k"][solution - 1]
+
+
+def test_another_k_says_what_it_costs(front: Front, capsys: Captured) -> None:
+    solution = middle(front)
+    k = int(front.measures["k"][solution - 1])
+    lines = done(capsys, "export", "people", str(solution), "--out", "r.csv", "--k", str(k - 1))
+    got = Certificate.load("r.csv.certificate.json")
+    assert got.k >= k - 1
+    assert lines[1] == f"  k                   {got.k}; solution {solution} has {k}"
+    loss = front.measures["loss"][solution - 1]
+    assert lines[3].endswith(f"; solution {solution} has {loss:.1%}")
+    assert not any("front.csv" in line for line in lines)
+
+
+def test_a_k_that_suppresses_too_much_is_refused_unless_allowed(
+    front: Front, capsys: Captured
+) -> None:
+    words = ["export", "people", "2", "--out", "r.csv", "--k", "6"]
+    assert "its largest k within that is " in refused(capsys, *words)
+    done(capsys, *words, "--max-suppression", "99%")
+    assert Certificate.load("r.csv.certificate.json").k >= 6
+
+
+def test_stars_and_shuffling(front: Front, capsys: Captured) -> None:
+    solution = str(middle(front))
+    done(capsys, "export", "people", solution, "--out", "a.csv", "--suppressed", "stars")
+    assert len(pd.read_csv("a.csv")) == 120
+    done(capsys, "export", "people", solution, "--out", "b.csv")
+    done(capsys, "export", "people", solution, "--out", "c.csv", "--shuffle", "7")
+    done(capsys, "export", "people", solution, "--out", "d.csv", "--shuffle", "random")
+    b, c, d = (Path(f"{name}.csv").read_text().splitlines() for name in "bcd")
+    assert sorted(b) == sorted(c) == sorted(d)
+    assert b != c != d
+    assert Certificate.load("c.csv.certificate.json").row_order == "shuffled"
+
+
+def test_a_release_is_replaced_only_with_force(capsys: Captured) -> None:
+    done(capsys, "export", "people", "2", "--out", "r.csv")
+    words = ["export", "people", "3", "--out", "r.csv"]
+    assert "r.csv exists already" in refused(capsys, *words)
+    done(capsys, *words, "--force")
+
+
+def test_data_that_moved_are_found_where_they_are_said_to_be(capsys: Captured) -> None:
+    Path("people.csv").rename("moved.csv")
+    words = ["export", "people", "2", "--out", "r.csv"]
+    refused(capsys, *words)
+    done(capsys, *words, "--data", "moved.csv")
+
+
+def test_a_file_that_does_not_show_what_the_front_says_is_not_left(
+    front: Front, capsys: Captured
+) -> None:
+    measures = dict(front.measures)
+    measures["k"] = measures["k"] + 1
+    wrong = Front(**{**vars(front), "measures": measures})
+    record, text = Path("people/run.json").read_text(), Path("people/config.yaml").read_text()
+    wrong.save("people", record=json.loads(record), texts={"config.yaml": text}, force=True)
+    err = refused(capsys, "export", "people", "3", "--out", "r.csv")
+    k = front.measures["k"][2]
+    assert err.endswith(f"as the front says: k is {k} in the file and {k + 1} in the front\n")
+
+
+# -- apply ---------------------------------------------------------------------------------------
+
+
+def test_apply_generalizes_new_rows_as_the_run(front: Front, capsys: Captured) -> None:
+    solution = middle(front)
+    new = people_frame(300, seed=5)[["ill", "place", "size", "age"]]
+    new.to_csv("new.csv", index=False)
+    lines = done(capsys, "apply", "people", str(solution), "new.csv", "--out", "r.csv")
+    released = pd.read_csv("r.csv", dtype=str)
+    assert list(released) == ["age", "size", "place", "ill"]
+    for name in ("age", "size", "place"):
+        assert set(released[name]) <= set(front.blocks[solution - 1][name])
+    k, found = int(front.measures["k"][solution - 1]), Certificate.load("r.csv.certificate.json")
+    assert found.k == released.groupby(["age", "size", "place"]).size().min() >= k
+    assert found.rows + found.suppressed == 300
+    assert lines[1] == f"  k                   {found.k}; solution {solution} has {k}"
+    if found.suppressed:
+        assert lines[4].endswith(f": {found.suppressed} in groups that have too little")
+
+
+def test_apply_to_rows_outside_the_domains(front: Front, capsys: Captured) -> None:
+    new = people_frame(300, seed=5)
+    new.loc[[0, 1], "age"] = [99, 3]  # the run has seen 20 to 27
+    new.loc[2, "place"] = "Paris"
+    new["size"] = new["size"].where(new.index != 3, None)
+    new.to_csv("new.csv", index=False)
+    solution = str(middle(front))
+    words = ["apply", "people", solution, "new.csv", "--out", "r.csv"]
+    err = refused(capsys, *words)
+    assert "new.csv: column 'age': 2 rows hold values outside its interval domain (20" in err
+    assert "'3', '99'; correct them, or suppress such rows (outside: suppress)" in err
+    lines = done(capsys, *words, "--outside", "suppress")
+    found = Certificate.load("r.csv.certificate.json")
+    assert (found.rows_in, found.rows_dropped_missing) == (300, 1)
+    assert found.rows + found.suppressed == 299
+    assert "3 with values outside the run's domains" in lines[4]
+    assert lines[5] == "  dropped             1 row for missing values"
+
+
+def test_apply_keeps_small_groups_on_request(front: Front, capsys: Captured) -> None:
+    people_frame(30, seed=5).to_csv("new.csv", index=False)
+    solution = str(len(front))  # one group of all 120
+    words = ["apply", "people", solution, "new.csv", "--out", "r.csv"]
+    err = refused(capsys, *words)
+    assert "none of its 1 groups has k = 120; choose a smaller k, or keep small groups" in err
+    lines = done(capsys, *words, "--small", "keep")
+    assert lines[1] == f"  k                   30; solution {solution} has 120"
+    done(capsys, *words, "--k", "25", "--force")
+
+
+def test_apply_notes_that_more_is_suppressed_than_the_run_allows(
+    front: Front, capsys: Captured
+) -> None:
+    people_frame(40, seed=5).to_csv("new.csv", index=False)
+    *_, note = done(capsys, "apply", "people", str(middle(front)), "new.csv", "--out", "r.csv")
+    share = Certificate.load("r.csv.certificate.json").sl
+    assert note == (
+        f" note: the run suppresses at most 10% of its rows, this file {share:.1%}; with a "
+        "smaller --k it would be fewer"
+    )
+
+
+def test_apply_spares_both_tables(capsys: Captured) -> None:
+    people_frame(300, seed=5).to_csv("new.csv", index=False)
+    for name in ("new.csv", "people.csv"):
+        words = ["apply", "people", "2", "new.csv", "--out", name, "--force"]
+        assert "a release must not replace it" in refused(capsys, *words)
+
+
+@pytest.mark.parametrize(
+    ("new", "message"),
+    [
+        ("age,size,place\n20,S,Oslo\n", "new.csv has no column 'ill'"),
+        ("age,size,place,ill\n", "new.csv has no rows"),
+        (None, "new.csv does not exist"),
+    ],
+)
+def test_apply_to_a_table_of_other_columns(capsys: Captured, new: str | None, message: str) -> None:
+    if new is not None:
+        Path("new.csv").write_text(new)
+    assert message in refused(capsys, "apply", "people", "2", "new.csv", "--out", "r.csv")
+
+
+# -- bad input, of both --------------------------------------------------------------------------
+
+
+def change_record(**entries: Any) -> None:
+    path = Path("people/run.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | entries))
+
+
+def change(path: str, old: str, new: str) -> None:
+    text = Path(path).read_text()
+    assert old in text
+    Path(path).write_text(text.replace(old, new, 1))
+
+
+@pytest.mark.parametrize("command", ["export", "apply"])
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda: Path("people/run.json").unlink(), "not complete (run.json is missing)"),
+        (lambda: Path("people/checkpoint.npz").touch(), "people holds an unfinished run"),
+        (lambda: Path("people/config.yaml").unlink(), "people/config.yaml cannot be read: No such"),
+        (lambda: change_record(format=2), "in format 2, and this is moanon"),
+        (lambda: change_record(moanon="0.9.3"), f"moanon 0.9.3, and this is {__version__}"),
+        (lambda: change("people/front.csv", ",", ";"), "people/front.csv is not the file that"),
+        (lambda: change("people/solutions.json", "1", "0"), "solutions.json is not the file that"),
+        (
+            lambda: change("people/config.yaml", "role: sensitive", "role: insensitive"),
+            "people/config.yaml is not the file that people/run.json belongs to",
+        ),
+        (lambda: Path("people.csv").unlink(), "; if it has moved, say where with --data"),
+        (lambda: Path("people.csv").unlink(), "the table of people cannot be read: "),
+        (lambda: Path("people.csv").unlink(), "people.csv does not exist"),
+        (lambda: Path("place.yaml").unlink(), "the table of people cannot be read: hierarchy "),
+        (
+            lambda: change("people.csv", "S", "M"),
+            "people.csv holds now; bring back the data of the run, or run it again",
+        ),
+        (lambda: change("people.csv", "S", "XXL"), "belongs to other data than "),
+        (lambda: change("place.yaml", "Bari, Pisa", "Pisa, Bari"), "other labels"),
+        (lambda: change("place.yaml", "North", "Nord"), "other labels"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence(
+    capsys: Captured, command: str, spoil: Callable[[], object], message: str
+) -> None:
+    people_frame(50, seed=5).to_csv("new.csv", index=False)
+    spoil()
+    rest = ["new.csv"] if command == "apply" else []
+    assert message in refused(capsys, command, "people", "2", *rest, "--out", "r.csv")
+
+
+@pytest.mark.parametrize("command", ["export", "apply"])
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["people", "0", "r.csv"], "solutions of this front are 1 to "),
+        (["people", "9999", "r.csv"], ". Got 9999"),
+        (["people", "two", "r.csv"], "Invalid value for 'ID'"),
+        (["people", "2", "r.txt"], "a release is a .csv or a .parquet file. Got 'r.txt'"),
+        (["people", "2", "gone/r.csv"], "cannot be written: the folder gone does not exist"),
+        (["people", "2", "/proc/r.csv"], "/proc/r.csv cannot be written: "),
+        (["people", "2", "people/front.csv"], "people/front.csv belongs to the results; a release"),
+        (["gone", "2", "r.csv"], "gone does not exist; name a folder that moanon run has written"),
+        ([".", "2", "r.csv"], ". holds no results; name a folder that moanon run has written"),
+        (["people.csv", "2", "r.csv"], "people.csv is a file; name a folder that moanon run"),
+    ],
+)
+def test_bad_words_are_one_sentence(
+    capsys: Captured, command: str, words: list[str], message: str
+) -> None:
+    people_frame(300, seed=5).to_csv("new.csv", index=False)
+    results, solution, out = words
+    rest = ["new.csv"] if command == "apply" else []
+    options = ["--out", out, "--force"]
+    assert message in refused(capsys, command, results, solution, *rest, *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--k", "0"], "Invalid value for '--k'"),
+        (["--max-suppression", "20%"], "max_suppression goes with another k"),
+        (["--k", "2", "--max-suppression", "2"], "a share is from 0 to 1"),
+        (["--shuffle", "x"], "a seed is a whole number, or 'random'. Got 'x'"),
+        (["--shuffle", "-3"], "a seed is a whole number, or 'random'. Got '-3'"),
+        (["--suppressed", "gone"], "Invalid value for '--suppressed'"),
+        (["--data", "place.yaml"], "place.yaml has an ending that is not read"),
+        (["--data", "gone.csv"], "gone.csv does not exist"),
+    ],
+)
+def test_bad_options_are_one_sentence(capsys: Captured, options: list[str], message: str) -> None:
+    assert message in refused(capsys, "export", "people", "2", "--out", "r.csv", *options)
+
+
+def test_results_for_several_limits_are_named_one_by_one(capsys: Captured) -> None:
+    Path("all").mkdir()
+    Path("people").rename("all/eta-0.1")
+    err = refused(capsys, "export", "all", "2", "--out", "r.csv")
+    assert (
+        "all holds results for several limits (eta-0.1); name one of them, such as all/eta" in err
+    )
+    done(capsys, "export", "all/eta-0.1", "2", "--out", "r.csv")

@@ -1,0 +1,146 @@
+"""Results folders that cannot be used say so in one sentence, and stay as they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from moanon import __version__
+from moanon.errors import DataError
+from moanon.front import Front
+from moanon.results import find_fronts, is_part, read_listed, read_record
+from tests.search.people import problem_of
+from tests.test_front import front_of
+
+
+@pytest.fixture(scope="module")
+def front() -> Front:
+    return front_of(problem_of("k-suppression", eta=0.1), batches=1)
+
+
+@pytest.fixture
+def results(front: Front, tmp_path: Path) -> Path:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    front.save(folder, texts={"config.yaml": "name: x\n"})
+    return folder
+
+
+def set_record(folder: Path, **entries: object) -> None:
+    record = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**record, **entries}))
+
+
+def test_a_record_says_its_format_and_version(results: Path) -> None:
+    record = read_record(results)
+    assert (record["format"], record["moanon"]) == (1, __version__)
+    assert list(record)[:2] == ["format", "moanon"]
+
+
+def test_another_third_number_of_the_version_is_read(results: Path) -> None:
+    set_record(results, moanon=__version__.rpartition(".")[0] + ".99")
+    assert read_record(results)["format"] == 1
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda f: set_record(f, format=2), "was written by moanon 0.1.0 in format 2, and this is"),
+        (lambda f: set_record(f, format=None), "in format None, and this is moanon"),
+        (
+            lambda f: set_record(f, moanon="0.0.9"),
+            r"was written by moanon 0\.0\.9, and this is .*; run it again, or use that version",
+        ),
+        (lambda f: set_record(f, moanon="9.1.0"), r"was written by moanon 9\.1\.0, and this is"),
+        (lambda f: set_record(f, moanon=7), "was written by moanon 7, and this is"),
+        (
+            lambda f: (f / "run.json").unlink(),
+            r"holds results that are not complete \(run\.json is missing\); run it again with",
+        ),
+        (
+            lambda f: (f / "checkpoint.npz").touch(),
+            "holds an unfinished run; finish it with moanon run and --resume, or",
+        ),
+        (lambda f: (f / "checkpoint.previous.npz").touch(), "holds an unfinished run"),
+        (lambda f: (f / "run.json").write_text("{"), r"run\.json is not valid JSON"),
+        (lambda f: (f / "run.json").write_text("[]"), "must hold a JSON object. Got list"),
+    ],
+)
+def test_what_is_no_finished_run_of_this_version_is_refused(
+    results: Path, spoil: Callable[[Path], object], message: str
+) -> None:
+    spoil(results)
+    before = {path.name: path.read_bytes() for path in results.iterdir()}
+    with pytest.raises(DataError, match=message):
+        read_record(results)
+    with pytest.raises(DataError, match=message):
+        Front.load(results)
+    assert {path.name: path.read_bytes() for path in results.iterdir()} == before
+
+
+def test_what_is_no_results_folder_is_refused(results: Path, tmp_path: Path) -> None:
+    for path, message in [
+        (tmp_path / "gone", "gone does not exist; name a folder that moanon run has written"),
+        (tmp_path, "holds no results; name a folder that moanon run has written"),
+        (results / "front.csv", f"front.csv is a file; name its folder, {results}"),
+        (Path(__file__), r"\.py is a file; name a folder that moanon run has written"),
+    ]:
+        with pytest.raises(DataError, match=message):
+            read_record(path)
+
+
+def test_what_a_killed_write_left_is_not_complete(tmp_path: Path) -> None:
+    (tmp_path / ".moanon-0123456789abcdef").touch()
+    with pytest.raises(DataError, match="not complete"):
+        read_record(tmp_path)
+
+
+def test_a_listed_file_must_be_what_it_was(results: Path) -> None:
+    record = read_record(results)
+    assert read_listed(results, record, "config.yaml") == b"name: x\n"
+    (results / "config.yaml").write_text("name: y\n")
+    with pytest.raises(DataError, match=r"config\.yaml is not the file that .*run\.json belongs"):
+        read_listed(results, record, "config.yaml")
+    with pytest.raises(DataError, match="is not the file that"):
+        read_listed(results, {"files": 3}, "config.yaml")
+
+
+@pytest.mark.parametrize("entry", ["problem", "files", "front"])
+@pytest.mark.parametrize("value", [3, None, [], "x", {"suppression": 3, "objectives": 3}])
+def test_a_record_of_nonsense_is_refused(results: Path, entry: str, value: object) -> None:
+    set_record(results, **{entry: value})
+    with pytest.raises(DataError, match=r"holds no front of moanon|is not the file that"):
+        Front.load(results)
+
+
+# -- several limits ------------------------------------------------------------------------------
+
+
+def test_a_folder_of_limits_lists_them_in_order(front: Front, tmp_path: Path) -> None:
+    for name in ("eta-0.1", "eta-0.05", "eta-0.2", "eta-x", "other"):
+        (tmp_path / name).mkdir()
+        front.save(tmp_path / name)
+    names = [path.name for path in find_fronts(tmp_path)]
+    assert names == ["eta-0.05", "eta-0.1", "eta-0.2", "eta-x"]
+    message = r"several limits \(eta-0\.05, .*\); name one of them, such as .*eta-x"
+    with pytest.raises(DataError, match=message):
+        read_record(tmp_path)
+
+
+def test_a_folder_with_a_front_of_its_own_is_itself(front: Front, results: Path) -> None:
+    (results / "eta-0.1").mkdir()
+    front.save(results / "eta-0.1")
+    assert find_fronts(results) == (results,)
+    assert find_fronts(results / "gone") == (results / "gone",)
+
+
+def test_which_files_make_up_a_folder(results: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(results / "front.csv")
+    assert is_part(results, results / "run.json")
+    assert is_part(results, tmp_path / "link")
+    assert not is_part(results, results / "release.csv")
+    (results / "release.csv").touch()
+    assert not is_part(results, results / "release.csv")

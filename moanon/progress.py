@@ -50,9 +50,13 @@ class _Rate:
     def __init__(self) -> None:
         self._started = time.monotonic()
         self._first: int | None = None
+        self._last = 0
 
     def of(self, progress: Progress) -> float | None:
-        if self._first is None:  # the first generation compiles, which says nothing about the rest
+        restarted = progress.evaluations < self._last  # for another limit
+        self._last = progress.evaluations
+        # The first generation compiles, which says nothing about the rest.
+        if self._first is None or restarted:
             self._started, self._first = time.monotonic(), progress.evaluations
         spent = time.monotonic() - self._started
         return (progress.evaluations - self._first) / spent if spent > 0.5 else None
@@ -110,6 +114,8 @@ def _bar(name: str, stream: TextIO) -> Iterator[Display]:
 
 
 def _parts(progress: Progress, rate: float | None) -> Iterator[str]:
+    if progress.eta is not None:
+        yield f"eta {progress.eta}"
     yield f"generation {progress.generation:,}"
     speed = "" if rate is None else f" ({rate:,.0f}/s)"
     yield f"{progress.evaluations:,} evaluations{speed}"
@@ -123,6 +129,8 @@ def _parts(progress: Progress, rate: float | None) -> Iterator[str]:
 
 def _short_parts(progress: Progress, rate: float | None) -> Iterator[str]:
     """The same for a line that must fit into a terminal beside its bar."""
+    if progress.eta is not None:
+        yield f"η {progress.eta}"
     yield f"gen {progress.generation:,}"
     if rate is not None:
         yield f"{rate:,.0f}/s"

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from moanon.cli.application import DONE, SetOption, app
-from moanon.cli.showing import on_one_line, show_front
+from moanon.cli.showing import console, on_one_line, show_front
 
 if TYPE_CHECKING:
     from moanon.experiment import Experiment
+    from moanon.front import Front
 
 __all__: list[str] = []
 
@@ -102,12 +103,12 @@ def _run(experiment: Experiment, *, quiet: bool) -> int:
     if experiment.finished:
         if not quiet:
             typer.echo(f" {folder} is finished already")
-            show_front(experiment.load_front())
+            _show_fronts(experiment.load_fronts())
         return DONE
     with Interruption() as interrupted, show_progress(experiment.config.name, quiet=quiet) as show:
         result = experiment.run(show, interrupted)
     outcome = result.outcome
-    if result.front is None:
+    if not result.fronts:
         typer.echo(
             f"Interrupted after generation {outcome.generation:,} "
             f"({outcome.evaluations:,} evaluations); saved in {folder}.",
@@ -115,10 +116,35 @@ def _run(experiment: Experiment, *, quiet: bool) -> int:
         )
         return 128 + interrupted.signal
     if not quiet:
+        several = len(result.fronts) > 1
         typer.echo(
-            f" {experiment.config.name}: {outcome.evaluations:,} evaluations in "
-            f"{duration(outcome.seconds)} by {experiment.algorithm}; stopped because {outcome.why}"
+            f" {experiment.config.name}: {result.evaluations:,} evaluations "
+            + (f"for {len(result.fronts)} limits" if several else f"in {duration(outcome.seconds)}")
+            + f" by {experiment.algorithm}; stopped because {outcome.why}"
         )
-        show_front(result.front)
-        typer.echo(f" Wrote {folder}: front.csv, solutions.json, config.yaml, run.json")
+        _show_fronts(result.fronts)
+        files = "front.csv, solutions.json, config.yaml, run.json"
+        typer.echo(f" Wrote {folder}: {'comparison.csv, eta-*: ' if several else ''}{files}")
     return DONE
+
+
+def _show_fronts(fronts: Mapping[float, Front]) -> None:
+    """Show a front by its numbers, or several beside each other."""
+    if len(fronts) == 1:
+        (front,) = fronts.values()
+        show_front(front)
+        return
+    from rich import box
+    from rich.table import Table as Grid
+
+    from moanon.experiment.comparison import compare_limits
+
+    compared = compare_limits(fronts)
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    grid.add_column("least loss with")
+    for eta in compared.etas:
+        grid.add_column(f"η {eta}", justify="right")
+    for k, losses in compared.least_loss.items():
+        cells = ("-" if loss is None else f"{loss:.1%}" for loss in losses)
+        grid.add_row(f"k ≥ {k:,}", *cells)
+    console().print(grid)

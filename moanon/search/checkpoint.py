@@ -25,7 +25,15 @@ from moanon import __version__
 from moanon.errors import OutputError, SearchError
 from moanon.search.state import State
 
-__all__ = ["NAMES", "Checkpoints", "Identity", "Loaded", "versions"]
+__all__ = [
+    "NAMES",
+    "Checkpoints",
+    "Identity",
+    "Loaded",
+    "read_arrays",
+    "versions",
+    "write_arrays",
+]
 
 #: The names a checkpoint can have in its folder.
 NAMES = ("checkpoint.npz", "checkpoint.previous.npz", "checkpoint.new.npz")
@@ -161,6 +169,36 @@ class Checkpoints:
         """Leave none behind."""
         for path in (self.newest, self.previous, self._fresh):
             path.unlink(missing_ok=True)
+
+
+def write_arrays(path: Path, state: State, identity: Identity) -> None:
+    """Write arrays to a file in the way of a checkpoint; a file that is there is replaced.
+
+    Raises
+    ------
+    OutputError
+        If the system refuses; the file that was there is left.
+    """
+    fresh = path.with_name(f"{path.name}.new")
+    try:
+        _write_through(fresh, _pack(state, identity))
+        fresh.replace(path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def read_arrays(path: Path, identity: Identity) -> State:
+    """Read arrays that were written with the same identity.
+
+    Raises
+    ------
+    SearchError
+        If the file is damaged or belongs to something else.
+    """
+    try:
+        return _unpack(path, identity)
+    except _RefusedError as error:
+        raise SearchError(f"{path} cannot be used: {error}") from None
 
 
 class _RefusedError(Exception):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Literal, Protocol
 
 import numpy as np
@@ -34,6 +35,7 @@ __all__ = [
     "Stop",
     "choose_algorithm",
     "make_search",
+    "room_of",
     "run_search",
     "stop_of",
 ]
@@ -53,6 +55,8 @@ _MOST_IDLE = 100
 _PACE, _SHARE = 2.0, 0.03
 #: Most solutions an archive holds while searching, unless more are asked for in the end.
 _ROOM = 8_000
+#: The same for an enumeration, which is there to be exact.
+_ROOM_OF_ALL = 100_000
 
 Reason = Literal[
     "generations", "evaluations", "seconds", "stall", "exhausted", "idle", "interrupted"
@@ -119,6 +123,15 @@ class Stop:
     seconds: float | None = None
     stall: int | None = None
 
+    def part(self, share: float) -> Stop:
+        """Limits for a search that needs only a share of the effort; a stall remains one."""
+        return Stop(
+            None if self.generations is None else ceil(self.generations * share),
+            None if self.evaluations is None else ceil(self.evaluations * share),
+            None if self.seconds is None else self.seconds * share,
+            self.stall,
+        )
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -135,6 +148,8 @@ class Progress:
         As last taken; None where there is none for these objectives.
     done : float or None
         Share of the nearest limit; None where only a stall will tell.
+    eta : float or None
+        Limit of suppression that is searched for; None where there is only one.
     """
 
     generation: int
@@ -143,6 +158,7 @@ class Progress:
     solutions: int
     hypervolume: float | None
     done: float | None
+    eta: float | None = None
 
     @property
     def seconds_left(self) -> float | None:
@@ -219,11 +235,11 @@ def make_search(problem: SearchProblem, settings: Settings) -> ProblemSearch:
         If there is no such algorithm, or it cannot search this space.
     """
     algorithm = choose_algorithm(problem.layout.count(), settings)
-    room = max(_ROOM, settings.cap)
+    room = room_of(settings, algorithm)
     if algorithm == "archive":
         return ArchiveSearch(problem, settings.population, settings.seed, room)
     if algorithm == "exhaustive":
-        return Exhaustive(problem, settings.population)
+        return Exhaustive(problem, settings.population, room)
     from moanon.search.evolution import ALGORITHMS, Evolution  # here: pymoo is slow to import
 
     if algorithm not in ALGORITHMS:
@@ -239,6 +255,11 @@ def make_search(problem: SearchProblem, settings: Settings) -> ProblemSearch:
         moves=settings.moves,
         room=room,
     )
+
+
+def room_of(settings: Settings, algorithm: str) -> int:
+    """Most solutions that an archive holds while searching."""
+    return max(_ROOM_OF_ALL if algorithm == "exhaustive" else _ROOM, settings.cap)
 
 
 def stop_of(settings: Settings, algorithm: str) -> Stop:

@@ -1,0 +1,24 @@
+"""Experiments: a configuration becomes a results folder.
+
+`plan` reads configurations and says which runs they ask for. `Experiment.prepare` looks at the
+folder, reads the data and finds where to go on; `Experiment.run` searches and writes
+
+- ``front.csv``: one row per solution, ``id``, the objectives, every other measure;
+- ``solutions.json``: the genome, thresholds and blocks of each;
+- ``config.yaml``: the configuration with all defaults stated; it can be run again;
+- ``run.json``: versions, seed, digests, counts, times, and why the search stopped;
+- ``.evaluated.npz``: the genomes that were evaluated, for runs with other limits of suppression.
+
+With several limits η each has a folder ``eta-E`` with these files, and ``comparison.csv`` stands
+above them. A limit can be added to a folder later: the search for it starts from what is there.
+
+While it runs, the folder holds its checkpoints, from the first generation on until the results are
+complete. So whatever moment a run is killed at, the folder tells whether it is finished.
+`load_front` reads results again, together with their table.
+"""
+
+from moanon.experiment.loading import load_front, read_rows
+from moanon.experiment.plan import make_problem, plan
+from moanon.experiment.run import Experiment, Result
+
+__all__ = ["Experiment", "Result", "load_front", "make_problem", "plan", "read_rows"]

@@ -1,0 +1,160 @@
+"""Which run a results folder holds, and whether another one may go there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.config import Config
+from moanon.data.domain import TreeDomain
+from moanon.errors import DataError, OutputError, SearchError
+from moanon.front import Front
+from moanon.genome import Instance
+from moanon.results import RECORD, find_fronts, read_record
+from moanon.search.checkpoint import NAMES, Identity, read_arrays, write_arrays
+
+__all__ = [
+    "RESULTS",
+    "check_folder",
+    "holds_checkpoint",
+    "identity_of",
+    "make_folder",
+    "read_evaluated",
+    "results_of",
+    "with_limits",
+    "write_evaluated",
+]
+
+Genomes = npt.NDArray[np.uint8]
+
+#: What a finished run leaves.
+RESULTS = ("front.csv", "solutions.json", "config.yaml", "run.json")
+#: Genomes that were evaluated.
+_EVALUATED = ".evaluated.npz"
+#: What a write that was killed leaves (`moanon.atomic`).
+_LEFTOVER = re.compile(r"\.moanon-[0-9a-f]{16}")
+
+
+def identity_of(config: Config, instance: Instance) -> Identity:
+    """What the course of a search depends on, but for η; neither its name nor where results go."""
+    chosen = config.model_dump(mode="json", exclude_none=True, exclude={"name", "output"})
+    chosen["problem"].pop("eta", None)
+    # A hierarchy is a file of its own: the same configuration may find another one there.
+    trees = {}
+    for name, domain in instance.layout.domains.items():
+        if isinstance(domain, TreeDomain):
+            tree = domain.hierarchy
+            trees[name] = [tree.names, tree.starts, tree.stops, tree.levels]
+    text = json.dumps([chosen, trees], sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return Identity(digest, instance.table.digest, config.search.seed)
+
+
+def with_limits(identity: Identity, etas: tuple[float, ...]) -> Identity:
+    """The identity of a search for these limits."""
+    text = f"{identity.config} {sorted(etas)}"
+    return replace(identity, config=hashlib.sha256(text.encode()).hexdigest())
+
+
+def check_folder(folder: Path, *, resume: bool, force: bool) -> None:
+    """Refuse a place that is no folder, or an unfinished run nobody said anything about."""
+    if resume and force:
+        raise OutputError("a run is resumed or replaced: give --resume or --force. Got both")
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise OutputError(f"{folder} is a file; results go into a folder")
+    if not (resume or force) and holds_checkpoint(folder):
+        raise OutputError(
+            f"{folder} holds an unfinished run; go on with --resume, start anew with --force, "
+            "or name another folder with --out"
+        )
+
+
+def holds_checkpoint(folder: Path) -> bool:
+    """Whether a run was interrupted here."""
+    return any(os.path.lexists(folder / name) for name in NAMES)
+
+
+def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
+    """List the limits for which a folder holds the results of this very search.
+
+    Raises
+    ------
+    OutputError
+        If it holds those of another one, or incomplete ones.
+    """
+    found = {}
+    for path in find_fronts(folder):
+        traces = [name for name in RESULTS if os.path.lexists(path / name)]
+        if not traces or (holds_checkpoint(path) and RECORD not in traces):
+            continue
+        try:
+            record = _read(path)
+            eta = float(record["problem"]["suppression"]["eta"])
+            difference = identity.difference(
+                {
+                    "versions": record["versions"],
+                    "data": record["data"]["digest"],
+                    "seed": record["seed"],
+                    "config": record["config"]["search"],
+                }
+            )
+        except (DataError, OSError, ValueError, KeyError, TypeError):
+            difference = f"its {RECORD} cannot be read"
+        if difference is not None:
+            raise OutputError(
+                f"{path} holds the results of another run ({difference}); replace them with "
+                "--force, or name another folder with --out"
+            )
+        found[eta] = path
+    return found
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    if holds_checkpoint(folder):  # the end of a run was cut short after its results were written
+        record: dict[str, Any] = json.loads((folder / RECORD).read_bytes())
+        return record
+    return read_record(folder)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, or clear away what a killed write left in it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in folder.iterdir():
+            if _LEFTOVER.fullmatch(path.name):
+                path.unlink()
+    except OSError as error:
+        raise OutputError(
+            f"the folder {folder} cannot be made: {error.strerror or error}"
+        ) from error
+
+
+# -- what was evaluated --------------------------------------------------------------------------
+
+
+def write_evaluated(folder: Path, genomes: Genomes, identity: Identity) -> None:
+    """Keep the genomes that were evaluated, for limits that are added later."""
+    state = {"genomes": np.packbits(genomes, axis=1), "bits": np.array(genomes.shape[1])}
+    write_arrays(folder / _EVALUATED, state, identity)
+
+
+def read_evaluated(folder: Path, known: dict[float, Path], identity: Identity) -> Genomes:
+    """Return the genomes that runs here have evaluated; at least those of their fronts."""
+    found = [Front.load(path).genomes for path in known.values()]
+    for place in {folder, *known.values()}:
+        if (place / _EVALUATED).exists():
+            try:
+                state = read_arrays(place / _EVALUATED, identity)
+            except SearchError:  # a damaged one is no loss of results, only of a head start
+                continue
+            found.append(np.unpackbits(state["genomes"], axis=1, count=int(state["bits"])))
+    genomes: Genomes = np.unique(np.concatenate(found), axis=0)
+    return genomes

@@ -1,0 +1,428 @@
+"""Running an experiment: for one limit of suppression or for several that learn from each other."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from moanon import __version__
+from moanon.config import Config
+from moanon.errors import OutputError
+from moanon.experiment.comparison import COMPARISON, write_comparison_table
+from moanon.experiment.folder import (
+    RESULTS,
+    check_folder,
+    holds_checkpoint,
+    identity_of,
+    make_folder,
+    read_evaluated,
+    results_of,
+    with_limits,
+    write_evaluated,
+)
+from moanon.experiment.plan import etas_of, make_problem, with_eta, with_folder
+from moanon.front import Front
+from moanon.genome import Instance
+from moanon.search.archive import thin
+from moanon.search.checkpoint import Checkpoints, Identity
+from moanon.search.limits import SharedLimits
+from moanon.search.run import (
+    Outcome,
+    Progress,
+    Stop,
+    choose_algorithm,
+    make_search,
+    room_of,
+    run_search,
+    stop_of,
+)
+from moanon.search.state import State
+
+__all__ = ["Experiment", "Result"]
+
+#: Share of the effort for a further limit, which starts from what was found for the others.
+FURTHER = 0.25
+
+OnGeneration = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of an experiment.
+
+    Attributes
+    ----------
+    folder : Path
+    outcome : Outcome
+        How the search ended; of several, the last one.
+    fronts : dict of float to Front
+        What was written for each limit, the widest first; empty where the run was interrupted.
+    evaluations : int
+        Different genomes that were evaluated, earlier ones in the folder included.
+    """
+
+    folder: Path
+    outcome: Outcome
+    fronts: Mapping[float, Front]
+    evaluations: int
+
+    @property
+    def front(self) -> Front | None:
+        """The front of the widest limit; None where the run was interrupted."""
+        return next(iter(self.fronts.values()), None)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A configuration that is ready to run.
+
+    Attributes
+    ----------
+    config : Config
+    folder : Path
+        Where results go; those of several limits, to ``eta-E`` in it.
+    instance : Instance
+        The table.
+    limits : SharedLimits
+        Everything found so far, for each limit.
+    phases : tuple of float
+        Limits to search for, in this order.
+    known : dict of float to Path
+        Limits for which the folder has results, and where.
+    algorithm : str
+        What ``auto`` has become.
+    stop : Stop
+        When to end the search for the first limit.
+    identity : Identity
+        What is searched, whatever the limits.
+    checkpoints : Checkpoints
+    state : State or None
+        Where to go on.
+    finished : bool
+        Whether the folder holds the results already, and there is nothing to do.
+    replace : bool
+        Whether results in the folder may be replaced.
+    notes : tuple of str
+        What was noticed on the way and should be told.
+    threads : int
+    courses : dict of float to dict
+        How the search for a limit went, for those that are done.
+    """
+
+    config: Config
+    folder: Path
+    instance: Instance
+    limits: SharedLimits
+    phases: tuple[float, ...]
+    known: Mapping[float, Path]
+    algorithm: str
+    stop: Stop
+    identity: Identity
+    checkpoints: Checkpoints
+    state: State | None
+    finished: bool
+    replace: bool
+    notes: tuple[str, ...]
+    threads: int
+    courses: dict[float, dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def prepare(
+        cls, config: Config, *, resume: bool = False, force: bool = False, threads: int = 1
+    ) -> Experiment:
+        """Look at the folder, read the data, and find where to go on.
+
+        Parameters
+        ----------
+        config : Config
+            With one limit of suppression or several.
+        resume : bool
+            Go on from the folder's checkpoint, if there is one.
+        force : bool
+            Replace whatever run the folder holds.
+        threads : int
+            Results do not depend on it.
+
+        Raises
+        ------
+        OutputError
+            If the folder holds another run, or this one for all of the limits.
+        SearchError
+            If its checkpoints cannot be used.
+        MoanonError
+            If the configuration does not fit its data.
+        """
+        folder = Path(config.output.dir)
+        check_folder(folder, resume=resume, force=force)
+        instance = config.instance()
+        identity = identity_of(config, instance)
+        known = {} if force else _known(folder, identity, resume=resume)
+        etas = tuple(sorted({*etas_of(config), *known}, reverse=True))
+        phases = tuple(eta for eta in etas if eta not in known)
+        checkpoints = Checkpoints(folder, with_limits(identity, etas))
+        state, notes = None, []
+        if resume and checkpoints.exist:
+            loaded = checkpoints.load()
+            if loaded is not None:
+                state, phases = loaded.state, tuple(loaded.state["phases"].tolist())
+                notes += [loaded.note] if loaded.note else []
+        elif resume and not known:
+            notes.append(f"{folder} holds no checkpoint; starting from the beginning")
+        if state is None and known and phases:
+            had, more = (", ".join(map(str, sorted(some))) for some in (known, phases))
+            notes.append(f"{folder} has results for eta {had}; adding {more}, starting from them")
+        if not phases and not resume:
+            raise _already(folder)
+        problem = make_problem(config, instance, threads)
+        algorithm = choose_algorithm(instance.layout.count(), config.search)
+        return cls(
+            config=config,
+            folder=folder,
+            instance=instance,
+            limits=SharedLimits(problem, etas, room_of(config.search, algorithm)),
+            phases=phases,
+            known={eta: path for eta, path in known.items() if eta not in phases},
+            algorithm=algorithm,
+            stop=stop_of(config.search, algorithm),
+            identity=identity,
+            checkpoints=checkpoints,
+            state=state,
+            finished=not phases,
+            replace=resume or force,
+            notes=tuple(notes),
+            threads=threads,
+        )
+
+    @property
+    def places(self) -> dict[float, Path]:
+        """Where the results of each limit go, the widest first."""
+        etas = self.limits.etas
+        if len(etas) == 1:
+            return {etas[0]: self.folder}
+        return {eta: self.folder / f"eta-{eta}" for eta in etas}
+
+    def load_fronts(self) -> dict[float, Front]:
+        """Read what a finished run has written."""
+        return {eta: Front.load(path, self.instance) for eta, path in sorted(self.known.items())}
+
+    def run(
+        self,
+        on_generation: OnGeneration | None = None,
+        interrupted: Callable[[], bool] | None = None,
+    ) -> Result:
+        """Search, and write the results.
+
+        Parameters
+        ----------
+        on_generation, interrupted
+            As for `moanon.search.run.run_search`.
+        """
+        started = time.monotonic()
+        make_folder(self.folder)
+        begin, state = self._begin()
+        for number in range(begin, len(self.phases)):
+            outcome = self._search(number, state, on_generation, interrupted)
+            state = None
+            if outcome.reason == "interrupted":
+                return Result(self.folder, outcome, {}, len(self.limits.evaluated))
+            course = self._course(outcome, time.monotonic() - started)
+            self.courses[self.phases[number]] = course
+            if outcome.reason == "exhausted":  # and so it is for all the others
+                self.courses.update(dict.fromkeys(self.phases[number:], course))
+                break
+        fronts = self._write()
+        self.checkpoints.remove()
+        return Result(self.folder, outcome, fronts, len(self.limits.evaluated))
+
+    # -- searching -------------------------------------------------------------------------------
+
+    def _begin(self) -> tuple[int, State | None]:
+        """Bring in what is there; return the phase to begin with and where to go on in it."""
+        if self.state is not None:
+            self.limits.restore(_part(self.state, "limits."))
+            courses = json.loads(self.state["courses"].tobytes())
+            self.courses.update({float(eta): course for eta, course in courses.items()})
+            return int(self.state["phase"]), self.state
+        self.checkpoints.remove()  # of a run that is replaced
+        if self.known:
+            base = read_evaluated(self.folder, dict(self.known), self.identity)
+            self.limits.learn(base)
+        return 0, None
+
+    def _search(
+        self,
+        number: int,
+        state: State | None,
+        on_generation: OnGeneration | None,
+        interrupted: Callable[[], bool] | None,
+    ) -> Outcome:
+        eta = self.phases[number]
+        place = self.limits.etas.index(eta)
+        search = make_search(self.limits.problems[place], self.config.search)
+        if len(self.limits.archives[place]):
+            search.inherit(self.limits.archives[place], self.limits.evaluated)
+        else:
+            self.limits.archives[place] = search.archive
+        further = (number > 0 or self.known) and self.algorithm != "exhaustive"
+        several = len(self.limits.etas) > 1
+
+        def show(progress: Progress) -> None:
+            if on_generation is not None:
+                on_generation(replace(progress, eta=eta) if several else progress)
+
+        return run_search(
+            search,
+            self.stop.part(FURTHER) if further else self.stop,
+            on_generation=show,
+            checkpoint=_PhaseKeeper(self, number),
+            interrupted=interrupted,
+            state=state,
+        )
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def _write(self) -> dict[float, Front]:
+        fronts = {}
+        for eta, place in self.places.items():
+            make_folder(place)
+            front = fronts[eta] = self._front(eta)
+            config = with_folder(with_eta(self.config, eta), place)
+            front.save(
+                place,
+                record=self._record(eta, config),
+                texts={"config.yaml": config.to_yaml()},
+                force=self.replace or bool(self.known),
+            )
+        if self.algorithm != "exhaustive":  # which needs no head start
+            write_evaluated(self.folder, self.limits.evaluated, self.identity)
+        if len(fronts) > 1:
+            every = with_eta(self.config, tuple(sorted(fronts)))
+            write_comparison_table(self.folder, fronts, {"config.yaml": every.to_yaml()})
+            for name in set(RESULTS) - {"config.yaml"}:  # of a single limit; it has a folder now
+                (self.folder / name).unlink(missing_ok=True)
+        elif self.replace:
+            (self.folder / COMPARISON).unlink(missing_ok=True)
+        return fronts
+
+    def _front(self, eta: float) -> Front:
+        place = self.limits.etas.index(eta)
+        problem, archive = self.limits.problems[place], self.limits.archives[place]
+        chosen = thin(archive.values, self.config.search.cap)
+        return Front.of(
+            problem.evaluator,
+            problem.suppression,
+            problem.objectives,
+            archive.genomes[chosen],
+            archive.thresholds[chosen],
+            values=archive.values[chosen],
+            found=len(archive),
+        )
+
+    def _record(self, eta: float, config: Config) -> dict[str, Any]:
+        """What ``run.json`` tells about the run."""
+        table, identity = self.instance.table, self.identity
+        record: dict[str, Any] = {
+            "name": self.config.name,
+            "moanon": __version__,
+            "seed": identity.seed,
+            "versions": identity.versions
+            | {"python": platform.python_version(), "numba": version("numba")},
+            "config": {"digest": config.digest, "search": identity.config},
+            "data": {
+                "source": table.source,
+                "digest": table.digest,
+                "rows_in": table.rows_in,
+                "rows_dropped": table.rows_dropped,
+                "rows": table.rows,
+                "cells": len(self.instance.cells),
+            },
+            "cap": self.config.search.cap,
+        }
+        if eta in self.courses:
+            record |= self.courses[eta]
+        else:  # it was searched for earlier
+            before = json.loads((self.known[eta] / "run.json").read_bytes())
+            record |= {key: before[key] for key in ("search", "times", "notes")}
+        if len(self.limits.etas) > 1:
+            total = len(self.limits.evaluated)
+            record["shared"] = {"etas": sorted(self.limits.etas), "evaluations": total}
+        return record
+
+    def _course(self, outcome: Outcome, seconds: float) -> dict[str, Any]:
+        return {
+            "search": {
+                "algorithm": self.algorithm,
+                "generations": outcome.generation,
+                "evaluations": outcome.evaluations,
+                "hypervolume": outcome.hypervolume,
+                "stopped": outcome.reason,
+                "why": outcome.why,
+            },
+            "times": {
+                "search": round(outcome.seconds, 3),
+                "process": round(seconds, 3),
+                "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+                "threads": self.threads,
+            },
+            "notes": list(self.notes),
+        }
+
+
+def _known(folder: Path, identity: Identity, *, resume: bool) -> dict[float, Path]:
+    """Results of this search in the folder; those of another one may not be touched."""
+    try:
+        return results_of(folder, identity)
+    except OutputError:
+        if resume:
+            if holds_checkpoint(folder):  # it decides, not what lies beside it
+                return {}
+            raise
+        raise _already(folder) from None
+
+
+def _already(folder: Path) -> OutputError:
+    found = next((name for name in RESULTS if (folder / name).exists()), "eta-*")
+    return OutputError(
+        f"{folder} holds results already ({found}); replace them with --force, or name another "
+        "folder with --out"
+    )
+
+
+# -- what is saved on the way --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _PhaseKeeper:
+    """Keeps the state of a search together with what is shared and what was done before."""
+
+    experiment: Experiment
+    number: int
+
+    def save(self, state: State) -> None:
+        experiment = self.experiment
+        courses = json.dumps({str(eta): course for eta, course in experiment.courses.items()})
+        shared = experiment.limits.state()
+        experiment.checkpoints.save(
+            state
+            | {f"limits.{name}": array for name, array in shared.items()}
+            | {
+                "phases": np.array(experiment.phases),
+                "phase": np.array(self.number),
+                "courses": np.frombuffer(courses.encode(), dtype=np.uint8),
+            }
+        )
+
+
+def _part(state: State, prefix: str) -> State:
+    return {
+        name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)
+    }

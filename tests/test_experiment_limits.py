@@ -1,0 +1,204 @@
+"""Runs for several limits of suppression: one folder each, and all learn from each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from moanon.errors import OutputError
+from moanon.experiment import Experiment, Result, load_front, plan
+from moanon.experiment.comparison import compare_limits
+from moanon.front import Front
+from tests.search.people import people_frame
+
+CONFIG = """\
+data: {source: people.csv}
+columns:
+  age: {role: quasi, kind: interval, range: [20, 27]}
+  size: {role: quasi, kind: ordered, order: [S, M, L, XL]}
+  place: {role: quasi, kind: tree, hierarchy: place.yaml}
+  ill: {role: sensitive}
+problem: {preset: k-suppression, eta: 0.1}
+search: {algorithm: archive, population: 20, generations: 8}
+"""
+ALGORITHMS = ["archive", "nsga2", "exhaustive"]
+
+
+@pytest.fixture(autouse=True)
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    people_frame().to_csv("people.csv", index=False)
+    Path("place.yaml").write_text(
+        "Anywhere:\n  North: [Oslo, Bergen]\n  South: [Rome, Bari, Pisa]\n"
+    )
+    Path("people.yaml").write_text(CONFIG)
+
+
+def prepared(*etas: float, out: str, sets: tuple[str, ...] = (), **options: Any) -> Experiment:
+    (only,) = plan(["people.yaml"], sets, etas=etas, out=out)
+    return Experiment.prepare(only, **options)
+
+
+def run(*etas: float, out: str, sets: tuple[str, ...] = (), **options: Any) -> Result:
+    return prepared(*etas, out=out, sets=sets, **options).run()
+
+
+def written(folder: str) -> list[str]:
+    paths = sorted(Path(folder).rglob("*"))
+    return [str(path.relative_to(folder)) for path in paths if path.is_file()]
+
+
+def tables(folder: str) -> dict[str, bytes]:
+    found = sorted(Path(folder).rglob("front.csv"))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+def points(front: Front) -> np.ndarray:
+    return np.stack([-front.measures["k"], front.measures["loss"]], axis=1)
+
+
+def is_covered(front: Front, other: Front) -> bool:
+    """Whether each solution has one on the other front that is at least as good."""
+    return all((points(other) <= point).all(axis=1).any() for point in points(front))
+
+
+def test_each_limit_has_a_folder_and_a_comparison_stands_above() -> None:
+    run(0.2, 0.05, out="a")
+    files = ["config.yaml", "front.csv", "run.json", "solutions.json"]
+    folders = [f"eta-{eta}/{name}" for eta in (0.05, 0.2) for name in files]
+    assert written("a") == [".evaluated.npz", "comparison.csv", "config.yaml", *folders]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_larger_limit_is_never_worse(algorithm: str) -> None:
+    fronts = run(0.0, 0.05, 0.2, out="a", sets=(f"search.algorithm={algorithm}",)).fronts
+    assert list(fronts) == [0.2, 0.05, 0.0]
+    assert is_covered(fronts[0.05], fronts[0.2])
+    assert is_covered(fronts[0.0], fronts[0.05])
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_front_of_the_widest_limit_is_at_least_that_of_a_run_alone(algorithm: str) -> None:
+    sets = (f"search.algorithm={algorithm}",)
+    alone = run(0.2, out="a", sets=sets).fronts[0.2]
+    assert is_covered(alone, run(0.05, 0.2, out="b", sets=sets).fronts[0.2])
+
+
+def test_further_limits_take_a_quarter_of_the_effort() -> None:
+    run(0.0, 0.05, 0.2, out="a")
+    courses = [
+        json.loads(Path(f"a/eta-{eta}/run.json").read_text())["search"]["generations"]
+        for eta in (0.2, 0.05, 0.0)
+    ]
+    assert courses == [8, 2, 2]
+
+
+def test_a_limit_is_added_to_results_that_are_there() -> None:
+    before = run(0.2, out="a").fronts[0.2]
+    ready = prepared(0.05, out="a")
+    assert ready.notes == ("a has results for eta 0.2; adding 0.05, starting from them",)
+    fronts = ready.run().fronts
+    assert is_covered(before, fronts[0.2])
+    assert is_covered(fronts[0.05], fronts[0.2])
+    assert "front.csv" not in written("a")
+    assert load_front("a/eta-0.2").to_frame().equals(fronts[0.2].to_frame())
+
+
+def test_a_limit_that_is_added_starts_from_what_was_evaluated() -> None:
+    run(0.2, out="a")
+    evaluated = prepared(0.05, out="a").run().evaluations
+    assert evaluated == 8 * 20 + 2 * 20
+
+
+def test_without_the_list_of_evaluated_genomes_a_front_is_the_start() -> None:
+    before = run(0.2, out="a")
+    Path("a/.evaluated.npz").write_bytes(b"damaged")
+    result = run(0.05, out="a")
+    assert is_covered(before.fronts[0.2], result.fronts[0.2])
+    assert result.evaluations < before.evaluations + 2 * 20
+
+
+def test_limits_may_be_added_again_and_again() -> None:
+    run(0.1, out="a")
+    run(0.05, out="a")
+    assert list(run(0.2, 0.05, out="a").fronts) == [0.2, 0.1, 0.05]
+    assert [eta.name for eta in sorted(Path("a").glob("eta-*"))] == [
+        "eta-0.05",
+        "eta-0.1",
+        "eta-0.2",
+    ]
+
+
+def test_limits_that_are_all_there_are_refused() -> None:
+    run(0.05, 0.2, out="a")
+    before = tables("a")
+    with pytest.raises(OutputError, match=r"a holds results already \(config\.yaml\); replace"):
+        prepared(0.2, out="a")
+    assert tables("a") == before
+
+
+def test_a_limit_is_not_added_to_another_search() -> None:
+    run(0.2, out="a")
+    with pytest.raises(OutputError, match="a holds results already"):
+        prepared(0.05, out="a", sets=("search.seed=2",))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("generations", [1, 3, 8, 9])
+def test_an_interrupted_run_ends_like_any_other(algorithm: str, generations: int) -> None:
+    sets: tuple[str, ...] = (f"search.algorithm={algorithm}",)
+    if algorithm == "exhaustive":
+        sets += ("search.generations=100", "search.population=400")
+    run(0.05, 0.2, 0.0, out="a", sets=sets)
+    asked = iter(range(1, 1000))
+    ready = prepared(0.05, 0.2, 0.0, out="b", sets=sets)
+    result = ready.run(interrupted=lambda: next(asked) >= generations)
+    assert result.outcome.reason == "interrupted"
+    run(0.05, 0.2, 0.0, out="b", sets=sets, resume=True)
+    assert tables("a") == tables("b")
+    assert written("a") == written("b")
+
+
+def test_an_interrupted_addition_can_be_resumed() -> None:
+    for out in "ab":
+        run(0.2, out=out)
+    run(0.05, out="a")
+    asked = iter([True])
+    prepared(0.05, out="b").run(interrupted=lambda: next(asked))
+    run(0.05, out="b", resume=True)
+    assert tables("a") == tables("b")
+
+
+def test_a_run_for_several_limits_that_is_finished_is_not_run_again() -> None:
+    fronts = run(0.05, 0.2, out="a").fronts
+    ready = prepared(0.05, 0.2, out="a", resume=True)
+    assert ready.finished
+    assert {eta: len(front) for eta, front in ready.load_fronts().items()} == {
+        eta: len(front) for eta, front in fronts.items()
+    }
+
+
+def test_a_comparison_answers_for_each_limit_or_not_at_all() -> None:
+    fronts = run(0.0, 0.2, out="a").fronts
+    compared = compare_limits(fronts)
+    assert compared.etas == (0.0, 0.2)
+    for k, losses in compared.least_loss.items():
+        for eta, loss in zip(compared.etas, losses, strict=True):
+            of = fronts[eta].to_frame()
+            assert loss == of.loss[of.k >= k].min()
+    for share, ks in compared.best_k.items():
+        for eta, k in zip(compared.etas, ks, strict=True):
+            of = fronts[eta].to_frame()
+            within = of.k[of.loss <= share]
+            assert k == (None if within.empty else within.max())
+
+
+def test_the_table_of_a_comparison_has_a_row_for_each_question() -> None:
+    run(0.0, 0.2, out="a")
+    header, first, *_ = Path("a/comparison.csv").read_text().splitlines()
+    assert header == "question,limit,eta 0.0,eta 0.2"
+    assert first.startswith("least loss with k at least,2,0.")

@@ -83,8 +83,7 @@ def plot_pairs(front: Front, figure: Figure | None = None, *, words: Sequence[st
             ax.set_ylabel("")
         if row < number - 1:
             ax.set_xlabel("")
-        if row == column == 0:
-            title(ax, words, columns=min(number, 2))
+    title(figure, words, columns=min(number, 2))
     if number > 1:  # the upper right is empty
         _explain_pairs(figure)
     if own:

@@ -193,17 +193,22 @@ def scale_axis(
     log : bool, optional
         Default: where the values span a decade or more, and are neither shares nor few.
     short : bool
-        Whether there is little room for words.
+        Whether there is little room for words and numbers.
     """
     if log is None and find_measure(name).unit in ("values", "share of n·q"):
         log = False  # few of them, and of each the difference counts
-    scale_numbers(ax, which, np.asarray(values, dtype=np.float64), log=log)
+    scale_numbers(ax, which, np.asarray(values, dtype=np.float64), log=log, short=short)
     words = _with_unit(short_name(name), name) if short else _long_name(name)
     write(getattr(ax, f"set_{which}label")(words), LABEL)
 
 
 def scale_numbers(
-    ax: Axes, which: Which, values: npt.NDArray[Any], *, log: bool | None = None
+    ax: Axes,
+    which: Which,
+    values: npt.NDArray[Any],
+    *,
+    log: bool | None = None,
+    short: bool = False,
 ) -> None:
     """Choose the scale of an axis for numbers; logarithmic where they span a decade or more."""
     axis = ax.xaxis if which == "x" else ax.yaxis
@@ -212,7 +217,8 @@ def scale_numbers(
     elif spans_decades(values) if log is None else log:
         (ax.set_xscale if which == "x" else ax.set_yscale)("log")
         decades = np.log10(values.max() / values.min())
-        axis.set_major_locator(LogLocator(subs=(1.0,) if decades > 2.2 else (1.0, 2.0, 5.0)))
+        few = short or decades > 2.2
+        axis.set_major_locator(LogLocator(subs=(1.0,) if few else (1.0, 2.0, 5.0)))
         axis.set_minor_locator(LogLocator(subs=range(2, 10)))
         axis.set_minor_formatter(NullFormatter())
     else:
@@ -272,20 +278,25 @@ def write(text: Text, size: float = SMALL, color: str = INK) -> Text:
     return text
 
 
-def title(ax: Axes, words: Iterable[str], *, columns: int = 1) -> None:
+def title(place: Axes | Figure, words: Iterable[str], *, columns: int = 1) -> None:
     """Say in small letters what is drawn, on as many lines as it takes.
 
     Parameters
     ----------
-    ax : Axes
+    place : Axes or Figure
+        What to write above.
     words : iterable of str
         Kept together each, unless longer than a line: then it is cut.
     columns : int
         How many axes stand beside each other in the figure.
     """
-    text = write(ax.set_title("", loc="left", pad=6), SMALL, GREY)
+    if isinstance(place, Figure):
+        figure, text = place, place.suptitle("", x=0.01, ha="left")
+    else:
+        figure, text = root_figure(place), place.set_title("", loc="left", pad=6)
+    write(text, SMALL, GREY)
     # Axes do not reach the edges of their share of the figure.
-    room = (root_figure(ax).get_figwidth() / columns - 0.6) * root_figure(ax).dpi
+    room = (figure.get_figwidth() / columns - 0.6) * figure.dpi
 
     def fits(line: str) -> bool:
         text.set_text(line)

@@ -210,7 +210,8 @@ class Knee:
     bend : float
         ``after - before``, on the same scale.
     worth : float
-        How remarkable it is: its bend, times the share of cost that is not yet spent.
+        How remarkable it is: its bend, times the square of the share of cost that is not yet
+        spent. Nobody chooses among solutions that leave nothing of the data.
     """
 
     id: int
@@ -234,7 +235,7 @@ class FlatStretch:
     privacy_from, privacy_to, cost_from, cost_to : float
     worth : float
         How remarkable it is: the privacy it brings beyond what its cost would buy elsewhere at a
-        third of the usual price, times the share of cost that is not yet spent.
+        third of the usual price, times the square of the share of cost that is not yet spent.
     price : str
         The rise in cost, such as ``0.3 %``.
     sentence : str
@@ -331,7 +332,7 @@ def _knees(tradeoff: TradeOff) -> Iterable[Knee]:
                 abs(float(costs[ahead[i]] - costs[i])),
                 float(rises[i]),
                 float(bends[i]),
-                float(bends[i] * (1 - rises[i])),
+                float(bends[i] * (1 - rises[i]) ** 2),
             )
 
 
@@ -352,7 +353,7 @@ def _flats(tradeoff: TradeOff) -> Iterable[FlatStretch]:
             privacy_to=far,
             cost_from=cheap,
             cost_to=dear,
-            worth=float(scores[start:stop].sum() * (1 - rises[stop])),
+            worth=float(scores[start:stop].sum() * (1 - rises[stop]) ** 2),
             price=price,
             sentence=f"{name} from {spell(name, near)} to {spell(name, far)} for {price} {cost}",
         )

@@ -8,12 +8,17 @@ from threading import Lock
 from typing import Any, Final
 
 import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from moanon.atomic import Beside
 from moanon.errors import ConfigError, OutputError
+from moanon.output.style import root_figure
 
-__all__ = ["FORMATS", "write_figures"]
+__all__ = ["FORMATS", "Drawing", "write_figures"]
+
+#: What draws a figure, whole or by its axes.
+Drawing = Callable[[], Axes | Figure]
 
 #: What is left out of files: who wrote them, and when.
 FORMATS: dict[str, dict[str, Any]] = {
@@ -25,14 +30,14 @@ _LOCK = Lock()
 
 
 def write_figures(
-    figures: Mapping[str, Callable[[], Figure]], folder: str | Path, formats: Sequence[str]
+    figures: Mapping[str, Drawing], folder: str | Path, formats: Sequence[str] = ("png", "svg")
 ) -> list[Path]:
     """Draw figures and write them, all together; older ones of the same names are replaced.
 
     Parameters
     ----------
     figures : mapping of str to callable
-        For each file name (without its ending), what draws the figure.
+        For each file name (without its ending), what draws the figure and returns it or its axes.
     folder : path
         Made if it does not exist.
     formats : sequence of {"png", "svg"}
@@ -63,7 +68,8 @@ def write_figures(
         raise OutputError(f"the folder {folder} cannot be made: {error.strerror}") from error
     with Beside(*paths, force=True) as beside:
         for name, draw in figures.items():
-            figure = draw()
+            drawn = draw()
+            figure = drawn if isinstance(drawn, Figure) else root_figure(drawn)
             for ending in endings:
                 _save(figure, beside[folder / f"{name}.{ending}"], ending)
         beside.move()

@@ -43,6 +43,7 @@ from moanon.output.style import (
     root_figure,
     scale_axis,
     settle,
+    short_name,
     shown,
     title,
 )
@@ -69,6 +70,7 @@ def plot_front(
     cost: str | None = None,
     max_cost: float | None = None,
     insets: Sequence[int] = (),
+    size: tuple[float, float] | None = None,
     words: Sequence[str] = (),
 ) -> Axes:
     """Draw a front with its knees and flat stretches.
@@ -88,12 +90,14 @@ def plot_front(
     insets : sequence of int
         Numbers of solutions whose group sizes are drawn in small (D Fig. 6), where there is room;
         the front must have its table.
+    size : (float, float), optional
+        Width and height of a new figure, in inches. The wider, the more landmarks are named.
     words : sequence of str
         What to say above.
     """
     own = ax is None
     if ax is None:
-        ax = new_axes(COLUMN, 3.2 if insets else 2.7)
+        ax = new_axes(*(size or (COLUMN, 3.2 if insets else 2.7)))
     landmarks = find_landmarks(front, privacy, cost)
     tradeoff = landmarks.tradeoff
     x, y = (shown(name, front.measures[name]) for name in (tradeoff.privacy, tradeoff.cost))
@@ -114,7 +118,7 @@ def plot_front(
     if len(tradeoff) <= _FEW:
         labels += name_solutions(tradeoff)
     labels += mark_knees(ax, landmarks, round(1.5 * width))
-    labels += mark_flats(ax, landmarks, round(0.8 * width))
+    labels += mark_flats(ax, landmarks, round(width))
     taken, leads = add_insets(ax, front, tradeoff, insets, lines)
     lines += leads
     taken += add_legend(ax, _explained(landmarks), lines=lines, boxes=taken)
@@ -124,10 +128,11 @@ def plot_front(
 
 def _explained(landmarks: Landmarks) -> list[Line2D]:
     entries = []
+    name = short_name(landmarks.tradeoff.privacy)
     if landmarks.knees:
-        entries.append(Line2D([], [], label="knee: dearer from here", **KNEE))
+        entries.append(Line2D([], [], label=f"knee: more {name} is dearer from here", **KNEE))
     if landmarks.flats:
-        entries.append(Line2D([], [], label="flat: more for little loss", **FLAT))
+        entries.append(Line2D([], [], label=f"flat: more {name} for little loss", **FLAT))
     return entries
 
 

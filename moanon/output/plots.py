@@ -6,18 +6,15 @@ front's objectives and rule, and `write_comparison` those of several limits η.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from moanon.front import Front
 from moanon.landmarks import TradeOff, attained_privacy
 from moanon.measures.registry import find_measure
 from moanon.output.comparison import plot_etas
-from moanon.output.files import write_figures
+from moanon.output.files import Drawing, write_figures
 from moanon.output.fronts import plot_front, plot_magnified, steep_parts
 from moanon.output.groups import plot_group_sizes, typical_solutions
 from moanon.output.safety import (
@@ -28,7 +25,7 @@ from moanon.output.safety import (
     usual_limit,
 )
 from moanon.output.spaces import plot_filtered, plot_pairs
-from moanon.output.style import problem_words, root_figure, told_share
+from moanon.output.style import problem_words, told_share
 
 __all__ = [
     "plot_diversity",
@@ -45,7 +42,7 @@ __all__ = [
 ]
 
 #: What draws each figure, by the name of its file.
-Figures = dict[str, Callable[[], Figure]]
+Figures = dict[str, Drawing]
 
 #: The loss from which a little more is looked at (D Fig. 11).
 _FIRST_LIMIT = 0.2
@@ -119,7 +116,7 @@ def write_comparison(
     names = attained_privacy(next(iter(ordered.values()))) if ordered else ("k",)
     for i, privacy in enumerate(names):
         draw = partial(plot_etas, ordered, privacy=privacy, words=(name,))
-        figures["etas" if i == 0 else f"etas-{privacy}"] = _whole(draw)
+        figures["etas" if i == 0 else f"etas-{privacy}"] = draw
     return write_figures(figures, folder, formats)
 
 
@@ -130,12 +127,12 @@ def _figures_of(front: Front, words: Sequence[str]) -> Figures:
     sizes = front.instance is not None
     bare = front.suppression.kind == "none" and len(directions) <= 2
     insets = typical_solutions(front, 2) if bare and sizes else []
-    figures: Figures = {"front": _whole(partial(plot_front, front, insets=insets, words=words))}
+    figures: Figures = {"front": partial(plot_front, front, insets=insets, words=words)}
     if len(directions) <= 2 and len(steep_parts(TradeOff.of(front), 2)) > 1:
         figures["magnified"] = partial(plot_magnified, front, words=words)
     if sizes and not bare:
         solutions = typical_solutions(front, 3)
-        figures["groups"] = _whole(partial(plot_group_sizes, front, solutions, words=words))
+        figures["groups"] = partial(plot_group_sizes, front, solutions, words=words)
     if len(directions) > 2:
         figures["pairs"] = partial(plot_pairs, front, words=words)
     if len(directions) > 2 and costs > 1:
@@ -147,15 +144,10 @@ def _figures_of(front: Front, words: Sequence[str]) -> Figures:
 
 def _safety_figures(front: Front, words: Sequence[str]) -> Figures:
     limit = usual_limit(front)
-    figures: Figures = {"diversity": _whole(partial(plot_diversity, front, limit, words=words))}
+    figures: Figures = {"diversity": partial(plot_diversity, front, limit, words=words)}
     start = min(_FIRST_LIMIT, limit)
     if not (front.measures["loss"] <= start).any():
         start = limit
     if (limits := revealing_limits(front, start)) is not None:
         figures["limits"] = partial(plot_limits, front, limits, words=words)
     return figures
-
-
-def _whole(draw: Callable[[], Axes]) -> Callable[[], Figure]:
-    """The same as a figure instead of its axes."""
-    return lambda: root_figure(draw())

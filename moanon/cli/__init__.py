@@ -14,6 +14,7 @@ from moanon.cli import (
     bench,
     configure,
     export,
+    plot,
     report,
     run,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "configure",
     "export",
     "main",
+    "plot",
     "report",
     "run",
 ]

@@ -1,0 +1,457 @@
+"""Landmarks of a front: where privacy is nearly free, and where it begins to be dear.
+
+D §7.2 reads two things off a front. In *flat stretches* privacy grows a lot and the loss hardly:
+whoever chose the near end can have the far end almost for nothing. At a *knee* such a stretch is
+over: the privacy that comes next costs much more. Both belong to one privacy measure against one
+cost, so a front is first looked at that way (`TradeOff`); `find_landmarks` does it all. A third
+thing asks about one solution: what else costs the same and protects better (`free_gains`).
+
+Features are measured against the whole front: privacy and cost both run from 0 to 1 over it,
+privacy on a logarithmic scale where it spans a decade or more, because from k = 5 to 10 is as much
+as from 500 to 1,000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.errors import ConfigError
+from moanon.front import Front
+from moanon.measures.registry import find_measure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "FlatStretch",
+    "FreeGain",
+    "Knee",
+    "Landmarks",
+    "TradeOff",
+    "attained_privacy",
+    "find_landmarks",
+    "free_gains",
+    "spans_decades",
+    "spell",
+]
+
+Values = npt.NDArray[Any]
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+#: What a suppression rule aims at, and what is attained; only the latter protects anybody.
+_ATTAINED = {"d": "k", "d1": "k", "d2": "l"}
+#: Objectives that the whole loss stands in for: gl alone gets less by suppressing rows.
+_LOSSES = {"loss", "gl", "sl"}
+
+#: A stretch is flat where cost rises at most this much as steeply as over the whole front, ...
+_STEEPNESS = 1 / 3
+#: ... and worth telling from this much privacy on.
+_LEAST_GAIN = 0.01
+#: How far a knee looks back and ahead.
+_REACH = 1 / 20
+#: How much more the way ahead of a knee must cost than the way behind it.
+_LEAST_BEND = 0.01
+#: Shares that read the same in percent with one digit.
+_SAME = 0.0005
+
+
+def spans_decades(values: Values) -> bool:
+    """Tell whether numbers are best seen on a logarithmic scale: positive, tenfold or more."""
+    return bool(len(values) and values.min() > 0 and values.max() >= 10 * values.min())
+
+
+def attained_privacy(front: Front) -> tuple[str, ...]:
+    """Name what is attained of a front's privacy objectives: ``k`` for ``d1``, ``l`` for ``d2``.
+
+    These are the objectives to be maximized; where there is none, ``k``.
+    """
+    wanted = [name for name in front.objectives if find_measure(name).direction == "max"]
+    return tuple(dict.fromkeys(_ATTAINED.get(name, name) for name in wanted)) or ("k",)
+
+
+def spell(name: str, value: float) -> str:
+    """Write a value of a measure: shares in percent, whole numbers whole.
+
+    >>> spell("loss", 0.2476), spell("k", 30162), spell("weighted_k", 2528.4), spell("gl", 0.0002)
+    ('24.8 %', '30,162', '2,528', '0.0 %')
+    """
+    if find_measure(name).unit.startswith("share"):
+        return f"{100 * value:.1f} %"
+    whole = value == round(value) or abs(value) >= 100
+    return f"{value:,.0f}" if whole else f"{value:,.1f}"
+
+
+# -- a front as a curve --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TradeOff:
+    """A front as one privacy measure against one cost: the solutions undominated in these two.
+
+    Attributes
+    ----------
+    privacy, cost : str
+        Names of the measures.
+    ids : array (solutions,)
+        Numbers of the solutions in their front, from the least private to the most.
+    privacies, costs : array (solutions,)
+        Their values. Along the solutions privacy and cost both strictly rise (their numbers fall
+        where a measure's direction is the other one).
+    logarithmic : bool
+        Whether equal ratios of privacy are equal gains, rather than equal differences.
+    """
+
+    privacy: str
+    cost: str
+    ids: Ints
+    privacies: Values
+    costs: Values
+    logarithmic: bool
+
+    @classmethod
+    def of(
+        cls,
+        front: Front,
+        privacy: str | None = None,
+        cost: str | None = None,
+        *,
+        among: npt.NDArray[np.bool_] | None = None,
+    ) -> TradeOff:
+        """Look at a front as a trade-off of two measures.
+
+        Parameters
+        ----------
+        front : Front
+        privacy : str, optional
+            Default: the first of `attained_privacy`.
+        cost : str, optional
+            Default: ``loss`` where any kind of it was minimized, as D §7 does in its plots; else
+            the first objective to be minimized.
+        among : array (solutions,) of bool, optional
+            Which solutions to look at. Default: all.
+
+        Raises
+        ------
+        ConfigError
+            If the front has no such measure.
+        """
+        least = [name for name in front.objectives if find_measure(name).direction == "min"]
+        privacy = privacy or attained_privacy(front)[0]
+        cost = cost or ("loss" if not least or _LOSSES & {*least} else least[0])
+        better = _signed(privacy, _measure(front, privacy))
+        rise = -_signed(cost, _measure(front, cost))
+        order = np.lexsort((-better, rise))  # the cheapest first, of equals the most private
+        counted = np.isfinite(better) & np.isfinite(rise)
+        order = order[(counted if among is None else counted & among)[order]]
+        best_before = np.maximum.accumulate(np.concatenate(([-np.inf], better[order])))[:-1]
+        chosen = order[better[order] > best_before]
+        privacies, costs = front.measures[privacy][chosen], front.measures[cost][chosen]
+        return cls(privacy, cost, front.ids[chosen], privacies, costs, spans_decades(privacies))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def part(self, start: int, stop: int, *, logarithmic: bool) -> TradeOff:
+        """Return the solutions ``start`` to ``stop - 1``, as a trade-off of their own."""
+        chosen = slice(start, stop)
+        ids, privacies, costs = self.ids[chosen], self.privacies[chosen], self.costs[chosen]
+        return TradeOff(self.privacy, self.cost, ids, privacies, costs, logarithmic)
+
+    @property
+    def gains(self) -> Floats:
+        """How far each solution is on the way from the least privacy (0) to the most (1)."""
+        values = np.log(self.privacies) if self.logarithmic else self.privacies
+        return _unit(_signed(self.privacy, values))
+
+    @property
+    def rises(self) -> Floats:
+        """How far each solution is on the way from the least cost (0) to the most (1)."""
+        return _unit(-_signed(self.cost, self.costs))
+
+
+def _measure(front: Front, name: str) -> Floats:
+    if name not in front.measures:
+        raise ConfigError(f"this front has no measure {name!r}. It has {', '.join(front.measures)}")
+    return front.measures[name].astype(np.float64)
+
+
+def _signed(name: str, values: Values) -> Values:
+    """Values turned so that larger is better."""
+    return values if find_measure(name).direction == "max" else -values
+
+
+def _unit(values: Values) -> Floats:
+    span = values[-1] - values[0] if len(values) else 0.0
+    return (values - values[0]) / span if span > 0 else np.zeros(len(values))
+
+
+# -- landmarks -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Knee:
+    """A solution up to which privacy is cheap, and after which it is dear.
+
+    Attributes
+    ----------
+    id : int
+    privacy, cost : float
+    before, after : float
+        What the last stretch of privacy up to here cost, and what the next one costs; a stretch is
+        a twentieth of the front's whole way, or more where there is no solution at that place.
+    rise : float
+        How far the cost is on the way from the front's least (0) to its most (1).
+    bend : float
+        ``after - before``, on the same scale.
+    worth : float
+        How remarkable it is: its bend, times the square of the share of cost that is not yet
+        spent. Nobody chooses among solutions that leave nothing of the data.
+    """
+
+    id: int
+    privacy: float
+    cost: float
+    before: float
+    after: float
+    rise: float
+    bend: float
+    worth: float
+
+
+@dataclass(frozen=True)
+class FlatStretch:
+    """Solutions along which privacy grows and cost hardly does.
+
+    Attributes
+    ----------
+    first, last : int
+        Numbers of the solutions at its ends.
+    privacy_from, privacy_to, cost_from, cost_to : float
+    worth : float
+        How remarkable it is: the privacy it brings beyond what its cost would buy elsewhere at a
+        third of the usual price, times the square of the share of cost that is not yet spent.
+    price : str
+        The rise in cost, such as ``0.3 %``.
+    sentence : str
+        Such as ``k from 20 to 26 for 0.3 % loss``.
+    """
+
+    first: int
+    last: int
+    privacy_from: float
+    privacy_to: float
+    cost_from: float
+    cost_to: float
+    worth: float
+    price: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Landmarks:
+    """What is remarkable about a trade-off.
+
+    Attributes
+    ----------
+    tradeoff : TradeOff
+    knees : tuple of Knee
+    flats : tuple of FlatStretch
+        Both from the least privacy to the most.
+    """
+
+    tradeoff: TradeOff
+    knees: tuple[Knee, ...]
+    flats: tuple[FlatStretch, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per landmark; the two ends of a knee are the same solution."""
+        import pandas as pd  # here, because plots need none
+
+        rows: list[tuple[str | float, ...]] = [
+            ("knee", k.id, k.id, k.privacy, k.privacy, k.cost, k.cost, k.worth) for k in self.knees
+        ]
+        for f in self.flats:
+            privacies = f.privacy_from, f.privacy_to
+            rows.append(("flat", f.first, f.last, *privacies, f.cost_from, f.cost_to, f.worth))
+        privacy, cost = self.tradeoff.privacy, self.tradeoff.cost
+        ends = (f"{privacy}_from", f"{privacy}_to", f"{cost}_from", f"{cost}_to")
+        return pd.DataFrame(rows, columns=["kind", "first", "last", *ends, "worth"])
+
+
+def find_landmarks(
+    front: Front | TradeOff, privacy: str | None = None, cost: str | None = None
+) -> Landmarks:
+    """Find the knees and flat stretches of a front.
+
+    Parameters
+    ----------
+    front : Front or TradeOff
+    privacy, cost : str, optional
+        As for `TradeOff.of`, where a front is given.
+
+    Notes
+    -----
+    Let privacy ``u`` and cost ``c`` run over [0, 1]. A *knee* is a solution whose second difference
+    ``c(ahead) - 2 c + c(behind)`` is at least 0.01 and the largest within 1/20 on either side;
+    ``ahead`` is the next solution with ``u + 1/20`` or more, ``behind`` the last one with ``u -
+    1/20`` or less. So a bend is seen at the scale that a publisher chooses at, rather than at that
+    of single solutions.
+
+    *Flat stretches* are the maximal runs of steps for which the sum of ``du - 3 dC`` is largest
+    (all maximal scoring subsequences: Ruzzo & Tompa, 1999), so cost rises there at most a third as
+    steeply as over the whole front, and no run gets better by taking in its neighbours or leaving
+    out its ends. Those with less than a hundredth of the way are left out.
+    """
+    tradeoff = front if isinstance(front, TradeOff) else TradeOff.of(front, privacy, cost)
+    return Landmarks(tradeoff, tuple(_knees(tradeoff)), tuple(_flats(tradeoff)))
+
+
+def _knees(tradeoff: TradeOff) -> Iterable[Knee]:
+    gains, rises, costs = tradeoff.gains, tradeoff.rises, tradeoff.costs
+    last = len(tradeoff) - 1
+    low, high = gains - _REACH, gains + _REACH
+    behind = np.maximum(np.searchsorted(gains, low, side="right") - 1, 0)
+    ahead = np.minimum(np.searchsorted(gains, high), last)
+    bends = rises[ahead] - 2 * rises + rises[behind]
+    starts = np.maximum(np.searchsorted(gains, low), 1)  # the ends have but one side
+    stops = np.minimum(np.searchsorted(gains, high, side="right"), last)
+    for i in range(1, last):
+        rival = starts[i] + bends[starts[i] : stops[i]].argmax()
+        if bends[i] >= _LEAST_BEND and rival == i:
+            yield Knee(
+                int(tradeoff.ids[i]),
+                float(tradeoff.privacies[i]),
+                float(costs[i]),
+                abs(float(costs[i] - costs[behind[i]])),
+                abs(float(costs[ahead[i]] - costs[i])),
+                float(rises[i]),
+                float(bends[i]),
+                float(bends[i] * (1 - rises[i]) ** 2),
+            )
+
+
+def _flats(tradeoff: TradeOff) -> Iterable[FlatStretch]:
+    gains, rises = tradeoff.gains, tradeoff.rises
+    scores = np.diff(gains) - np.diff(rises) / _STEEPNESS
+    name, cost = tradeoff.privacy, tradeoff.cost
+    for start, stop in _maximal_runs(scores.tolist()):
+        if gains[stop] - gains[start] < _LEAST_GAIN:
+            continue
+        near, far = (float(tradeoff.privacies[i]) for i in (start, stop))
+        cheap, dear = (float(tradeoff.costs[i]) for i in (start, stop))
+        price = _price(cost, abs(dear - cheap))
+        yield FlatStretch(
+            first=int(tradeoff.ids[start]),
+            last=int(tradeoff.ids[stop]),
+            privacy_from=near,
+            privacy_to=far,
+            cost_from=cheap,
+            cost_to=dear,
+            worth=float(scores[start:stop].sum() * (1 - rises[stop]) ** 2),
+            price=price,
+            sentence=f"{name} from {spell(name, near)} to {spell(name, far)} for {price} {cost}",
+        )
+
+
+def _price(cost: str, rise: float) -> str:
+    if find_measure(cost).unit.startswith("share") and rise < _SAME:
+        return "under 0.1 %"
+    return spell(cost, rise)
+
+
+def _maximal_runs(scores: list[float]) -> list[tuple[int, int]]:
+    """All maximal scoring runs of steps, as the solutions at their ends (Ruzzo & Tompa, 1999)."""
+    runs: list[tuple[int, int, float, float]] = []  # ends, and the sums of all scores up to them
+    total = 0.0
+    for step, score in enumerate(scores):
+        before, total = total, total + score
+        if score <= 0:
+            continue
+        run = (step, step + 1, before, total)
+        while True:
+            lower = next((i for i in reversed(range(len(runs))) if runs[i][2] < run[2]), None)
+            if lower is None or runs[lower][3] >= run[3]:
+                runs.append(run)
+                break
+            run = (runs[lower][0], run[1], runs[lower][2], run[3])
+            del runs[lower:]
+    return [(start, stop) for start, stop, _, _ in runs]
+
+
+# -- for nothing ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FreeGain:
+    """A solution that costs no more than another one and protects better.
+
+    Attributes
+    ----------
+    id : int
+        The better one.
+    instead_of : int
+    privacy : tuple of (str, float, float)
+        Each measure of privacy that is better: its name, what it was, what it is.
+    cost : tuple of (str, float, float)
+        The same for the cost, which may differ by the slack.
+    """
+
+    id: int
+    instead_of: int
+    privacy: tuple[tuple[str, float, float], ...]
+    cost: tuple[str, float, float]
+
+
+def free_gains(
+    front: Front, solution: int, *, cost: str = "loss", slack: float = _SAME
+) -> tuple[FreeGain, ...]:
+    """Find what can be had for nothing instead of a solution, the most private first.
+
+    Better solutions cost no more, are worse in no measure of `attained_privacy`, and better in one.
+    Among undominated solutions there are none at exactly the same cost in the objectives; there are
+    where the cost is another measure, or when a little slack is given.
+
+    Parameters
+    ----------
+    front : Front
+    solution : int
+        Number of a solution of it.
+    cost : str
+    slack : float
+        How much more it may cost and still count as the same. Default: half of a tenth of a
+        percent, so that the two read the same.
+
+    Raises
+    ------
+    ConfigError
+        If the front has no such solution or measure.
+    """
+    front.genome(solution)  # says which numbers there are
+    here = solution - 1
+    names = attained_privacy(front)
+    privacy = np.stack([_signed(name, _measure(front, name)) for name in names])
+    rise = -_signed(cost, _measure(front, cost))
+    ahead = privacy - privacy[:, here, None]
+    found = np.flatnonzero(
+        (rise <= rise[here] + slack) & (ahead >= 0).all(axis=0) & (ahead > 0).any(axis=0)
+    )
+    found = found[np.lexsort((rise[found], *(-privacy[::-1, found])))]
+    return tuple(
+        FreeGain(
+            int(front.ids[row]),
+            solution,
+            tuple(
+                (name, float(front.measures[name][here]), float(front.measures[name][row]))
+                for name, gain in zip(names, ahead[:, row], strict=True)
+                if gain > 0
+            ),
+            (cost, float(front.measures[cost][here]), float(front.measures[cost][row])),
+        )
+        for row in found
+    )

@@ -1,0 +1,256 @@
+"""Figures of one privacy measure against one cost: a front, and its steep parts magnified."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.transforms import Bbox
+
+from moanon.front import Front
+from moanon.landmarks import Landmarks, TradeOff, find_landmarks
+from moanon.output.curves import (
+    FLAT,
+    KNEE,
+    RASTER,
+    add_legend,
+    draw_limit,
+    draw_tradeoff,
+    mark_flats,
+    mark_knees,
+    name_solutions,
+    stair,
+)
+from moanon.output.groups import add_insets
+from moanon.output.labels import Label, crosses, place_labels
+from moanon.output.style import (
+    COLUMN,
+    GREY,
+    INK,
+    PAGE,
+    PALE_GREY,
+    dress,
+    inches,
+    new_axes,
+    new_figure,
+    root_figure,
+    scale_axis,
+    settle,
+    short_name,
+    shown,
+    title,
+)
+
+__all__ = ["plot_front", "plot_magnified"]
+
+Floats = npt.NDArray[np.float64]
+
+#: So few solutions are all named.
+_FEW = 3
+#: A magnified part is at most this share of what it is taken from, ...
+_PART = 0.1
+#: ... and holds at least so many solutions.
+_FEWEST = 6
+#: Space between an arrow and the axes it points to, as a share of them.
+_ARROW_GAP = 0.02
+
+
+def plot_front(
+    front: Front,
+    ax: Axes | None = None,
+    *,
+    privacy: str | None = None,
+    cost: str | None = None,
+    max_cost: float | None = None,
+    insets: Sequence[int] = (),
+    size: tuple[float, float] | None = None,
+    words: Sequence[str] = (),
+) -> Axes:
+    """Draw a front with its knees and flat stretches.
+
+    Solutions that are dominated in these two measures are pale: another objective made them part
+    of the front.
+
+    Parameters
+    ----------
+    front : Front
+    ax : Axes, optional
+        Where to draw. Default: a new figure as wide as a column.
+    privacy, cost : str, optional
+        As for `moanon.landmarks.TradeOff.of`.
+    max_cost : float, optional
+        A limit to draw; the best solution within it is marked.
+    insets : sequence of int
+        Numbers of solutions whose group sizes are drawn in small (D Fig. 6), where there is room;
+        the front must have its table.
+    size : (float, float), optional
+        Width and height of a new figure, in inches. The wider, the more landmarks are named.
+    words : sequence of str
+        What to say above.
+    """
+    own = ax is None
+    if ax is None:
+        ax = new_axes(*(size or (COLUMN, 3.2 if insets else 2.7)))
+    landmarks = find_landmarks(front, privacy, cost)
+    tradeoff = landmarks.tradeoff
+    x, y = (shown(name, front.measures[name]) for name in (tradeoff.privacy, tradeoff.cost))
+    dress(ax)
+    scale_axis(ax, "x", tradeoff.privacy, x)
+    scale_axis(ax, "y", tradeoff.cost, y)
+    title(ax, words)
+    style: dict[str, Any] = {"markersize": 2.4, "markeredgewidth": 0, "zorder": 1}
+    ax.plot(x, y, "o", color=PALE_GREY, rasterized=len(x) >= RASTER, **style)
+    corners = draw_tradeoff(ax, tradeoff)
+    if own:
+        settle(root_figure(ax))
+    lines, width = [corners], inches(ax)[0]
+    labels: list[Label] = []
+    if max_cost is not None:
+        line, labels = draw_limit(ax, tradeoff, max_cost)
+        lines.append(line)
+    if len(tradeoff) <= _FEW:
+        labels += name_solutions(tradeoff)
+    labels += mark_knees(ax, landmarks, round(1.5 * width))
+    labels += mark_flats(ax, landmarks, round(width))
+    taken, leads = add_insets(ax, front, tradeoff, insets, lines)
+    lines += leads
+    taken += add_legend(ax, _explained(landmarks), lines=lines, boxes=taken)
+    place_labels(ax, labels, lines=lines, boxes=taken)
+    return ax
+
+
+def _explained(landmarks: Landmarks) -> list[Line2D]:
+    entries = []
+    name = short_name(landmarks.tradeoff.privacy)
+    if landmarks.knees:
+        entries.append(Line2D([], [], label=f"knee: more {name} is dearer from here", **KNEE))
+    if landmarks.flats:
+        entries.append(Line2D([], [], label=f"flat: more {name} for little loss", **FLAT))
+    return entries
+
+
+def plot_magnified(
+    front: Front,
+    figure: Figure | None = None,
+    *,
+    privacy: str | None = None,
+    cost: str | None = None,
+    panels: int = 4,
+    words: Sequence[str] = (),
+) -> Figure:
+    """Magnify the steepest part of a front, and of that again the steepest part (D Fig. 7).
+
+    Axes are linear here: that is what makes each part look like the whole, with flat stretches of
+    its own.
+
+    Parameters
+    ----------
+    front : Front
+    figure : Figure, optional
+        An empty one to draw on. Default: a new one as wide as a page.
+    privacy, cost, words
+        As for `plot_front`.
+    panels : int
+        At most so many, fewer where there are not enough solutions to magnify.
+    """
+    parts = steep_parts(TradeOff.of(front, privacy, cost), panels)
+    rows, columns = (1, len(parts)) if len(parts) < 3 else (2, 2)
+    own = figure is None
+    if figure is None:
+        figure = new_figure(PAGE, 2.4 * rows)
+    # Clockwise, so that each part is beside the one it is taken from.
+    places = [(0, 0), (0, 1), (1, 1), (1, 0)][: len(parts)]
+    grid = figure.add_gridspec(rows, columns, wspace=0.12, hspace=0.12)
+    axes = [figure.add_subplot(grid[place]) for place in places]
+    for ax, place, part in zip(axes, places, parts, strict=True):
+        dress(ax)
+        scale_axis(ax, "x", part.privacy, shown(part.privacy, part.privacies), log=False)
+        scale_axis(ax, "y", part.cost, shown(part.cost, part.costs), log=False)
+        draw_tradeoff(ax, part)
+        # What all axes share is said at the edges.
+        if place[0] < rows - 1:
+            ax.set_xlabel("")
+        if place[1] > 0:
+            ax.set_ylabel("")
+    title(axes[0], words, columns=columns)
+    if own:
+        settle(figure)
+    for ax, part, following in zip(axes, parts, [*parts[1:], None], strict=True):
+        _mark_part(ax, part, following)
+    for ax, after, part in zip(axes, axes[1:], parts[1:], strict=False):
+        _point_to(ax, after, part)
+    return figure
+
+
+def steep_parts(tradeoff: TradeOff, most: int) -> list[TradeOff]:
+    """The whole, its steepest part, the steepest part of that, and so on, all on linear scales."""
+    parts = [tradeoff.part(0, len(tradeoff), logarithmic=False)]
+    while len(parts) < most:
+        gains, rises = parts[-1].gains, parts[-1].rises
+        starts = np.arange(len(gains))
+        stops = np.searchsorted(gains, gains + _PART, side="right")
+        heights = np.where(stops - starts >= _FEWEST, rises[stops - 1] - rises, 0)
+        if heights.max(initial=0) <= 0:
+            break
+        start = int(heights.argmax())
+        parts.append(parts[-1].part(start, int(stops[start]), logarithmic=False))
+    return parts
+
+
+def _mark_part(ax: Axes, part: TradeOff, following: TradeOff | None) -> None:
+    """Mark the flat stretches of a part, and what is magnified next."""
+    taken = []
+    if following is not None:
+        corners = stair(following)
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        frame = Rectangle(low, *(high - low), fill=False, edgecolor=INK, linewidth=0.8, zorder=5)
+        ax.add_patch(frame)
+        taken.append(frame.get_window_extent())
+    labels = mark_flats(ax, find_landmarks(part), round(1.5 * inches(ax)[0]))
+    place_labels(ax, labels, lines=[stair(part)], boxes=taken)
+
+
+def _point_to(ax: Axes, after: Axes, part: TradeOff) -> None:
+    """Lead from a part in its whole to where it is magnified."""
+    arrow = FancyArrowPatch(
+        *map(tuple, _clear_way(ax, after, part)),
+        transform=root_figure(ax).transFigure,
+        arrowstyle="-|>",
+        mutation_scale=8,
+        color=GREY,
+        linewidth=0.8,
+        shrinkA=0,
+        shrinkB=0,
+        zorder=7,
+    )
+    root_figure(ax).add_artist(arrow)
+
+
+def _clear_way(ax: Axes, after: Axes, part: TradeOff) -> Floats:
+    """Ends of an arrow that runs over no number of the axes, in shares of the figure."""
+    corners = ax.transData.transform(stair(part))
+    here, there = Bbox([corners.min(axis=0), corners.max(axis=0)]), after.get_window_extent()
+    numbers = [
+        label.get_window_extent() for label in (*ax.get_xticklabels(), *ax.get_yticklabels())
+    ]
+    edge = after.get_tightbbox()
+    ways = []
+    for share, goal in product((0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8), repeat=2):
+        start = [here.x1, here.y0 + share * here.height]
+        end = [there.x0 + goal * there.width, there.y0 + goal * there.height]
+        if there.x0 > here.x1 and edge is not None:
+            end[0] = edge.x0
+        elif there.x1 < here.x0:
+            start[0], end[0] = here.x0, there.x1 + _ARROW_GAP * there.width
+        else:
+            end[1] = there.y1 + _ARROW_GAP * there.height
+        ways.append(np.array([start, end]))
+    clear = (way for way in ways if not any(crosses(box, way) for box in numbers))
+    return root_figure(ax).transFigure.inverted().transform(next(clear, ways[0]))

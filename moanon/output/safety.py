@@ -1,0 +1,344 @@
+"""Figures of k and ℓ together: what can be had within a loss, and what a little more reveals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.transforms import Bbox
+
+from moanon.errors import ConfigError
+from moanon.front import Front
+from moanon.landmarks import TradeOff, spell
+from moanon.output.curves import RING, add_legend
+from moanon.output.labels import Label, place_labels
+from moanon.output.style import (
+    BLUE,
+    COLUMN,
+    DARK_VERMILION,
+    INK,
+    PAGE,
+    SEQUENCE,
+    VERMILION,
+    add_colorbar,
+    dress,
+    new_axes,
+    new_figure,
+    root_figure,
+    round_limit,
+    scale_axis,
+    settle,
+    shown,
+    title,
+    told_limit,
+    told_share,
+    write,
+)
+
+__all__ = [
+    "plot_diversity",
+    "plot_limits",
+    "plot_preferences",
+    "revealing_limits",
+    "usual_limit",
+]
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+#: What protects. D's figures show what its rule aims at, ``("d1", "d2")``.
+_ATTAINED = ("k", "l")
+#: Losses above this are nobody's wish (D Fig. 10), unless there is nothing below.
+_USUAL = 0.3
+
+
+_OLD: dict[str, Any] = {
+    "marker": "o",
+    "color": BLUE,
+    "markersize": 3.6,
+    "markeredgewidth": 0,
+    "linestyle": "none",
+    "zorder": 3,
+}
+_NEW = _OLD | {"marker": "D", "color": VERMILION, "zorder": 4}
+
+
+@dataclass(frozen=True)
+class _Choices:
+    """The solutions of a front within a loss, as points of k and ℓ."""
+
+    front: Front
+    max_loss: float
+    measures: tuple[str, str]
+
+    def __post_init__(self) -> None:
+        for name in self.measures:
+            if name not in self.front.measures:
+                raise ConfigError(
+                    f"this front has no measure {name!r}; a figure of k and l takes a front of a "
+                    "table with a sensitive column"
+                )
+
+    @property
+    def within(self) -> Bools:
+        return np.asarray(self.front.measures["loss"] <= self.max_loss)
+
+    @property
+    def best(self) -> Bools:
+        """Which solutions are undominated in the two measures, within the loss."""
+        ids = TradeOff.of(self.front, *self.measures, among=self.within).ids
+        return np.asarray(np.isin(self.front.ids, ids))
+
+    def points(self, chosen: Bools) -> Floats:
+        """Both measures of chosen solutions."""
+        columns = [shown(name, self.front.measures[name][chosen]) for name in self.measures]
+        return np.stack(columns, axis=1)
+
+
+# -- figures -------------------------------------------------------------------------------------
+
+
+def plot_diversity(
+    front: Front,
+    max_loss: float,
+    ax: Axes | None = None,
+    *,
+    measures: tuple[str, str] = _ATTAINED,
+    words: Sequence[str] = (),
+) -> Axes:
+    """Draw ℓ against k for all solutions within a loss (D Fig. 10).
+
+    The best choices, undominated in k and ℓ, are joined by a line and labelled (k, ℓ).
+
+    Parameters
+    ----------
+    front : Front
+        Of a table with a sensitive column.
+    max_loss : float
+        As a share.
+    ax : Axes, optional
+        Where to draw. Default: a new figure as wide as a column.
+    measures : (str, str)
+        What stands for k and ℓ. Default: what is attained. D draws what its rule aims at, ``("d1",
+        "d2")``; wherever that rule lets exceptions in, less is attained.
+    words : sequence of str
+        What to say above.
+
+    Raises
+    ------
+    ConfigError
+        If the front has no such measures.
+    """
+    own = ax is None
+    if ax is None:
+        ax = new_axes(COLUMN, 2.7)
+    choices = _Choices(front, max_loss, measures)
+    _scale(ax, [choices])
+    _draw_choices(ax, choices, dots=False)
+    _color_by_loss([ax], [choices])
+    title(ax, (*words, told_limit("loss", max_loss)))
+    if own:
+        settle(root_figure(ax))
+    _label_best(ax, choices, choices.best, INK)
+    return ax
+
+
+def plot_preferences(
+    fronts: Mapping[str, Front],
+    max_loss: float,
+    figure: Figure | None = None,
+    *,
+    measures: tuple[str, str] = _ATTAINED,
+    words: Sequence[str] = (),
+) -> Figure:
+    """Draw ℓ against k within a loss for several fronts, side by side (D Fig. 10).
+
+    Parameters
+    ----------
+    fronts : mapping of str to Front
+        What each is called, such as ``k preferred``, and the front.
+    max_loss, measures, words
+        As for `plot_diversity`.
+    figure : Figure, optional
+        An empty one to draw on. Default: a new one as wide as a page.
+
+    Raises
+    ------
+    ConfigError
+        If a front has no such measures.
+    """
+    sides = [_Choices(front, max_loss, measures) for front in fronts.values()]
+    own = figure is None
+    if figure is None:
+        figure = new_figure(PAGE, 2.7)
+    axes = _side_by_side(figure, sides)
+    for i, (ax, name, choices) in enumerate(zip(axes, fronts, sides, strict=True)):
+        _draw_choices(ax, choices, dots=False)
+        said = (*(words if i == 0 else ()), name, told_limit("loss", max_loss))
+        title(ax, said, columns=len(sides))
+    _color_by_loss(axes, sides)
+    if own:
+        settle(figure)
+    for ax, choices in zip(axes, sides, strict=True):
+        _label_best(ax, choices, choices.best, INK)
+    return figure
+
+
+def plot_limits(
+    front: Front,
+    limits: tuple[float, float],
+    figure: Figure | None = None,
+    *,
+    measures: tuple[str, str] = _ATTAINED,
+    words: Sequence[str] = (),
+) -> Figure:
+    """Draw ℓ against k within two losses, and mark what the larger one reveals (D Fig. 11).
+
+    Parameters
+    ----------
+    front : Front
+        Of a table with a sensitive column.
+    limits : (float, float)
+        The smaller loss and the larger one, as shares.
+    figure : Figure, optional
+        An empty one to draw on. Default: a new one as wide as a page.
+    measures, words
+        As for `plot_diversity`.
+
+    Raises
+    ------
+    ConfigError
+        If the limits are not in order, or the front has no such measures.
+    """
+    if not limits[0] < limits[1]:
+        raise ConfigError(f"the second limit must be larger than the first. Got {limits}")
+    before, after = sides = [_Choices(front, limit, measures) for limit in limits]
+    new = after.within & ~before.within
+    own = figure is None
+    if figure is None:
+        figure = new_figure(PAGE, 2.7)
+    axes = _side_by_side(figure, sides)
+    for i, (ax, choices) in enumerate(zip(axes, sides, strict=True)):
+        _draw_choices(ax, choices)
+        said = (*(words if i == 0 else ()), told_limit("loss", choices.max_loss))
+        title(ax, said, columns=2)
+    axes[1].plot(*after.points(new).T, **_NEW)
+    axes[1].plot(*after.points(after.best & new).T, **RING)
+    if own:
+        settle(figure)
+    _label_best(axes[0], before, before.best, INK)
+    entry = Line2D([], [], label=f"new within {told_share(limits[1])}", **_NEW)
+    taken = add_legend(axes[1], [entry], lines=_dots(after))
+    _label_best(axes[1], after, after.best & new, DARK_VERMILION, boxes=taken)
+    return figure
+
+
+# -- drawing -------------------------------------------------------------------------------------
+
+
+def _side_by_side(figure: Figure, sides: Sequence[_Choices]) -> list[Axes]:
+    """Axes with one scale for all, so that heights and places can be compared."""
+    first = figure.add_subplot(1, len(sides), 1)
+    axes = [first] + [
+        figure.add_subplot(1, len(sides), i + 1, sharex=first, sharey=first)
+        for i in range(1, len(sides))
+    ]
+    for ax in axes:
+        _scale(ax, sides)
+    for ax in axes[1:]:
+        ax.set_ylabel("")
+    return axes
+
+
+def _scale(ax: Axes, sides: Sequence[_Choices]) -> None:
+    points = np.concatenate([choices.points(choices.within) for choices in sides])
+    if not len(points):
+        points = np.ones((1, 2))
+    dress(ax)
+    ax.margins(0.12)  # for words
+    across, up = sides[0].measures
+    scale_axis(ax, "x", across, points[:, 0])
+    scale_axis(ax, "y", up, points[:, 1], log=False)
+
+
+def _draw_choices(ax: Axes, choices: _Choices, *, dots: bool = True) -> None:
+    if not choices.within.any():
+        write(ax.text(0.5, 0.5, "no solution", transform=ax.transAxes, ha="center"))
+        return
+    if dots:
+        ax.plot(*choices.points(choices.within).T, **_OLD)
+    ax.plot(*_frontier(choices).T, color=INK, linewidth=0.7, zorder=2)
+
+
+def _color_by_loss(axes: Sequence[Axes], sides: Sequence[_Choices]) -> None:
+    """Draw the points in the colours of their loss, the same in all axes."""
+    found = [shown("loss", choices.front.measures["loss"][choices.within]) for choices in sides]
+    losses = np.concatenate(found)
+    if not len(losses):
+        return
+    norm = Normalize(losses.min(), losses.max())
+    for ax, choices, own in zip(axes, sides, found, strict=True):
+        order = np.argsort(-own)  # the cheapest on top
+        x, y = choices.points(choices.within)[order].T
+        look: dict[str, Any] = {"c": own[order], "cmap": SEQUENCE, "norm": norm}
+        ax.scatter(x, y, s=12, linewidths=0, zorder=4, **look)
+    add_colorbar(axes, ScalarMappable(norm, SEQUENCE), "loss")
+
+
+def _dots(choices: _Choices) -> list[Floats]:
+    """What is drawn, point by point."""
+    return [point[None] for point in choices.points(choices.within)]
+
+
+def _frontier(choices: _Choices) -> Floats:
+    """Corners of the line above which there is nothing."""
+    points = choices.points(choices.best)
+    x, y = points[np.argsort(points[:, 0])].T
+    return np.stack([np.repeat(x, 2)[:-1], np.repeat(y, 2)[1:]], axis=1)
+
+
+def _label_best(
+    ax: Axes, choices: _Choices, chosen: Bools, color: str, boxes: Sequence[Bbox] = ()
+) -> None:
+    points = choices.points(chosen)
+    points = points[np.argsort(-points.prod(axis=1))]  # the most balanced first
+    labels = []
+    for k, ell in points.tolist():
+        names = choices.measures
+        text = f"({spell(names[0], k)}, {spell(names[1], ell)})"
+        labels.append(Label(text, k, ell, color, side="right"))
+    place_labels(ax, labels, lines=[*_dots(choices), _frontier(choices)], boxes=boxes)
+
+
+# -- limits --------------------------------------------------------------------------------------
+
+
+def usual_limit(front: Front) -> float:
+    """Return a loss to look within: 30 %, or where little is within it, what holds a quarter."""
+    losses = front.measures["loss"]
+    return _USUAL if np.mean(losses <= _USUAL) >= 0.1 else round_limit("loss", losses)
+
+
+def revealing_limits(
+    front: Front, start: float, *, measures: tuple[str, str] = _ATTAINED
+) -> tuple[float, float] | None:
+    """Find the next whole percent of loss beyond `start` that reveals a better choice.
+
+    Returns
+    -------
+    (float, float) or None
+        `start` and that loss; None where more loss brings nothing.
+    """
+    for percent in range(int(100 * start) + 1, 101):
+        after = _Choices(front, percent / 100, measures)
+        if (after.best & (front.measures["loss"] > start)).any():
+            return start, percent / 100
+    return None

@@ -1,0 +1,338 @@
+"""How figures look: sizes, colours, words on axes.
+
+Everything is set on the artists themselves. Neither pyplot nor its global settings are touched, so
+figures can be drawn from any thread, never open a window, and leave a notebook's style alone.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.text import Text
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from moanon.front import Front
+from moanon.landmarks import spans_decades
+from moanon.measures.registry import find_measure
+
+__all__ = [
+    "BLUE",
+    "COLUMN",
+    "DARK_GREEN",
+    "DARK_VERMILION",
+    "FAINT",
+    "GREEN",
+    "GREY",
+    "INK",
+    "LABEL",
+    "PAGE",
+    "PALE",
+    "PALE_GREY",
+    "SEQUENCE",
+    "SMALL",
+    "VERMILION",
+    "add_colorbar",
+    "dress",
+    "inches",
+    "new_axes",
+    "new_figure",
+    "plain",
+    "problem_words",
+    "root_figure",
+    "round_limit",
+    "scale_axis",
+    "scale_numbers",
+    "settle",
+    "short_name",
+    "shown",
+    "tick",
+    "title",
+    "told_limit",
+    "told_share",
+    "write",
+]
+
+Which = Literal["x", "y"]
+
+#: Widths in inches: one column of a page, and the whole page.
+COLUMN, PAGE = 3.4, 7.0
+#: Sizes of letters, in points: what axes say, and what stands beside points.
+LABEL, SMALL = 8.0, 7.0
+
+# Okabe & Ito: told apart whatever colours one sees. Each use also has a shape of its own.
+BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
+#: The same two, dark enough for letters on white.
+DARK_VERMILION, DARK_GREEN = "#A64700", "#00664A"
+INK, GREY, FAINT = "#222222", "#6E6E6E", "#E3E3E3"
+#: Of what stands back: dominated solutions.
+PALE, PALE_GREY = "#A9C7DC", "#CFCFCF"
+#: Ticks are these, times a power of ten.
+_STEPS = [1, 2, 2.5, 5, 10]
+#: From little to much: it gets darker, so it also reads in grey. Without the yellow that is too
+#: bright on white.
+SEQUENCE = ListedColormap(colormaps["cividis_r"](np.linspace(0.15, 1, 256)))
+
+_LONG = {
+    "k": "k (rows in the smallest group)",
+    "l": "ℓ (least diversity of a group)",
+    "l_distinct": "ℓ (fewest sensitive values in a group)",
+    "l_frequency": "ℓ (by the most frequent sensitive value)",
+    "weighted_k": "weighted-k (mean group size of a row)",
+    "d1": "k that the rule aims at",
+    "d2": "ℓ that the rule aims at",
+    "loss": "loss",
+    "gl": "generalization loss",
+    "sl": "suppression loss",
+    "average_class_size": "rows in a mean group",
+}
+_SHORT = {"l": "ℓ", "weighted_k": "weighted-k", "gl": "GL", "sl": "SL"}
+
+
+def short_name(name: str) -> str:
+    """Return what a measure is called beside a point."""
+    return _SHORT.get(name, plain(name.replace("_", " ")))
+
+
+def _long_name(name: str) -> str:
+    words = _LONG.get(name, plain(name.replace("_", " ")))
+    return _with_unit(words, name)
+
+
+def _with_unit(words: str, name: str) -> str:
+    return f"{words} (%)" if _is_share(name) else words
+
+
+def _is_share(name: str) -> bool:
+    return find_measure(name).unit.startswith("share")
+
+
+def shown(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Values of a measure as axes show them: shares in percent."""
+    return np.asarray(values, dtype=np.float64) * (100 if _is_share(name) else 1)
+
+
+# -- figures and axes ----------------------------------------------------------------------------
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Make a figure that belongs to nobody else."""
+    figure = Figure(figsize=(width, height), facecolor="white", layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def new_axes(width: float = COLUMN, height: float = 2.6) -> Axes:
+    """Make a figure with one place to draw on."""
+    return new_figure(width, height).add_subplot()
+
+
+def root_figure(ax: Axes) -> Figure:
+    """Return the figure that axes are part of, however deep."""
+    figure = ax.get_figure(root=True)
+    if figure is None:
+        raise ValueError("these axes are part of no figure any more")
+    return figure
+
+
+def inches(ax: Axes) -> tuple[float, float]:
+    """Width and height of the place to draw on."""
+    extent, dpi = ax.get_window_extent(), root_figure(ax).dpi
+    return extent.width / dpi, extent.height / dpi
+
+
+def settle(figure: Figure) -> None:
+    """Give all axes their final place, so that labels can be laid out by what is free."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)
+
+
+def dress(ax: Axes) -> None:
+    """Quiet frame, small letters, nothing on top of the data."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(GREY)
+    ax.spines[["left", "bottom"]].set_linewidth(0.6)
+    ax.tick_params(which="both", labelsize=SMALL, color=GREY, labelcolor=INK, width=0.6)
+    ax.tick_params(which="major", length=3)
+    ax.tick_params(which="minor", length=1.5)
+    ax.set_axisbelow(True)
+    ax.grid(visible=True, axis="y", color=FAINT, linewidth=0.5)
+
+
+def scale_axis(
+    ax: Axes,
+    which: Which,
+    name: str,
+    values: npt.ArrayLike,
+    *,
+    log: bool | None = None,
+    short: bool = False,
+) -> None:
+    """Choose the scale of an axis for a measure, and say what it shows.
+
+    Parameters
+    ----------
+    ax : Axes
+    which : {"x", "y"}
+    name : str
+        The measure.
+    values : array
+        What will be drawn (in the units of the axis).
+    log : bool, optional
+        Default: where the values span a decade or more, and are neither shares nor few.
+    short : bool
+        Whether there is little room for words and numbers.
+    """
+    if log is None and find_measure(name).unit in ("values", "share of n·q"):
+        log = False  # few of them, and of each the difference counts
+    scale_numbers(ax, which, np.asarray(values, dtype=np.float64), log=log, short=short)
+    words = _with_unit(short_name(name), name) if short else _long_name(name)
+    write(getattr(ax, f"set_{which}label")(words), LABEL)
+
+
+def scale_numbers(
+    ax: Axes,
+    which: Which,
+    values: npt.NDArray[Any],
+    *,
+    log: bool | None = None,
+    short: bool = False,
+) -> None:
+    """Choose the scale of an axis for numbers; logarithmic where they span a decade or more."""
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    if len(values) and values.min() == values.max():
+        axis.set_major_locator(FixedLocator([float(values[0])]))
+    elif spans_decades(values) if log is None else log:
+        (ax.set_xscale if which == "x" else ax.set_yscale)("log")
+        decades = np.log10(values.max() / values.min())
+        few = short or decades > 2.2
+        axis.set_major_locator(LogLocator(subs=(1.0,) if few else (1.0, 2.0, 5.0)))
+        axis.set_minor_locator(LogLocator(subs=range(2, 10)))
+        axis.set_minor_formatter(NullFormatter())
+    else:
+        whole = bool(np.equal(values, np.round(values)).all())
+        axis.set_major_locator(MaxNLocator(8 if whole else 6, steps=_STEPS, integer=whole))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _compact(value)))
+
+
+def _compact(value: float) -> str:
+    return f"{tick(value / 1e6)} M" if abs(value) >= 1e6 else tick(value)
+
+
+def add_colorbar(axes: Sequence[Axes], colors: ScalarMappable, name: str) -> None:
+    """Say what colours mean, at the right of the axes they are used in."""
+    bar = root_figure(axes[0]).colorbar(colors, ax=list(axes), pad=0.02, aspect=30)
+    bar.outline.set_visible(False)
+    bar.ax.yaxis.set_major_locator(MaxNLocator(5, steps=_STEPS))
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _compact(value)))
+    bar.ax.tick_params(labelsize=SMALL, length=2, width=0.6, color=GREY, labelcolor=INK)
+    write(bar.ax.set_ylabel(_with_unit(short_name(name), name)), SMALL)
+
+
+def round_limit(name: str, values: npt.NDArray[Any]) -> float:
+    """Return a round number at least a quarter of the values is within: of shares, 5 % or more."""
+    quarter = float(np.quantile(values, 0.25))
+    if _is_share(name):
+        return float(np.ceil(20 * quarter) / 20)
+    step = 10 ** np.floor(np.log10(quarter)) if quarter > 0 else 1.0
+    return float(np.ceil(quarter / step) * step)
+
+
+def told_limit(name: str, limit: float) -> str:
+    """Write that a measure is limited."""
+    level = told_share(limit) if _is_share(name) else tick(limit)
+    return f"{short_name(name)} at most {level}"
+
+
+def told_share(share: float) -> str:
+    """Write a share that somebody chose in percent, with as many digits as it has."""
+    return f"{tick(round(100 * share, 6))} %"
+
+
+def tick(value: float) -> str:
+    """Write a number with as many digits as it has."""
+    text = f"{value:,.6f}".rstrip("0").rstrip(".")
+    return text if text not in ("-0", "") else "0"
+
+
+# -- words ---------------------------------------------------------------------------------------
+
+
+def write(text: Text, size: float = SMALL, color: str = INK) -> Text:
+    """Show a text as it is: what comes from data is no formula, whatever signs it holds."""
+    text.set_parse_math(False)
+    text.set_fontsize(size)
+    text.set_color(color)
+    return text
+
+
+def title(place: Axes | Figure, words: Iterable[str], *, columns: int = 1) -> None:
+    """Say in small letters what is drawn, on as many lines as it takes.
+
+    Parameters
+    ----------
+    place : Axes or Figure
+        What to write above.
+    words : iterable of str
+        Kept together each, unless longer than a line: then it is cut.
+    columns : int
+        How many axes stand beside each other in the figure.
+    """
+    if isinstance(place, Figure):
+        figure, text = place, place.suptitle("", x=0.01, ha="left")
+    else:
+        figure, text = root_figure(place), place.set_title("", loc="left", pad=6)
+    write(text, SMALL, GREY)
+    # Axes do not reach the edges of their share of the figure.
+    room = (figure.get_figwidth() / columns - 0.6) * figure.dpi
+
+    def fits(line: str) -> bool:
+        text.set_text(line)
+        return text.get_window_extent().width <= room
+
+    lines: list[str] = []
+    for word in (plain(word) for word in words if word):
+        if lines and fits(joined := f"{lines[-1]}  ·  {word}"):
+            lines[-1] = joined
+        else:
+            lines.append(_cut(word, fits))
+    text.set_text("\n".join(lines))
+
+
+def _cut(word: str, fits: Callable[[str], bool]) -> str:
+    """As much of a word as fits a line."""
+    if fits(word):
+        return word
+    ends = range(len(word))
+    return f"{word[: max(bisect_left(ends, True, key=lambda i: not fits(word[:i] + '…')) - 1, 0)]}…"
+
+
+def plain(text: str) -> str:
+    """One line of signs that the letters in use can show; any other sign becomes a box."""
+    font = get_font(findfont(FontProperties()))
+    return "".join(
+        sign if sign.isprintable() and font.get_char_index(ord(sign)) else "\N{WHITE SQUARE}"
+        for sign in text
+    )
+
+
+def problem_words(front: Front) -> str:
+    """What a front's rule allows, in a few words."""
+    rule = front.suppression
+    if rule.kind == "none":
+        return "no row suppressed"
+    if rule.kind == "weighted-k":
+        return "groups below weighted-k suppressed"
+    return f"at most {told_share(rule.eta)} of rows suppressed"

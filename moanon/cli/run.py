@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moanon.cli.application import DONE, SetOption, app
-from moanon.cli.showing import console, on_one_line, show_front
+from moanon.cli.showing import console, note, on_one_line, show_front
 
 if TYPE_CHECKING:
     from moanon.experiment import Experiment
@@ -76,8 +76,8 @@ def run(
             config, resume=resume, force=force, threads=threads or os.cpu_count() or 1
         )
         if not quiet:
-            for note in experiment.notes:
-                typer.echo(f"note: {on_one_line(note)}", err=True)
+            for text in experiment.notes:
+                note(text)
         code = _run(experiment, quiet=quiet)
         if code != DONE:
             again = [*configs, *_options("--eta", etas), *_options("--seed", [seed])]
@@ -123,8 +123,7 @@ def _run(experiment: Experiment, *, quiet: bool) -> int:
             + f" by {experiment.algorithm}; stopped because {outcome.why}"
         )
         _show_fronts(result.fronts)
-        files = "front.csv, solutions.json, config.yaml, run.json"
-        typer.echo(f" Wrote {folder}: {'comparison.csv, eta-*: ' if several else ''}{files}")
+        typer.echo(f" Wrote {folder}: {', '.join(_written(experiment))}")
     return DONE
 
 
@@ -148,3 +147,17 @@ def _show_fronts(fronts: Mapping[float, Front]) -> None:
         cells = ("-" if loss is None else f"{loss:.1%}" for loss in losses)
         grid.add_row(f"k ≥ {k:,}", *cells)
     console().print(grid)
+
+
+def _written(experiment: Experiment) -> Iterator[str]:
+    """What there is to look at in a results folder, and what there is to read."""
+    folder, output = experiment.folder, experiment.config.output
+    if output.report:
+        yield "report.html (open it in a browser)"
+    if output.plots:
+        yield "plots"
+    if len(experiment.places) > 1:
+        yield "comparison.csv"
+        yield f"{len(experiment.places)} folders {', '.join(p.name for p in folder.glob('eta-*'))}"
+    else:
+        yield from ("front.csv", "solutions.json", "config.yaml", "run.json")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from moanon.front import Front
 
-__all__ = ["console", "large", "on_one_line", "show_front", "times"]
+__all__ = ["console", "large", "note", "on_one_line", "show_front", "times"]
 
 
 def console() -> Console:
@@ -66,3 +66,8 @@ def large(number: int) -> str:
 def on_one_line(text: str) -> str:
     """Escape what would break the line or steer the terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def note(text: str) -> None:
+    """Say on stderr what the user should know besides the answer."""
+    typer.echo(f"note: {on_one_line(text)}", err=True)

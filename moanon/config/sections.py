@@ -525,3 +525,9 @@ class OutputSection(StrictModel):
             min_length=1, description="Relative to where the command runs. Default results/NAME."
         ),
     ] = "results"
+    plots: Annotated[
+        bool, Rule("true or false"), Field(description="Whether to draw figures into plots/.")
+    ] = True
+    report: Annotated[
+        bool, Rule("true or false"), Field(description="Whether to write report.html.")
+    ] = True

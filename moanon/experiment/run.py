@@ -30,6 +30,7 @@ from moanon.experiment.folder import (
     write_evaluated,
 )
 from moanon.experiment.plan import etas_of, make_problem, with_eta, with_folder
+from moanon.experiment.showing import draw_plots, run_of, write_page
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.search.archive import thin
@@ -241,6 +242,7 @@ class Experiment:
                 break
         fronts = self._write()
         self.checkpoints.remove()
+        self._show(fronts)
         return Result(self.folder, outcome, fronts, len(self.limits.evaluated))
 
     # -- searching -------------------------------------------------------------------------------
@@ -312,6 +314,18 @@ class Experiment:
         elif self.replace:
             (self.folder / COMPARISON).unlink(missing_ok=True)
         return fronts
+
+    def _show(self, fronts: Mapping[float, Front]) -> None:
+        """Draw figures and write pages; the results are complete without them."""
+        wanted = self.config.output
+        runs = [run_of(place, fronts[eta]) for eta, place in self.places.items()][::-1]
+        if wanted.plots:
+            draw_plots(runs, self.folder)
+        if wanted.report:
+            write_page(runs, self.folder)
+            for run in runs:
+                if run.folder != self.folder:
+                    write_page([run], run.folder)
 
     def _front(self, eta: float) -> Front:
         place = self.limits.etas.index(eta)

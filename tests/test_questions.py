@@ -310,6 +310,14 @@ def test_a_question_at_the_runs_limit_is_not_noted() -> None:
     assert ask(free, max_loss=0.5, max_suppression=0.1).notes == ()
 
 
+def test_rows_that_stand_alone_are_noted() -> None:
+    solutions = front((1, 900.0, 0.1), (3, 800.0, 0.1), names=("k", "weighted_k", "loss"))
+    mean = Solutions(solutions.measures, ("weighted_k", "loss"), Suppression("none"))
+    (note,) = ask(mean, max_loss=0.5).notes
+    assert note.startswith("k is 1: some rows of this solution are alone in their group")
+    assert ask(mean, max_loss=0.5, min_k=2).notes == ()
+
+
 def test_an_answer_as_a_frame_has_the_answer_first() -> None:
     frame = ask(STEEP, max_loss=0.25).to_frame()
     assert frame["kind"].tolist() == ["answer", "relaxed", "relaxed"]

@@ -120,7 +120,7 @@ def answer(question: Question, solutions: Solutions) -> Answer:
         near = tuple(find_nearest(question, solutions))
     else:
         near = tuple(find_near(question, solutions, choice))
-    notes = tuple(_notes(question, solutions))
+    notes = (*_notes(question, solutions), *_warnings(choice))
     return Answer(question, goal, solutions.order(goal), choice, near, notes)
 
 
@@ -157,6 +157,14 @@ def _notes(question: Question, solutions: Solutions) -> Iterator[str]:
                 f"this run was made for a suppression of up to {made_for}, which its solutions "
                 f"mostly spend; {other} finds better ones within {asked}"
             )
+
+
+def _warnings(choice: Choice | None) -> Iterator[str]:
+    if choice is not None and choice.measures.get("k") == 1:
+        yield (
+            "k is 1: some rows of this solution are alone in their group, whatever the mean; ask "
+            "for k at least 2 to rule that out"
+        )
 
 
 def best_of(answers: Sequence[Answer]) -> int | None:

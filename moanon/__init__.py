@@ -12,9 +12,13 @@ A table goes this way, and each station has its module::
 - ``moanon.measures``: named numbers of the groups under a genome, for privacy and for loss.
 - ``moanon.questions``: which solution of a front answers a publisher's question, and what is near;
   ``moanon.results``: whether a results folder can be used.
+- ``moanon.search``: the algorithms; ``moanon.front``: what they find, a `Front` to look at and ask;
+  ``moanon.landmarks``: its knees and flat stretches.
 - ``moanon.release``: applies a genome to the rows and writes the file (`Release`), and states what
   the written file was measured to be (`Certificate`).
-- ``moanon.config``: the same from a YAML file (`Config`).
+- ``moanon.optimization``: all of it in one call, `optimize`; ``moanon.config``: the same from a
+  YAML file (`Config`); ``moanon.experiment``: from there to a results folder.
+- ``moanon.output``: figures, and the page on which a front can be explored.
 - ``moanon.datasets``: two public tables with their hierarchies.
 - ``moanon.starter``: a first configuration for a table; ``moanon.bench``: what an evaluation costs.
 - ``moanon.cli``: the command ``moanon``.
@@ -34,12 +38,15 @@ if TYPE_CHECKING:
     from moanon.data.hierarchy import Hierarchy
     from moanon.data.table import Role, Table, read_table
     from moanon.errors import MoanonError
+    from moanon.front import Front
     from moanon.genome import Instance, Layout
+    from moanon.optimization import optimize
     from moanon.release import Certificate, Release
 
 __all__ = [
     "Certificate",
     "Config",
+    "Front",
     "Hierarchy",
     "Instance",
     "IntervalSpec",
@@ -51,6 +58,7 @@ __all__ = [
     "Table",
     "TreeSpec",
     "__version__",
+    "optimize",
     "read_table",
 ]
 
@@ -60,6 +68,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Certificate": "moanon.release",
     "Config": "moanon.config",
+    "Front": "moanon.front",
     "Hierarchy": "moanon.data.hierarchy",
     "Instance": "moanon.genome",
     "IntervalSpec": "moanon.data.domain",
@@ -70,6 +79,7 @@ _HOMES = {
     "Role": "moanon.data.table",
     "Table": "moanon.data.table",
     "TreeSpec": "moanon.data.domain",
+    "optimize": "moanon.optimization",
     "read_table": "moanon.data.table",
 }
 

@@ -36,6 +36,7 @@ from moanon.measures.groups import Groups
 from moanon.measures.registry import MEASURES, find_measure, objective_matrix
 from moanon.measures.suppression import Suppression, row_limit
 from moanon.questions import Answer, Question, Solutions, answer
+from moanon.questions.tables import front_html, front_sentence
 from moanon.release import RECURSIVE_C, Outside, Release
 from moanon.release.kept import Wanted, check_k, kept_above, kept_by
 from moanon.release.transfer import release_rows
@@ -55,7 +56,7 @@ Blocks = Mapping[str, tuple[str, ...]]
 _TABLE, _SOLUTIONS = "front.csv", "solutions.json"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Front:
     """Undominated solutions of one table, in the order of their objectives.
 
@@ -142,6 +143,13 @@ class Front:
     def __len__(self) -> int:
         return len(self.genomes)
 
+    def __repr__(self) -> str:
+        return f"Front({front_sentence(self.solutions)})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return front_html(self.solutions)
+
     # -- looking ---------------------------------------------------------------------------------
 
     @property
@@ -154,6 +162,12 @@ class Front:
         import pandas as pd  # here, because a front can be written without it
 
         return pd.DataFrame({"id": self.ids, **self.measures})
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the front and return the axes; for options see `moanon.output.plots.plot_front`."""
+        from moanon.output.plots import plot_front  # from above: a convenience, and slow to import
+
+        return plot_front(self, ax, **options)
 
     def genome(self, solution: int) -> str:
         """Return the genome of a solution, as 0 and 1."""

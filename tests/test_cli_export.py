@@ -27,6 +27,7 @@ columns:
   ill: {role: sensitive}
 problem: {preset: k-suppression, eta: 0.1}
 search: {algorithm: archive, population: 20, generations: 5}
+output: {plots: false, report: false}
 """
 Captured = pytest.CaptureFixture[str]
 

@@ -24,6 +24,7 @@ columns:
   ill: {role: sensitive}
 problem: {preset: k-suppression, eta: 0.1}
 search: {algorithm: archive, population: 20, generations: 8}
+output: {plots: false, report: false}
 """
 ALGORITHMS = ["archive", "nsga2", "exhaustive"]
 

@@ -33,8 +33,8 @@ from moanon.experiment.plan import etas_of, make_problem, with_eta, with_folder
 from moanon.experiment.showing import draw_plots, run_of, write_page
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.search.archive import thin
 from moanon.search.checkpoint import Checkpoints, Identity
+from moanon.search.fronts import front_of
 from moanon.search.limits import SharedLimits
 from moanon.search.run import (
     Outcome,
@@ -296,7 +296,9 @@ class Experiment:
         fronts = {}
         for eta, place in self.places.items():
             make_folder(place)
-            front = fronts[eta] = self._front(eta)
+            at = self.limits.etas.index(eta)
+            found = self.limits.problems[at], self.limits.archives[at]
+            front = fronts[eta] = front_of(*found, self.config.search.cap)
             config = with_folder(with_eta(self.config, eta), place)
             front.save(
                 place,
@@ -326,20 +328,6 @@ class Experiment:
             for run in runs:
                 if run.folder != self.folder:
                     write_page([run], run.folder)
-
-    def _front(self, eta: float) -> Front:
-        place = self.limits.etas.index(eta)
-        problem, archive = self.limits.problems[place], self.limits.archives[place]
-        chosen = thin(archive.values, self.config.search.cap)
-        return Front.of(
-            problem.evaluator,
-            problem.suppression,
-            problem.objectives,
-            archive.genomes[chosen],
-            archive.thresholds[chosen],
-            values=archive.values[chosen],
-            found=len(archive),
-        )
 
     def _record(self, eta: float, config: Config) -> dict[str, Any]:
         """What ``run.json`` tells about the run."""

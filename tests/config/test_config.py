@@ -267,7 +267,7 @@ ETA = "eta must be a number or a list of numbers in [0, 1)"
         ),
         (
             f"{BASE}output: {{xyz: 1}}",
-            "a.yaml, line 4: unknown key output.xyz; known here are dir",
+            "a.yaml, line 4: unknown key output.xyz; known here are dir, plots, report",
         ),
         (
             f'{BASE}  "a.b": {{role: insensitive, x: 1}}',

@@ -18,6 +18,7 @@ columns:
   age: {role: quasi, kind: interval, range: [20, 27]}
   size: {role: quasi, kind: ordered, order: [S, M, L, XL]}
 search: {algorithm: archive, population: 20, generations: 3}
+output: {plots: false, report: false}
 """
 Captured = pytest.CaptureFixture[str]
 

@@ -1,0 +1,132 @@
+"""`optimize`: from a table to its front in one call, for scripts and notebooks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from moanon.config import Config
+from moanon.data.table import read_table
+from moanon.errors import ConfigError
+from moanon.experiment.plan import make_problem
+from moanon.front import Front
+from moanon.genome import Instance
+from moanon.progress import show_progress
+from moanon.search.fronts import front_of
+from moanon.search.run import choose_algorithm, make_search, run_search, stop_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["optimize"]
+
+
+def optimize(
+    data: str | os.PathLike[str] | pd.DataFrame | Config,
+    columns: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    problem: Mapping[str, Any] | None = None,
+    search: Mapping[str, Any] | None = None,
+    missing: str = "drop",
+    threads: int | None = None,
+    progress: bool = True,
+) -> Front:
+    """Search for the front between privacy and loss.
+
+    The arguments say what the sections of a configuration file say, and are checked the same way.
+    Nothing is written; see `Front.save`, or ``moanon run`` for results with checkpoints, figures
+    and a report.
+
+    Parameters
+    ----------
+    data : path, DataFrame or Config
+        A CSV or Parquet file, the name of a data set of the package (``adult``), a frame, or a
+        whole configuration, which makes the other sections unnecessary.
+    columns : mapping of str to mapping
+        What each column is: ``{"role": "quasi", "kind": "interval", "granularity": 5}``, …
+    problem : mapping, optional
+        ``{"preset": "k-suppression", "eta": 0.1}``, …; one limit of suppression.
+    search : mapping, optional
+        ``{"seed": 1, "generations": 250}``, …
+    missing : {"drop", "category", "error"}
+        What becomes of rows with missing values.
+    threads : int, optional
+        Default: one for each processor. The front does not depend on it.
+    progress : bool
+        Whether to show on stderr how far the search is.
+
+    Returns
+    -------
+    Front
+
+    Raises
+    ------
+    MoanonError
+        If an argument is wrong or does not fit the data.
+
+    Examples
+    --------
+    >>> import moanon
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [23, 25, 31, 38, 44, 47], "sex": list("fmfmfm")})
+    >>> front = moanon.optimize(
+    ...     people,
+    ...     {
+    ...         "age": {"role": "quasi", "kind": "interval", "granularity": 10, "range": [20, 49]},
+    ...         "sex": {"role": "quasi", "kind": "ordered", "order": ["f", "m"]},
+    ...     },
+    ...     progress=False,
+    ... )
+    >>> front
+    Front(3 solutions: k 1 to 6, loss 0.0% to 100.0%)
+    >>> front.ask(min_k=2).choice.id
+    2
+    >>> front.release(2).to_frame().values.tolist()[:2]
+    [['*', 'f'], ['*', 'm']]
+    """
+    config, instance = _read(data, columns, problem, search, missing)
+    if isinstance(config.problem.eta, tuple):
+        raise ConfigError(
+            f"optimize takes one eta. Got {list(config.problem.eta)}; moanon run compares several"
+        )
+    task = make_problem(config, instance, threads or os.cpu_count() or 1)
+    algorithm = choose_algorithm(instance.layout.count(), config.search)
+    with show_progress(config.name, quiet=not progress) as show:
+        outcome = run_search(
+            make_search(task, config.search), stop_of(config.search, algorithm), on_generation=show
+        )
+    return front_of(task, outcome.archive, config.search.cap)
+
+
+def _read(
+    data: str | os.PathLike[str] | pd.DataFrame | Config,
+    columns: Mapping[str, Mapping[str, Any]] | None,
+    problem: Mapping[str, Any] | None,
+    search: Mapping[str, Any] | None,
+    missing: str,
+) -> tuple[Config, Instance]:
+    if isinstance(data, Config):
+        if columns is not None or problem is not None or search is not None:
+            raise ConfigError(
+                "a configuration says everything; give it alone, or data with columns, problem "
+                "and search"
+            )
+        return data, data.instance()
+    if columns is None:
+        raise ConfigError("columns must say what the columns of the data are. Got None")
+    is_path = isinstance(data, (str, os.PathLike))
+    source = str(data) if is_path else "a data frame"
+    given: dict[str, Any] = {
+        "name": Path(source).stem if is_path else "front",
+        "data": {"source": source, "missing": missing},
+        "columns": {name: dict(section) for name, section in columns.items()},
+    }
+    given |= {"problem": dict(problem)} if problem is not None else {}
+    given |= {"search": dict(search)} if search is not None else {}
+    config = Config.from_dict(given)
+    if is_path:
+        return config, config.instance()
+    table = read_table(data, config.roles, missing=config.data.missing)
+    return config, Instance.build(table, config.specs())

@@ -11,6 +11,11 @@ file alone, so that a mistake in the writer cannot hide behind itself.
 - ``labels``: what the labels in a file say, worked out from their text; for the reader.
 - ``certificate``: `Certificate`, what the reader found, compared with what was promised.
 
+Whoever made a released table, it can be looked at from the rows of its original:
+
+- ``anonymized``: `Anonymized`, the group of each row and what it lost.
+- ``matching``: `read_released` reads a file, ours or not, and finds its rows in the original.
+
 Two limits to know before publishing:
 
 - Rows keep the order of the source. If that is sorted by something telling, a line number tells it
@@ -23,15 +28,19 @@ Two limits to know before publishing:
 
 from __future__ import annotations
 
+from moanon.release.anonymized import Anonymized
 from moanon.release.applied import RECURSIVE_C, Release, SuppressedRows
 from moanon.release.certificate import Certificate
+from moanon.release.matching import read_released
 from moanon.release.readback import Diversity, Measurement
 
 __all__ = [
     "RECURSIVE_C",
+    "Anonymized",
     "Certificate",
     "Diversity",
     "Measurement",
     "Release",
     "SuppressedRows",
+    "read_released",
 ]

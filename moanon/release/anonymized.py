@@ -1,0 +1,131 @@
+"""An anonymized table seen from the rows of its original.
+
+Whatever made it, a release or another program's file, two things matter about each person in the
+original: which group of the anonymized table the row sits in, and how much the row has lost. This
+is the station from which property vectors and measures of any released table are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.data.domain import Domain
+from moanon.data.table import Column, Table
+from moanon.kernels.join import LossScale
+from moanon.release.applied import Release
+
+__all__ = ["SUPPRESSED_ROW", "Anonymized", "MatchedBy"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+#: How rows of an anonymized table were found in the original.
+MatchedBy = Literal["genome", "key", "labels", "position"]
+#: Stands for a group where a row has none, because it is suppressed.
+SUPPRESSED_ROW = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Anonymized:
+    """Groups of an anonymized table, row by row of its original.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    table : Table
+        The original.
+    quasi : tuple of str
+        The columns whose labels make the groups.
+    row_group : array (rows of the original,)
+        The group of each row; `SUPPRESSED_ROW` where it is not released.
+    sizes : array (groups,)
+        Released rows in each group.
+    blocks : array (groups, columns, 2) or None
+        Base values ``start .. stop - 1`` behind the labels of each group; None where the domains of
+        the columns are not known.
+    domains : mapping of str to Domain, or None
+        Of the columns, where they are known.
+    matched_by : {"genome", "key", "labels", "position"}
+        How rows were found.
+    notes : tuple of str
+        What was noticed on the way and should be told.
+    """
+
+    name: str
+    table: Table
+    quasi: tuple[str, ...]
+    row_group: Ints
+    sizes: Ints
+    blocks: Ints | None
+    domains: Mapping[str, Domain] | None
+    matched_by: MatchedBy
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of_release(cls, release: Release, name: str) -> Anonymized:
+        """Look at a release that need not have been written."""
+        instance, groups = release.instance, release.groups
+        number = np.full(len(groups.sizes), SUPPRESSED_ROW, dtype=np.int64)
+        number[~release.suppressed] = np.arange(np.count_nonzero(~release.suppressed))
+        first_cell = np.unique(groups.cell_group, return_index=True)[1][~release.suppressed]
+        blocks = []
+        for codes, edges in zip(
+            instance.cells.codes, instance.layout.decode(groups.genome).values(), strict=True
+        ):
+            ends = np.array(edges, dtype=np.int64)
+            blocks.append(np.repeat(ends, ends[:, 1] - ends[:, 0], axis=0)[codes[first_cell]])
+        return cls(
+            name,
+            instance.table,
+            instance.layout.columns,
+            number[groups.row_group],
+            groups.sizes[~release.suppressed],
+            np.stack(blocks, axis=1),
+            instance.layout.domains,
+            "genome",
+        )
+
+    @property
+    def rows(self) -> int:
+        """Rows of the original."""
+        return self.table.rows
+
+    @property
+    def is_suppressed(self) -> npt.NDArray[np.bool_]:
+        """For each row of the original whether it is not released."""
+        return np.asarray(self.row_group == SUPPRESSED_ROW)
+
+    @cached_property
+    def suppressed(self) -> int:
+        """Number of rows that are not released."""
+        return int(np.count_nonzero(self.is_suppressed))
+
+    @property
+    def k(self) -> int:
+        """Rows in the smallest group that is released."""
+        return int(self.sizes.min())
+
+    @cached_property
+    def group_loss(self) -> Floats | None:
+        """Loss of each row of a group, summed over its columns (D eq. 3).
+
+        None where the domains are not known.
+        """
+        if self.blocks is None or self.domains is None:
+            return None
+        scale = LossScale.build([domain.size for domain in self.domains.values()], self.rows)
+        widths = self.blocks[:, :, 1] - self.blocks[:, :, 0]
+        # Added up as integers: equal losses stay equal, whatever columns they come from.
+        losses = scale.table[scale.start[:-1] + widths].sum(axis=1)
+        return np.asarray(losses / scale.scale, dtype=np.float64)
+
+    def column(self, name: str) -> Column:
+        """Give a column of the original; an unknown name is refused with the nearest one."""
+        return self.table.column(name)

@@ -29,13 +29,14 @@ from moanon.compare.preferences import (
 )
 from moanon.compare.vectors import PropertyVector, property_vectors
 from moanon.data.column import did_you_mean
+from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError
 from moanon.release.anonymized import Anonymized
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COMPARATORS", "Comparison", "Headcount", "Verdict", "compare"]
+__all__ = ["COMPARATORS", "Comparison", "Headcount", "Verdict", "compare", "refuse_other_rows"]
 
 #: For sets of properties.
 _OF_SETS = ("wtd", "lex", "goal")
@@ -197,7 +198,12 @@ def compare(
         If the anonymizations are not of the same rows.
     """
     wanted = _checked_comparators(comparators)
-    _refuse_other_rows(anonymized)
+    if not 2 <= len(anonymized) <= len(ascii_uppercase):
+        raise ConfigError(
+            f"compared are 2 to {len(ascii_uppercase)} anonymizations. Got {len(anonymized)}"
+        )
+    for each in anonymized[1:]:
+        refuse_other_rows(anonymized[0].table, each)
     letters = ascii_uppercase[: len(anonymized)]
     named = dict(zip(letters, anonymized, strict=True))
     if properties is None and any(each.domains is None for each in anonymized):
@@ -233,32 +239,31 @@ def _checked_comparators(names: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(name for name in COMPARATORS if name in names)
 
 
-def _refuse_other_rows(anonymized: Sequence[Anonymized]) -> None:
-    """Refuse anonymizations whose vectors would not be about the same people and columns."""
-    if not 2 <= len(anonymized) <= len(ascii_uppercase):
-        raise ConfigError(
-            f"compared are 2 to {len(ascii_uppercase)} anonymizations. Got {len(anonymized)}"
+def refuse_other_rows(table: Table, other: Anonymized) -> None:
+    """Refuse an anonymization whose vectors would not be about the rows of a table.
+
+    Raises
+    ------
+    DataError
+        If it is of another number of rows, of other columns, or of other values in them.
+    """
+    if other.rows != table.rows:
+        raise DataError(
+            f"{table.source} has {table.rows:,} rows and {other.name} is of {other.rows:,}; "
+            "compared are anonymizations of the same rows"
         )
-    first = anonymized[0]
-    for other in anonymized[1:]:
-        if other.rows != first.rows:
+    if set(other.quasi) != set(table.quasi):
+        raise DataError(
+            f"{other.name} has the quasi-identifiers {', '.join(other.quasi)} instead of "
+            f"{', '.join(table.quasi)}; compared are anonymizations of the same columns"
+        )
+    for name in table.quasi:
+        here, there = table.column(name), other.column(name)
+        if here.values != there.values or not np.array_equal(here.codes, there.codes):
             raise DataError(
-                f"{first.name} is of {first.rows:,} rows and {other.name} of {other.rows:,}; "
-                "compared are anonymizations of the same rows"
+                f"{other.name} is not of the rows of {table.source}: column {name!r} has other "
+                "values there"
             )
-        if set(other.quasi) != set(first.quasi):
-            raise DataError(
-                f"{first.name} has the quasi-identifiers {', '.join(first.quasi)} and "
-                f"{other.name} {', '.join(other.quasi)}; compared are anonymizations of the same "
-                "columns"
-            )
-        for name in first.quasi:
-            here, there = first.column(name), other.column(name)
-            if here.values != there.values or not np.array_equal(here.codes, there.codes):
-                raise DataError(
-                    f"{first.name} and {other.name} are of different rows: column {name!r} of "
-                    f"{first.table.source} is not that of {other.table.source}"
-                )
 
 
 @dataclass(frozen=True, eq=False)

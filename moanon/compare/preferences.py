@@ -25,6 +25,8 @@ __all__ = [
 ]
 
 Pairs = Sequence[tuple[float, float]]
+#: By the names of properties, or one after the other.
+Numbers = Mapping[str, float] | Sequence[float]
 
 #: Indices are sums and quotients of floats; what differs by less than this share does not differ.
 _ROUNDING = 1e-12
@@ -47,7 +49,7 @@ def check_weights(weights: Sequence[float]) -> None:
 
 def weighted_sum(pairs: Pairs, weights: Sequence[float]) -> tuple[float, float]:
     r"""Weighted sums of normalized indices, :math:`\sum w_i P_i`; the higher wins (C §5.5)."""
-    _one_for_each("weights", weights, pairs)
+    _one_for_each("weights", weights, len(pairs))
     check_weights(weights)
     return _both(lambda i, value: weights[i] * value, pairs)
 
@@ -58,7 +60,7 @@ def lexicographic(pairs: Pairs, epsilons: Sequence[float]) -> tuple[int | None, 
     Indices turned so that higher is better, the more wanted properties first. Places count from 1,
     None stands for nowhere; the lower place wins.
     """
-    _one_for_each("epsilons", epsilons, pairs)
+    _one_for_each("epsilons", epsilons, len(pairs))
     for epsilon in epsilons:
         if not 0 <= epsilon < math.inf:
             raise ConfigError(f"an epsilon must be a number of at least 0. Got {epsilon:g}")
@@ -78,7 +80,7 @@ def goal_distance(pairs: Pairs, goals: Sequence[float]) -> tuple[float, float]:
 
     The lower wins.
     """
-    _one_for_each("goals", goals, pairs)
+    _one_for_each("goals", goals, len(pairs))
     for goal in goals:
         if not math.isfinite(goal):
             raise ConfigError(f"a goal must be a number. Got {goal:g}")
@@ -93,9 +95,9 @@ def _both(term: Callable[[int, float], float], pairs: Pairs) -> tuple[float, flo
     return forward, backward
 
 
-def _one_for_each(what: str, given: Sequence[float], pairs: Pairs) -> None:
-    if len(given) != len(pairs):
-        number = f"{len(pairs)} propert{'y' if len(pairs) == 1 else 'ies'}"
+def _one_for_each(what: str, given: Sequence[float], properties: int) -> None:
+    if len(given) != properties:
+        number = f"{properties} propert{'y' if properties == 1 else 'ies'}"
         raise ConfigError(f"{what} must be one for each of {number}. Got {len(given)}")
 
 
@@ -122,47 +124,64 @@ class Preferences:
     ----------
     index : str or mapping of str to str
         The index that ``wtd``, ``lex`` and ``goal`` go by, for all properties or for each.
-    weights : mapping of str to float, or None
-        Weight of each property, summing to 1. By default all weigh the same.
+    weights : mapping of str to float, or sequence of float, or None
+        Weight of each property, summing to 1; by name, or one after the other. By default all
+        weigh the same.
     order : sequence of str, or None
         Properties for ``lex``, the most wanted first. By default as they were asked for.
-    epsilon : mapping of str to float
-        Largest difference of an index that ``lex`` overlooks; 0 where none is given.
-    goals : mapping of str to float, or None
+    epsilon : mapping of str to float, or sequence of float, or None
+        Largest difference of an index that ``lex`` overlooks, by name or in the order of ``lex``; 0
+        where none is given.
+    goals : mapping of str to float, or sequence of float, or None
         What the index of each property should be; without them there is no ``goal``.
     ideals : mapping of str to float
         What every row would have at best, for ``rank``. By default the best there can be.
     """
 
     index: str | Mapping[str, str] = "cov"
-    weights: Mapping[str, float] | None = None
+    weights: Numbers | None = None
     order: Sequence[str] | None = None
-    epsilon: Mapping[str, float] = field(default_factory=dict)
-    goals: Mapping[str, float] | None = None
+    epsilon: Numbers | None = None
+    goals: Numbers | None = None
     ideals: Mapping[str, float] = field(default_factory=dict)
 
     def settle(self, properties: Sequence[str]) -> Settled:
         """Fill in what is left open for these properties; what does not fit them is refused."""
-        given = self.index
-        index = dict.fromkeys(properties, given if isinstance(given, str) else "cov")
-        if not isinstance(given, str):
-            _refuse_others("index", given, properties)
-            index.update(given)
-        for name in index.values():
-            find_index(name)
-        weights = self.weights or dict.fromkeys(properties, 1 / len(properties))
+        index = self._index(properties)
         order = tuple(self.order or properties)
-        _refuse_gaps("weights", weights, properties)
         _refuse_gaps("order", order, properties)
-        if self.goals is not None:
-            _refuse_gaps("goal", self.goals, properties)
         if len(set(order)) < len(order):
             raise ConfigError(f"order must name each property once. Got {', '.join(order)}")
-        check_weights(list(weights.values()))
-        _refuse_others("epsilon", self.epsilon, properties)
+        weights = dict.fromkeys(properties, 1 / len(properties))
+        if self.weights is not None:
+            weights = _named("weights", self.weights, properties)
+            _refuse_gaps("weights", weights, properties)
+            check_weights(list(weights.values()))
+        goals = None if self.goals is None else _named("goal", self.goals, properties)
+        if goals is not None:
+            _refuse_gaps("goal", goals, properties)
+        epsilon = dict.fromkeys(order, 0.0) | _named("epsilon", self.epsilon or {}, order)
         _refuse_others("ideal", self.ideals, properties)
-        epsilon = {**dict.fromkeys(properties, 0.0), **self.epsilon}
-        return Settled(index, weights, order, epsilon, self.goals, self.ideals)
+        return Settled(index, weights, order, epsilon, goals, self.ideals)
+
+    def _index(self, properties: Sequence[str]) -> dict[str, str]:
+        if isinstance(self.index, str):
+            index = dict.fromkeys(properties, self.index)
+        else:
+            _refuse_others("index", self.index, properties)
+            index = dict.fromkeys(properties, "cov") | dict(self.index)
+        for name in index.values():
+            find_index(name)
+        return index
+
+
+def _named(what: str, given: Numbers, properties: Sequence[str]) -> dict[str, float]:
+    """Give numbers that stand one after the other the names of the properties."""
+    if isinstance(given, Mapping):
+        _refuse_others(what, given, properties)
+        return dict(given)
+    _one_for_each(what, given, len(properties))
+    return dict(zip(properties, given, strict=True))
 
 
 def _refuse_others(what: str, given: Iterable[str], properties: Sequence[str]) -> None:

@@ -39,7 +39,7 @@ class PropertyVector:
     Attributes
     ----------
     name : str
-        The property, with its column where it is one of a sensitive column.
+        The property, with its column where it is one of several sensitive columns.
     values : array (rows,)
         As measured.
     direction : {"max", "min"}
@@ -80,7 +80,9 @@ class Property:
     meaning : str
         One line; says which end is better.
     citation : str
-    of : callable (Anonymized, column or None) -> PropertyVector
+    of : callable (Anonymized, column, name) -> PropertyVector
+        The column is a sensitive one for properties that need it, else empty; the vector gets the
+        name.
     needs : {"nothing", "domains", "sensitive"}
         What must be known: nothing beyond the labels, what the labels mean, or a sensitive column.
     """
@@ -88,7 +90,7 @@ class Property:
     name: str
     meaning: str
     citation: str
-    of: Callable[[Anonymized, str | None], PropertyVector]
+    of: Callable[[Anonymized, str, str], PropertyVector]
     needs: Literal["nothing", "domains", "sensitive"] = "nothing"
 
 
@@ -116,8 +118,8 @@ def property_vectors(
     anonymized : Anonymized
     names : sequence of str, optional
         Properties, such as ``size`` or ``sensitive_share``; for one sensitive column of several,
-        ``sensitive_share:occupation``. By default ``size``, and what else can be known of
-        ``sensitive_share`` and ``utility``.
+        ``sensitive_share:occupation``, and without it for each of them. By default ``size``, and
+        what else can be known of ``sensitive_share`` and ``utility``.
     sensitive : sequence of str, optional
         The sensitive columns. By default those of the table.
 
@@ -156,14 +158,16 @@ def _vectors(
     if prop.needs != "sensitive":
         if column:
             raise ConfigError(f"the property {base} is not one of a column. Got {name!r}")
-        return [prop.of(anonymized, None)]
+        return [prop.of(anonymized, "", name)]
+    if not columns:
+        raise ConfigError(f"the property {base} needs a sensitive column, and none is given")
     if column and column not in columns:
         raise ConfigError(
             f"the property {name!r} must name a sensitive column. Known: {', '.join(columns)}"
         )
-    if not columns:
-        raise ConfigError(f"the property {base} needs a sensitive column, and none is given")
-    return [prop.of(anonymized, each) for each in ([column] if column else columns)]
+    if column or len(columns) == 1:
+        return [prop.of(anonymized, column or columns[0], name)]
+    return [prop.of(anonymized, each, f"{base}{_OF}{each}") for each in columns]
 
 
 def _find(name: str) -> Property:
@@ -183,17 +187,17 @@ def _by_row(anonymized: Anonymized, of_group: Ints | Floats, of_suppressed: floa
     return np.append(of_group, of_suppressed)[anonymized.row_group].astype(np.float64)
 
 
-def _size(anonymized: Anonymized, column: str | None) -> PropertyVector:
+def _size(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
     sizes = _by_row(anonymized, anonymized.sizes, anonymized.suppressed)
-    return PropertyVector("size", sizes, "max", float(anonymized.rows), 0.0)
+    return PropertyVector(name, sizes, "max", float(anonymized.rows), 0.0)
 
 
-def _utility(anonymized: Anonymized, column: str | None) -> PropertyVector:
+def _utility(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
     loss = anonymized.group_loss
     assert loss is not None  # refused where the domains are not known
     columns = len(anonymized.quasi)
     left = _by_row(anonymized, columns - loss, 0.0)
-    return PropertyVector("utility", left, "max", float(columns), 0.0)
+    return PropertyVector(name, left, "max", float(columns), 0.0)
 
 
 def _pairs(anonymized: Anonymized, column: str) -> tuple[Ints, Ints, Ints]:
@@ -208,27 +212,23 @@ def _pairs(anonymized: Anonymized, column: str) -> tuple[Ints, Ints, Ints]:
     return pairs // span, rows.astype(np.int64), place.astype(np.int64)
 
 
-def _sensitive_count(anonymized: Anonymized, column: str | None) -> PropertyVector:
-    assert column is not None
+def _sensitive_count(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
     _, rows, place = _pairs(anonymized, column)
     counts = rows[place].astype(np.float64)
-    name = f"sensitive_count{_OF}{column}"
     return PropertyVector(name, counts, "min", 1.0, float(anonymized.rows))
 
 
-def _sensitive_share(anonymized: Anonymized, column: str | None) -> PropertyVector:
-    assert column is not None
+def _sensitive_share(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
     _, rows, place = _pairs(anonymized, column)
-    shares = rows[place] / _size(anonymized, None).values
-    return PropertyVector(f"sensitive_share{_OF}{column}", shares, "min", 0.0, 1.0)
+    shares = rows[place] / _size(anonymized, column, name).values
+    return PropertyVector(name, shares, "min", 0.0, 1.0)
 
 
-def _diversity(anonymized: Anonymized, column: str | None) -> PropertyVector:
-    assert column is not None
+def _diversity(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
     group, _, place = _pairs(anonymized, column)
     values = np.bincount(group)[group[place]].astype(np.float64)
     known = len(np.unique(anonymized.column(column).codes))
-    return PropertyVector(f"diversity{_OF}{column}", values, "max", float(known), 0.0)
+    return PropertyVector(name, values, "max", float(known), 0.0)
 
 
 register(Property("size", "rows in the row's group; more is better", "C §3", _size))

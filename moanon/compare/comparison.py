@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moanon.compare.hypervolume import LogVolume
-from moanon.compare.indices import INDICES, Dominance, Index, IndexPair, dominance, find_index
+from moanon.compare.indices import (
+    INDICES,
+    Dominance,
+    Index,
+    IndexPair,
+    dominance,
+    find_index,
+    mean,
+)
 from moanon.compare.preferences import (
     Preferences,
     Settled,
@@ -324,12 +332,14 @@ class _Pair:
     def _measured(
         self, name: str, comparator: str, pair: IndexPair
     ) -> tuple[float | LogVolume, float | LogVolume]:
-        """Values of a vector as measured again; distances, shares and volumes as they are."""
+        """Say values as they were measured, before they were turned; anything else as it is."""
         if comparator not in ("min", "mean"):
             return pair.forward, pair.backward
-        vector = self.one[name]
-        forward, backward = vector.turned(np.array([pair.forward, pair.backward])).tolist()
-        return forward, backward
+        vectors = [side[name].values for side in (self.one, self.other)]
+        if comparator == "mean":
+            return mean(vectors[0]), mean(vectors[1])
+        worst = np.min if self.one[name].direction == "max" else np.max
+        return float(worst(vectors[0])), float(worst(vectors[1]))
 
     # -- several properties ----------------------------------------------------------------------
 

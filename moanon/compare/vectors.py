@@ -65,7 +65,7 @@ class PropertyVector:
         return self.turned(self.values)
 
     def turned(self, values: Floats) -> Floats:
-        """Turn measured values so that higher is better; turning twice gives them back."""
+        """Turn measured values so that higher is better."""
         return values if self.direction == "max" else np.asarray(self.worst - values)
 
 

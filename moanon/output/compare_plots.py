@@ -91,7 +91,7 @@ def save_comparison(comparison: Comparison, path: Path, *, force: bool = False) 
     nothing = {".png": "Software", ".svg": "Date", ".pdf": "CreationDate"}[ending]
     with Beside(path, force=force) as beside:
         plot_comparison(comparison).savefig(
-            beside[path], format=ending[1:], dpi=200, metadata={nothing: None}
+            beside[path], format=ending[1:], dpi=150, metadata={nothing: None}
         )
         beside.move()
 
@@ -131,9 +131,9 @@ def _draw_differences(ax: Axes, comparison: Comparison, name: str) -> None:
     for i, lead in enumerate(leads.values(), 1):
         shares, values = _thinned(np.sort(lead))
         if len(others) == 1:  # the areas have the colours of where rows are better off
-            ax.fill_between(shares, np.maximum(values, 0), step="mid", color=_COLOURS[1], **_AREA)
-            ax.fill_between(shares, np.minimum(values, 0), step="mid", color=_COLOURS[0], **_AREA)
-            ax.plot(shares, values, color=_INK, linewidth=0.8, drawstyle="steps-mid")
+            ax.fill_between(shares, np.maximum(values, 0), step="post", color=_COLOURS[1], **_AREA)
+            ax.fill_between(shares, np.minimum(values, 0), step="post", color=_COLOURS[0], **_AREA)
+            ax.plot(shares, values, color=_INK, linewidth=0.8, drawstyle="steps-post")
         else:
             _line(ax, shares, values, i)
     far = max(float(np.abs(lead).max()) for lead in leads.values())
@@ -142,7 +142,7 @@ def _draw_differences(ax: Axes, comparison: Comparison, name: str) -> None:
         locator = SymmetricalLogLocator(base=10, linthresh=1)
         locator.set_params(numticks=9)
         ax.yaxis.set_major_locator(locator)
-    else:
+    elif len(others) == 1:  # the corners are for the numbers of rows
         ax.set_ylim(-1.05 * far or -1, 1.05 * far or 1)
     ax.axhline(0, color=_GREY, linewidth=0.6)
     _dress(ax, f"gain over {first}" if len(others) > 1 else f"gain from {first} to {others[0]}")
@@ -177,15 +177,18 @@ def _line(ax: Axes, shares: Floats, values: Floats, number: int, label: str = ""
         linestyle=_DASHES[place],
         linewidth=1.2,
         label=label,
-        drawstyle="steps-mid",
+        drawstyle="steps-post",
     )
 
 
 def _thinned(ordered: Floats) -> tuple[Floats, Floats]:
-    """Shares of rows and values there; all rows of a small table, evenly chosen ones of a large."""
+    """Where steps begin, as shares of rows, and their heights; the last one is closed at 1.
+
+    All rows of a small table, evenly chosen ones of a large table.
+    """
     rows = len(ordered)
     places = np.unique(np.linspace(0, rows - 1, min(rows, _PLACES)).round().astype(np.int64))
-    return (places + 0.5) / rows, ordered[places]
+    return np.append(places / rows, 1.0), np.append(ordered[places], ordered[-1])
 
 
 def _words(name: str) -> str:

@@ -9,7 +9,7 @@ import is imported inside the command that needs it, so that ``moanon --help`` a
 - one file for each group of commands.
 """
 
-from moanon.cli import bench, compare, configure, run
+from moanon.cli import bench, compare, configure, measure, run
 from moanon.cli.application import app, main
 
-__all__ = ["app", "bench", "compare", "configure", "main", "run"]
+__all__ = ["app", "bench", "compare", "configure", "main", "measure", "run"]

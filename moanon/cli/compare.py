@@ -321,7 +321,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         )
     empty: dict[str, list[str]] = {}
     for verdict in comparison.verdicts:
-        if verdict.comparator == "hv" and _is_empty(verdict):
+        if verdict.comparator == "hv" and _are_empty(comparison, verdict):
             pairs = empty.setdefault(verdict.property, [])
             pairs.append(f"{verdict.first} and {verdict.second}")
     for name, pairs in empty.items():
@@ -331,13 +331,10 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         )
 
 
-def _is_empty(verdict: Verdict) -> bool:
-    from moanon.compare import LogVolume
-
-    sides = (verdict.forward, verdict.backward)
-    return verdict.better is None and all(
-        isinstance(side, LogVolume) and side.sign == 0 for side in sides
-    )
+def _are_empty(comparison: Comparison, verdict: Verdict) -> bool:
+    """Whether both vectors have a row of 0."""
+    pair = (comparison.vectors[letter] for letter in (verdict.first, verdict.second))
+    return all((vectors[verdict.property].oriented == 0).any() for vectors in pair)
 
 
 def _verdicts_grid(comparison: Comparison, first: str, second: str) -> Grid:

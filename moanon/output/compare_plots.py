@@ -1,6 +1,6 @@
 """Figures that compare anonymizations of one table: property vectors, and who gains by which.
 
-Neither pyplot nor its global settings are touched: a figure belongs to whoever asked for it.
+Neither pyplot nor global settings are touched: a figure belongs to whoever asked for it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -89,7 +90,7 @@ def save_comparison(comparison: Comparison, path: Path, *, force: bool = False) 
     ending = plot_ending(path)
     # No date and no version: the same comparison gives the same bytes.
     nothing = {".png": "Software", ".svg": "Date", ".pdf": "CreationDate"}[ending]
-    with Beside(path, force=force) as beside:
+    with Beside(path, force=force) as beside, rc_context({"svg.hashsalt": "moanon"}):
         plot_comparison(comparison).savefig(
             beside[path], format=ending[1:], dpi=150, metadata={nothing: None}
         )

@@ -15,6 +15,7 @@ Whoever made a released table, it can be looked at from the rows of its original
 
 - ``anonymized``: `Anonymized`, the group of each row and what it lost.
 - ``matching``: `read_released` reads a file, ours or not, and finds its rows in the original.
+- ``measured``: `measure_anonymized` measures it by everything that is registered.
 
 Two limits to know before publishing:
 
@@ -32,6 +33,7 @@ from moanon.release.anonymized import Anonymized
 from moanon.release.applied import RECURSIVE_C, Release, SuppressedRows
 from moanon.release.certificate import Certificate
 from moanon.release.matching import read_released
+from moanon.release.measured import measure_anonymized
 from moanon.release.readback import Diversity, Measurement
 
 __all__ = [
@@ -42,5 +44,6 @@ __all__ = [
     "Measurement",
     "Release",
     "SuppressedRows",
+    "measure_anonymized",
     "read_released",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from moanon.data.table import Column, Table
 from moanon.kernels.join import LossScale
 from moanon.release.applied import Release
 
-__all__ = ["SUPPRESSED_ROW", "Anonymized", "MatchedBy"]
+__all__ = ["SUPPRESSED_ROW", "Anonymized", "IntegerLosses", "MatchedBy"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -29,6 +29,13 @@ Floats = npt.NDArray[np.float64]
 MatchedBy = Literal["genome", "key", "labels", "position"]
 #: Stands for a group where a row has none, because it is suppressed.
 SUPPRESSED_ROW = -1
+
+
+class IntegerLosses(NamedTuple):
+    """Losses of rows as integers: `scale` is the loss of a cell that shows nothing."""
+
+    of_group: Ints
+    scale: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,18 +120,36 @@ class Anonymized:
         return int(self.sizes.min())
 
     @cached_property
-    def group_loss(self) -> Floats | None:
-        """Loss of each row of a group, summed over its columns (D eq. 3).
+    def integer_losses(self) -> IntegerLosses | None:
+        """Loss of each row of a group as an integer; None where the domains are not known.
 
-        None where the domains are not known.
+        Equal losses stay equal, whatever columns they come from.
         """
         if self.blocks is None or self.domains is None:
             return None
         scale = LossScale.build([domain.size for domain in self.domains.values()], self.rows)
         widths = self.blocks[:, :, 1] - self.blocks[:, :, 0]
-        # Added up as integers: equal losses stay equal, whatever columns they come from.
-        losses = scale.table[scale.start[:-1] + widths].sum(axis=1)
-        return np.asarray(losses / scale.scale, dtype=np.float64)
+        return IntegerLosses(scale.table[scale.start[:-1] + widths].sum(axis=1), scale.scale)
+
+    @cached_property
+    def group_loss(self) -> Floats | None:
+        """Loss of each row of a group, summed over its columns (D eq. 3).
+
+        None where the domains are not known.
+        """
+        losses = self.integer_losses
+        return None if losses is None else np.asarray(losses.of_group / losses.scale)
+
+    def value_counts(self, name: str) -> tuple[Ints, Ints]:
+        """Group and rows of each (group, value of a column) that occurs among released rows.
+
+        Values are those of the original; a missing one is a value of its own.
+        """
+        released = ~self.is_suppressed
+        codes = self.column(name).codes[released].astype(np.int64) + 1
+        span = int(codes.max()) + 1
+        pairs, rows = np.unique(self.row_group[released] * span + codes, return_counts=True)
+        return pairs // span, rows.astype(np.int64)
 
     def column(self, name: str) -> Column:
         """Give a column of the original; an unknown name is refused with the nearest one."""

@@ -12,6 +12,7 @@ A table goes this way, and each station has its module::
 - ``moanon.measures``: named numbers of the groups under a genome, for privacy and for loss.
 - ``moanon.release``: applies a genome to the rows and writes the file (`Release`), and states what
   the written file was measured to be (`Certificate`).
+- ``moanon.compare``: which of several anonymizations of a table is better, and for whom.
 - ``moanon.config``: the same from a YAML file (`Config`).
 - ``moanon.datasets``: two public tables with their hierarchies.
 - ``moanon.starter``: a first configuration for a table; ``moanon.bench``: what an evaluation costs.

@@ -355,10 +355,23 @@ def _verdicts_grid(comparison: Comparison, first: str, second: str) -> Grid:
             grid.add_section()
         shown = on_one_line(verdict.property) if verdict.property != before else ""
         before = verdict.property
-        words = _WORDS[verdict.comparator]
+        words = _words(comparison, verdict.comparator)
         cells = _pair(verdict)
         grid.add_row(shown, verdict.comparator, words, *cells, verdict.better or _NEITHER)
     return grid
+
+
+def _words(comparison: Comparison, comparator: str) -> str:
+    """Say what a comparator looks at, and what weighs how much where that can be chosen."""
+    words, wishes = _WORDS[comparator], comparison.preferences
+    chosen: Sequence[str] = ()
+    if comparator == "wtd":
+        chosen = [f"{weight:.3g} {name}" for name, weight in wishes.weights.items()]
+    elif comparator == "lex":
+        chosen = wishes.order
+    elif comparator == "goal":
+        chosen = [f"{goal:.6g} {name}" for name, goal in (wishes.goals or {}).items()]
+    return f"{words}: {', '.join(map(on_one_line, chosen))}" if chosen else words
 
 
 def _headcounts_grid(comparison: Comparison, first: str, second: str) -> Grid:

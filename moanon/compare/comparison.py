@@ -335,11 +335,11 @@ class _Pair:
         """Say values as they were measured, before they were turned; anything else as it is."""
         if comparator not in ("min", "mean"):
             return pair.forward, pair.backward
-        vectors = [side[name].values for side in (self.one, self.other)]
+        one, other = self.one[name], self.other[name]
         if comparator == "mean":
-            return mean(vectors[0]), mean(vectors[1])
-        worst = np.min if self.one[name].direction == "max" else np.max
-        return float(worst(vectors[0])), float(worst(vectors[1]))
+            return mean(one.entries, one.rows), mean(other.entries, other.rows)
+        worst = np.min if one.direction == "max" else np.max
+        return float(worst(one.entries)), float(worst(other.entries))
 
     # -- several properties ----------------------------------------------------------------------
 

@@ -6,6 +6,10 @@ overly generalized form". They make one group of their own, all of whose cells a
 group size is the number of suppressed rows, their utility 0. Released rows are not helped by them:
 a group that is released counts the rows that are released.
 
+Rows that share a group mostly share a number, too. So a vector is kept as its *entries*, a number
+and how many rows have it, and which entry each row has: what a unary index needs are the entries
+alone, that is the groups.
+
 Most properties are better when higher. Where lower is better (`sensitive_count`), a vector knows
 it, and is turned (`PropertyVector.oriented`) before it is compared.
 """
@@ -15,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -40,8 +45,10 @@ class PropertyVector:
     ----------
     name : str
         The property, with its column where it is one of several sensitive columns.
-    values : array (rows,)
-        As measured.
+    entries : array (entries,)
+        As measured: a number for each group, or for each sensitive value in it.
+    row_entry : array (rows,)
+        The entry of each row of the original.
     direction : {"max", "min"}
         Which end is better.
     ideal : float
@@ -51,15 +58,26 @@ class PropertyVector:
     """
 
     name: str
-    values: Floats
+    entries: Floats
+    row_entry: Ints
     direction: Literal["max", "min"]
     ideal: float
     worst: float
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.row_entry)
 
-    @property
+    @cached_property
+    def rows(self) -> Ints:
+        """How many rows have each entry; at least one."""
+        return np.bincount(self.row_entry, minlength=len(self.entries)).astype(np.int64)
+
+    @cached_property
+    def values(self) -> Floats:
+        """As measured, row by row."""
+        return self.entries[self.row_entry]
+
+    @cached_property
     def oriented(self) -> Floats:
         """Higher is better and no number below 0: as measured, or how far from the worst."""
         return self.turned(self.values)
@@ -181,23 +199,27 @@ def _find(name: str) -> Property:
 # -- the properties ------------------------------------------------------------------------------
 
 
-def _by_row(anonymized: Anonymized, of_group: Ints | Floats, of_suppressed: float) -> Floats:
-    """Spread a number of each group over the rows of the original."""
-    # The code of suppressed rows, -1, picks the entry appended last.
-    return np.append(of_group, of_suppressed)[anonymized.row_group].astype(np.float64)
+def _of_groups(
+    anonymized: Anonymized, name: str, of_group: Ints | Floats, of_suppressed: float, ideal: float
+) -> PropertyVector:
+    """Vector of a property that all rows of a group share, as suppressed rows do."""
+    entries, place = of_group.astype(np.float64), anonymized.row_group
+    if anonymized.suppressed:
+        entries = np.append(entries, of_suppressed)
+        place = np.where(anonymized.is_suppressed, len(of_group), place)
+    return PropertyVector(name, entries, place, "max", ideal, 0.0)
 
 
 def _size(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
-    sizes = _by_row(anonymized, anonymized.sizes, anonymized.suppressed)
-    return PropertyVector(name, sizes, "max", float(anonymized.rows), 0.0)
+    suppressed, rows = anonymized.suppressed, anonymized.rows
+    return _of_groups(anonymized, name, anonymized.sizes, suppressed, float(rows))
 
 
 def _utility(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
     loss = anonymized.group_loss
     assert loss is not None  # refused where the domains are not known
     columns = len(anonymized.quasi)
-    left = _by_row(anonymized, columns - loss, 0.0)
-    return PropertyVector(name, left, "max", float(columns), 0.0)
+    return _of_groups(anonymized, name, columns - loss, 0.0, float(columns))
 
 
 def _pairs(anonymized: Anonymized, column: str) -> tuple[Ints, Ints, Ints]:
@@ -214,21 +236,23 @@ def _pairs(anonymized: Anonymized, column: str) -> tuple[Ints, Ints, Ints]:
 
 def _sensitive_count(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
     _, rows, place = _pairs(anonymized, column)
-    counts = rows[place].astype(np.float64)
-    return PropertyVector(name, counts, "min", 1.0, float(anonymized.rows))
+    counts = rows.astype(np.float64)
+    return PropertyVector(name, counts, place, "min", 1.0, float(anonymized.rows))
 
 
 def _sensitive_share(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
-    _, rows, place = _pairs(anonymized, column)
-    shares = rows[place] / _size(anonymized, column, name).values
-    return PropertyVector(name, shares, "min", 0.0, 1.0)
+    group, rows, place = _pairs(anonymized, column)
+    sizes = np.append(anonymized.sizes, anonymized.suppressed)
+    return PropertyVector(name, rows / sizes[group], place, "min", 0.0, 1.0)
 
 
 def _diversity(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
-    group, _, place = _pairs(anonymized, column)
-    values = np.bincount(group)[group[place]].astype(np.float64)
+    group, _, _ = _pairs(anonymized, column)
+    values = np.bincount(group, minlength=len(anonymized.sizes))
+    of_suppressed = values[-1] if anonymized.suppressed else 0
     known = len(np.unique(anonymized.column(column).codes))
-    return PropertyVector(name, values, "max", float(known), 0.0)
+    of_groups = values[: len(anonymized.sizes)]
+    return _of_groups(anonymized, name, of_groups, float(of_suppressed), float(known))
 
 
 register(Property("size", "rows in the row's group; more is better", "C §3", _size))

@@ -138,8 +138,9 @@ class _File:
     ) -> _File:
         # No token means "missing": an empty text is a label like any other.
         source = read_source(path, missing_tokens=(), delimiter=delimiter)
-        as_written = Path(path).suffix.lower() == ".parquet"
-        columns = {c.name if as_written else undefuse(c.name): c for c in source.columns}
+        columns = {undefuse(column.name): column for column in source.columns}
+        if Path(path).suffix.lower() == ".parquet" or len(columns) < len(source.columns):
+            columns = {column.name: column for column in source.columns}  # they are no formulas
         for name in (*table.quasi, *(() if key is None else (key,))):
             if name not in columns:
                 raise absent_column(source.name, name, columns)

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from moanon import Instance, OrderedSpec, Release, read_table
 from moanon.compare import PROPERTIES, property_vectors
+from moanon.compare.indices import mean, minimum, rank
 from moanon.compare.vectors import Property, register
 from moanon.errors import ConfigError, DataError
+from moanon.measures.groups import Groups
 from moanon.release import Anonymized
 from tests import naive
 from tests.compare.source import anonymized, instance
@@ -113,6 +115,19 @@ def test_vectors_are_those_of_the_oracle(people: Instance, seed: int, k: int) ->
         assert found["sensitive_count"].values[row] == counts[status[row]]
         assert found["sensitive_share"].values[row] == counts[status[row]] / len(members)
         assert found["diversity"].values[row] == len(counts)
+
+
+@given(instances(sensitive=1), st.integers(0, 2**32 - 1), st.integers(1, 6))
+def test_unary_indices_follow_from_the_entries_alone(people: Instance, seed: int, k: int) -> None:
+    genome = people.layout.sample(1, np.random.default_rng(seed))[0]
+    k = min(k, int(Groups.of(people, genome).sizes.max()))
+    seen = Anonymized.of_release(Release.of(people, genome, k=k), "random")
+    for vector in property_vectors(seen, [*PROPERTIES]).values():
+        assert vector.rows.sum() == len(vector) == people.table.rows
+        assert (vector.rows > 0).all()
+        for index in (minimum, mean, rank):
+            of_groups = index(vector.entries, vector.rows, vector.ideal)
+            assert of_groups == pytest.approx(index(vector.values, ideal=vector.ideal))
 
 
 # -- asking --------------------------------------------------------------------------------------

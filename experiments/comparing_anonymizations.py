@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -310,12 +310,12 @@ def write(frame: pd.DataFrame, path: Path) -> None:
     frame.to_csv(path, index=False, float_format="%.10g", lineterminator="\n")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Do both parts."""
     parser = argparse.ArgumentParser(description="Compare anonymizations person by person.")
     parser.add_argument("--out", type=Path, default=OUT, help="folder to write to")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)
     write_source(given.out)
     write_adult(given.out, given.threads)

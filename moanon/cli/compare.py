@@ -66,7 +66,7 @@ def compare(
     anonymized: Annotated[
         list[str],
         typer.Argument(
-            metavar="A B [C]...",
+            metavar="A B...",
             help="Released files (CSV, Parquet), or solutions of results folders: RESULTS#17.",
             show_default=False,
         ),

@@ -280,7 +280,7 @@ def write_adult(out: Path, threads: int) -> None:
         [Anonymized.of_release(front.release(i), f"solution {i}") for i in pair],
         ["size", "sensitive_share", "diversity", "utility"],
     )
-    frame = front.to_frame().set_index("id").loc[list(pair)]
+    frame = front.to_frame().set_index("id").loc[list(pair), ["k", "loss", "weighted_k", "groups"]]
     labels = pd.DataFrame([front.blocks[i - 1] for i in pair], index=frame.index)
     solutions = frame.join(labels.map(" | ".join))
     write(solutions.T.rename_axis("measure or column").reset_index(), out / "adult_solutions.csv")

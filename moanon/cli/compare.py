@@ -207,6 +207,8 @@ def _load(
     given: Sequence[str], original: str | None, known: WhatIsKnown, stars: Stars
 ) -> tuple[list[Anonymized], Original]:
     """Read all anonymizations and the original they are of."""
+    from dataclasses import replace
+
     from moanon.compare.comparison import refuse_other_rows
     from moanon.config import Config
     from moanon.experiment import load_front
@@ -219,26 +221,26 @@ def _load(
         if not folder.is_dir():
             raise ConfigError(f"there is no results folder {folder}")
     fronts: dict[Path, Front] = {folder: load_front(folder) for folder in folders}
-    origin = None
-    if files or original is not None or known.config is not None or not fronts:
-        own = Config.load(next(iter(fronts)) / "config.yaml") if fronts else None
+    own = Config.load(next(iter(fronts)) / "config.yaml") if fronts else None
+    undeclared = own is not None and not set(known.sensitive or ()) <= set(own.columns)
+    if files or original is not None or known.config is not None or undeclared or own is None:
         origin = read_original(original, known, files, own)
+    else:
+        instance = next(iter(fronts.values())).instance
+        assert instance is not None  # fronts are loaded with their tables
+        origin = of_instance(instance, known)
     found = []
     for text in given:
         if text in solutions:
             folder, number = solutions[text]
-            found.append(Anonymized.of_release(fronts[folder].release(number), text))
+            each = Anonymized.of_release(fronts[folder].release(number), text)
+            refuse_other_rows(origin.table, each)
+            each = replace(each, table=origin.table)  # which may have more sensitive columns
         else:
-            assert origin is not None
-            found.append(
-                read_released(text, origin.table, origin.domains, key=known.key, stars=stars.value)
+            each = read_released(
+                text, origin.table, origin.domains, key=known.key, stars=stars.value
             )
-    if origin is None:
-        instance = next(iter(fronts.values())).instance
-        assert instance is not None
-        origin = of_instance(instance, known)
-    for each in found:
-        refuse_other_rows(origin.table, each)
+        found.append(each)
     return found, origin
 
 

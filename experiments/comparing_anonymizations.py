@@ -100,9 +100,8 @@ def published_utility(table: Anonymized) -> np.ndarray:
     The source names Iyengar's metric, (block - 1) / (values - 1), which moanon uses; but its two
     vectors come out, to all digits, with the values that occur in Table 1 and without the ones.
     """
-    sizes = np.array([domain.size for domain in table.domains.values()])
     widths = table.blocks[:, :, 1] - table.blocks[:, :, 0]
-    return (1 - widths / sizes).sum(axis=1)[table.row_group]
+    return (1 - widths / table.instance.layout.sizes).sum(axis=1)[table.row_group]
 
 
 def source_vectors(tables: dict[str, Anonymized]) -> dict[str, dict[str, np.ndarray]]:

@@ -98,6 +98,15 @@ def test_without_meaning_labels_are_counted(capsys: Captured) -> None:
     )
 
 
+def test_other_columns_can_be_sensitive_than_the_configuration_says(capsys: Captured) -> None:
+    config = ["people.csv", "ours.csv", "--config", "people.yaml"]
+    assert measured(capsys, *config)["sensitive"] == ["status"]
+    found = measured(capsys, *config, "--sensitive", "marital")
+    assert found["sensitive"] == ["marital"]  # not even declared
+    assert found["measures"] == measured(capsys, *config)["measures"]  # but the same values
+    assert measured(capsys, *config, "--sensitive", "")["sensitive"] == []
+
+
 def test_by_default_all_shared_columns_make_groups(capsys: Captured) -> None:
     found = measured(capsys, "people.csv", "theirs.csv", "--key", "nr")
     assert (found["quasi"], found["matched_by"]) == (["zip", "status"], "key")
@@ -125,6 +134,8 @@ def test_by_default_all_shared_columns_make_groups(capsys: Captured) -> None:
         (["theirs.csv", "--hierarchy", "zip"], "--hierarchy must be COLUMN=FILE. Got 'zip'"),
         (["theirs.csv", "--hierarchy", "zip=zip.csv", "--hierarchy", "zip=zip.csv"],
          "--hierarchy names the column 'zip' twice"),
+        (["ours.csv", "--config", "people.yaml", "--sensitive", "age"],
+         "column 'age' is a quasi-identifier; it cannot be sensitive, too"),
         (["theirs.csv", "--sensitive", "statsu"], "people.csv has no column 'statsu'"),
         (["theirs.csv", "--stars", "some"], "Invalid value for '--stars'"),
     ],

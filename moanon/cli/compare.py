@@ -235,11 +235,9 @@ def _load(
             folder, number = solutions[text]
             each = Anonymized.of_release(fronts[folder].release(number), text)
             refuse_other_rows(origin.table, each)
-            each = replace(each, table=origin.table)  # which may have more sensitive columns
+            each = replace(each, original=origin.of)  # which may have more sensitive columns
         else:
-            each = read_released(
-                text, origin.table, origin.domains, key=known.key, stars=stars.value
-            )
+            each = read_released(text, origin.of, key=known.key, stars=stars.value)
         found.append(each)
     return found, origin
 

@@ -21,11 +21,11 @@ from moanon.cli.originals import (
     read_original,
 )
 from moanon.cli.showing import console, on_one_line
+from moanon.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.table import Table as Grid
 
-    from moanon.cli.originals import Original
     from moanon.release import Anonymized
 
 __all__: list[str] = []
@@ -77,10 +77,13 @@ def measure(
         key,
     )
     origin = read_original(original, known, [released])
-    found = read_released(released, origin.table, origin.domains, key=key, stars=stars.value)
-    measures = measure_anonymized(found, origin.sensitive)
+    for name in origin.sensitive:
+        if name in origin.table.quasi:
+            raise ConfigError(f"column {name!r} is a quasi-identifier; it cannot be sensitive, too")
+    found = read_released(released, origin.of, key=key, stars=stars.value)
+    measures = measure_anonymized(found)
     if as_json:
-        _print_json(found, origin, measures)
+        _print_json(found, measures)
         return
     how = f"; rows found by {found.matched_by}"
     typer.echo(
@@ -93,11 +96,11 @@ def measure(
     console().print(_grid(measures))
     for note in found.notes:
         typer.echo(f"note: {on_one_line(note)}", err=True)
-    for note in _left_out(origin):
+    for note in _left_out(found):
         typer.echo(f"note: {note}", err=True)
 
 
-def _print_json(found: Anonymized, origin: Original, measures: Mapping[str, float]) -> None:
+def _print_json(found: Anonymized, measures: Mapping[str, float]) -> None:
     import json
 
     told = {
@@ -106,7 +109,7 @@ def _print_json(found: Anonymized, origin: Original, measures: Mapping[str, floa
         "rows": found.rows,
         "matched_by": found.matched_by,
         "quasi": list(found.quasi),
-        "sensitive": list(origin.sensitive),
+        "sensitive": list(found.table.sensitive),
         "measures": measures,
     }
     typer.echo(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False))
@@ -136,13 +139,13 @@ def _written(value: float, unit: str) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
 
 
-def _left_out(origin: Original) -> list[str]:
+def _left_out(found: Anonymized) -> list[str]:
     notes = []
-    if origin.domains is None:
+    if found.instance is None:
         notes.append(
             "without --config or --hierarchy it is not known what labels mean, so losses are left "
             "out"
         )
-    if not origin.sensitive:
+    if not found.table.sensitive:
         notes.append("no column is --sensitive, so all that is about sensitive values is left out")
     return notes

@@ -7,8 +7,8 @@ that can be told apart: group sizes can be counted, losses cannot.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +19,6 @@ from moanon.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from moanon.config import Config
-    from moanon.data.domain import Domain
     from moanon.data.hierarchy import Hierarchy
     from moanon.data.source import Source
     from moanon.data.table import Table
@@ -122,11 +121,25 @@ class WhatIsKnown:
 
 @dataclass(frozen=True, eq=False)
 class Original:
-    """A table before it was anonymized, and what its columns' labels mean where that is known."""
+    """A table before it was anonymized.
 
-    table: Table
-    domains: Mapping[str, Domain] | None
+    Attributes
+    ----------
+    of : Instance or Table
+        An instance where it is known what labels mean.
+    sensitive : tuple of str
+        Columns that are to be protected; some may be generalized all the same.
+    """
+
+    of: Instance | Table
     sensitive: tuple[str, ...]
+
+    @property
+    def table(self) -> Table:
+        """Its rows."""
+        from moanon.genome import Instance
+
+        return self.of.table if isinstance(self.of, Instance) else self.of
 
 
 def names(given: Iterable[str] | None) -> list[str]:
@@ -183,7 +196,7 @@ def _configured(config: Config, source: str | None, known: WhatIsKnown) -> Origi
         place = source if source in datasets.names() else str(Path(source).absolute())
         data = config.data.model_copy(update={"source": place})
         config = config.model_copy(update={"data": data})
-    # Insensitive, so that no row is dropped for a gap in it that the release did not drop.
+    # Insensitive, so that no row is dropped for a gap in them.
     extra = [*(known.sensitive or ()), *([known.key] if known.key else ())]
     added = {n: ColumnSection(role="insensitive") for n in extra if n not in config.columns}
     instance = config.model_copy(update={"columns": {**config.columns, **added}}).instance()
@@ -191,12 +204,24 @@ def _configured(config: Config, source: str | None, known: WhatIsKnown) -> Origi
 
 
 def of_instance(instance: Instance, known: WhatIsKnown) -> Original:
-    """Take the original that a search worked on."""
+    """Take an original, with the columns for sensitive that the command line names."""
+    from moanon.data.cells import Cells
+    from moanon.data.table import Role
+
     table = instance.table
-    sensitive = table.sensitive if known.sensitive is None else tuple(known.sensitive)
-    for name in sensitive:
+    if known.sensitive is None:
+        return Original(instance, table.sensitive)
+    for name in known.sensitive:
         table.column(name)  # refused where there is none
-    return Original(table, instance.layout.domains, sensitive)
+    # Only now, so that no row is dropped for a gap that the release was not made without.
+    roles: dict[str, Role] = {}
+    for name, role in table.roles.items():
+        kept = Role.INSENSITIVE if role is Role.SENSITIVE else role
+        named = name in known.sensitive and role is not Role.QUASI
+        roles[name] = Role.SENSITIVE if named else kept
+    table = replace(table, roles=roles)
+    cells = Cells.build(table, instance.layout.domains)
+    return Original(replace(instance, table=table, cells=cells), tuple(known.sensitive))
 
 
 def _plain(source: str, known: WhatIsKnown, released: Sequence[str]) -> Original:
@@ -219,9 +244,9 @@ def _plain(source: str, known: WhatIsKnown, released: Sequence[str]) -> Original
     roles |= dict.fromkeys(sensitive, Role.SENSITIVE) | dict.fromkeys(quasi, Role.QUASI)
     table = settle(read, roles, "category")
     if not hierarchies:
-        return Original(table, None, sensitive)
+        return Original(table, sensitive)
     specs = {name: TreeSpec(hierarchies[name]) for name in table.quasi}
-    return Original(table, Instance.build(table, specs).layout.domains, sensitive)
+    return Original(Instance.build(table, specs), sensitive)
 
 
 def _hierarchies(given: Sequence[str]) -> dict[str, Hierarchy]:

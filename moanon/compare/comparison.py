@@ -214,7 +214,7 @@ def compare(
         refuse_other_rows(anonymized[0].table, each)
     letters = ascii_uppercase[: len(anonymized)]
     named = dict(zip(letters, anonymized, strict=True))
-    if properties is None and any(each.domains is None for each in anonymized):
+    if properties is None and any(each.instance is None for each in anonymized):
         columns = anonymized[0].table.sensitive if sensitive is None else sensitive
         properties = ["size", *(["sensitive_share"] if columns else [])]
     vectors = {

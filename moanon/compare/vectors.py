@@ -101,7 +101,7 @@ class Property:
     of : callable (Anonymized, column, name) -> PropertyVector
         The column is a sensitive one for properties that need it, else empty; the vector gets the
         name.
-    needs : {"nothing", "domains", "sensitive"}
+    needs : {"nothing", "meaning", "sensitive"}
         What must be known: nothing beyond the labels, what the labels mean, or a sensitive column.
     """
 
@@ -109,7 +109,7 @@ class Property:
     meaning: str
     citation: str
     of: Callable[[Anonymized, str, str], PropertyVector]
-    needs: Literal["nothing", "domains", "sensitive"] = "nothing"
+    needs: Literal["nothing", "meaning", "sensitive"] = "nothing"
 
 
 PROPERTIES: dict[str, Property] = {}
@@ -153,7 +153,7 @@ def property_vectors(
         anonymized.column(column)  # refused where there is none
     if names is None:
         names = ["size", *(["sensitive_share"] if columns else [])]
-        names += [] if anonymized.domains is None else ["utility"]
+        names += [] if anonymized.instance is None else ["utility"]
     found: dict[str, PropertyVector] = {}
     for name in names:
         for vector in _vectors(anonymized, name, columns):
@@ -168,7 +168,7 @@ def _vectors(
 ) -> Iterable[PropertyVector]:
     base, _, column = name.partition(_OF)
     prop = _find(base)
-    if prop.needs == "domains" and anonymized.domains is None:
+    if prop.needs == "meaning" and anonymized.instance is None:
         raise ConfigError(
             f"the property {base} needs to know what labels mean, and {anonymized.name} came "
             "without a configuration or hierarchies"
@@ -217,7 +217,7 @@ def _size(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
 
 def _utility(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
     loss = anonymized.group_loss
-    assert loss is not None  # refused where the domains are not known
+    assert loss is not None  # refused where labels mean nothing
     columns = len(anonymized.quasi)
     return _of_groups(anonymized, name, columns - loss, 0.0, float(columns))
 
@@ -262,7 +262,7 @@ register(
         "quasi-identifiers minus what the row lost of them; more is better",
         "C §5.5, with the loss of D eq. 3",
         _utility,
-        "domains",
+        "meaning",
     )
 )
 register(

@@ -7,7 +7,6 @@ is the station from which property vectors and measures of any released table ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -15,8 +14,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from moanon.data.domain import Domain
 from moanon.data.table import Column, Table
+from moanon.genome import Instance
 from moanon.kernels.join import LossScale
 from moanon.release.applied import Release
 
@@ -46,19 +45,15 @@ class Anonymized:
     ----------
     name : str
         What it is called.
-    table : Table
-        The original.
-    quasi : tuple of str
-        The columns whose labels make the groups.
+    original : Instance or Table
+        What it was made of. An instance knows what the labels of its quasi-identifiers mean; of a
+        table, labels are texts that can be told apart and no more.
     row_group : array (rows of the original,)
         The group of each row; `SUPPRESSED_ROW` where it is not released.
     sizes : array (groups,)
         Released rows in each group.
     blocks : array (groups, columns, 2) or None
-        Base values ``start .. stop - 1`` behind the labels of each group; None where the domains of
-        the columns are not known.
-    domains : mapping of str to Domain, or None
-        Of the columns, where they are known.
+        Base values ``start .. stop - 1`` behind the labels of each group, where they mean anything.
     matched_by : {"genome", "key", "labels", "position"}
         How rows were found.
     notes : tuple of str
@@ -66,12 +61,10 @@ class Anonymized:
     """
 
     name: str
-    table: Table
-    quasi: tuple[str, ...]
+    original: Instance | Table
     row_group: Ints
     sizes: Ints
     blocks: Ints | None
-    domains: Mapping[str, Domain] | None
     matched_by: MatchedBy
     notes: tuple[str, ...] = ()
 
@@ -90,14 +83,27 @@ class Anonymized:
             blocks.append(np.repeat(ends, ends[:, 1] - ends[:, 0], axis=0)[codes[first_cell]])
         return cls(
             name,
-            instance.table,
-            instance.layout.columns,
+            instance,
             number[groups.row_group],
             groups.sizes[~release.suppressed],
             np.stack(blocks, axis=1),
-            instance.layout.domains,
             "genome",
         )
+
+    @property
+    def instance(self) -> Instance | None:
+        """The original, where it is known what labels mean."""
+        return self.original if isinstance(self.original, Instance) else None
+
+    @property
+    def table(self) -> Table:
+        """Rows of the original."""
+        return self.original.table if isinstance(self.original, Instance) else self.original
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The columns whose labels make the groups."""
+        return self.table.quasi
 
     @property
     def rows(self) -> int:
@@ -121,13 +127,13 @@ class Anonymized:
 
     @cached_property
     def integer_losses(self) -> IntegerLosses | None:
-        """Loss of each row of a group as an integer; None where the domains are not known.
+        """Loss of each row of a group as an integer; None where labels mean nothing.
 
         Equal losses stay equal, whatever columns they come from.
         """
-        if self.blocks is None or self.domains is None:
+        if self.blocks is None or self.instance is None:
             return None
-        scale = LossScale.build([domain.size for domain in self.domains.values()], self.rows)
+        scale = LossScale.build(self.instance.layout.sizes.tolist(), self.rows)
         widths = self.blocks[:, :, 1] - self.blocks[:, :, 0]
         return IntegerLosses(scale.table[scale.start[:-1] + widths].sum(axis=1), scale.scale)
 
@@ -135,7 +141,7 @@ class Anonymized:
     def group_loss(self) -> Floats | None:
         """Loss of each row of a group, summed over its columns (D eq. 3).
 
-        None where the domains are not known.
+        None where labels mean nothing.
         """
         losses = self.integer_losses
         return None if losses is None else np.asarray(losses.of_group / losses.scale)

@@ -31,6 +31,7 @@ from moanon.data.domain import MISSING, SUPPRESSED, Domain
 from moanon.data.source import Column, absent_column, read_source
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError
+from moanon.genome import Instance
 from moanon.release.anonymized import SUPPRESSED_ROW, Anonymized, MatchedBy
 from moanon.release.labels import Block, BlockLabels, label_rules
 from moanon.release.readback import undefuse
@@ -46,8 +47,7 @@ StarredRows = Literal["all", "quasi"]
 
 def read_released(
     path: str | os.PathLike[str],
-    table: Table,
-    domains: Mapping[str, Domain] | None,
+    original: Instance | Table,
     *,
     key: str | None = None,
     stars: StarredRows = "all",
@@ -59,10 +59,9 @@ def read_released(
     ----------
     path : path
         A CSV or Parquet file.
-    table : Table
-        The original. Its quasi-identifiers make the groups.
-    domains : mapping of str to Domain, or None
-        Of the quasi-identifiers. Without them labels are texts that can be told apart and no more.
+    original : Instance or Table
+        What the file was made of. Its quasi-identifiers make the groups. An instance says what
+        their labels mean; of a table, labels are texts that can be told apart and no more.
     key : str, optional
         A column of both by which rows are found; without one, by position or by labels.
     stars : {"all", "quasi"}
@@ -78,20 +77,14 @@ def read_released(
     """
     if stars not in get_args(StarredRows):
         raise ConfigError(f"stars must be one of {', '.join(get_args(StarredRows))}. Got {stars!r}")
+    table = original.table if isinstance(original, Instance) else original
     file = _File.read(path, table, key, stars, delimiter)
-    meaning = None if domains is None else _Meaning.of(file, domains)
+    meaning = None
+    if isinstance(original, Instance):
+        meaning = _Meaning.of(file, original.layout.domains)
     row_group, matched_by = _match(file, meaning)
-    return Anonymized(
-        file.name,
-        table,
-        file.quasi,
-        row_group,
-        file.sizes,
-        None if meaning is None else meaning.group_blocks(file),
-        domains,
-        matched_by,
-        file.notes,
-    )
+    blocks = None if meaning is None else meaning.group_blocks(file)
+    return Anonymized(file.name, original, row_group, file.sizes, blocks, matched_by, file.notes)
 
 
 @dataclass(frozen=True, eq=False)

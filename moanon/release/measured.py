@@ -28,27 +28,19 @@ __all__ = ["measure_anonymized"]
 Ints = npt.NDArray[np.int64]
 
 
-def measure_anonymized(
-    anonymized: Anonymized, sensitive: Sequence[str] | None = None
-) -> dict[str, float]:
+def measure_anonymized(anonymized: Anonymized) -> dict[str, float]:
     """Measure an anonymized table by everything that is registered and can be known.
-
-    Parameters
-    ----------
-    anonymized : Anonymized
-    sensitive : sequence of str, optional
-        The sensitive columns. By default those of the original.
 
     Returns
     -------
     dict of str to int or float
         By the measures' names, in the order of the registry.
     """
-    columns = tuple(anonymized.table.sensitive if sensitive is None else sensitive)
-    scores = _scores(anonymized, columns)
+    sensitive = anonymized.table.sensitive
+    scores = _scores(anonymized, sensitive)
     found: dict[str, float] = {}
     for name, measure in MEASURES.items():
-        if measure.needs_sensitive and not columns:
+        if measure.needs_sensitive and not sensitive:
             continue
         try:
             found[name] = measure.of(scores)[0].item()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -177,8 +178,7 @@ def test_an_unknown_sensitive_column_is_refused() -> None:
 
 def test_utility_needs_domains() -> None:
     people = anonymized("T3a")
-    blind = Anonymized("x.csv", people.table, people.quasi, people.row_group, people.sizes,
-                       None, None, "position")  # fmt: skip
+    blind = replace(people, original=people.table, blocks=None)
     assert list(property_vectors(blind, sensitive=())) == ["size"]
     with pytest.raises(ConfigError, match=r"^the property utility needs to know what labels mean"):
         property_vectors(blind, ["utility"])

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from moanon import Hierarchy, Instance, OrderedSpec, Release, Table, TreeSpec, read_table
-from moanon.data.domain import Domain
+from moanon import Hierarchy, Instance, OrderedSpec, Release, TreeSpec, read_table
 from moanon.errors import ConfigError, DataError, OutputError
 from moanon.release import Anonymized, read_released
 from tests.release.tables import releases
@@ -31,14 +30,14 @@ AGES = "21;20s;<40;*\n24;20s;<40;*\n36;30s;<40;*\n37;30s;<40;*\n58;50s;50+;*\n"
 SEXES = "f;any\nm;any\n"
 
 
-def people(**roles: str) -> tuple[Table, dict[str, Domain]]:
-    given = {"age": "quasi", "sex": "quasi", "ill": "sensitive", "number": "identifying", **roles}
-    table = read_table(PEOPLE, given)
+def people() -> Instance:
+    roles = {"age": "quasi", "sex": "quasi", "ill": "sensitive", "number": "identifying"}
+    table = read_table(PEOPLE, roles)
     specs = {
         "age": TreeSpec(Hierarchy.from_arx(AGES)),
         "sex": TreeSpec(Hierarchy.from_arx(SEXES)),
     }
-    return table, dict(Instance.build(table, specs).layout.domains)
+    return Instance.build(table, specs)
 
 
 def released(folder: Path, text: str, **options: object) -> Anonymized:
@@ -47,8 +46,7 @@ def released(folder: Path, text: str, **options: object) -> Anonymized:
     path = folder / "out.csv"
     path.write_text("".join(",".join(line) + "\n" for line in lines))
     blind = options.pop("blind", False)
-    table, domains = people()
-    return read_released(path, table, None if blind else domains, **options)
+    return read_released(path, people().table if blind else people(), **options)
 
 
 def sizes(found: Anonymized) -> list[int]:
@@ -81,7 +79,7 @@ def test_a_release_is_found_again_row_by_row(
             release.write(path, suppressed=suppressed, shuffle=shuffle)
         except OutputError:  # a star would mean two things, or names differ in case only
             assume(False)
-        found = read_released(path, release.instance.table, release.instance.layout.domains)
+        found = read_released(path, release.instance)
     assert sizes(found) == sizes(expected)
     assert losses(found) == losses(expected)
     assert (found.k, found.suppressed) == (release.promised.k, release.promised.suppressed)
@@ -92,7 +90,7 @@ def test_labels_of_a_release_are_read_whatever_a_spreadsheet_would_do(tmp_path: 
     table = read_table(frame, {"=op": "quasi", "s": "sensitive"})
     made = Instance.build(table, {"=op": OrderedSpec(("=1", "'=1", "-x"))})
     Release.of(made, [1, 1]).write(tmp_path / "a.csv")
-    found = read_released(tmp_path / "a.csv", table, made.layout.domains)
+    found = read_released(tmp_path / "a.csv", made)
     assert sizes(found) == [2, 1, 1, 2]
 
 
@@ -245,17 +243,16 @@ def test_what_does_not_fit_is_refused(
 
 
 def test_a_cell_without_a_label_is_refused(tmp_path: Path) -> None:
-    table, domains = people()
     path = tmp_path / "a.csv"
     path.write_text("age,sex\n" + "20s,any\n" * 5 + ",any\n")
     with pytest.raises(DataError, match=r"column 'age': the label '' stands for no block"):
-        read_released(path, table, domains)
+        read_released(path, people())
     rows = ", ".join(["('20s', 'any')"] * 5 + ["(NULL, 'any')"])
     path = tmp_path / "a.parquet"
     duckdb.sql(f"COPY (SELECT * FROM (VALUES {rows}) AS t(age, sex)) TO '{path}'")
     with pytest.raises(DataError, match=r"'age': a cell without a value stands for no block"):
-        read_released(path, table, domains)
-    assert sizes(read_released(path, table, None)) == [5, 5, 5, 5, 5, 1]
+        read_released(path, people())
+    assert sizes(read_released(path, people().table)) == [5, 5, 5, 5, 5, 1]
 
 
 def test_incomplete_rows_of_the_original_are_named(tmp_path: Path) -> None:
@@ -264,7 +261,7 @@ def test_incomplete_rows_of_the_original_are_named(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("age\n" + "x\n" * 6)
     with pytest.raises(DataError, match=r"has 6 rows and DataFrame \(without 1 incomplete rows\)"):
-        read_released(path, table, None)
+        read_released(path, table)
 
 
 def test_other_words_about_stars_are_refused(tmp_path: Path) -> None:
@@ -273,12 +270,11 @@ def test_other_words_about_stars_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_file_of_another_table_is_refused(tmp_path: Path) -> None:
-    table, domains = people()
     other = PEOPLE.assign(age=PEOPLE["age"].to_numpy()[::-1])
     made = Instance.build(
         read_table(other, {"age": "quasi", "sex": "quasi"}),
-        {name: TreeSpec(domain.hierarchy) for name, domain in domains.items()},  # type: ignore[attr-defined]
+        {"age": TreeSpec(Hierarchy.from_arx(AGES)), "sex": TreeSpec(Hierarchy.from_arx(SEXES))},
     )
     Release.of(made, np.ones(made.layout.bits, dtype=int)).write(tmp_path / "a.csv")
     with pytest.raises(DataError, match=r"does not fit DataFrame: it has 1 rows with the labels"):
-        read_released(tmp_path / "a.csv", table, domains)
+        read_released(tmp_path / "a.csv", people())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,16 @@ def test_by_default_all_shared_columns_make_groups(capsys: Captured) -> None:
     found = measured(capsys, "people.csv", "theirs.csv", "--key", "nr")
     assert (found["quasi"], found["matched_by"]) == (["zip", "status"], "key")
     assert found["measures"]["k"] == 1
+
+
+def test_what_has_no_bound_is_said_in_words(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("moanon.release.measure_anonymized", lambda found: {"k": math.inf})
+    arguments = ["people.csv", "ours.csv", "--config", "people.yaml"]
+    assert measured(capsys, *arguments)["measures"] == {"k": "inf"}
+    assert main(["measure", *arguments]) == 0
+    assert " k         no bound   higher " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
@@ -110,7 +111,8 @@ def _print_json(found: Anonymized, measures: Mapping[str, float]) -> None:
         "matched_by": found.matched_by,
         "quasi": list(found.quasi),
         "sensitive": list(found.table.sensitive),
-        "measures": measures,
+        # JSON has no infinity: what cannot be bounded is a text.
+        "measures": {n: v if math.isfinite(v) else str(v) for n, v in measures.items()},
     }
     typer.echo(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False))
 
@@ -134,6 +136,8 @@ def _grid(measures: Mapping[str, float]) -> Grid:
 
 
 def _written(value: float, unit: str) -> str:
+    if not math.isfinite(value):
+        return "no bound"
     if unit.startswith("share"):
         return f"{value:.2%}"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"

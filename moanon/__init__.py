@@ -19,6 +19,7 @@ A table goes this way, and each station has its module::
 - ``moanon.optimization``: all of it in one call, `optimize`; ``moanon.config``: the same from a
   YAML file (`Config`); ``moanon.experiment``: from there to a results folder.
 - ``moanon.output``: figures, and the page on which a front can be explored.
+- ``moanon.compare``: which of several anonymizations of a table is better, and for whom.
 - ``moanon.datasets``: two public tables with their hierarchies.
 - ``moanon.starter``: a first configuration for a table; ``moanon.bench``: what an evaluation costs.
 - ``moanon.cli``: the command ``moanon``.

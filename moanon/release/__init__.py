@@ -14,6 +14,12 @@ file alone, so that a mistake in the writer cannot hide behind itself.
   a solution of a front, with what the front says.
 - ``transfer``: reads new rows against the domains of the table that a generalization was found on.
 
+Whoever made a released table, it can be looked at from the rows of its original:
+
+- ``anonymized``: `Anonymized`, the group of each row and what it lost.
+- ``matching``: `read_released` reads a file, ours or not, and finds its rows in the original.
+- ``measured``: `measure_anonymized` measures it by everything that is registered.
+
 Two limits to know before publishing:
 
 - Rows keep the order of the source. If that is sorted by something telling, a line number tells it
@@ -26,17 +32,23 @@ Two limits to know before publishing:
 
 from __future__ import annotations
 
+from moanon.release.anonymized import Anonymized
 from moanon.release.applied import RECURSIVE_C, Release, SuppressedRows
 from moanon.release.certificate import Certificate
+from moanon.release.matching import read_released
+from moanon.release.measured import measure_anonymized
 from moanon.release.readback import Diversity, Measurement
 from moanon.release.transfer import Outside
 
 __all__ = [
     "RECURSIVE_C",
+    "Anonymized",
     "Certificate",
     "Diversity",
     "Measurement",
     "Outside",
     "Release",
     "SuppressedRows",
+    "measure_anonymized",
+    "read_released",
 ]

@@ -1,7 +1,7 @@
 """What the labels of a released file say, worked out from their text alone.
 
 A label stands for a block of base values, and the loss of a cell follows from how many. The writer
-gets a label from a block; here a block's size is got back from the label, by other means: a list of
+gets a label from a block; here the block is got back from the label, by other means: a list of
 names, an order, or arithmetic on the numbers and dates between the brackets.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,7 @@ from typing import Literal
 
 from moanon.data.domain import Domain, IntervalDomain, OrderedDomain, TreeDomain
 
-__all__ = ["BlockLabels", "IntervalLabels", "NamedLabels", "OrderLabels", "label_rules"]
+__all__ = ["Block", "BlockLabels", "IntervalLabels", "NamedLabels", "OrderLabels", "label_rules"]
 
 # Written here again on purpose: these are promises about a released file, not about its writer.
 _STAR = "*"
@@ -26,43 +27,64 @@ _BETWEEN = ".."
 _INTEGER = re.compile("-?[0-9]+")
 _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
+#: Base values ``start .. stop - 1``.
+Block = tuple[int, int]
 
-@dataclass(frozen=True)
-class NamedLabels:
-    """Labels that are names: each with the number of base values it stands for."""
 
-    values: Mapping[str, int]
-    size: int
+class _Readings(ABC):
+    """What the labels of one column may say."""
+
+    @abstractmethod
+    def readings(self, label: str) -> set[Block]:
+        """All blocks that `label` may stand for."""
+
+    def find(self, label: str) -> Block | None:
+        """Block behind `label`; None if it has no reading, or more than one."""
+        found = self.readings(label)
+        return found.pop() if len(found) == 1 else None
 
     def count(self, label: str) -> int | None:
-        """Number of base values behind `label`; None if the column has no such label."""
-        return self.values.get(label)
+        """Number of base values behind `label`; None if that is not settled."""
+        found = {stop - start for start, stop in self.readings(label)}
+        return found.pop() if len(found) == 1 else None
 
 
 @dataclass(frozen=True)
-class OrderLabels:
+class NamedLabels(_Readings):
+    """Labels that are names: each with the block it stands for."""
+
+    blocks: Mapping[str, Block]
+    size: int
+
+    def readings(self, label: str) -> set[Block]:
+        return {self.blocks[label]} if label in self.blocks else set()
+
+
+@dataclass(frozen=True)
+class OrderLabels(_Readings):
     """Labels of an ordered column: a value, ``first..last``, or ``*``."""
 
     places: Mapping[str, int]
     size: int
 
-    def count(self, label: str) -> int | None:
-        """Number of base values behind `label`; None if it has no reading, or more than one."""
-        found = {1} if label in self.places else set()
+    def readings(self, label: str) -> set[Block]:
+        found = set()
+        if label in self.places:
+            found.add((self.places[label], self.places[label] + 1))
         if label == _STAR and self.size > 1:
-            found.add(self.size)
+            found.add((0, self.size))
         at = label.find(_BETWEEN)
         while at >= 0:
             first = self.places.get(label[:at])
             last = self.places.get(label[at + len(_BETWEEN) :])
             if first is not None and last is not None and first < last:
-                found.add(last - first + 1)
+                found.add((first, last + 1))
             at = label.find(_BETWEEN, at + 1)
-        return found.pop() if len(found) == 1 else None
+        return found
 
 
 @dataclass(frozen=True)
-class IntervalLabels:
+class IntervalLabels(_Readings):
     """Labels of an interval column: a value, ``[from-to]``, ``[from..to]``, ``[from-to)``, ``*``.
 
     Attributes
@@ -92,20 +114,24 @@ class IntervalLabels:
         """Number of base values."""
         return self.steps + self.missing
 
-    def count(self, label: str) -> int | None:
-        """Number of base values behind `label`; None if it is no block of whole steps."""
+    def readings(self, label: str) -> set[Block]:
+        block = self._block(label)
+        return set() if block is None else {block}
+
+    def _block(self, label: str) -> Block | None:
         if label == _STAR and self.size > 1:
-            return self.size
+            return 0, self.size
         if not self.missing:
             return self._steps_in(label)
         if label == _MISSING:
-            return 1
+            return self.steps, self.size
         if not label.endswith(_BETWEEN + _MISSING):
             return self._steps_in(label)
         steps = self._steps_in(label.removesuffix(_BETWEEN + _MISSING))
-        return None if steps is None else steps + 1
+        # A block of neighbours that holds the missing ones, which are last, reaches there.
+        return None if steps is None or steps[1] != self.steps else (steps[0], self.size)
 
-    def _steps_in(self, text: str) -> int | None:
+    def _steps_in(self, text: str) -> Block | None:
         closed = not text.endswith(")")
         ends = [text, text]
         if text.startswith("[") and text.endswith(("]", ")")):
@@ -122,7 +148,7 @@ class IntervalLabels:
             stop = max(math.ceil(high), start + closed)
         else:
             stop = math.floor(high) + 1
-        return stop - start if 0 <= start < stop <= self.steps else None
+        return (start, stop) if 0 <= start < stop <= self.steps else None
 
     def _place(self, text: str) -> Fraction | None:
         if self.type != "date":
@@ -138,8 +164,18 @@ class IntervalLabels:
 BlockLabels = NamedLabels | OrderLabels | IntervalLabels
 
 
-def label_rules(domain: Domain) -> BlockLabels:
-    """Describe in plain numbers and texts what the labels of a domain may say."""
+def label_rules(domain: Domain, *, every_name: bool = False) -> BlockLabels:
+    """Describe in plain numbers and texts what the labels of a domain may say.
+
+    Parameters
+    ----------
+    domain : Domain
+        Of the column.
+    every_name : bool
+        Whether a tree's node may also be called by the names that a release of ours never shows:
+        its root's own, and those of nodes that hold what the one below them holds. Other programs
+        write them.
+    """
     if isinstance(domain, IntervalDomain):
         steps = domain.steps
         return IntervalLabels(
@@ -155,9 +191,14 @@ def label_rules(domain: Domain) -> BlockLabels:
         return OrderLabels({value: i for i, value in enumerate(domain.order)}, len(domain.order))
     assert isinstance(domain, TreeDomain)
     tree = domain.hierarchy
-    leaves = [stop - start for start, stop in zip(tree.starts, tree.stops, strict=True)]
-    names = dict(zip(tree.names, leaves, strict=True))
-    if leaves[0] > 1:  # the root stands for any value and shows as a star, whatever its name
-        del names[tree.names[0]]
-        names[_STAR] = leaves[0]
-    return NamedLabels(names, leaves[0])
+    blocks = list(zip(tree.starts, tree.stops, strict=True))
+    names = dict(zip(tree.names, blocks, strict=True))
+    leaves = tree.stops[0]
+    if leaves > 1:  # the root stands for any value and shows as a star, whatever its name
+        if not every_name:
+            del names[tree.names[0]]
+        names[_STAR] = (0, leaves)
+    if every_name:
+        for block, above in zip(blocks, tree.above, strict=True):
+            names.update(dict.fromkeys(above, block))
+    return NamedLabels(names, leaves)

@@ -23,7 +23,9 @@ def test_labels_are_read_back_as_the_blocks_they_came_from(instance: Instance, s
             rules = label_rules(layout.domains[name])
             assert rules.size == layout.domains[name].size
             for start, stop in blocks:
-                assert rules.count(layout.domains[name].label(start, stop)) == stop - start
+                label = layout.domains[name].label(start, stop)
+                assert rules.find(label) == (start, stop)
+                assert rules.count(label) == stop - start
 
 
 @pytest.mark.parametrize(
@@ -46,6 +48,7 @@ def test_labels_of_no_block_have_no_size(spec: DomainSpec, label: str) -> None:
     value = "2001-05-05" if "year" in repr(spec) else "1"
     column = read_table(pd.DataFrame({"q": [value]}), {"q": "quasi"}).columns["q"]
     assert label_rules(spec.build(column)).count(label) is None
+    assert label_rules(spec.build(column)).find(label) is None
 
 
 def test_a_label_with_two_readings_has_no_size() -> None:
@@ -53,3 +56,17 @@ def test_a_label_with_two_readings_has_no_size() -> None:
     assert OrderLabels({"a": 0, ".b": 1, "a.": 2, "b": 3, "c": 4}, 5).count("a...b") == 2
     assert OrderLabels({"a": 0, "a.": 1, "c": 2, ".b": 3, "b": 4}, 5).count("a...b") == 4
     assert OrderLabels({"a": 0, "a.": 1, ".b": 2, "c": 3, "b": 4}, 5).count("a...b") is None
+    # Two blocks of one size: so many values, but nobody knows which.
+    assert OrderLabels({"a": 0, ".b": 1, "a.": 2, "b": 3, "c": 4}, 5).find("a...b") is None
+
+
+def test_other_programs_may_use_every_name_of_a_tree() -> None:
+    # South is all there is in Africa, so that a release of ours says South; ARX says Africa.
+    tree = Hierarchy.from_arx("South;Africa;World\nJapan;Asia;World\nChina;Asia;World\n")
+    column = read_table(pd.DataFrame({"q": ["Japan"]}), {"q": "quasi"}).columns["q"]
+    domain = TreeSpec(tree).build(column)
+    ours, theirs = label_rules(domain), label_rules(domain, every_name=True)
+    for label, block in (("South", (0, 1)), ("Asia", (1, 3)), ("*", (0, 3))):
+        assert ours.find(label) == theirs.find(label) == block
+    assert (ours.find("Africa"), ours.find("World")) == (None, None)
+    assert (theirs.find("Africa"), theirs.find("World")) == ((0, 1), (0, 3))

@@ -1,0 +1,155 @@
+"""``moanon measure``: every measure of a released file, ours or not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moanon.cli.application import app
+from moanon.cli.originals import (
+    ConfigOption,
+    HierarchyOption,
+    KeyOption,
+    QuasiOption,
+    SensitiveOption,
+    Stars,
+    StarsOption,
+    WhatIsKnown,
+    names,
+    read_original,
+)
+from moanon.cli.showing import console, on_one_line
+from moanon.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.table import Table as Grid
+
+    from moanon.release import Anonymized
+
+__all__: list[str] = []
+
+
+@app.command(
+    epilog="Example: moanon measure patients.csv released.csv --config patients.yaml. Of a file "
+    "from ARX: moanon measure in.csv out.csv --hierarchy age=age.csv --hierarchy zip=zip.csv "
+    "--stars quasi --sensitive disease"
+)
+def measure(
+    original: Annotated[
+        str,
+        typer.Argument(
+            metavar="ORIGINAL",
+            help="The table before: a CSV or Parquet file, or an embedded table.",
+            show_default=False,
+        ),
+    ],
+    released: Annotated[
+        str,
+        typer.Argument(
+            metavar="RELEASED",
+            help="The table after: a CSV or Parquet file.",
+            show_default=False,
+        ),
+    ],
+    config: ConfigOption = None,
+    hierarchies: HierarchyOption = None,
+    quasi: QuasiOption = None,
+    sensitive: SensitiveOption = None,
+    key: KeyOption = None,
+    stars: StarsOption = Stars.ALL,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure a released file against its original.
+
+    Groups are made of the labels in the file; what was lost follows from what the labels can stand
+    for. Suppressed rows may be left out or be rows of stars. What a file alone cannot show is left
+    out: without a configuration or hierarchies, all that is about loss.
+    """
+    from moanon.release import measure_anonymized, read_released
+
+    known = WhatIsKnown(
+        config,
+        tuple(hierarchies or ()),
+        names(quasi),
+        None if sensitive is None else names(sensitive),
+        key,
+    )
+    origin = read_original(original, known, [released])
+    for name in origin.sensitive:
+        if name in origin.table.quasi:
+            raise ConfigError(f"column {name!r} is a quasi-identifier; it cannot be sensitive, too")
+    found = read_released(released, origin.of, key=key, stars=stars.value)
+    measures = measure_anonymized(found)
+    if as_json:
+        _print_json(found, measures)
+        return
+    how = f"; rows found by {found.matched_by}"
+    typer.echo(
+        f" {on_one_line(released)}: {found.rows - found.suppressed:,} of {found.rows:,} rows "
+        f"released{how}"
+    )
+    typer.echo(f" {'quasi-identifiers':<21}{', '.join(map(on_one_line, found.quasi))}")
+    if origin.sensitive:
+        typer.echo(f" {'sensitive':<21}{', '.join(map(on_one_line, origin.sensitive))}")
+    console().print(_grid(measures))
+    for note in found.notes:
+        typer.echo(f"note: {on_one_line(note)}", err=True)
+    for note in _left_out(found):
+        typer.echo(f"note: {note}", err=True)
+
+
+def _print_json(found: Anonymized, measures: Mapping[str, float]) -> None:
+    import json
+
+    told = {
+        "released": found.name,
+        "original": found.table.source,
+        "rows": found.rows,
+        "matched_by": found.matched_by,
+        "quasi": list(found.quasi),
+        "sensitive": list(found.table.sensitive),
+        # JSON has no infinity: what cannot be bounded is a text.
+        "measures": {n: v if math.isfinite(v) else str(v) for n, v in measures.items()},
+    }
+    typer.echo(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _grid(measures: Mapping[str, float]) -> Grid:
+    from rich import box
+    from rich.table import Table as Grid
+
+    from moanon.measures.registry import find_measure
+
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    grid.add_column("measure", overflow="fold")
+    grid.add_column("value", justify="right", overflow="fold")
+    grid.add_column("better", overflow="fold")
+    grid.add_column("what it says", overflow="fold")
+    for name, value in measures.items():
+        about = find_measure(name)
+        better = "higher" if about.direction == "max" else "lower"
+        grid.add_row(name, _written(value, about.unit), better, about.meaning)
+    return grid
+
+
+def _written(value: float, unit: str) -> str:
+    if not math.isfinite(value):
+        return "no bound"
+    if unit.startswith("share"):
+        return f"{value:.2%}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
+
+
+def _left_out(found: Anonymized) -> list[str]:
+    notes = []
+    if found.instance is None:
+        notes.append(
+            "without --config or --hierarchy it is not known what labels mean, so losses are left "
+            "out"
+        )
+    if not found.table.sensitive:
+        notes.append("no column is --sensitive, so all that is about sensitive values is left out")
+    return notes

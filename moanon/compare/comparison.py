@@ -1,0 +1,389 @@
+"""Which of several anonymizations of one table is better, for whom, and by which comparator.
+
+Every pair is compared in every property by dominance and by each index of ``indices``, and in all
+properties together by dominance and by the comparators of ``preferences``. There is no best answer
+among them; C's point is that a single number hides who pays for it. `Comparison` therefore also
+counts, property by property, how many people are better off in which.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from moanon.compare.hypervolume import LogVolume
+from moanon.compare.indices import (
+    INDICES,
+    Dominance,
+    Index,
+    IndexPair,
+    dominance,
+    find_index,
+    mean,
+)
+from moanon.compare.preferences import (
+    Preferences,
+    Settled,
+    goal_distance,
+    is_ahead,
+    lexicographic,
+    weighted_sum,
+)
+from moanon.compare.vectors import PropertyVector, property_vectors
+from moanon.data.column import did_you_mean
+from moanon.data.table import Table
+from moanon.errors import ConfigError, DataError
+from moanon.release.anonymized import Anonymized
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["COMPARATORS", "Comparison", "Headcount", "Verdict", "compare", "refuse_other_rows"]
+
+#: For sets of properties.
+_OF_SETS = ("wtd", "lex", "goal")
+#: Every comparator, by name.
+COMPARATORS = ("dominance", *INDICES, *_OF_SETS)
+#: What verdicts on all properties together are about.
+ALL = "all"
+
+Value = float | int | str | LogVolume | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one comparator says about one pair.
+
+    Attributes
+    ----------
+    property : str
+        Its name; ``all`` for all properties together.
+    comparator : str
+    first, second : str
+        Letters of the pair.
+    forward, backward
+        The comparator's index of the first against the second, and the other way round; for a unary
+        one, of each, as measured. For ``dominance`` one of strong, weak, none. For ``lex`` the
+        place of the first property in which it is ahead, or None.
+    better : str or None
+        Letter of the one that wins; None if neither does.
+    """
+
+    property: str
+    comparator: str
+    first: str
+    second: str
+    forward: Value
+    backward: Value
+    better: str | None
+
+
+@dataclass(frozen=True)
+class Headcount:
+    """How many people are better off in which of a pair, in one property."""
+
+    property: str
+    first: str
+    second: str
+    better_in_first: int
+    better_in_second: int
+    equal: int
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Anonymizations of one table, compared pair by pair.
+
+    Attributes
+    ----------
+    anonymized : mapping of str to Anonymized
+        By letter.
+    vectors : mapping of str to mapping of str to PropertyVector
+        By letter and property.
+    verdicts : tuple of Verdict
+    headcounts : tuple of Headcount
+    preferences : Settled
+        How the properties were weighed.
+    """
+
+    anonymized: Mapping[str, Anonymized]
+    vectors: Mapping[str, Mapping[str, PropertyVector]]
+    verdicts: tuple[Verdict, ...]
+    headcounts: tuple[Headcount, ...]
+    preferences: Settled
+
+    @property
+    def properties(self) -> tuple[str, ...]:
+        """Names of the properties that were compared."""
+        return tuple(next(iter(self.vectors.values())))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per verdict; a volume is given by its logarithm to the base 10."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [{**vars(verdict), **_plain_pair(verdict)} for verdict in self.verdicts]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the vectors as numbers, texts, lists and dicts only."""
+        return {
+            "anonymized": {
+                letter: {
+                    "name": each.name,
+                    "rows": each.rows,
+                    "suppressed": each.suppressed,
+                    "groups": len(each.sizes),
+                    "k": each.k,
+                    "matched_by": each.matched_by,
+                }
+                for letter, each in self.anonymized.items()
+            },
+            "preferences": asdict(self.preferences),
+            "verdicts": [{**vars(each), **_json_pair(each)} for each in self.verdicts],
+            "individuals": [vars(each) for each in self.headcounts],
+        }
+
+
+def _plain_pair(verdict: Verdict) -> dict[str, Any]:
+    return {
+        side: value.log10 if isinstance(value := getattr(verdict, side), LogVolume) else value
+        for side in ("forward", "backward")
+    }
+
+
+def _json_pair(verdict: Verdict) -> dict[str, Any]:
+    """Volumes as sign, logarithm and, where a float holds it, value; JSON has no infinity."""
+    pair = {}
+    for side in ("forward", "backward"):
+        value = getattr(verdict, side)
+        if isinstance(value, LogVolume):
+            pair[side] = {
+                "sign": value.sign,
+                "log10": value.log10 if value.sign else None,
+                "value": value.value if math.isfinite(value.value) else None,
+            }
+        else:
+            pair[side] = value
+    return pair
+
+
+# -- comparing -----------------------------------------------------------------------------------
+
+
+def compare(
+    anonymized: Sequence[Anonymized],
+    properties: Sequence[str] | None = None,
+    *,
+    sensitive: Sequence[str] | None = None,
+    comparators: Sequence[str] | None = None,
+    preferences: Preferences | None = None,
+) -> Comparison:
+    """Compare anonymizations of one table, pair by pair.
+
+    Parameters
+    ----------
+    anonymized : sequence of Anonymized
+        Two or more, of the same rows.
+    properties, sensitive
+        As for :func:`moanon.compare.vectors.property_vectors`.
+    comparators : sequence of str, optional
+        By default all of `COMPARATORS`; ``goal`` needs goals.
+    preferences : Preferences, optional
+        For several properties at once.
+
+    Raises
+    ------
+    ConfigError
+        If something asked for is not known, or preferences do not fit the properties.
+    DataError
+        If the anonymizations are not of the same rows.
+    """
+    wanted = _checked_comparators(comparators)
+    if not 2 <= len(anonymized) <= len(ascii_uppercase):
+        raise ConfigError(
+            f"compared are 2 to {len(ascii_uppercase)} anonymizations. Got {len(anonymized)}"
+        )
+    for each in anonymized[1:]:
+        refuse_other_rows(anonymized[0].table, each)
+    letters = ascii_uppercase[: len(anonymized)]
+    named = dict(zip(letters, anonymized, strict=True))
+    if properties is None and any(each.instance is None for each in anonymized):
+        columns = anonymized[0].table.sensitive if sensitive is None else sensitive
+        properties = ["size", *(["sensitive_share"] if columns else [])]
+    vectors = {
+        letter: property_vectors(each, properties, sensitive=sensitive)
+        for letter, each in named.items()
+    }
+    settled = (preferences or Preferences()).settle(tuple(vectors["A"]))
+    if comparators is not None and "goal" in wanted and settled.goals is None:
+        raise ConfigError("the comparator goal needs goals, and none are given")
+    verdicts: list[Verdict] = []
+    headcounts: list[Headcount] = []
+    for first, second in combinations(letters, 2):
+        pair = _Pair(first, second, vectors[first], vectors[second], settled)
+        verdicts += pair.verdicts(wanted)
+        headcounts += pair.headcounts()
+    return Comparison(named, vectors, tuple(verdicts), tuple(headcounts), settled)
+
+
+def _checked_comparators(names: Sequence[str] | None) -> tuple[str, ...]:
+    if names is None:
+        return COMPARATORS
+    if not names:
+        raise ConfigError("a comparison needs at least one comparator. Got none")
+    for name in names:
+        if name not in COMPARATORS:
+            raise ConfigError(
+                f"there is no comparator called {name!r}{did_you_mean(name, COMPARATORS)}. "
+                f"Known: {', '.join(COMPARATORS)}"
+            )
+    return tuple(name for name in COMPARATORS if name in names)
+
+
+def refuse_other_rows(table: Table, other: Anonymized) -> None:
+    """Refuse an anonymization whose vectors would not be about the rows of a table.
+
+    Raises
+    ------
+    DataError
+        If it is of another number of rows, of other columns, or of other values in them.
+    """
+    if other.rows != table.rows:
+        raise DataError(
+            f"{table.source} has {table.rows:,} rows and {other.name} is of {other.rows:,}; "
+            "compared are anonymizations of the same rows"
+        )
+    if set(other.quasi) != set(table.quasi):
+        raise DataError(
+            f"{other.name} has the quasi-identifiers {', '.join(other.quasi)} instead of "
+            f"{', '.join(table.quasi)}; compared are anonymizations of the same columns"
+        )
+    for name in table.quasi:
+        here, there = table.column(name), other.column(name)
+        if here.values != there.values or not np.array_equal(here.codes, there.codes):
+            raise DataError(
+                f"{other.name} is not of the rows of {table.source}: column {name!r} has other "
+                "values there"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Two anonymizations and how their properties are weighed."""
+
+    first: str
+    second: str
+    one: Mapping[str, PropertyVector]
+    other: Mapping[str, PropertyVector]
+    preferences: Settled
+
+    def verdicts(self, wanted: Sequence[str]) -> Iterator[Verdict]:
+        for name in self.one:
+            for comparator in wanted:
+                if comparator == "dominance":
+                    yield self._dominance(name, [self._stand(name)])
+                elif comparator in INDICES:
+                    yield self._indexed(name, comparator)
+        if "dominance" in wanted:
+            yield self._dominance(ALL, [self._stand(name) for name in self.one])
+        for comparator in wanted:
+            if comparator in _OF_SETS and (comparator != "goal" or self.preferences.goals):
+                yield self._weighed(comparator)
+
+    def headcounts(self) -> Iterator[Headcount]:
+        for name, vector in self.one.items():
+            a, b = vector.oriented, self.other[name].oriented
+            ahead, behind = int(np.count_nonzero(a > b)), int(np.count_nonzero(a < b))
+            yield Headcount(name, self.first, self.second, ahead, behind, len(a) - ahead - behind)
+
+    # -- one property ----------------------------------------------------------------------------
+
+    def _stand(self, name: str) -> tuple[Dominance, Dominance]:
+        a, b = self.one[name].oriented, self.other[name].oriented
+        return dominance(a, b), dominance(b, a)
+
+    def _dominance(self, name: str, stands: Sequence[tuple[Dominance, Dominance]]) -> Verdict:
+        """Dominance in each of some properties, and a strong one in some (C Table 4)."""
+        both: list[Dominance] = []
+        for side in (0, 1):
+            found = {stand[side] for stand in stands}
+            both.append("none" if "none" in found else "strong" if "strong" in found else "weak")
+        sign = (both[0] == "strong") - (both[1] == "strong")
+        return self._verdict(name, "dominance", both[0], both[1], sign)
+
+    def _pair(self, name: str, index: Index) -> IndexPair:
+        vector = self.one[name]
+        ideal = self.preferences.ideals.get(name, vector.ideal)
+        turned = float(vector.turned(np.array(ideal)))
+        return index.pair(vector.oriented, self.other[name].oriented, turned)
+
+    def _indexed(self, name: str, comparator: str) -> Verdict:
+        pair = self._pair(name, find_index(comparator))
+        shown = self._measured(name, comparator, pair)
+        return self._verdict(name, comparator, *shown, pair.better)
+
+    def _measured(
+        self, name: str, comparator: str, pair: IndexPair
+    ) -> tuple[float | LogVolume, float | LogVolume]:
+        """Say values as they were measured, before they were turned; anything else as it is."""
+        if comparator not in ("min", "mean"):
+            return pair.forward, pair.backward
+        one, other = self.one[name], self.other[name]
+        if comparator == "mean":
+            return mean(one.entries, one.rows), mean(other.entries, other.rows)
+        worst = np.min if one.direction == "max" else np.max
+        return float(worst(one.entries)), float(worst(other.entries))
+
+    # -- several properties ----------------------------------------------------------------------
+
+    def _weighed(self, comparator: str) -> Verdict:
+        wishes = self.preferences
+        names = wishes.order if comparator == "lex" else tuple(self.one)
+        pairs = {name: self._pair(name, self._index(name)) for name in names}
+        if comparator == "wtd":
+            shares = [self._index(name).shares(pair) for name, pair in pairs.items()]
+            forward, backward = weighted_sum(shares, [wishes.weights[name] for name in names])
+            sign = is_ahead(forward, backward) - is_ahead(backward, forward)
+            return self._verdict(ALL, comparator, forward, backward, sign)
+        if comparator == "lex":
+            leads = [self._leads(name, pair) for name, pair in pairs.items()]
+            places = lexicographic(leads, [wishes.epsilon[name] for name in names])
+            ranks = [math.inf if place is None else place for place in places]
+            sign = (ranks[0] < ranks[1]) - (ranks[0] > ranks[1])
+            return self._verdict(ALL, comparator, *places, sign)
+        assert wishes.goals is not None  # there is no goal without goals
+        values = [self._plain(name, pair) for name, pair in pairs.items()]
+        forward, backward = goal_distance(values, [wishes.goals[name] for name in names])
+        sign = is_ahead(backward, forward) - is_ahead(forward, backward)
+        return self._verdict(ALL, comparator, forward, backward, sign)
+
+    def _index(self, name: str) -> Index:
+        return find_index(self.preferences.index[name])
+
+    def _plain(self, name: str, pair: IndexPair) -> tuple[float, float]:
+        """Both values of an index as measured; of volumes, which no float holds, their shares."""
+        index = self._index(name)
+        forward, backward = self._measured(name, index.name, pair)
+        if isinstance(forward, LogVolume) or isinstance(backward, LogVolume):
+            return index.shares(pair)
+        return forward, backward
+
+    def _leads(self, name: str, pair: IndexPair) -> tuple[float, float]:
+        """Both values of an index, turned so that higher is better."""
+        if isinstance(pair.forward, LogVolume) or isinstance(pair.backward, LogVolume):
+            return self._index(name).shares(pair)
+        sign = -1 if self._index(name).name == "rank" else 1
+        return sign * pair.forward, sign * pair.backward
+
+    def _verdict(
+        self, name: str, comparator: str, forward: Value, backward: Value, sign: int
+    ) -> Verdict:
+        better = {1: self.first, -1: self.second}.get(sign)
+        return Verdict(name, comparator, self.first, self.second, forward, backward, better)

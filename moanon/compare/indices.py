@@ -1,0 +1,246 @@
+"""Quality indices of property vectors (C §3, §5.1-5.4), by name.
+
+A *unary* index says one number about one vector; the anonymization with the better number wins. A
+*binary* one says how far one vector is ahead of another; the two numbers of a pair, one for each
+way round, decide. Vectors are turned beforehand so that higher is better.
+
+A unary index also takes how many rows share each number, so that it can be worked out from groups
+(one number and one size for each) without a vector as long as the table; see `UnaryIndex.of`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.compare.hypervolume import LogVolume, compare_products, solely_dominated
+from moanon.errors import ConfigError
+
+__all__ = [
+    "INDICES",
+    "BinaryIndex",
+    "Dominance",
+    "IndexPair",
+    "UnaryIndex",
+    "coverage",
+    "dominance",
+    "find_index",
+    "mean",
+    "minimum",
+    "rank",
+    "spread",
+]
+
+Floats = npt.NDArray[np.float64]
+Numbers = npt.ArrayLike
+#: How one vector stands to another: at least as good everywhere, and better somewhere (strong) or
+#: nowhere (weak); or not at least as good everywhere (none).
+Dominance = Literal["strong", "weak", "none"]
+IndexValue = float | LogVolume
+
+
+def _pair(a: Numbers, b: Numbers) -> tuple[Floats, Floats]:
+    one, other = _vector(a), _vector(b)
+    if len(one) != len(other):
+        raise ConfigError(
+            f"property vectors of one table have the same length. Got {len(one)} and {len(other)}"
+        )
+    return one, other
+
+
+def _vector(values: Numbers) -> Floats:
+    vector = np.asarray(values, dtype=np.float64)
+    if vector.ndim != 1 or not len(vector) or not np.isfinite(vector).all():
+        raise ConfigError("a property vector holds one finite number for each row, and some rows")
+    return vector
+
+
+# -- unary ---------------------------------------------------------------------------------------
+
+
+def minimum(values: Numbers, rows: Numbers | None = None, ideal: float = math.nan) -> float:
+    """Value of the row that is worst off; of group sizes it is k (C §3, ``P_k-anon``)."""
+    return float(_vector(values).min())
+
+
+def mean(values: Numbers, rows: Numbers | None = None, ideal: float = math.nan) -> float:
+    """Mean over the rows; of group sizes it is weighted-k (C §3, ``P_s-avg``)."""
+    vector, weights = _weighted(values, rows)
+    return math.fsum(vector * weights) / math.fsum(weights)
+
+
+def rank(values: Numbers, rows: Numbers | None = None, ideal: float = math.nan) -> float:
+    """Distance ``||D - D_max||`` to a vector in which every row has `ideal` (C §5.1)."""
+    vector, weights = _weighted(values, rows)
+    return math.sqrt(math.fsum(weights * (vector - ideal) ** 2))
+
+
+def _weighted(values: Numbers, rows: Numbers | None) -> tuple[Floats, Floats]:
+    if rows is None:
+        vector = _vector(values)
+        return vector, np.ones(len(vector))
+    return _pair(values, rows)
+
+
+@dataclass(frozen=True)
+class UnaryIndex:
+    """One number about one vector.
+
+    Attributes
+    ----------
+    name, meaning, citation : str
+    better : {"max", "min"}
+        Which of two numbers wins.
+    of : callable (values, rows=None, ideal=nan) -> float
+        `values` of rows, or of groups with their numbers of `rows`; `ideal` is what every row would
+        have at best, which only ``rank`` looks at.
+    """
+
+    name: str
+    meaning: str
+    citation: str
+    better: Literal["max", "min"]
+    of: Callable[..., float]
+
+    def pair(self, a: Numbers, b: Numbers, ideal: float) -> IndexPair:
+        """Apply the index to both vectors."""
+        one, other = _pair(a, b)
+        values = self.of(one, ideal=ideal), self.of(other, ideal=ideal)
+        sign = _sign(values[0] - values[1])
+        return IndexPair(*values, sign if self.better == "max" else -sign)
+
+    def shares(self, pair: IndexPair) -> tuple[float, float]:
+        """Both numbers as shares of their sum, the higher the better."""
+        forward, backward = _plain(pair.forward), _plain(pair.backward)
+        return _shares(forward, backward) if self.better == "max" else _shares(backward, forward)
+
+
+# -- binary --------------------------------------------------------------------------------------
+
+
+def coverage(a: Numbers, b: Numbers) -> float:
+    """Share of rows that are at least as well off in `a` as in `b` (C §5.2)."""
+    one, other = _pair(a, b)
+    return int(np.count_nonzero(one >= other)) / len(one)
+
+
+def spread(a: Numbers, b: Numbers) -> float:
+    """Sum of how far rows are better off in `a`, over the rows where they are (C §5.3)."""
+    one, other = _pair(a, b)
+    return math.fsum(np.maximum(one - other, 0.0))
+
+
+def _volume(a: Numbers, b: Numbers) -> LogVolume:
+    return solely_dominated(*_pair(a, b))
+
+
+def dominance(a: Numbers, b: Numbers) -> Dominance:
+    """How `a` stands to `b`, row by row (C Table 4)."""
+    one, other = _pair(a, b)
+    if (one < other).any():
+        return "none"
+    return "strong" if (one > other).any() else "weak"
+
+
+@dataclass(frozen=True)
+class BinaryIndex:
+    """How far one vector is ahead of another.
+
+    Attributes
+    ----------
+    name, meaning, citation : str
+    of : callable (a, b) -> float or LogVolume
+        Higher is better for `a`.
+    """
+
+    name: str
+    meaning: str
+    citation: str
+    of: Callable[[Numbers, Numbers], IndexValue]
+
+    def pair(self, a: Numbers, b: Numbers, ideal: float) -> IndexPair:
+        """Apply the index both ways round."""
+        forward, backward = self.of(a, b), self.of(b, a)
+        if isinstance(forward, LogVolume) or isinstance(backward, LogVolume):
+            return IndexPair(forward, backward, compare_products(*_pair(a, b)))
+        return IndexPair(forward, backward, _sign(forward - backward))
+
+    def shares(self, pair: IndexPair) -> tuple[float, float]:
+        """Both numbers between 0 and 1: shares of their sum, or as they are for shares of rows."""
+        forward, backward = pair.forward, pair.backward
+        if isinstance(forward, LogVolume) and isinstance(backward, LogVolume):
+            return _volume_shares(forward, backward)
+        numbers = _plain(forward), _plain(backward)
+        return numbers if self.name == "cov" else _shares(*numbers)
+
+
+@dataclass(frozen=True)
+class IndexPair:
+    """An index both ways round.
+
+    Attributes
+    ----------
+    forward, backward : float or LogVolume
+        Of the first against the second, and of the second against the first; for a unary index, of
+        each.
+    better : {1, 0, -1}
+        1 if the first vector wins, -1 if the second does, 0 if neither.
+    """
+
+    forward: IndexValue
+    backward: IndexValue
+    better: int
+
+
+Index = UnaryIndex | BinaryIndex
+
+#: Every index, by name.
+INDICES: dict[str, Index] = {
+    index.name: index
+    for index in (
+        UnaryIndex("min", "value of the row that is worst off", "C §3", "max", minimum),
+        UnaryIndex("mean", "mean over the rows", "C §3", "max", mean),
+        UnaryIndex("rank", "distance to the ideal vector", "C §5.1", "min", rank),
+        BinaryIndex("cov", "share of rows at least as well off", "C §5.2", coverage),
+        BinaryIndex("spr", "sum of how far rows are better off", "C §5.3", spread),
+        BinaryIndex("hv", "volume of vectors that it alone dominates", "C §5.4", _volume),
+    )
+}
+
+
+def find_index(name: str) -> Index:
+    """Return the index of that name, or say which one was probably meant."""
+    if name in INDICES:
+        return INDICES[name]
+    near = get_close_matches(name, INDICES, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    raise ConfigError(f"there is no index called {name!r}{hint} Known: {', '.join(INDICES)}")
+
+
+def _plain(value: IndexValue) -> float:
+    assert isinstance(value, float)
+    return value
+
+
+def _sign(number: float) -> int:
+    return (number > 0) - (number < 0)
+
+
+def _shares(one: float, other: float) -> tuple[float, float]:
+    total = one + other
+    return (one / total, other / total) if total else (0.5, 0.5)
+
+
+def _volume_shares(one: LogVolume, other: LogVolume) -> tuple[float, float]:
+    """Shares of two volumes whose sum no float can hold."""
+    if one.sign == other.sign == 0:
+        return 0.5, 0.5
+    difference = other.log - one.log
+    share = 0.0 if difference > 700 else 1 / (1 + math.exp(difference))
+    return share, 1 - share

@@ -1,0 +1,295 @@
+"""Property vectors: one number for each person in the original table (C §3, definition 1).
+
+A property looks at an anonymized table and says for every row of the *original* how well off it is.
+Suppressed rows are there, too: as C §3 has it, they "still exist in the anonymized data set in an
+overly generalized form". They make one group of their own, all of whose cells are lost; so their
+group size is the number of suppressed rows, their utility 0. Released rows are not helped by them:
+a group that is released counts the rows that are released.
+
+Rows that share a group mostly share a number, too. So a vector is kept as its *entries*, a number
+and how many rows have it, and which entry each row has: what a unary index needs are the entries
+alone, that is the groups.
+
+Most properties are better when higher. Where lower is better (`sensitive_count`), a vector knows
+it, and is turned (`PropertyVector.oriented`) before it is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.errors import ConfigError
+from moanon.release.anonymized import Anonymized
+
+__all__ = ["PROPERTIES", "Property", "PropertyVector", "property_vectors", "register"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+#: Stands between a property of a sensitive column and that column's name.
+_OF = ":"
+
+
+@dataclass(frozen=True, eq=False)
+class PropertyVector:
+    """How well off each row of the original is.
+
+    Attributes
+    ----------
+    name : str
+        The property, with its column where it is one of several sensitive columns.
+    entries : array (entries,)
+        As measured: a number for each group, or for each sensitive value in it.
+    row_entry : array (rows,)
+        The entry of each row of the original.
+    direction : {"max", "min"}
+        Which end is better.
+    ideal : float
+        The best that a row could have, as measured.
+    worst : float
+        The worst that a row could have, as measured.
+    """
+
+    name: str
+    entries: Floats
+    row_entry: Ints
+    direction: Literal["max", "min"]
+    ideal: float
+    worst: float
+
+    def __len__(self) -> int:
+        return len(self.row_entry)
+
+    @cached_property
+    def rows(self) -> Ints:
+        """How many rows have each entry; at least one."""
+        return np.bincount(self.row_entry, minlength=len(self.entries)).astype(np.int64)
+
+    @cached_property
+    def values(self) -> Floats:
+        """As measured, row by row."""
+        return self.entries[self.row_entry]
+
+    @cached_property
+    def oriented(self) -> Floats:
+        """Higher is better and no number below 0: as measured, or how far from the worst."""
+        return self.turned(self.values)
+
+    def turned(self, values: Floats) -> Floats:
+        """Turn measured values so that higher is better."""
+        return values if self.direction == "max" else np.asarray(self.worst - values)
+
+
+@dataclass(frozen=True)
+class Property:
+    """A named property of rows.
+
+    Attributes
+    ----------
+    name : str
+        As in ``--properties``.
+    meaning : str
+        One line; says which end is better.
+    citation : str
+    of : callable (Anonymized, column, name) -> PropertyVector
+        The column is a sensitive one for properties that need it, else empty; the vector gets the
+        name.
+    needs : {"nothing", "meaning", "sensitive"}
+        What must be known: nothing beyond the labels, what the labels mean, or a sensitive column.
+    """
+
+    name: str
+    meaning: str
+    citation: str
+    of: Callable[[Anonymized, str, str], PropertyVector]
+    needs: Literal["nothing", "meaning", "sensitive"] = "nothing"
+
+
+PROPERTIES: dict[str, Property] = {}
+
+
+def register(prop: Property) -> Property:
+    """Add a property; a name is given once."""
+    if prop.name in PROPERTIES:
+        raise ValueError(f"a property called {prop.name!r} is registered already")
+    PROPERTIES[prop.name] = prop
+    return prop
+
+
+def property_vectors(
+    anonymized: Anonymized,
+    names: Sequence[str] | None = None,
+    *,
+    sensitive: Sequence[str] | None = None,
+) -> dict[str, PropertyVector]:
+    """Property vectors of an anonymized table, by name.
+
+    Parameters
+    ----------
+    anonymized : Anonymized
+    names : sequence of str, optional
+        Properties, such as ``size`` or ``sensitive_share``; for one sensitive column of several,
+        ``sensitive_share:occupation``, and without it for each of them. By default ``size``, and
+        what else can be known of ``sensitive_share`` and ``utility``.
+    sensitive : sequence of str, optional
+        The sensitive columns. By default those of the table.
+
+    Raises
+    ------
+    ConfigError
+        If a property is not known, or what it needs is not there.
+    DataError
+        If the original has no such column.
+    """
+    columns = tuple(anonymized.table.sensitive if sensitive is None else sensitive)
+    for column in columns:
+        anonymized.column(column)  # refused where there is none
+    if names is None:
+        names = ["size", *(["sensitive_share"] if columns else [])]
+        names += [] if anonymized.instance is None else ["utility"]
+    found: dict[str, PropertyVector] = {}
+    for name in names:
+        for vector in _vectors(anonymized, name, columns):
+            found[vector.name] = vector
+    if not found:
+        raise ConfigError("a comparison needs at least one property. Got none")
+    return found
+
+
+def _vectors(
+    anonymized: Anonymized, name: str, columns: tuple[str, ...]
+) -> Iterable[PropertyVector]:
+    base, _, column = name.partition(_OF)
+    prop = _find(base)
+    if prop.needs == "meaning" and anonymized.instance is None:
+        raise ConfigError(
+            f"the property {base} needs to know what labels mean, and {anonymized.name} came "
+            "without a configuration or hierarchies"
+        )
+    if prop.needs != "sensitive":
+        if column:
+            raise ConfigError(f"the property {base} is not one of a column. Got {name!r}")
+        return [prop.of(anonymized, "", name)]
+    if not columns:
+        raise ConfigError(f"the property {base} needs a sensitive column, and none is given")
+    if column and column not in columns:
+        raise ConfigError(
+            f"the property {name!r} must name a sensitive column. Known: {', '.join(columns)}"
+        )
+    if column or len(columns) == 1:
+        return [prop.of(anonymized, column or columns[0], name)]
+    return [prop.of(anonymized, each, f"{base}{_OF}{each}") for each in columns]
+
+
+def _find(name: str) -> Property:
+    if name in PROPERTIES:
+        return PROPERTIES[name]
+    near = get_close_matches(name, PROPERTIES, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    raise ConfigError(f"there is no property called {name!r}{hint} Known: {', '.join(PROPERTIES)}")
+
+
+# -- the properties ------------------------------------------------------------------------------
+
+
+def _of_groups(
+    anonymized: Anonymized, name: str, of_group: Ints | Floats, of_suppressed: float, ideal: float
+) -> PropertyVector:
+    """Vector of a property that all rows of a group share, as suppressed rows do."""
+    entries, place = of_group.astype(np.float64), anonymized.row_group
+    if anonymized.suppressed:
+        entries = np.append(entries, of_suppressed)
+        place = np.where(anonymized.is_suppressed, len(of_group), place)
+    return PropertyVector(name, entries, place, "max", ideal, 0.0)
+
+
+def _size(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
+    suppressed, rows = anonymized.suppressed, anonymized.rows
+    return _of_groups(anonymized, name, anonymized.sizes, suppressed, float(rows))
+
+
+def _utility(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
+    loss = anonymized.group_loss
+    assert loss is not None  # refused where labels mean nothing
+    columns = len(anonymized.quasi)
+    return _of_groups(anonymized, name, columns - loss, 0.0, float(columns))
+
+
+def _pairs(anonymized: Anonymized, column: str) -> tuple[Ints, Ints, Ints]:
+    """For each (group, sensitive value) that occurs its group and rows; for each row its pair.
+
+    The suppressed rows are the last group.
+    """
+    codes = anonymized.column(column).codes.astype(np.int64) + 1  # 0: a missing value is a value
+    groups = np.where(anonymized.is_suppressed, len(anonymized.sizes), anonymized.row_group)
+    span = int(codes.max()) + 1
+    pairs, place, rows = np.unique(groups * span + codes, return_inverse=True, return_counts=True)
+    return pairs // span, rows.astype(np.int64), place.astype(np.int64)
+
+
+def _sensitive_count(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
+    _, rows, place = _pairs(anonymized, column)
+    counts = rows.astype(np.float64)
+    return PropertyVector(name, counts, place, "min", 1.0, float(anonymized.rows))
+
+
+def _sensitive_share(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
+    group, rows, place = _pairs(anonymized, column)
+    sizes = np.append(anonymized.sizes, anonymized.suppressed)
+    return PropertyVector(name, rows / sizes[group], place, "min", 0.0, 1.0)
+
+
+def _diversity(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
+    group, _, _ = _pairs(anonymized, column)
+    values = np.bincount(group, minlength=len(anonymized.sizes))
+    of_suppressed = values[-1] if anonymized.suppressed else 0
+    known = len(np.unique(anonymized.column(column).codes))
+    of_groups = values[: len(anonymized.sizes)]
+    return _of_groups(anonymized, name, of_groups, float(of_suppressed), float(known))
+
+
+register(Property("size", "rows in the row's group; more is better", "C §3", _size))
+register(
+    Property(
+        "utility",
+        "quasi-identifiers minus what the row lost of them; more is better",
+        "C §5.5, with the loss of D eq. 3",
+        _utility,
+        "meaning",
+    )
+)
+register(
+    Property(
+        "sensitive_count",
+        "rows of the group with the row's own sensitive value; fewer is better",
+        "C §3",
+        _sensitive_count,
+        "sensitive",
+    )
+)
+register(
+    Property(
+        "sensitive_share",
+        "share of the group with the row's own sensitive value, the chance of guessing it; less is "
+        "better",
+        "C §3 counts; D §4.2 bounds the share",
+        _sensitive_share,
+        "sensitive",
+    )
+)
+register(
+    Property(
+        "diversity",
+        "different sensitive values in the row's group; more is better",
+        "D §4.2",
+        _diversity,
+        "sensitive",
+    )
+)

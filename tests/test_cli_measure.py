@@ -1,0 +1,199 @@
+"""The command ``moanon measure``: what it prints, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from moanon import Config, Release, datasets
+from moanon.cli import main
+from tests.compare.source import PEOPLE
+
+Captured = pytest.CaptureFixture[str]
+
+CONFIG = """\
+data: {source: people.csv}
+columns:
+  zip: {role: quasi, kind: ordered, order: ["13052", "13053", "13250", "13253", "13268", "13269"]}
+  age: {role: quasi, kind: interval, range: [20, 59], granularity: 10}
+  status: {role: sensitive}
+"""
+ZIPS = "".join(
+    f"{zip_};{zip_[:4]}*;{zip_[:3]}**;*\n"
+    for zip_ in ("13052", "13053", "13250", "13253", "13268", "13269")
+)
+
+
+@pytest.fixture(autouse=True)
+def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten people, what is known about them, and a release of ours with three rows left out."""
+    monkeypatch.chdir(tmp_path)
+    PEOPLE.rename_axis("nr").to_csv("people.csv")
+    Path("people.yaml").write_text(CONFIG)
+    Path("zip.csv").write_text(ZIPS)
+    instance = Config.load("people.yaml").instance()
+    # Zip codes 13052-13053 and the others; ages 20-39 and the decades from 40 on.
+    release = Release.of(instance, instance.layout.parse("01000" + "011"), k=3)
+    release.write("ours.csv")
+    release.write("stars.csv", suppressed="star")
+    Path("theirs.csv").write_text(
+        "nr;zip;status\n" + "".join(f"{i};132**;{s}\n" for i, s in enumerate(PEOPLE["status"]))
+    )
+
+
+def measured(capsys: Captured, *arguments: str) -> dict:
+    assert main(["measure", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_every_measure_is_shown_with_its_meaning(capsys: Captured) -> None:
+    assert main(["measure", "people.csv", "ours.csv", "--config", "people.yaml"]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0] == " ours.csv: 7 of 10 rows released; rows found by labels"
+    assert lines[1].split() == ["quasi-identifiers", "zip,", "age"]
+    assert lines[2].split() == ["sensitive", "status"]
+    (k,) = (line for line in lines if line.startswith(" k "))
+    assert k.split() == ["k", "3", "higher", *["size", "of", "the", "smallest", "kept", "group"]]
+    (sl,) = (line for line in lines if line.startswith(" sl "))
+    assert sl.split()[1] == "30.00%"
+    assert err == ""
+
+
+def test_however_suppressed_rows_are_shown_the_numbers_are_the_same(capsys: Captured) -> None:
+    absent = measured(capsys, "people.csv", "ours.csv", "--config", "people.yaml")
+    starred = measured(capsys, "people.csv", "stars.csv", "--config", "people.yaml")
+    assert (absent["matched_by"], starred["matched_by"]) == ("labels", "position")
+    assert absent["measures"] == starred["measures"]
+    # Ages 20-39: 1, 4, 8 in 1305*, alone 3; 40-49: 2, 7, 9, 10; 50-59: 5, 6.
+    assert absent["measures"]["k"] == 3
+    assert absent["measures"]["suppressed"] == 3
+
+
+def test_a_file_of_arx_is_measured_with_its_hierarchies(capsys: Captured) -> None:
+    rows = ["130**"] * 10
+    for i in (1, 2, 4, 5, 6, 8, 9):
+        rows[i] = "132**"
+    Path("arx.csv").write_text("zip;age\n" + "".join(f"{zip_};x\n" for zip_ in rows))
+    found = measured(capsys, "people.csv", "arx.csv", "--hierarchy", "zip=zip.csv")
+    assert found["quasi"] == ["zip"]
+    assert found["measures"]["k"] == 3
+    # Three rows of 2 zip codes, seven of 4, out of 6: (3·1/5 + 7·3/5) / 10.
+    assert found["measures"]["loss"] == pytest.approx(0.48)
+
+
+def test_without_meaning_labels_are_counted(capsys: Captured) -> None:
+    arguments = ["people.csv", "theirs.csv", "--quasi", "zip", "--sensitive", "status"]
+    found = measured(capsys, *arguments)
+    assert found["measures"]["k"] == 10
+    assert found["measures"]["l_distinct"] == 6
+    assert "loss" not in found["measures"]
+    assert main(["measure", *arguments]) == 0
+    assert capsys.readouterr().err == (
+        "note: without --config or --hierarchy it is not known what labels mean, so losses are "
+        "left out\n"
+    )
+
+
+def test_other_columns_can_be_sensitive_than_the_configuration_says(capsys: Captured) -> None:
+    config = ["people.csv", "ours.csv", "--config", "people.yaml"]
+    assert measured(capsys, *config)["sensitive"] == ["status"]
+    found = measured(capsys, *config, "--sensitive", "marital")
+    assert found["sensitive"] == ["marital"]  # not even declared
+    assert found["measures"] == measured(capsys, *config)["measures"]  # but the same values
+    assert measured(capsys, *config, "--sensitive", "")["sensitive"] == []
+
+
+def test_by_default_all_shared_columns_make_groups(capsys: Captured) -> None:
+    found = measured(capsys, "people.csv", "theirs.csv", "--key", "nr")
+    assert (found["quasi"], found["matched_by"]) == (["zip", "status"], "key")
+    assert found["measures"]["k"] == 1
+
+
+def test_what_has_no_bound_is_said_in_words(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("moanon.release.measure_anonymized", lambda found: {"k": math.inf})
+    arguments = ["people.csv", "ours.csv", "--config", "people.yaml"]
+    assert measured(capsys, *arguments)["measures"] == {"k": "inf"}
+    assert main(["measure", *arguments]) == 0
+    assert " k         no bound   higher " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["ours.csv"], "ours.csv cannot be matched row by row: it has 7 rows and people.csv has"),
+        (["nothing.csv"], "nothing.csv does not exist"),
+        (["ours.csv", "--config", "no.yaml"], "config file no.yaml does not exist"),
+        (
+            ["ours.csv", "--config", "people.yaml", "--quasi", "zip"],
+            "--quasi says what a configuration says already; give one of them",
+        ),
+        (
+            ["theirs.csv", "--config", "people.yaml"],
+            "theirs.csv has no column 'age'",
+        ),
+        (["theirs.csv", "--hierarchy", "zip=zip.csv", "--quasi", "zip,age"],
+         "column 'age' is a quasi-identifier and has no --hierarchy"),
+        (["theirs.csv", "--hierarchy", "zip=zip.csv", "--quasi", "age"],
+         "column 'age' is a quasi-identifier and has no --hierarchy"),
+        (["theirs.csv", "--hierarchy", "zip"], "--hierarchy must be COLUMN=FILE. Got 'zip'"),
+        (["theirs.csv", "--hierarchy", "zip=zip.csv", "--hierarchy", "zip=zip.csv"],
+         "--hierarchy names the column 'zip' twice"),
+        (["ours.csv", "--config", "people.yaml", "--sensitive", "age"],
+         "column 'age' is a quasi-identifier; it cannot be sensitive, too"),
+        (["theirs.csv", "--sensitive", "statsu"], "people.csv has no column 'statsu'"),
+        (["theirs.csv", "--stars", "some"], "Invalid value for '--stars'"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_sentence(capsys: Captured, arguments: list[str], message: str) -> None:
+    assert main(["measure", "people.csv", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"moanon: {message}")
+    assert err.count("\n") == 1
+
+
+def test_a_label_that_no_domain_explains_is_refused(capsys: Captured) -> None:
+    text = Path("stars.csv").read_text().replace("[20-39]", "[2-39]")
+    Path("stars.csv").write_text(text)
+    assert main(["measure", "people.csv", "stars.csv", "--config", "people.yaml"]) == 2
+    assert "column 'age': the label '[2-39]' stands for no block of its interval domain" in (
+        capsys.readouterr().err
+    )
+
+
+def test_another_original_is_refused(capsys: Captured) -> None:
+    PEOPLE[::-1].reset_index(drop=True).assign(age=PEOPLE["age"]).to_csv("other.csv", index=False)
+    assert main(["measure", "other.csv", "ours.csv", "--config", "people.yaml"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("moanon: ours.csv does not fit ")
+    assert "other.csv: it has " in err
+
+
+def test_the_hierarchies_of_arx_explain_a_table_of_adult(
+    capsys: Captured, shared: Path, tmp_path: Path
+) -> None:
+    table = datasets.load("adult")
+    levels = {"age": 3, "sex": 0, "race": 1, "marital-status": 2, "education": 3}
+    options = []
+    for name, level in levels.items():
+        file = shared / "arx" / f"adult_hierarchy_{name}.csv"
+        with file.open(newline="") as stream:
+            labels = {row[0]: row[level] for row in csv.reader(stream, delimiter=";")}
+        table[name] = table[name].map(labels)
+        options += ["--hierarchy", f"{name}={file}"]
+    sizes = table.groupby(list(levels))["sex"].transform("size")
+    table.loc[sizes < 100, list(levels)] = "*"  # as ARX suppresses: the occupation stays
+    table.to_csv("arx.csv", sep=";", index=False)
+    options += ["--sensitive", "occupation", "--stars", "quasi"]
+    found = measured(capsys, "adult", "arx.csv", *options)["measures"]
+    assert found["k"] == sizes[sizes >= 100].min()
+    assert found["suppressed"] == (sizes < 100).sum()
+    kept = table[sizes >= 100]
+    assert found["l_distinct"] == kept.groupby(list(levels))["occupation"].nunique().min()

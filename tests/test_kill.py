@@ -13,9 +13,11 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[1]
 #: Configuration, settings for a few seconds of work beside some two for starting up, and kills.
+_BARE = ["output.plots=false", "output.report=false"]
 RUNS = [
-    ("configs/quickstart.yaml", ["search.generations=150"], 20),
-    ("configs/adult/problem1.yaml", ["search.generations=100"], 8),
+    ("configs/quickstart.yaml", ["search.generations=150", *_BARE], 20),
+    ("configs/adult/problem1.yaml", ["search.generations=100", *_BARE], 8),
+    ("configs/quickstart.yaml", ["search.generations=60", "problem.eta=[0.02,0.1]", *_BARE], 6),
 ]
 
 
@@ -38,10 +40,13 @@ def ended(process: subprocess.Popen[bytes]) -> int:
 
 def same(one: Path, other: Path) -> bool:
     """Whether two folders hold the same results, and nothing else."""
-    names = [sorted(path.name for path in folder.iterdir()) for folder in (one, other)]
+    names = [
+        sorted(path.relative_to(folder) for path in folder.rglob("*")) for folder in (one, other)
+    ]
     return names[0] == names[1] and all(
         (one / name).read_bytes() == (other / name).read_bytes()
-        for name in ("front.csv", "solutions.json")
+        for name in names[0]
+        if name.name in ("front.csv", "solutions.json", "comparison.csv", ".evaluated.npz")
     )
 
 

@@ -241,8 +241,8 @@ class Experiment:
                 self.courses.update(dict.fromkeys(self.phases[number:], course))
                 break
         fronts = self._write()
-        self.checkpoints.remove()
         self._show(fronts)
+        self.checkpoints.remove()  # last: a run that is killed before is not finished
         return Result(self.folder, outcome, fronts, len(self.limits.evaluated))
 
     # -- searching -------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ class Experiment:
         return fronts
 
     def _show(self, fronts: Mapping[float, Front]) -> None:
-        """Draw figures and write pages; the results are complete without them."""
+        """Draw figures and write pages."""
         wanted = self.config.output
         runs = [run_of(place, fronts[eta]) for eta, place in self.places.items()][::-1]
         if wanted.plots:

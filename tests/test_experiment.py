@@ -126,13 +126,18 @@ def test_a_small_space_is_enumerated_unless_told_otherwise(config: Path) -> None
 def test_a_front_is_thinned_to_the_cap_and_says_so(config: Path) -> None:
     sets = ("problem={preset: zero-suppression}", "search.generations=40", "search.population=50")
     whole = run(config, *sets, out="a").front
-    capped = run(config, *sets, "search.cap=30", out="b").front
+    capped = run(config, *sets, "search.cap=90", out="b").front
     assert whole is not None
     assert capped is not None
-    assert len(whole) == whole.found > 30
-    assert (len(capped), capped.found) == (30, whole.found)
-    assert record("b")["front"] == {"solutions": 30, "found": whole.found}
-    assert record("b")["cap"] == 30
+    assert len(whole) == whole.found > 100
+    assert (len(capped), capped.found) == (90, whole.found)
+    assert record("b")["front"] == {"solutions": 90, "found": whole.found}
+    assert record("b")["cap"] == 90
+
+
+def test_settings_that_an_algorithm_has_no_use_for_are_told(config: Path) -> None:
+    ready = prepared(config, "search.mutation=0.3", out="a")
+    assert ready.notes == ("search: mutation is for pymoo's algorithms; archive has no use for it",)
 
 
 def test_a_front_of_a_folder_can_be_released(config: Path) -> None:

@@ -499,7 +499,8 @@ class SearchSection(StrictModel):
         Field(
             ge=1,
             description="Most solutions of the result; a larger front is thinned evenly, keeping "
-            "its ends, its knees and the best solution at every whole percent of loss.",
+            "its ends, its knees and the best solution at every whole percent of loss, even if "
+            "these alone are more.",
         ),
     ] = 2_000
 
@@ -513,6 +514,14 @@ class SearchSection(StrictModel):
         if all(given.get(limit) is None for limit in limits):
             return {**given, "generations": 250}
         return given
+
+    def unused(self, algorithm: str) -> tuple[str, ...]:
+        """Settings that were changed and that `algorithm` does not know."""
+        if algorithm not in ("archive", "exhaustive"):
+            return ()
+        fields = type(self).model_fields
+        names = ("crossover", "mutation", "moves")
+        return tuple(name for name in names if getattr(self, name) != fields[name].default)
 
 
 class OutputSection(StrictModel):

@@ -185,6 +185,12 @@ class Experiment:
             raise _already(folder)
         problem = make_problem(config, instance, threads)
         algorithm = choose_algorithm(instance.layout.count(), config.search)
+        unused = config.search.unused(algorithm)
+        if unused:
+            names = " and ".join(unused)
+            notes.append(
+                f"search: {names} is for pymoo's algorithms; {algorithm} has no use for it"
+            )
         return cls(
             config=config,
             folder=folder,

@@ -89,18 +89,18 @@ class Archive:
 
 
 def thin(values: Floats, cap: int) -> Ints:
-    """Choose at most `cap` solutions of a front, evenly, without losing what people look for.
+    """Choose `cap` solutions of a front, evenly, without losing what people look for.
 
-    Always kept: the best in each objective, the best in every other objective at each whole percent
-    of an objective that is a share (in [0, 1]), and the knees. The rest is filled by taking, again
-    and again, the solution farthest from all chosen ones in normalized objectives (logarithmic
-    where they span decades).
+    Always kept, even if there are more of them than `cap`: the best in each objective, the best in
+    every other objective at each whole percent of an objective that is a share (in [0, 1]), and the
+    knees. The rest is filled by taking, again and again, the solution farthest from all chosen ones
+    in normalized objectives (logarithmic where they span decades).
     """
     if len(values) <= cap:
         return np.arange(len(values))
     places = normalized(values)
     must = np.unique(np.concatenate([_ends(values), _percents(values), _knees(places)]))
-    chosen = list(must[:cap])
+    chosen = list(must)
     distance = np.full(len(values), np.inf)
     for i in chosen:
         distance = np.minimum(distance, np.abs(places - places[i]).max(axis=1))

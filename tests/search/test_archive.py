@@ -91,3 +91,13 @@ def test_thinning_leaves_no_wide_gap():
 
 def test_a_small_front_is_left_alone():
     assert thin(front(50), 300).tolist() == list(range(50))
+
+
+def test_thinning_keeps_what_people_look_for_even_beyond_the_cap():
+    loss = np.linspace(0, 1, 1_001)
+    values = np.stack([-np.linspace(1, 2, 1_001), loss], axis=1)
+    kept = thin(values, 10)
+    for percent in range(101):
+        within = np.flatnonzero(loss <= percent / 100)
+        assert within[values[within, 0].argmin()] in kept
+    assert len(kept) < 130

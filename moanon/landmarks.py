@@ -36,6 +36,7 @@ __all__ = [
     "attained_privacy",
     "find_landmarks",
     "free_gains",
+    "is_share",
     "spans_decades",
     "spell",
 ]
@@ -75,16 +76,21 @@ def attained_privacy(front: Front) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_ATTAINED.get(name, name) for name in wanted)) or ("k",)
 
 
-def spell(name: str, value: float) -> str:
-    """Write a value of a measure: shares in percent, whole numbers whole.
+def is_share(name: str) -> bool:
+    """Tell whether a measure is shown in percent."""
+    return find_measure(name).unit.startswith("share")
 
-    >>> spell("loss", 0.2476), spell("k", 30162), spell("weighted_k", 2528.4), spell("gl", 0.0002)
-    ('24.8 %', '30,162', '2,528', '0.0 %')
+
+def spell(name: str, value: float) -> str:
+    """Write a value of a measure: shares in percent, whole numbers whole, others with 3 digits.
+
+    >>> spell("loss", 0.2476), spell("k", 30162), spell("weighted_k", 2528.4)
+    ('24.8 %', '30,162', '2,528')
     """
-    if find_measure(name).unit.startswith("share"):
+    if is_share(name):
         return f"{100 * value:.1f} %"
     whole = value == round(value) or abs(value) >= 100
-    return f"{value:,.0f}" if whole else f"{value:,.1f}"
+    return f"{value:,.0f}" if whole else f"{value:.3g}"
 
 
 # -- a front as a curve --------------------------------------------------------------------------
@@ -358,7 +364,7 @@ def _flats(tradeoff: TradeOff) -> Iterable[FlatStretch]:
 
 
 def _price(cost: str, rise: float) -> str:
-    if find_measure(cost).unit.startswith("share") and rise < _SAME:
+    if is_share(cost) and rise < _SAME:
         return "under 0.1 %"
     return spell(cost, rise)
 

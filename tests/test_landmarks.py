@@ -29,7 +29,7 @@ from tests.output.fronts import found_front, made_front
         ("loss", 0.2476, "24.8 %"),
         ("k", 30162, "30,162"),
         ("weighted_k", 2528.4, "2,528"),
-        ("weighted_k", 4.1429, "4.1"),
+        ("weighted_k", 4.1429, "4.14"),
         ("weighted_k", 4.0, "4"),
     ],
 )

@@ -85,7 +85,7 @@ def plot_front(
     privacy, cost : str, optional
         As for `moanon.landmarks.TradeOff.of`.
     max_cost : float, optional
-        A limit to draw; the best solution within it is marked.
+        A limit to draw, of a cost to be minimized; the best solution within it is marked.
     insets : sequence of int
         Numbers of solutions whose group sizes are drawn in small (D Fig. 6), where there is room;
         the front must have its table.

@@ -22,7 +22,7 @@ import argparse
 import csv
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -73,8 +73,9 @@ class Runs:
     etas: Mapping[str, Front]
 
 
-def run_all(folder: Path, *, quick: bool) -> Runs:
-    """Run what has not been run yet."""
+def run_all(folder: Path, *, quick: bool, force: bool) -> Runs:
+    """Run what has not been run yet, or everything."""
+    run = partial(run_or_load, force=force)
     short = QUICK if quick else ()
     paper, own = {}, {}
     for problem in PROBLEMS:
@@ -90,9 +91,10 @@ def run_all(folder: Path, *, quick: bool) -> Runs:
     return Runs(paper, {**own, "problem2": fronts[-1]}, etas)
 
 
-def run(config: Config) -> Front:
+def run_or_load(config: Config, *, force: bool) -> Front:
     """Run a configuration, or read what it has left before."""
-    experiment = Experiment.prepare(config, resume=True, threads=os.cpu_count() or 1)
+    threads = os.cpu_count() or 1
+    experiment = Experiment.prepare(config, resume=not force, force=force, threads=threads)
     if not experiment.finished:
         result = experiment.run()
         print(f"{experiment.folder}: {result.outcome.why}, {result.outcome.seconds:.0f} s")
@@ -292,15 +294,16 @@ def figures(runs: Runs) -> dict[str, Drawing]:
     }
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run, draw, write."""
     parser = argparse.ArgumentParser(description="The publisher's dilemma on Adult.")
     parser.add_argument("--quick", action="store_true", help="a few generations only")
     parser.add_argument("--out", type=Path, default=OUT, help="where figures and tables go")
     parser.add_argument("--runs", type=Path, help="where runs go; default: OUT-runs")
-    options = parser.parse_args()
+    parser.add_argument("--force", action="store_true", help="run again what has been run")
+    options = parser.parse_args(arguments)
     folder = options.runs or options.out.with_name(f"{options.out.name}-runs")
-    runs = run_all(folder, quick=options.quick)
+    runs = run_all(folder, quick=options.quick, force=options.force)
     write_figures(figures(runs), options.out, ["png"])
     texts = {"published.csv": published_table(runs), "answers.md": answers(runs)}
     paths = {options.out / name: text for name, text in texts.items()}

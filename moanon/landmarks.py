@@ -36,6 +36,7 @@ __all__ = [
     "attained_privacy",
     "find_landmarks",
     "free_gains",
+    "is_share",
     "spans_decades",
     "spell",
 ]
@@ -75,16 +76,21 @@ def attained_privacy(front: Front) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_ATTAINED.get(name, name) for name in wanted)) or ("k",)
 
 
-def spell(name: str, value: float) -> str:
-    """Write a value of a measure: shares in percent, whole numbers whole.
+def is_share(name: str) -> bool:
+    """Tell whether a measure is shown in percent."""
+    return find_measure(name).unit.startswith("share")
 
-    >>> spell("loss", 0.2476), spell("k", 30162), spell("weighted_k", 2528.4), spell("gl", 0.0002)
-    ('24.8 %', '30,162', '2,528', '0.0 %')
+
+def spell(name: str, value: float) -> str:
+    """Write a value of a measure: shares in percent, whole numbers whole, others with 3 digits.
+
+    >>> spell("loss", 0.2476), spell("k", 30162), spell("weighted_k", 2528.4)
+    ('24.8 %', '30,162', '2,528')
     """
-    if find_measure(name).unit.startswith("share"):
+    if is_share(name):
         return f"{100 * value:.1f} %"
     whole = value == round(value) or abs(value) >= 100
-    return f"{value:,.0f}" if whole else f"{value:,.1f}"
+    return f"{value:,.0f}" if whole else f"{value:.3g}"
 
 
 # -- a front as a curve --------------------------------------------------------------------------
@@ -202,13 +208,13 @@ class Knee:
     ----------
     id : int
     privacy, cost : float
-    before, after : float
-        What the last stretch of privacy up to here cost, and what the next one costs; a stretch is
-        a twentieth of the front's whole way, or more where there is no solution at that place.
     rise : float
         How far the cost is on the way from the front's least (0) to its most (1).
+    before, after : float
+        What the last twentieth of the way up to here cost, and what the next one costs, on the
+        same scale.
     bend : float
-        ``after - before``, on the same scale.
+        ``after - before``.
     worth : float
         How remarkable it is: its bend, times the square of the share of cost that is not yet
         spent. Nobody chooses among solutions that leave nothing of the data.
@@ -217,9 +223,9 @@ class Knee:
     id: int
     privacy: float
     cost: float
+    rise: float
     before: float
     after: float
-    rise: float
     bend: float
     worth: float
 
@@ -298,10 +304,9 @@ def find_landmarks(
     Notes
     -----
     Let privacy ``u`` and cost ``c`` run over [0, 1]. A *knee* is a solution whose second difference
-    ``c(ahead) - 2 c + c(behind)`` is at least 0.01 and the largest within 1/20 on either side;
-    ``ahead`` is the next solution with ``u + 1/20`` or more, ``behind`` the last one with ``u -
-    1/20`` or less. So a bend is seen at the scale that a publisher chooses at, rather than at that
-    of single solutions.
+    ``c(u + h) - 2 c(u) + c(u - h)``, ``h = 1/20``, is at least 0.01 and the largest within ``h`` on
+    either side; between solutions ``c`` is interpolated. So a bend is seen at the scale that a
+    publisher chooses at, rather than at that of single solutions.
 
     *Flat stretches* are the maximal runs of steps for which the sum of ``du - 3 dC`` is largest
     (all maximal scoring subsequences: Ruzzo & Tompa, 1999), so cost rises there at most a third as
@@ -313,26 +318,25 @@ def find_landmarks(
 
 
 def _knees(tradeoff: TradeOff) -> Iterable[Knee]:
-    gains, rises, costs = tradeoff.gains, tradeoff.rises, tradeoff.costs
-    last = len(tradeoff) - 1
+    if len(tradeoff) < 3:
+        return
+    gains, rises = tradeoff.gains, tradeoff.rises
     low, high = gains - _REACH, gains + _REACH
-    behind = np.maximum(np.searchsorted(gains, low, side="right") - 1, 0)
-    ahead = np.minimum(np.searchsorted(gains, high), last)
-    bends = rises[ahead] - 2 * rises + rises[behind]
-    starts = np.maximum(np.searchsorted(gains, low), 1)  # the ends have but one side
-    stops = np.minimum(np.searchsorted(gains, high, side="right"), last)
-    for i in range(1, last):
-        rival = starts[i] + bends[starts[i] : stops[i]].argmax()
-        if bends[i] >= _LEAST_BEND and rival == i:
+    before, after = rises - np.interp(low, gains, rises), np.interp(high, gains, rises) - rises
+    bends = np.where(low >= 0, after - before, 0)  # who starts here has come from nowhere
+    bends[-1:] = 0
+    starts, stops = np.searchsorted(gains, low), np.searchsorted(gains, high, side="right")
+    for i in np.flatnonzero(bends >= _LEAST_BEND):
+        if starts[i] + bends[starts[i] : stops[i]].argmax() == i:
             yield Knee(
-                int(tradeoff.ids[i]),
-                float(tradeoff.privacies[i]),
-                float(costs[i]),
-                abs(float(costs[i] - costs[behind[i]])),
-                abs(float(costs[ahead[i]] - costs[i])),
-                float(rises[i]),
-                float(bends[i]),
-                float(bends[i] * (1 - rises[i]) ** 2),
+                id=int(tradeoff.ids[i]),
+                privacy=float(tradeoff.privacies[i]),
+                cost=float(tradeoff.costs[i]),
+                before=float(before[i]),
+                after=float(after[i]),
+                rise=float(rises[i]),
+                bend=float(bends[i]),
+                worth=float(bends[i] * (1 - rises[i]) ** 2),
             )
 
 
@@ -360,7 +364,7 @@ def _flats(tradeoff: TradeOff) -> Iterable[FlatStretch]:
 
 
 def _price(cost: str, rise: float) -> str:
-    if find_measure(cost).unit.startswith("share") and rise < _SAME:
+    if is_share(cost) and rise < _SAME:
         return "under 0.1 %"
     return spell(cost, rise)
 

@@ -161,9 +161,13 @@ def add_legend(
     *,
     heading: str = "",
     lines: Sequence[Floats] = (),
+    points: Floats | None = None,
     boxes: Sequence[Bbox] = (),
 ) -> list[Bbox]:
-    """Explain what is drawn where there is most room; return the place it takes, in pixels."""
+    """Explain what is drawn where there is most room; return the place it takes, in pixels.
+
+    Points are covered only where there is no other room.
+    """
 
     def make(loc: Any) -> Legend:
         legend = ax.legend(
@@ -172,7 +176,7 @@ def add_legend(
             title=plain(heading) or None,
             facecolor="white",
             edgecolor="none",
-            framealpha=1,
+            framealpha=0.85,
             fontsize=SMALL,
             handlelength=1.4,
             alignment="left",
@@ -190,7 +194,11 @@ def add_legend(
     draft, dpi = make("upper left"), root_figure(ax).dpi
     extent = draft.get_window_extent()
     size = extent.width / dpi, extent.height / dpi
-    room = find_room(ax, *size, lines=lines, boxes=boxes)
+    room = None
+    if points is not None:
+        room = find_room(ax, *size, lines=lines, points=points, boxes=boxes)
+    if room is None:
+        room = find_room(ax, *size, lines=lines, boxes=boxes)
     if room is None:
         draft.remove()
         return []

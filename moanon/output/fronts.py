@@ -43,7 +43,6 @@ from moanon.output.style import (
     root_figure,
     scale_axis,
     settle,
-    short_name,
     shown,
     title,
 )
@@ -86,7 +85,7 @@ def plot_front(
     privacy, cost : str, optional
         As for `moanon.landmarks.TradeOff.of`.
     max_cost : float, optional
-        A limit to draw; the best solution within it is marked.
+        A limit to draw, of a cost to be minimized; the best solution within it is marked.
     insets : sequence of int
         Numbers of solutions whose group sizes are drawn in small (D Fig. 6), where there is room;
         the front must have its table.
@@ -121,18 +120,18 @@ def plot_front(
     labels += mark_flats(ax, landmarks, round(width))
     taken, leads = add_insets(ax, front, tradeoff, insets, lines)
     lines += leads
-    taken += add_legend(ax, _explained(landmarks), lines=lines, boxes=taken)
+    dots = np.stack([x, y], axis=1)
+    taken += add_legend(ax, _explained(landmarks), lines=lines, points=dots, boxes=taken)
     place_labels(ax, labels, lines=lines, boxes=taken)
     return ax
 
 
 def _explained(landmarks: Landmarks) -> list[Line2D]:
     entries = []
-    name = short_name(landmarks.tradeoff.privacy)
     if landmarks.knees:
-        entries.append(Line2D([], [], label=f"knee: more {name} is dearer from here", **KNEE))
+        entries.append(Line2D([], [], label="knee: dearer from here", **KNEE))
     if landmarks.flats:
-        entries.append(Line2D([], [], label=f"flat: more {name} for little loss", **FLAT))
+        entries.append(Line2D([], [], label="flat: nearly free", **FLAT))
     return entries
 
 

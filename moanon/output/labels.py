@@ -20,6 +20,8 @@ __all__ = ["Label", "crosses", "find_room", "place_labels"]
 Floats = npt.NDArray[np.float64]
 Side = Literal["above", "below", "right"]
 
+_NOWHERE: Floats = np.empty((0, 2))
+
 #: Directions to try, in degrees from the right: the empty side of a rising curve first.
 _ABOVE = (135, 112, 158, 90, 180)
 _BELOW = (315, 292, 338, 270, 0)
@@ -63,7 +65,12 @@ class _Place:
 
 
 def place_labels(
-    ax: Axes, labels: Sequence[Label], *, lines: Sequence[Floats] = (), boxes: Sequence[Bbox] = ()
+    ax: Axes,
+    labels: Sequence[Label],
+    *,
+    lines: Sequence[Floats] = (),
+    points: Floats = _NOWHERE,
+    boxes: Sequence[Bbox] = (),
 ) -> list[Bbox]:
     """Write labels where there is room for them, the first ones first.
 
@@ -77,6 +84,8 @@ def place_labels(
     labels : sequence of Label
     lines : sequence of array (points, 2)
         What is drawn, in the units of the axes: not to be covered, nor the way between its points.
+    points : array (points, 2)
+        The same, without a way between.
     boxes : sequence of Bbox
         Places that are taken, in pixels.
 
@@ -85,7 +94,7 @@ def place_labels(
     list of Bbox
         All places that are taken now.
     """
-    drawn = _trace(ax, lines)
+    drawn = _trace(ax, lines, points)
     taken = list(boxes)
     for label in labels:
         place = _find_place(ax, label, drawn, taken)
@@ -101,6 +110,7 @@ def find_room(
     height: float,
     *,
     lines: Sequence[Floats] = (),
+    points: Floats = _NOWHERE,
     boxes: Sequence[Bbox] = (),
 ) -> Bbox | None:
     """Find the place for a picture that is farthest from everything else.
@@ -111,7 +121,7 @@ def find_room(
         In its final place, with its final limits.
     width, height : float
         Of the picture, in inches.
-    lines, boxes
+    lines, points, boxes
         As for `place_labels`.
 
     Returns
@@ -120,7 +130,7 @@ def find_room(
         In shares of the axes; None where there is no room.
     """
     frame = ax.get_window_extent().padded(-2 * _MARGIN * _pixels_per_point(ax))
-    drawn = _trace(ax, lines)
+    drawn = _trace(ax, lines, points)
     inch = root_figure(ax).dpi
     size, whole = np.array([width, height]) * inch, np.array([frame.width, frame.height])
     best, most = None, 0.0
@@ -140,9 +150,9 @@ def find_room(
     return None if best is None else best.transformed(ax.transAxes.inverted())
 
 
-def _trace(ax: Axes, lines: Sequence[Floats]) -> Floats:
-    """Pixels along lines, a few apart."""
-    traced = [np.empty((0, 2))]
+def _trace(ax: Axes, lines: Sequence[Floats], points: Floats) -> Floats:
+    """Pixels of points, and along lines, a few apart."""
+    traced = [ax.transData.transform(points)]
     for line in lines:
         ends = ax.transData.transform(line)
         if len(ends) < 2:

@@ -236,7 +236,7 @@ def plot_limits(
         settle(figure)
     _label_best(axes[0], before, before.best, INK)
     entry = Line2D([], [], label=f"new within {told_share(limits[1])}", **_NEW)
-    taken = add_legend(axes[1], [entry], lines=_dots(after))
+    taken = add_legend(axes[1], [entry], points=after.points(after.within))
     _label_best(axes[1], after, after.best & new, DARK_VERMILION, boxes=taken)
     return figure
 
@@ -293,11 +293,6 @@ def _color_by_loss(axes: Sequence[Axes], sides: Sequence[_Choices]) -> None:
     add_colorbar(axes, ScalarMappable(norm, SEQUENCE), "loss")
 
 
-def _dots(choices: _Choices) -> list[Floats]:
-    """What is drawn, point by point."""
-    return [point[None] for point in choices.points(choices.within)]
-
-
 def _frontier(choices: _Choices) -> Floats:
     """Corners of the line above which there is nothing."""
     points = choices.points(choices.best)
@@ -315,7 +310,8 @@ def _label_best(
         names = choices.measures
         text = f"({spell(names[0], k)}, {spell(names[1], ell)})"
         labels.append(Label(text, k, ell, color, side="right"))
-    place_labels(ax, labels, lines=[*_dots(choices), _frontier(choices)], boxes=boxes)
+    dots = choices.points(choices.within)
+    place_labels(ax, labels, lines=[_frontier(choices)], points=dots, boxes=boxes)
 
 
 # -- limits --------------------------------------------------------------------------------------

@@ -127,10 +127,6 @@ class _View:
     def within(self) -> npt.NDArray[np.bool_]:
         return np.asarray(self.front.measures[self.limited] <= self.limit)
 
-    @property
-    def tradeoff(self) -> TradeOff:
-        return TradeOff.of(self.front, None, self.other, among=self.within)
-
     def values(self, name: str) -> npt.NDArray[np.float64]:
         return shown(name, self.front.measures[name][self.within])
 
@@ -144,8 +140,9 @@ def plot_filtered(
 ) -> Figure:
     """Draw what is left of a front under a limit, for each of several limits (D Fig. 9).
 
-    A view shows privacy against another cost; the limited one is the colour. The foremost knees of
-    the view are encircled: near them there is no better balance.
+    A view shows privacy against another cost; the limited one is the colour. Encircled is where the
+    whole loss is least, and where, for more privacy, it has its foremost knees: the best balance
+    of the costs.
 
     Parameters
     ----------
@@ -215,18 +212,18 @@ def _draw_view(ax: Axes, view: _View) -> None:
 
 
 def _encircle(ax: Axes, view: _View) -> None:
-    """Mark the foremost knees of a view."""
-    landmarks = find_landmarks(view.tradeoff)
+    """Mark where the whole loss is least, and the foremost knees of privacy against it."""
+    landmarks = find_landmarks(TradeOff.of(view.front, among=view.within))
     privacy = landmarks.tradeoff.privacy
-    drawn = np.stack([view.values(name) for name in (privacy, view.other)], axis=1)
+    foremost = sorted(landmarks.knees, key=lambda knee: -knee.worth)
+    chosen = [*landmarks.tradeoff.ids[:1].tolist(), *(knee.id for knee in foremost)]
     labels = []
-    for knee in sorted(landmarks.knees, key=lambda knee: -knee.worth)[:_RINGS]:
-        x, y = float(shown(privacy, knee.privacy)), float(shown(view.other, knee.cost))
+    for row in [number - 1 for number in dict.fromkeys(chosen)][:_RINGS]:
+        values = {name: float(column[row]) for name, column in view.front.measures.items()}
+        x, y = (float(shown(name, values[name])) for name in (privacy, view.other))
         ax.plot([x], [y], **RING)
-        others = " + ".join(
-            f"{short_name(name)} {spell(name, float(view.front.measures[name][knee.id - 1]))}"
-            for name in (view.other, view.limited)
-        )
-        text = f"{short_name(privacy)} {spell(privacy, knee.privacy)}\n{others}"
+        costs = (f"{short_name(n)} {spell(n, values[n])}" for n in (view.other, view.limited))
+        text = f"{short_name(privacy)} {spell(privacy, values[privacy])}\n{' + '.join(costs)}"
         labels.append(Label(text, x, y, DARK_VERMILION))
-    place_labels(ax, labels, lines=[point[None] for point in drawn])
+    dots = np.stack([view.values(name) for name in (privacy, view.other)], axis=1)
+    place_labels(ax, labels, points=dots)

@@ -23,7 +23,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from moanon.front import Front
-from moanon.landmarks import spans_decades
+from moanon.landmarks import is_share, spans_decades
 from moanon.measures.registry import find_measure
 
 __all__ = [
@@ -110,16 +110,12 @@ def _long_name(name: str) -> str:
 
 
 def _with_unit(words: str, name: str) -> str:
-    return f"{words} (%)" if _is_share(name) else words
-
-
-def _is_share(name: str) -> bool:
-    return find_measure(name).unit.startswith("share")
+    return f"{words} (%)" if is_share(name) else words
 
 
 def shown(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Values of a measure as axes show them: shares in percent."""
-    return np.asarray(values, dtype=np.float64) * (100 if _is_share(name) else 1)
+    return np.asarray(values, dtype=np.float64) * (100 if is_share(name) else 1)
 
 
 # -- figures and axes ----------------------------------------------------------------------------
@@ -195,7 +191,7 @@ def scale_axis(
     short : bool
         Whether there is little room for words and numbers.
     """
-    if log is None and find_measure(name).unit in ("values", "share of n·q"):
+    if log is None and (is_share(name) or find_measure(name).unit == "values"):
         log = False  # few of them, and of each the difference counts
     scale_numbers(ax, which, np.asarray(values, dtype=np.float64), log=log, short=short)
     words = _with_unit(short_name(name), name) if short else _long_name(name)
@@ -244,7 +240,7 @@ def add_colorbar(axes: Sequence[Axes], colors: ScalarMappable, name: str) -> Non
 def round_limit(name: str, values: npt.NDArray[Any]) -> float:
     """Return a round number at least a quarter of the values is within: of shares, 5 % or more."""
     quarter = float(np.quantile(values, 0.25))
-    if _is_share(name):
+    if is_share(name):
         return float(np.ceil(20 * quarter) / 20)
     step = 10 ** np.floor(np.log10(quarter)) if quarter > 0 else 1.0
     return float(np.ceil(quarter / step) * step)
@@ -252,7 +248,7 @@ def round_limit(name: str, values: npt.NDArray[Any]) -> float:
 
 def told_limit(name: str, limit: float) -> str:
     """Write that a measure is limited."""
-    level = told_share(limit) if _is_share(name) else tick(limit)
+    level = told_share(limit) if is_share(name) else tick(limit)
     return f"{short_name(name)} at most {level}"
 
 

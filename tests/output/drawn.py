@@ -1,0 +1,64 @@
+"""Fronts to draw: real ones of a small table, and made-up ones of any shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from moanon.front import Front
+from moanon.measures.suppression import Suppression
+from moanon.search.exhaustive import Exhaustive
+from tests.search.people import problem_of
+
+#: The four problems.
+PROBLEMS: dict[str, dict[str, Any]] = {
+    "zero-suppression": {},
+    "k-suppression": {"eta": 0.1},
+    "any-suppression": {},
+    "kl-safety": {"eta": 0.2},
+}
+
+
+def found_front(preset: str, batches: int = 3, **settings: Any) -> Front:
+    """The front of the first few hundred genomes of a table of 120 people."""
+    problem = problem_of(preset, **(PROBLEMS[preset] | settings))
+    search = Exhaustive(problem, batch=200)
+    for _ in range(batches):
+        search.step()
+    archive = search.archive
+    return Front.of(
+        problem.evaluator,
+        problem.suppression,
+        problem.objectives,
+        archive.genomes,
+        archive.thresholds,
+    )
+
+
+def made_front(
+    objectives: Sequence[str] = ("k", "loss"),
+    rule: Suppression | None = None,
+    **measures: Sequence[float],
+) -> Front:
+    """A front with these measures and nothing behind it."""
+    columns = {name: np.asarray(values) for name, values in measures.items()}
+    number = len(next(iter(columns.values())))
+    for name in ("k", "l", "d1", "d2"):
+        columns.setdefault(name, np.arange(1, number + 1))
+    for name in ("loss", "gl"):
+        columns.setdefault(name, np.linspace(0, 1, number))
+    columns.setdefault("sl", np.linspace(0.2, 0.1, number))
+    columns.setdefault("weighted_k", np.linspace(1, 1000, number))
+    columns.setdefault("suppressed", np.zeros(number, dtype=np.int64))
+    ordered = {name: columns[name] for name in objectives} | columns
+    return Front(
+        tuple(objectives),
+        rule or Suppression("limit", 0.1),
+        np.zeros((number, 3), dtype=np.uint8),
+        np.ones((number, 2), dtype=np.int64),
+        ordered,
+        tuple({} for _ in range(number)),
+        number,
+    )

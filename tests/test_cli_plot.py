@@ -1,0 +1,133 @@
+"""The command ``moanon plot``: what it draws, where, and what it says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from moanon.cli import main
+from tests.search.people import people_frame
+
+CONFIG = """\
+name: people
+data: {source: people.csv}
+columns:
+  age: {role: quasi, kind: interval, range: [20, 27]}
+  size: {role: quasi, kind: ordered, order: [S, M, L, XL]}
+problem: {preset: k-suppression, eta: 0.1}
+search: {algorithm: archive, population: 20, generations: 5}
+output: {plots: false, report: false}
+"""
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one finished run, and its data beside it."""
+    monkeypatch.chdir(tmp_path)
+    people_frame().to_csv("people.csv", index=False)
+    Path("people.yaml").write_text(CONFIG)
+    assert main(["run", "people.yaml", "--out", "results", "--quiet"]) == 0
+    return Path("results")
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_figures_go_to_the_results(results: Path, capsys: Captured) -> None:
+    assert main(["plot", "results"]) == 0
+    stems = ("front", "magnified", "groups")
+    files = [f"{stem}.{ending}" for stem in stems for ending in ("png", "svg")]
+    assert names(results / "plots") == sorted(files)
+    assert capsys.readouterr().out == f" Wrote results/plots: {', '.join(files)}\n"
+
+
+def test_other_place_and_format(results: Path, capsys: Captured) -> None:
+    assert main(["plot", "results", "--out", "figures", "--format", "svg", "--quiet"]) == 0
+    assert names(Path("figures")) == ["front.svg", "groups.svg", "magnified.svg"]
+    assert not (results / "plots").exists()
+    assert capsys.readouterr().out == ""
+
+
+def test_several_limits_are_compared(results: Path) -> None:
+    run = ["run", "people.yaml", "--eta", "0", "--eta", "0.1", "--out", "several", "--quiet"]
+    assert main(run) == 0
+    assert main(["plot", "several", "--format", "png"]) == 0
+    assert names(Path("several/plots")) == ["etas.png"]
+    for folder in ("eta-0.0", "eta-0.1"):
+        assert "front.png" in names(Path("several") / folder / "plots")
+
+
+def test_several_limits_elsewhere(results: Path) -> None:
+    run = ["run", "people.yaml", "--eta", "0", "--eta", "0.1", "--out", "several", "--quiet"]
+    assert main(run) == 0
+    assert main(["plot", "several", "--format", "png", "--out", "figures"]) == 0
+    assert names(Path("figures")) == ["eta-0.0", "eta-0.1", "etas.png"]
+
+
+def test_without_the_data_group_sizes_are_left_out(results: Path, capsys: Captured) -> None:
+    Path("people.csv").unlink()
+    assert main(["plot", "results", "--format", "png"]) == 0
+    assert names(results / "plots") == ["front.png", "magnified.png"]
+    told = capsys.readouterr().err
+    assert told.startswith("note: group sizes are left out, because ")
+    assert "people.csv" in told
+
+
+def test_with_other_data_too(results: Path, capsys: Captured) -> None:
+    people_frame(seed=1).to_csv("people.csv", index=False)
+    assert main(["plot", "results", "--format", "png"]) == 0
+    assert names(results / "plots") == ["front.png", "magnified.png"]
+    assert "belongs to other data" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("folder", "reason"),
+    [
+        ("nowhere", "nowhere is not a folder; name one that moanon run has written"),
+        ("empty", "empty holds no results: neither it nor a folder in it has a run.json"),
+    ],
+)
+def test_a_folder_without_results_is_refused(
+    folder: str, reason: str, results: Path, capsys: Captured
+) -> None:
+    Path("empty").mkdir()
+    assert main(["plot", folder]) == 2
+    assert capsys.readouterr().err == f"moanon: {reason}\n"
+
+
+def test_a_changed_front_is_refused(results: Path, capsys: Captured) -> None:
+    with (results / "front.csv").open("a") as file:
+        file.write("9,9,9\n")
+    assert main(["plot", "results"]) == 2
+    assert "front.csv is not the file that results/run.json belongs to" in capsys.readouterr().err
+    assert not (results / "plots").exists()
+
+
+def test_an_incomplete_folder_is_refused(results: Path, capsys: Captured) -> None:
+    (results / "solutions.json").unlink()
+    assert main(["plot", "results"]) == 2
+    assert "solutions.json cannot be read" in capsys.readouterr().err
+
+
+def test_an_unknown_format_is_refused(results: Path, capsys: Captured) -> None:
+    assert main(["plot", "results", "--format", "pdf"]) == 2
+    told = "moanon: a format must be one of png, svg. Got 'pdf'\n"
+    assert capsys.readouterr().err == told
+
+
+def test_a_place_that_is_a_file_is_refused(results: Path, capsys: Captured) -> None:
+    (results / "plots").write_text("mine")
+    assert main(["plot", "results"]) == 2
+    assert "results/plots cannot be made: File exists" in capsys.readouterr().err
+    assert (results / "plots").read_text() == "mine"
+
+
+def test_results_themselves_stay_as_they_are(results: Path) -> None:
+    before = {path: path.read_bytes() for path in results.iterdir()}
+    assert main(["plot", "results", "--format", "png", "--quiet"]) == 0
+    assert {path: path.read_bytes() for path in before} == before
+    assert json.loads((results / "run.json").read_text())["name"] == "people"

@@ -1,0 +1,275 @@
+"""Landmarks: the curve of two measures, its knees and flat stretches, and what is free."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moanon.errors import ConfigError
+from moanon.front import Front
+from moanon.landmarks import (
+    TradeOff,
+    _maximal_runs,
+    attained_privacy,
+    find_landmarks,
+    free_gains,
+    spans_decades,
+    spell,
+)
+from tests.output.drawn import found_front, made_front
+
+# -- words and scales ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("loss", 0.2476, "24.8 %"),
+        ("k", 30162, "30,162"),
+        ("weighted_k", 2528.4, "2,528"),
+        ("weighted_k", 4.1429, "4.14"),
+        ("weighted_k", 4.0, "4"),
+    ],
+)
+def test_values_are_spelled_with_the_digits_they_need(name: str, value: float, text: str) -> None:
+    assert spell(name, value) == text
+
+
+def test_a_decade_is_ten_times() -> None:
+    assert spans_decades(np.array([1, 10]))
+    assert not spans_decades(np.array([1, 9]))
+    assert not spans_decades(np.array([0, 10]))
+    assert not spans_decades(np.array([]))
+
+
+# -- a front as a curve --------------------------------------------------------------------------
+
+
+def test_a_curve_holds_what_is_undominated_in_its_two_measures() -> None:
+    # 2 is dominated by 3 (more k, less loss); 5 by 4 (the same k for less).
+    front = made_front(k=[1, 2, 3, 8, 8], loss=[0.0, 0.3, 0.2, 0.5, 0.6])
+    tradeoff = TradeOff.of(front)
+    assert tradeoff.ids.tolist() == [1, 3, 4]
+    assert tradeoff.privacies.tolist() == [1, 3, 8]
+    assert tradeoff.costs.tolist() == [0.0, 0.2, 0.5]
+    assert not tradeoff.logarithmic
+
+
+def test_a_curve_can_be_of_some_solutions_alone() -> None:
+    front = made_front(k=[1, 2, 3, 8], loss=[0.0, 0.1, 0.2, 0.5])
+    chosen = np.array([True, True, False, False])
+    assert TradeOff.of(front, among=chosen).ids.tolist() == [1, 2]
+
+
+def test_what_is_not_finite_is_no_part_of_a_curve() -> None:
+    front = made_front(weighted_k=[1.0, np.inf, 3.0], loss=[0.0, 0.1, 0.2])
+    assert TradeOff.of(front, "weighted_k").ids.tolist() == [1, 3]
+
+
+def test_gains_and_rises_run_from_0_to_1() -> None:
+    tradeoff = TradeOff.of(made_front(k=[1, 10, 100], loss=[0.2, 0.3, 0.7]))
+    # log 10 / log 100 = 1/2; (0.3 - 0.2) / (0.7 - 0.2) = 0.2
+    assert tradeoff.gains == pytest.approx([0, 0.5, 1])
+    assert tradeoff.rises == pytest.approx([0, 0.2, 1])
+
+
+def test_a_smaller_measure_can_be_the_better_one() -> None:
+    # As privacy, fewer suppressed rows are better; as cost, fewer groups are worse.
+    front = made_front(suppressed=[30, 20, 0], groups=[9, 5, 1])
+    tradeoff = TradeOff.of(front, "suppressed", "groups")
+    assert tradeoff.privacies.tolist() == [30, 20, 0]
+    assert tradeoff.gains == pytest.approx([0, 1 / 3, 1])
+    assert tradeoff.rises == pytest.approx([0, 0.5, 1])
+
+
+@pytest.mark.parametrize(
+    ("objectives", "privacy", "cost"),
+    [
+        (("k", "loss"), "k", "loss"),
+        (("k", "gl"), "k", "loss"),  # gl alone rewards suppressing
+        (("weighted_k", "gl", "sl"), "weighted_k", "loss"),
+        (("d1", "d2", "loss"), "k", "loss"),  # what is attained, not what the rule aims at
+        (("l", "suppressed"), "l", "suppressed"),
+        (("loss",), "k", "loss"),
+    ],
+)
+def test_which_two_measures_a_front_is_about(
+    objectives: tuple[str, ...], privacy: str, cost: str
+) -> None:
+    tradeoff = TradeOff.of(made_front(objectives, k=[1, 2], loss=[0.1, 0.2]))
+    assert (tradeoff.privacy, tradeoff.cost) == (privacy, cost)
+
+
+def test_attained_privacy_names_each_measure_once() -> None:
+    assert attained_privacy(made_front(("d1", "k", "d2", "loss"), k=[1])) == ("k", "l")
+
+
+def test_a_measure_the_front_has_not_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"this front has no measure 'groups'\. It has k, loss, "):
+        TradeOff.of(made_front(k=[1]), cost="groups")
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 30), st.integers(0, 20).map(lambda i: i / 20)),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_every_solution_is_covered_by_the_curve(points: list[tuple[int, float]]) -> None:
+    k, loss = map(np.array, zip(*points, strict=True))
+    tradeoff = TradeOff.of(made_front(k=k, loss=loss))
+    assert (np.diff(tradeoff.privacies) > 0).all()
+    assert (np.diff(tradeoff.costs) > 0).all()
+    for one_k, one_loss in points:
+        assert ((tradeoff.privacies >= one_k) & (tradeoff.costs <= one_loss)).any()
+
+
+# -- knees ---------------------------------------------------------------------------------------
+
+
+def test_a_knee_is_where_privacy_becomes_dear() -> None:
+    # On a linear scale of 101 values of k: loss 0.1 % for each step up to k = 150, then 1.9 %.
+    k = np.arange(100, 201)
+    loss = np.where(k <= 150, 0.001 * (k - 100), 0.05 + 0.019 * (k - 150))
+    (knee,) = find_landmarks(made_front(k=k, loss=loss)).knees
+    # A twentieth of the way is 5 steps: 5 * 0.1 % behind, 5 * 1.9 % ahead; the whole loss is 1.
+    assert (knee.id, knee.privacy) == (51, 150)
+    assert knee.before == pytest.approx(0.005)
+    assert knee.after == pytest.approx(0.095)
+    assert knee.bend == pytest.approx(0.09)
+    assert knee.rise == pytest.approx(0.05)
+    assert knee.worth == pytest.approx(0.09 * 0.95**2)
+
+
+def test_a_straight_line_has_no_landmarks() -> None:
+    k = np.arange(100, 201)
+    landmarks = find_landmarks(made_front(k=k, loss=(k - 100) / 100))
+    assert landmarks.knees == ()
+    assert landmarks.flats == ()
+
+
+def test_the_ends_are_no_knees() -> None:
+    # After k = 1 everything is dear; but nobody came to it from anywhere.
+    assert find_landmarks(made_front(k=[1, 2, 3], loss=[0.0, 0.9, 1.0])).knees == ()
+
+
+@pytest.mark.parametrize(
+    ("k", "loss"),
+    [([5], [0.3]), ([2, 9], [0.1, 0.4]), ([1, 1, 1], [0.1, 0.2, 0.3]), ([1, 2, 3], [0.3] * 3)],
+    ids=["one", "two", "same-k", "same-loss"],
+)
+def test_too_little_to_see_anything(k: list[int], loss: list[float]) -> None:
+    landmarks = find_landmarks(made_front(k=k, loss=loss))
+    assert landmarks.knees == ()
+
+
+# -- flat stretches ------------------------------------------------------------------------------
+
+
+def test_a_flat_stretch_says_what_it_brings_for_what() -> None:
+    front = made_front(k=[1, 20, 26, 60], loss=[0.0, 0.5, 0.503, 1.0])
+    (flat,) = find_landmarks(front).flats
+    assert flat.sentence == "k from 20 to 26 for 0.3 % loss"
+    assert (flat.first, flat.last, flat.price) == (2, 3, "0.3 %")
+    # Privacy runs over log 60. The stretch has log(26/20)/log(60) = 0.0641 of it, for 0.003 of the
+    # cost: 0.0641 - 3 * 0.003, times the square of the cost not yet spent, 0.497.
+    assert flat.worth == pytest.approx((np.log(26 / 20) / np.log(60) - 0.009) * 0.497**2)
+
+
+def test_a_price_is_never_nothing() -> None:
+    front = made_front(k=[1, 20, 26, 60], loss=[0.0, 0.5, 0.5001, 1.0])
+    (flat,) = find_landmarks(front).flats
+    assert flat.sentence == "k from 20 to 26 for under 0.1 % loss"
+
+
+def test_a_step_of_little_privacy_is_no_stretch() -> None:
+    # log(1001/1000) / log(10000) is a ten-thousandth of the way.
+    front = made_front(k=[1, 1000, 1001, 10000], loss=[0.0, 0.5, 0.5001, 1.0])
+    assert find_landmarks(front).flats == ()
+
+
+def slow_runs(scores: list[float], start: int = 0) -> list[tuple[int, int]]:
+    """The best run, then the same left and right of it: what Ruzzo & Tompa find in one pass."""
+    sums = {
+        (i, j): sum(scores[i:j]) for i in range(len(scores)) for j in range(i + 1, len(scores) + 1)
+    }
+    if not sums or max(sums.values()) <= 0:
+        return []
+    i, j = max(sums, key=sums.__getitem__)
+    left, right = slow_runs(scores[:i], start), slow_runs(scores[j:], start + j)
+    return [*left, (start + i, start + j), *right]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 25))
+def test_maximal_runs_are_those_of_the_slow_way(seed: int, number: int) -> None:
+    # Random numbers, so that no two runs have the same sum.
+    scores = np.random.default_rng(seed).normal(-0.2, 1, number).tolist()
+    assert _maximal_runs(scores) == slow_runs(scores)
+
+
+def test_stretches_of_a_real_front_are_apart_and_as_flat_as_promised() -> None:
+    tradeoff = TradeOff.of(found_front("k-suppression"))
+    landmarks = find_landmarks(tradeoff)
+    assert landmarks.flats
+    last = 0
+    for flat in landmarks.flats:
+        start, stop = (tradeoff.ids.tolist().index(i) for i in (flat.first, flat.last))
+        assert start >= last
+        last = stop
+        way = tradeoff.gains[stop] - tradeoff.gains[start]
+        assert tradeoff.rises[stop] - tradeoff.rises[start] <= way / 3
+        assert way >= 0.01
+
+
+def test_landmarks_as_a_table() -> None:
+    k = np.arange(100, 201)
+    loss = np.where(k <= 150, 0.001 * (k - 100), 0.05 + 0.019 * (k - 150))
+    frame = find_landmarks(made_front(k=k, loss=loss)).to_frame()
+    assert frame["kind"].tolist() == ["knee", "flat"]
+    assert frame[["first", "last"]].to_numpy().tolist() == [[51, 51], [1, 51]]
+    assert frame["k_to"].tolist() == [150, 150]
+
+
+# -- for nothing ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pairs() -> Front:
+    return made_front(
+        ("d1", "d2", "loss"),
+        k=[5, 9, 5, 7, 20],
+        l=[2, 2, 3, 3, 2],
+        loss=[0.2, 0.2, 0.2004, 0.1, 0.3],
+    )
+
+
+def test_free_is_what_costs_no_more_and_is_nowhere_worse(pairs: Front) -> None:
+    # Instead of (5, 2) at 20 %: (9, 2) costs the same, (7, 3) less, (5, 3) reads the same;
+    # (20, 2) costs more. The most k first.
+    gains = free_gains(pairs, 1)
+    assert [gain.id for gain in gains] == [2, 4, 3]
+    assert gains[1].privacy == (("k", 5, 7), ("l", 2, 3))
+    assert gains[1].cost == ("loss", 0.2, 0.1)
+    assert gains[2].privacy == (("l", 2, 3),)
+
+
+def test_without_slack_the_cost_must_not_rise(pairs: Front) -> None:
+    assert [gain.id for gain in free_gains(pairs, 1, slack=0)] == [2, 4]
+
+
+def test_nothing_is_free_instead_of_the_best(pairs: Front) -> None:
+    assert free_gains(pairs, 5) == ()
+
+
+def test_there_is_no_solution_0(pairs: Front) -> None:
+    with pytest.raises(ConfigError, match=r"solutions of this front are 1 to 5\. Got 0"):
+        free_gains(pairs, 0)
+
+
+def test_undominated_solutions_have_nothing_free_in_their_objectives() -> None:
+    front = found_front("k-suppression")
+    for solution in front.ids.tolist():
+        assert free_gains(front, solution, slack=0) == ()

@@ -1,0 +1,72 @@
+"""The experiment on the multi-objective paper: how it looks for points, and a short run."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.output.drawn import made_front
+
+REPOSITORY = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def dilemma() -> ModuleType:
+    path = REPOSITORY / "experiments" / "publishers_dilemma.py"
+    spec = importlib.util.spec_from_file_location("publishers_dilemma", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclasses look themselves up there
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_best_solution_under_limits(dilemma: ModuleType) -> None:
+    front = made_front(
+        ("d1", "d2", "loss"),
+        k=[5, 20, 8, 25],
+        l=[2, 4, 3, 3],
+        d1=[6, 21, 30, 26],
+        d2=[9, 9, 9, 9],
+        loss=[0.1, 0.2, 0.15, 0.3],
+    )
+    point = dilemma.Point("", "", "k", 20, "", {"loss": 0.2}, {"l": 3})
+    assert point.best(front) == 1  # (20, 4)
+    assert dilemma.told(point, front) == "20"
+    assert dilemma.told(point, front, dilemma.AIMS) == "30"  # of d1, where d2 >= 3
+    assert dilemma.told(dilemma.Point("", "", "k", 20, "", {"loss": 0.05}), front) == "none"
+    assert dilemma.pairs(front, 0.2) == "(20, 4)"
+    assert dilemma.pairs(front, 0.3) == "(20, 4), (25, 3)"
+
+
+def test_the_committed_table_has_every_published_point(dilemma: ModuleType) -> None:
+    folder = REPOSITORY / "results" / "publishers_dilemma"
+    with (folder / "published.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["published"]) for row in rows] == [p.published for p in dilemma.POINTS]
+    assert all(row["own_search_attains"] and row["why"] for row in rows)
+
+
+def test_committed_pictures_are_small() -> None:
+    pictures = list((REPOSITORY / "results" / "publishers_dilemma").glob("*.png"))
+    assert {f"figure{number}.png" for number in range(6, 12)} <= {path.name for path in pictures}
+    assert max(path.stat().st_size for path in pictures) < 150_000
+
+
+@pytest.mark.slow
+def test_a_short_run_writes_everything(dilemma: ModuleType, tmp_path: Path) -> None:
+    out = tmp_path / "dilemma"
+    dilemma.main(["--quick", "--out", str(out)])
+    committed = REPOSITORY / "results" / "publishers_dilemma"
+    assert sorted(p.name for p in out.iterdir()) == sorted(p.name for p in committed.iterdir())
+    assert (out / "answers.md").read_text().count("\n1. ") == 1
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "dilemma-runs").rglob("*.csv")}
+    assert len(before) == 12
+    dilemma.main(["--quick", "--out", str(out)])  # nothing is run twice
+    assert {path: path.stat().st_mtime_ns for path in before} == before

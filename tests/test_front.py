@@ -19,10 +19,8 @@ from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures.groups import Groups
 from moanon.measures.registry import MEASURES
-from moanon.search.exhaustive import Exhaustive
-from moanon.search.problem import SearchProblem
 from tests import naive
-from tests.search.people import PLACES, SIZES, people, people_frame, problem_of
+from tests.search.people import PLACES, SIZES, first_front, people, people_frame, problem_of
 
 PROBLEMS: list[tuple[str, dict[str, Any]]] = [
     ("zero-suppression", {}),
@@ -44,25 +42,9 @@ NAMES = ["-".join([name, *map(str, settings.values())]) for name, settings in PR
 of_every_problem = pytest.mark.parametrize(("preset", "settings"), PROBLEMS, ids=NAMES)
 
 
-def front_of(problem: SearchProblem, batches: int = 3) -> Front:
-    """The front of the first few hundred genomes."""
-    search = Exhaustive(problem, batch=200)
-    for _ in range(batches):
-        search.step()
-    archive = search.archive
-    return Front.of(
-        problem.evaluator,
-        problem.suppression,
-        problem.objectives,
-        archive.genomes,
-        archive.thresholds,
-        values=archive.values,
-    )
-
-
 @pytest.fixture(scope="module")
 def front() -> Front:
-    return front_of(problem_of("k-suppression", eta=0.1))
+    return first_front(problem_of("k-suppression", eta=0.1))
 
 
 def kept_by(front: Front, row: int, groups: list[naive.Group]) -> list[naive.Group]:
@@ -81,7 +63,7 @@ def kept_by(front: Front, row: int, groups: list[naive.Group]) -> list[naive.Gro
 @of_every_problem
 def test_each_row_is_what_the_oracle_says(preset: str, settings: dict[str, Any]) -> None:
     problem = problem_of(preset, **settings)
-    front = front_of(problem)
+    front = first_front(problem)
     rule = front.suppression.diversity
     for row, solution in enumerate(front.to_frame().to_dict("records")):
         genome = front.genome(solution["id"])
@@ -105,7 +87,7 @@ def test_the_columns_are_the_objectives_and_then_every_measure(front: Front) -> 
 
 
 def test_without_a_sensitive_column_there_is_no_diversity() -> None:
-    front = front_of(problem_of("zero-suppression", people(sensitive=False)))
+    front = first_front(problem_of("zero-suppression", people(sensitive=False)))
     assert {"l", "l_distinct", "l_frequency", "d2"} == set(MEASURES) - set(front.measures)
 
 
@@ -138,7 +120,7 @@ def test_a_solution_that_does_not_measure_as_the_search_saw_it_is_refused() -> N
 def test_the_certificate_of_a_release_equals_the_row(
     preset: str, settings: dict[str, Any], tmp_path: Path
 ) -> None:
-    front = front_of(problem_of(preset, **settings))
+    front = first_front(problem_of(preset, **settings))
     rows = front.to_frame()
     for solution in np.unique(np.linspace(1, len(front), 5).astype(int)).tolist():
         row = rows.loc[solution - 1]
@@ -163,7 +145,7 @@ def test_a_number_that_no_solution_has_is_refused(front: Front) -> None:
 def test_a_front_that_says_otherwise_leaves_no_file(
     preset: str, settings: dict[str, Any], tmp_path: Path
 ) -> None:
-    front = front_of(problem_of(preset, **settings))
+    front = first_front(problem_of(preset, **settings))
     for name in ("k", "suppressed", "l", "loss", "weighted_k"):
         column = front.measures[name].copy()
         column[0] += 1
@@ -223,7 +205,7 @@ def test_a_larger_limit_allows_a_larger_k(front: Front) -> None:
 
 
 def test_a_front_without_suppression_has_no_other_k_unless_told() -> None:
-    front = front_of(problem_of("zero-suppression"))
+    front = first_front(problem_of("zero-suppression"))
     k = front.measures["k"][0] + 1
     with pytest.raises(ConfigError, match=r"and at most 0 \(0\.0%\) may be; its largest k"):
         front.release(1, k=k)
@@ -231,7 +213,7 @@ def test_a_front_without_suppression_has_no_other_k_unless_told() -> None:
 
 
 def test_any_suppression_takes_any_k() -> None:
-    front = front_of(problem_of("any-suppression"))
+    front = first_front(problem_of("any-suppression"))
     sizes = list(steps_of(front, 1))
     assert front.release(1, k=max(sizes)).promised.k == max(sizes)
     with pytest.raises(ConfigError, match=rf"its largest k within that is {max(sizes)} "):
@@ -240,7 +222,7 @@ def test_any_suppression_takes_any_k() -> None:
 
 @pytest.mark.parametrize("safety", ["ordered", "strict"])
 def test_another_k_of_a_safe_solution_keeps_its_diversity(safety: str) -> None:
-    front = front_of(problem_of("kl-safety", eta=0.2, safety=safety))
+    front = first_front(problem_of("kl-safety", eta=0.2, safety=safety))
     for solution in front.ids.tolist():
         k, ell = (int(front.measures[name][solution - 1]) for name in ("k", "l"))
         for other in {1, max(1, k - 1), k}:
@@ -310,7 +292,7 @@ def test_another_k_can_be_promised_for_new_rows(front: Front) -> None:
 
 
 def test_a_safe_solution_keeps_its_diversity_on_new_rows() -> None:
-    front = front_of(problem_of("kl-safety", eta=0.2))
+    front = first_front(problem_of("kl-safety", eta=0.2))
     solution = next(i for i in front.ids.tolist() if front.measures["l"][i - 1] == 3)
     table = new_rows(ill="flu")  # one sensitive value: no group is diverse
     with pytest.raises(OutputError, match=r"groups has k = \d+ and l = 3; choose a smaller k"):
@@ -380,7 +362,7 @@ def test_a_front_comes_back_as_it_was(front: Front, tmp_path: Path) -> None:
 def test_the_files_are_the_same_bytes_for_the_same_front(front: Front, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        again = front_of(problem_of("k-suppression", eta=0.1))
+        again = first_front(problem_of("k-suppression", eta=0.1))
         again.save(tmp_path / name, record={"times": name})
     for name in ("front.csv", "solutions.json"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
@@ -399,7 +381,7 @@ def test_solutions_say_what_they_do_to_each_column(front: Front, tmp_path: Path)
 
 
 def test_numbers_are_written_so_that_they_are_read_back_exactly(tmp_path: Path) -> None:
-    front = front_of(problem_of("zero-suppression"))
+    front = first_front(problem_of("zero-suppression"))
     front.save(tmp_path)
     header, first = (tmp_path / "front.csv").read_text().splitlines()[:2]
     row = dict(zip(header.split(","), first.split(","), strict=True))

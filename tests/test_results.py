@@ -12,13 +12,12 @@ from moanon import __version__
 from moanon.errors import DataError
 from moanon.front import Front
 from moanon.results import find_fronts, is_part, read_listed, read_record
-from tests.search.people import problem_of
-from tests.test_front import front_of
+from tests.search.people import first_front, problem_of
 
 
 @pytest.fixture(scope="module")
 def front() -> Front:
-    return front_of(problem_of("k-suppression", eta=0.1), batches=1)
+    return first_front(problem_of("k-suppression", eta=0.1), 200)
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ import numpy as np
 
 from moanon.front import Front
 from moanon.measures.suppression import Suppression
-from moanon.search.exhaustive import Exhaustive
-from tests.search.people import problem_of
+from tests.search.people import first_front, problem_of
 
 #: The four problems.
 PROBLEMS: dict[str, dict[str, Any]] = {
@@ -21,20 +20,9 @@ PROBLEMS: dict[str, dict[str, Any]] = {
 }
 
 
-def found_front(preset: str, batches: int = 3, **settings: Any) -> Front:
+def found_front(preset: str, genomes: int = 600, **settings: Any) -> Front:
     """The front of the first few hundred genomes of a table of 120 people."""
-    problem = problem_of(preset, **(PROBLEMS[preset] | settings))
-    search = Exhaustive(problem, batch=200)
-    for _ in range(batches):
-        search.step()
-    archive = search.archive
-    return Front.of(
-        problem.evaluator,
-        problem.suppression,
-        problem.objectives,
-        archive.genomes,
-        archive.thresholds,
-    )
+    return first_front(problem_of(preset, **(PROBLEMS[preset] | settings)), genomes)
 
 
 def made_front(

@@ -14,9 +14,7 @@ from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
-from moanon.search.exhaustive import Exhaustive
-from moanon.search.problem import SearchProblem
-from tests.search.people import problem_of
+from tests.search.people import first_front, problem_of
 
 #: What must be shown as it is written, wherever it comes from.
 HOSTILE = (
@@ -55,25 +53,11 @@ RECORD: dict[str, Any] = {
 }
 
 
-def front_of(problem: SearchProblem) -> Front:
-    """The front of the first few hundred genomes."""
-    search = Exhaustive(problem, batch=600)
-    search.step()
-    archive = search.archive
-    return Front.of(
-        problem.evaluator,
-        problem.suppression,
-        problem.objectives,
-        archive.genomes,
-        archive.thresholds,
-    )
-
-
 def people_front(preset: str = "k-suppression", **settings: Any) -> Front:
     """120 people; at most a tenth of them suppressed unless told."""
     if preset == "k-suppression":
         settings = {"eta": 0.1} | settings
-    return front_of(problem_of(preset, **settings))
+    return first_front(problem_of(preset, **settings))
 
 
 def sampled_front(instance: Instance, number: int, eta: float = 0.1, seed: int = 0) -> Front:

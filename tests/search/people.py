@@ -11,8 +11,11 @@ from moanon.config import SearchSection
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
+from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures.presets import find_preset
+from moanon.search.exhaustive import Exhaustive
+from moanon.search.fronts import front_of
 from moanon.search.problem import SearchProblem
 from moanon.search.state import State
 
@@ -66,3 +69,10 @@ class Memory:
 
     def save(self, state: State) -> None:
         self.states.append({name: array.copy() for name, array in state.items()})
+
+
+def first_front(problem: SearchProblem, genomes: int = 600) -> Front:
+    """The front of the first few hundred genomes."""
+    search = Exhaustive(problem, batch=genomes)
+    search.step()
+    return front_of(problem, search.archive, cap=100_000)

@@ -1,0 +1,504 @@
+"""Answers: what was asked, in words, and what was found, as frames and as plain values.
+
+- `SubsetAnswer`: about one set of columns (questions 1, 2, 5, 6, 9, 11).
+- `BorderAnswer`: the border between safe and unsafe sets (3, 7).
+- `SetsAnswer`: one number for every set (4, 8, 10).
+- `CurvesAnswer`: the curve of every set (12).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.diagnosis.curves import Curve, Levels
+from moanon.diagnosis.models import Form, Model
+from moanon.diagnosis.questions import Question
+from moanon.diagnosis.walk import Effort
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Answer",
+    "Asked",
+    "BorderAnswer",
+    "CurvesAnswer",
+    "RatedSet",
+    "SetsAnswer",
+    "Step",
+    "SubsetAnswer",
+]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with everything that belongs to it.
+
+    Attributes
+    ----------
+    question : Question
+        Which of the twelve.
+    model : Model
+        What a level is.
+    form : {"at least", "at most"}
+        How the level is meant, where one is given.
+    rows : int
+        Rows of the table.
+    columns : tuple of str
+        The columns that sets are made of.
+    sensitive : tuple of str
+        The sensitive columns.
+    level : float, optional
+        The level, where it is given.
+    subset : tuple of str, optional
+        The set of columns, where it is given.
+    delta : float, optional
+        Share of rows that may be suppressed, where it is given.
+    limit : int
+        The same in rows; 0 where nothing may be.
+    largest : int
+        Largest size of the sets that were looked at.
+    """
+
+    question: Question
+    model: Model
+    form: Form
+    rows: int
+    columns: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    level: float | None
+    subset: tuple[str, ...] | None
+    delta: float | None
+    limit: int
+    largest: int
+
+    @property
+    def is_protective(self) -> bool:
+        """Whether the level is one to be reached, not one to stay below."""
+        return self.form == self.model.protective
+
+    def words(self) -> str:
+        """Say the question."""
+        model, question = self.model, self.question
+        phrase = model.phrase(self.level, self.form)
+        if self.subset is not None:
+            where = f"on {', '.join(self.subset)}"
+        elif self.largest < len(self.columns):
+            where = f"on each set of at most {self.largest} of the {len(self.columns)} columns"
+        else:
+            where = "on each set of columns"
+        by = f" (by {self._rule_words()})" if model.measure != "k" else ""
+        if question.suppressing == "asked":
+            if self.level is None:
+                return f"What does each {model.symbol} cost in suppressed rows {where}{by}?"
+            if self.is_protective:
+                return f"How many rows must be suppressed to be {phrase} {where}{by}?"
+            return f"How many rows can be suppressed and the table still be {phrase} {where}{by}?"
+        after = "" if self.delta is None else f" after suppressing at most {self._share()}"
+        if self.level is None:
+            return f"For which {model.symbol} is the table {phrase} {where}{after}{by}?"
+        if self.subset is not None:
+            return f"Is the table {phrase} {where}{after}{by}?"
+        kind = "largest" if self.is_protective else "smallest"
+        bound = where.removeprefix("on each set").removeprefix(" of columns")
+        return f"On which {kind} sets of columns{bound} is the table {phrase}{after}{by}?"
+
+    def _share(self) -> str:
+        return f"{self.delta:.10g} of its rows ({self.limit:,} of {self.rows:,})"
+
+    def _rule_words(self) -> str:
+        columns = ", ".join(self.sensitive)
+        rule = self.model.rule
+        return f"the rule {rule} of {columns}" + (
+            f", c = {self.model.c:g}" if rule == "recursive" else ""
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the question as plain values."""
+        return {
+            "question": self.question.number,
+            "asked": self.words(),
+            "measure": self.model.measure,
+            "rule": self.model.rule or None,
+            "form": self.form if self.level is not None else None,
+            "level": self.level,
+            "subset": None if self.subset is None else list(self.subset),
+            "delta": self.delta,
+            "limit_rows": self.limit if self.delta is not None else None,
+            "rows": self.rows,
+            "columns": list(self.columns),
+            "sensitive": list(self.sensitive),
+            "largest": self.largest if self.subset is None else None,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetAnswer:
+    """About one set of columns.
+
+    Attributes
+    ----------
+    asked : Asked
+        The question.
+    curve : Curve
+        The whole curve of the set; everything else follows from it.
+    """
+
+    asked: Asked
+    curve: Curve
+
+    @property
+    def effort(self) -> Effort:
+        """One set was grouped."""
+        return Effort(1, 1)
+
+    @cached_property
+    def level(self) -> float:
+        """Best level within the rows that may be suppressed."""
+        return self.curve.within(self.asked.limit)[0]
+
+    @cached_property
+    def suppressed(self) -> int | None:
+        """Rows that are suppressed: for the level found, or, where δ is asked for, for it.
+
+        Where δ is asked for and there is none below 1, None. With the form of question that asks
+        for a level not to be exceeded: the most rows that can go.
+        """
+        asked = self.asked
+        if asked.question.suppressing != "asked":
+            return self.curve.within(asked.limit)[1]
+        if asked.level is None:
+            return None
+        find = self.curve.cost if asked.is_protective else self.curve.slack
+        return find(asked.level)
+
+    @cached_property
+    def yes(self) -> bool:
+        """Whether there is an answer other than no."""
+        asked = self.asked
+        if asked.level is None:
+            return True
+        if asked.question.suppressing == "asked":
+            return self.suppressed is not None
+        if asked.is_protective:
+            return self.curve.reaches(asked.level, asked.limit)
+        return not self.curve.exceeds(asked.level, asked.limit)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The curve where it is asked for; else one row."""
+        import pandas as pd
+
+        if self.asked.question.number == 11:
+            return self.curve.to_frame()
+        found = self._found()
+        return pd.DataFrame([found])
+
+    def _found(self) -> dict[str, Any]:
+        asked, rows = self.asked, self.asked.rows
+        found: dict[str, Any] = {}
+        if asked.level is not None:
+            found["yes"] = self.yes
+        if asked.question.suppressing == "asked":
+            found["suppressed"] = self.suppressed
+            found["delta"] = None if self.suppressed is None else self.suppressed / rows
+        else:
+            found[asked.model.measure] = self.level
+            found["suppressed"] = self.suppressed
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as plain values."""
+        if self.asked.question.number == 11:
+            return {"curve": self.to_frame().to_dict(orient="records")}
+        return self._found()
+
+
+@dataclass(frozen=True)
+class RatedSet:
+    """A set of columns with its level within the limit."""
+
+    columns: tuple[str, ...]
+    level: float
+    suppressed: int
+
+
+@dataclass(frozen=True)
+class BorderAnswer:
+    """The border between safe and unsafe sets of columns.
+
+    Attributes
+    ----------
+    asked : Asked
+        The question.
+    safe : tuple of RatedSet
+        Safe sets that no other safe set contains.
+    unsafe : tuple of RatedSet
+        Unsafe sets that contain no other unsafe set: the minimal dangerous quasi-identifiers.
+    sizes : mapping of int to (int, int)
+        For each size of sets, how many are safe and how many are not.
+    effort : Effort
+        Sets grouped and avoided.
+    is_monotone : bool
+        Whether every set within a safe one is safe, and every set around an unsafe one unsafe.
+        Not so for some models once rows may be suppressed (see `Model`); then all sets were
+        grouped, and `safe` and `unsafe` are still the largest and the smallest.
+    """
+
+    asked: Asked
+    safe: tuple[RatedSet, ...]
+    unsafe: tuple[RatedSet, ...]
+    sizes: Mapping[int, tuple[int, int]]
+    effort: Effort
+    is_monotone: bool
+
+    @property
+    def found(self) -> tuple[RatedSet, ...]:
+        """The sets that were asked for: the largest safe ones, or the smallest unsafe ones."""
+        return self.safe if self.asked.is_protective else self.unsafe
+
+    @property
+    def yes(self) -> bool:
+        """Whether there is any."""
+        return bool(self.found)
+
+    def threats(self) -> tuple[tuple[str, int, int], ...]:
+        """For each column, most dangerous first: smallest size and number of unsafe sets with it.
+
+        Counted are the smallest unsafe sets; a column in none of them has size 0.
+        """
+        number = Counter(name for each in self.unsafe for name in each.columns)
+        least = {
+            name: min(len(each.columns) for each in self.unsafe if name in each.columns)
+            for name in number
+        }
+        order = sorted(
+            self.asked.columns, key=lambda name: (least.get(name, np.inf), -number[name])
+        )
+        return tuple((name, least.get(name, 0), number[name]) for name in order)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per set of the border."""
+        import pandas as pd
+
+        rows = [
+            (side, each.columns, len(each.columns), each.level, each.suppressed)
+            for side, sets in (("safe", self.safe), ("unsafe", self.unsafe))
+            for each in sets
+        ]
+        measure = self.asked.model.measure
+        return pd.DataFrame(rows, columns=["side", "columns", "size", measure, "suppressed"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as plain values."""
+        measure = self.asked.model.measure
+        sides = {
+            side: [
+                {
+                    "columns": list(each.columns),
+                    measure: each.level,
+                    "suppressed": each.suppressed,
+                }
+                for each in sets
+            ]
+            for side, sets in (("safe", self.safe), ("unsafe", self.unsafe))
+        }
+        return {"yes": self.yes, "monotone": self.is_monotone, **sides}
+
+
+@dataclass(frozen=True)
+class Step:
+    """What adding a column to a set does to its level."""
+
+    column: str
+    to: tuple[str, ...]
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, eq=False)
+class SetsAnswer:
+    """One number for every set of columns.
+
+    Attributes
+    ----------
+    asked : Asked
+        The question.
+    masks : array
+        The sets as bit masks, ordered by size and then as the columns are.
+    levels : array or None
+        Level of each set within the limit (questions 4 and 8).
+    suppressed : array
+        Rows that are suppressed for it; -1 where the set was not grouped and they are not known.
+        Where δ is asked for (question 10): the rows that must go, or can; -1 where there is no
+        such number below all rows.
+    grouped : array of bool
+        Whether the set was grouped; else its number follows from that of a subset.
+    effort : Effort
+        The same, counted.
+    columns_of : callable
+        Turns a mask into names.
+    """
+
+    asked: Asked
+    masks: npt.NDArray[np.int64]
+    levels: Levels | None
+    suppressed: Ints
+    grouped: npt.NDArray[np.bool_]
+    effort: Effort
+    columns_of: Callable[[int], tuple[str, ...]]
+
+    yes = True
+
+    def __len__(self) -> int:
+        return len(self.masks)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Number of columns of each set."""
+        return np.bitwise_count(self.masks).astype(np.int64)
+
+    def records(self) -> Iterator[tuple[tuple[str, ...], float | None, int | None]]:
+        """Yield each set with its level and its suppressed rows; None where there is none."""
+        levels = [None] * len(self) if self.levels is None else self.levels.tolist()
+        for mask, level, rows in zip(
+            self.masks.tolist(), levels, self.suppressed.tolist(), strict=True
+        ):
+            yield self.columns_of(mask), level, None if rows < 0 else rows
+
+    def worst_steps(self) -> tuple[Step, ...]:
+        """For each column the worst that adding it to a set does, most dangerous column first.
+
+        The worst is the largest factor by which k or ℓ falls, or the largest rise of t. Of equal
+        ones the smallest set is taken.
+        """
+        if self.levels is None:
+            return ()
+        model = self.asked.model
+        by_mask = np.argsort(self.masks)
+        masks = self.masks[by_mask]
+        found: list[tuple[float, Step]] = []
+        for single in self.masks[self.sizes == 1].tolist():
+            # Sets without the column, in the answer's order, so that of equals the first is least.
+            without = np.flatnonzero(self.masks & single == 0)
+            larger = self.masks[without] | single
+            at = np.minimum(np.searchsorted(masks, larger), len(masks) - 1)
+            is_known = masks[at] == larger  # sets beyond the largest size are not
+            if not is_known.any():
+                continue
+            without, at = without[is_known], by_mask[at[is_known]]
+            before, after = self.levels[without], self.levels[at]
+            fall = after - before if model.sign < 0 else before / np.maximum(after, 1e-9)
+            worst = int(np.argmax(fall))
+            step = Step(
+                self.columns_of(single)[0],
+                self.columns_of(int(self.masks[without[worst]])),
+                before[worst].item(),
+                after[worst].item(),
+            )
+            found.append((float(fall[worst]), step))
+        found.sort(key=lambda pair: -pair[0])
+        return tuple(step for _, step in found)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per set."""
+        import pandas as pd
+
+        frame = pd.DataFrame(
+            {"columns": [self.columns_of(m) for m in self.masks.tolist()], "size": self.sizes}
+        )
+        if self.levels is not None:
+            frame[self.asked.model.measure] = self.levels
+        known = pd.Series(self.suppressed, dtype="Int64").mask(self.suppressed < 0)
+        frame["suppressed"] = known
+        if self.levels is None:
+            frame["delta"] = known / self.asked.rows
+        frame["grouped"] = self.grouped
+        return frame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as plain values."""
+        asked = self.asked
+        sets = []
+        for (columns, level, rows), grouped in zip(
+            self.records(), self.grouped.tolist(), strict=True
+        ):
+            each: dict[str, Any] = {"columns": list(columns)}
+            if self.levels is not None:
+                each[asked.model.measure] = level
+            each["suppressed"] = rows
+            if self.levels is None:
+                each["delta"] = None if rows is None else rows / asked.rows
+            sets.append({**each, "grouped": grouped})
+        return {"sets": sets}
+
+
+@dataclass(frozen=True, eq=False)
+class CurvesAnswer:
+    """The curve of every set of columns.
+
+    Attributes
+    ----------
+    asked : Asked
+        The question.
+    masks : array
+        The sets as bit masks, ordered by size and then as the columns are.
+    curves : tuple of Curve
+        Theirs.
+    grouped : array of bool
+        Whether the set was grouped; else its curve is that of all columns together, because it is
+        already that of a subset.
+    effort : Effort
+        The same, counted.
+    columns_of : callable
+        Turns a mask into names.
+    """
+
+    asked: Asked
+    masks: npt.NDArray[np.int64]
+    curves: tuple[Curve, ...]
+    grouped: npt.NDArray[np.bool_]
+    effort: Effort
+    columns_of: Callable[[int], tuple[str, ...]]
+
+    yes = True
+
+    def __len__(self) -> int:
+        return len(self.masks)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per set and level."""
+        import pandas as pd
+
+        frames = []
+        for mask, curve in zip(self.masks.tolist(), self.curves, strict=True):
+            frame = curve.to_frame()
+            frame.insert(0, "columns", [self.columns_of(mask)] * len(frame))
+            frames.append(frame)
+        return pd.concat(frames, ignore_index=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as plain values."""
+        return {
+            "sets": [
+                {
+                    "columns": list(self.columns_of(mask)),
+                    "grouped": grouped,
+                    "curve": curve.to_frame().to_dict(orient="records"),
+                }
+                for mask, curve, grouped in zip(
+                    self.masks.tolist(), self.curves, self.grouped.tolist(), strict=True
+                )
+            ]
+        }
+
+
+Answer = SubsetAnswer | BorderAnswer | SetsAnswer | CurvesAnswer

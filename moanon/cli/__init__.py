@@ -9,7 +9,7 @@ import is imported inside the command that needs it, so that ``moanon --help`` a
 - one file for each group of commands.
 """
 
-from moanon.cli import bench, configure, run
+from moanon.cli import bench, configure, diagnose, run
 from moanon.cli.application import app, main
 
-__all__ = ["app", "bench", "configure", "main", "run"]
+__all__ = ["app", "bench", "configure", "diagnose", "main", "run"]

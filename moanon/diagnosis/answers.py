@@ -96,7 +96,7 @@ class Asked:
             where = f"on each set of at most {self.largest} of the {len(self.columns)} columns"
         else:
             where = "on each set of columns"
-        by = f" (by {self._rule_words()})" if model.measure != "k" else ""
+        by = f" ({self._rule_words()})" if model.measure != "k" else ""
         if question.suppressing == "asked":
             if self.level is None:
                 return f"What does each {model.symbol} cost in suppressed rows {where}{by}?"
@@ -116,11 +116,9 @@ class Asked:
         return f"{self.delta:.10g} of its rows ({self.limit:,} of {self.rows:,})"
 
     def _rule_words(self) -> str:
-        columns = ", ".join(self.sensitive)
-        rule = self.model.rule
-        return f"the rule {rule} of {columns}" + (
-            f", c = {self.model.c:g}" if rule == "recursive" else ""
-        )
+        model = self.model
+        constant = f" with c = {model.c:g}" if model.rule == "recursive" else ""
+        return f"{model.symbol} of {', '.join(self.sensitive)}, rule {model.rule}{constant}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the question as plain values."""
@@ -316,12 +314,25 @@ class BorderAnswer:
 
 @dataclass(frozen=True)
 class Step:
-    """What adding a column to a set does to its level."""
+    """What adding a column to a set does.
+
+    Attributes
+    ----------
+    column : str
+        The column.
+    to : tuple of str
+        The set without it.
+    before, after : float
+        Level of the set without and with it.
+    alone : (int, int) or None
+        Rows that are alone in their group without and with it, nothing suppressed; where counted.
+    """
 
     column: str
     to: tuple[str, ...]
     before: float
     after: float
+    alone: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -289,18 +289,24 @@ class Diagnosis:
     def additions(
         self, subset: Iterable[str], *, delta: float = 0.0, model: Model = ANONYMITY
     ) -> tuple[Step, ...]:
-        """What each further column does to a set, most dangerous first."""
+        """What each further column does to a set, most dangerous first.
+
+        With k, of columns that lead to the same k the one that leaves most rows alone comes first.
+        """
         chosen = self._checked_subset(subset)
         limit = row_limit(_checked_share(delta), self.rows)
         refiner = Refiner(self.sheet, model, len(chosen) + 1)
         mask = self.sheet.mask(chosen)
-        before, _ = refiner.curve(mask).within(limit)
+        without = refiner.curve(mask)
+        before, alone = without.within(limit)[0], _alone(without)
         steps = []
         for name in self.columns:
             if name not in chosen:
-                after, _ = refiner.curve(mask | self.sheet.mask([name])).within(limit)
-                steps.append(Step(name, chosen, before, after))
-        return tuple(sorted(steps, key=lambda step: step.after * model.sign))
+                curve = refiner.curve(mask | self.sheet.mask([name]))
+                both = (alone, _alone(curve)) if model.measure == "k" else None
+                steps.append(Step(name, chosen, before, curve.within(limit)[0], both))
+        steps.sort(key=lambda step: (step.after * model.sign, -step.alone[1] if step.alone else 0))
+        return tuple(steps)
 
     def profile(self, subset: Iterable[str]) -> dict[str, float]:
         """Level of a set by every rule that its sensitive columns allow; k always."""
@@ -315,6 +321,11 @@ class Diagnosis:
                         continue
                     levels[f"{measure}_{rule}"] = level
         return levels
+
+
+def _alone(curve: Curve) -> int:
+    """Rows in groups of one, where the curve is one of k."""
+    return int(curve.rows[0]) if curve.strengths[0] == 1 else 0
 
 
 def _refuse_twice(what: str, names: Sequence[str]) -> None:

@@ -156,16 +156,14 @@ class Model:
         return f"{rounded / 1000:.3f}"
 
     def phrase(self, level: float | None, form: Form) -> str:
-        """Say what a table is asked to be: at least 3-anonymous, 0.2-close (t at most 0.2)."""
+        """Say what a table is asked to be: at least 3-anonymous, 0.2-close."""
         word = {"k": "anonymous", "l": "diverse", "t": "close"}[self.measure]
         if level is None:
             return f"{self.symbol}-{word}"
-        shown = f"{level:,}" if self.is_whole else f"{level:g}"
+        shown = f"{level:,}" if self.is_whole else f"{level:.10g}"
         if self.measure != "t":
             return f"{form} {shown}-{word}"
-        if form == self.protective:
-            return f"{shown}-close (t at most {shown})"
-        return f"no closer than {shown} (t at least {shown})"
+        return f"{shown}-close" if form == self.protective else f"no closer than {shown}"
 
 
 #: k-anonymity, which all questions are about unless another model is named.

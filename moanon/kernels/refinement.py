@@ -77,7 +77,7 @@ class SplitScratch(NamedTuple):
     entries: Words
     place: Words
     by_key: Ints  # per key: rows
-    keys: Ints  # the keys that occur
+    keys: Ints  # the keys that occur, and one place behind them
 
 
 def make_partitions(counts: Ints, class_of: Words, levels: int, keys: int) -> Partitions:
@@ -131,7 +131,7 @@ def make_scratch(cells: int, values: int, largest_key: int, keys: int) -> SplitS
         np.zeros(cells, dtype=np.uint32),
         np.zeros(cells, dtype=np.uint32),
         np.zeros(largest_key + 1, dtype=np.int64),
-        np.zeros(keys, dtype=np.int64),
+        np.zeros(keys + 1, dtype=np.int64),
     )
 
 
@@ -201,7 +201,7 @@ def _count_entries(weights: Words, entries: int, groups: int, scratch: SplitScra
 @compiled
 def _add(key: int, rows: int, found: int, scratch: SplitScratch) -> int:
     """Add rows to a key; return the number of keys that occur."""
-    scratch.keys[found] = key
+    scratch.keys[found] = key  # written in any case, counted only when new
     is_new = scratch.by_key[key] == 0
     scratch.by_key[key] += rows
     return int64(found + is_new)

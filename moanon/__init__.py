@@ -13,6 +13,7 @@ A table goes this way, and each station has its module::
 - ``moanon.release``: applies a genome to the rows and writes the file (`Release`), and states what
   the written file was measured to be (`Certificate`).
 - ``moanon.config``: the same from a YAML file (`Config`).
+- ``moanon.diagnosis``: how exposed a table is, before anything is generalized (`Diagnosis`).
 - ``moanon.datasets``: two public tables with their hierarchies.
 - ``moanon.starter``: a first configuration for a table; ``moanon.bench``: what an evaluation costs.
 - ``moanon.cli``: the command ``moanon``.
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
     from moanon.data.hierarchy import Hierarchy
     from moanon.data.table import Role, Table, read_table
+    from moanon.diagnosis import Diagnosis
     from moanon.errors import MoanonError
     from moanon.genome import Instance, Layout
     from moanon.release import Certificate, Release
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Certificate",
     "Config",
+    "Diagnosis",
     "Hierarchy",
     "Instance",
     "IntervalSpec",
@@ -58,6 +61,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Certificate": "moanon.release",
     "Config": "moanon.config",
+    "Diagnosis": "moanon.diagnosis",
     "Hierarchy": "moanon.data.hierarchy",
     "Instance": "moanon.genome",
     "IntervalSpec": "moanon.data.domain",

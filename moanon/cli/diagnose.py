@@ -248,7 +248,9 @@ def _model(
     levels: dict[Measure, float | None] = {"k": k, "l": ell, "t": t}
     given = [name for name, level in levels.items() if level is not None]
     if len(given) > 1:
-        raise QuestionError(f"one of k, l and t can be asked about at a time. Got {given}")
+        raise QuestionError(
+            f"one of k, l and t can be asked about at a time. Got {' and '.join(given)}"
+        )
     if rule is not None and rule not in RULES:
         known = ", ".join(RULES)
         raise QuestionError(f"rule must be one of {known}. Got {rule!r}{did_you_mean(rule, RULES)}")

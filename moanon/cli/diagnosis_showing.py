@@ -67,7 +67,9 @@ def _count(number: int, what: str) -> str:
 
 
 def _named(columns: Iterable[str]) -> str:
-    return ", ".join(map(on_one_line, columns))
+    from moanon.diagnosis import listed
+
+    return on_one_line(listed(columns))
 
 
 def share(rows: int, of: int) -> str:
@@ -224,7 +226,7 @@ def _say_steps(steps: Sequence[Step], answer: Answer) -> None:
             effects.append(
                 f"the rows alone in their group from {step.alone[0]:,} to {step.alone[1]:,}"
             )
-        _say(f"adding {step.column} to {{{', '.join(step.to)}}} takes {' and '.join(effects)}")
+        _say(f"adding {step.column} to {{{_named(step.to)}}} takes {' and '.join(effects)}")
 
 
 # -- all sets --------------------------------------------------------------------------------------
@@ -242,7 +244,7 @@ def _show_border(answer: BorderAnswer, shown: int | None) -> None:
         if sets:
             _show_rated(title, sets, answer, shown)
     in_danger = [(name, size, number) for name, size, number in answer.threats() if number]
-    if in_danger and len(answer.unsafe) > 1:
+    if any(len(each.columns) > 1 for each in answer.unsafe):
         _say("Columns by the smallest unsafe sets they are in:")
         _grid(
             ("column", "in so many", "from size"),

@@ -25,6 +25,7 @@ from moanon.diagnosis.answers import (
     SetsAnswer,
     Step,
     SubsetAnswer,
+    listed,
 )
 from moanon.diagnosis.centre import Diagnosis
 from moanon.diagnosis.curves import Curve
@@ -54,4 +55,5 @@ __all__ = [
     "SetsAnswer",
     "Step",
     "SubsetAnswer",
+    "listed",
 ]

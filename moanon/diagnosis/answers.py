@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -34,9 +34,15 @@ __all__ = [
     "SetsAnswer",
     "Step",
     "SubsetAnswer",
+    "listed",
 ]
 
 Ints = npt.NDArray[np.int64]
+
+
+def listed(names: Iterable[str]) -> str:
+    """Write names as a list; one with a comma goes in quotes, as it does on the command line."""
+    return ", ".join(f'"{name}"' if "," in name else name for name in names)
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,7 @@ class Asked:
         model, question = self.model, self.question
         phrase = model.phrase(self.level, self.form)
         if self.subset is not None:
-            where = f"on {', '.join(self.subset)}"
+            where = f"on {listed(self.subset)}"
         elif self.largest < len(self.columns):
             where = f"on each set of at most {self.largest} of the {len(self.columns)} columns"
         else:
@@ -118,7 +124,7 @@ class Asked:
     def _rule_words(self) -> str:
         model = self.model
         constant = f" with c = {model.c:g}" if model.rule == "recursive" else ""
-        return f"{model.symbol} of {', '.join(self.sensitive)}, rule {model.rule}{constant}"
+        return f"{model.symbol} of {listed(self.sensitive)}, rule {model.rule}{constant}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the question as plain values."""

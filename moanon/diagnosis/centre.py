@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from moanon.data.column import Column, absent_column
+from moanon.data.column import Column, absent_column, did_you_mean
 from moanon.data.source import Source, read_source
 from moanon.data.table import Table
 from moanon.diagnosis import lattice
@@ -259,7 +259,10 @@ class Diagnosis:
             if name in self.sensitive:
                 raise QuestionError(f"column {name!r} is sensitive and cannot be in the subset")
             if name not in self.columns:
-                raise absent_column(f"the examined part of {self.source}", name, self.columns)
+                raise QuestionError(
+                    f"subset names {name!r}, which is not among the columns examined of "
+                    f"{self.source}{did_you_mean(name, self.columns)}"
+                )
         return tuple(name for name in self.columns if name in chosen)
 
     # -- one set, looked at closely --------------------------------------------------------------

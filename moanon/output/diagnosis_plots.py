@@ -8,6 +8,8 @@ words.
 
 from __future__ import annotations
 
+import textwrap
+import warnings
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -22,7 +24,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
-from moanon.diagnosis import BorderAnswer, CurvesAnswer, SetsAnswer, SubsetAnswer
+from moanon.diagnosis import BorderAnswer, CurvesAnswer, SetsAnswer, SubsetAnswer, listed
 
 if TYPE_CHECKING:
     from moanon.diagnosis import Answer, Curve, Model, RatedSet
@@ -69,7 +71,12 @@ def draw_answer(answer: Answer, path: Path, file_format: str | None = None) -> N
         side = float(np.clip(2.4 + 0.62 * number, 4.5, 16))
         figure = _figure(side + 1, side)
         plot_pairs(answer, figure.add_subplot())
-    figure.savefig(path, format=file_format, dpi=160)
+    with warnings.catch_warnings():
+        # A name in a script that the font lacks shows as boxes; the picture is good all the same.
+        warnings.filterwarnings(
+            "ignore", message="Glyph .* missing from font", category=UserWarning
+        )
+        figure.savefig(path, format=file_format, dpi=160)
 
 
 def _figure(width: float, height: float) -> Figure:
@@ -93,7 +100,7 @@ def _short(name: str, longest: int = 28) -> str:
 
 
 def _joined(names: Sequence[str], longest: int = 70) -> str:
-    return _short(", ".join(names), longest)
+    return _short(listed(names), longest)
 
 
 # -- one set ---------------------------------------------------------------------------------------
@@ -121,7 +128,7 @@ def plot_curve(curves: Curve | Mapping[str, Curve], ax: Axes | None = None) -> A
             where="post",
             color=colour,
             linewidth=1.6,
-            label=_short(name, 40),
+            label=_short(name, 70),
         )
     model = next(iter(named.values())).model
     ax.set_xlabel("share of rows that may be suppressed, δ")
@@ -129,7 +136,7 @@ def plot_curve(curves: Curve | Mapping[str, Curve], ax: Axes | None = None) -> A
     ax.set_xlim(0, 1)
     ax.set_ylabel(f"best {model.symbol}")
     if model.measure == "k":
-        _log_axis(ax, max(curve.strengths[-1].item() for curve in named.values()))
+        _k_axis(ax, max(curve.strengths[-1].item() for curve in named.values()))
     _tidy(ax)
     if isinstance(curves, Mapping):
         ax.legend(frameon=False, fontsize=_SMALL)
@@ -140,12 +147,16 @@ def _cycle(number: int) -> list[str]:
     return [_LINES[i % len(_LINES)] for i in range(number)]
 
 
-def _log_axis(ax: Axes, highest: float) -> None:
-    if highest > 1:
+def _k_axis(ax: Axes, highest: float) -> None:
+    """Show k on a logarithmic axis where it spans decades."""
+    if highest >= 20:
         ax.set_yscale("log")
         ax.set_ylim(0.9, highest * 1.3)
+        ax.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+    else:
+        ax.set_ylim(0, highest * 1.1)
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
-    ax.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
 
 
 def _mark_question(answer: SubsetAnswer, ax: Axes) -> None:
@@ -217,8 +228,6 @@ def _draw_border(answer: BorderAnswer) -> Figure:
 
 
 def _wrapped(text: str, width: int) -> str:
-    import textwrap
-
     return "\n".join(textwrap.wrap(_short(text, 1000), width))
 
 
@@ -235,7 +244,7 @@ def plot_lattice(answer: BorderAnswer, ax: Axes | None = None) -> Axes:
     else:
         _bars(answer, ax)
     ax.set_ylabel("columns in the set")
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_yticks(range(1, answer.asked.largest + 1, 1 + answer.asked.largest // 20))
     ax.spines[["top", "right", "bottom"]].set_visible(False)
     ax.set_ylim(0.4, answer.asked.largest + 0.6)
     handles = [
@@ -379,11 +388,7 @@ def plot_pairs(answer: SetsAnswer, ax: Axes | None = None) -> Axes:
         values[one, other] = values[other, one] = value
     costs = answer.levels is None
     shown = np.ma.masked_invalid(values)
-    norm: Normalize = (
-        LogNorm(1, max(float(np.nanmax(values)), 2.0))
-        if model.measure == "k" and not costs
-        else Normalize(0 if costs or model.sign < 0 else 1, max(float(shown.max()), 1e-3))
-    )
+    norm = _norm(shown, from_zero=costs or model.sign < 0)
     lower_is_safer = model.sign < 0 if not costs else asked.is_protective
     colours = colormaps["viridis_r" if lower_is_safer else "viridis"].copy()
     colours.set_bad("#DDDDDD")
@@ -398,7 +403,7 @@ def plot_pairs(answer: SetsAnswer, ax: Axes | None = None) -> Axes:
     bar = ax.figure.colorbar(image, ax=ax, label=label, shrink=0.8)
     bar.ax.minorticks_off()
     bar.ax.yaxis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{100 * value:.4g}%" if costs else f"{value:,.4g}")
+        FuncFormatter(lambda value, _: f"{100 * value:.4g}%" if costs else f"{value:,.6g}")
     )
     title = f"{label} of each column (diagonal) and of each pair"
     if asked.delta:
@@ -407,6 +412,14 @@ def plot_pairs(answer: SetsAnswer, ax: Axes | None = None) -> Axes:
         title += f",\nfor {model.symbol} {asked.form} {asked.level:,g}"
     ax.set_title(title, fontsize=10, loc="left")
     return ax
+
+
+def _norm(values: np.ma.MaskedArray[Any, Any], *, from_zero: bool) -> Normalize:
+    """Colours by value, or by its logarithm where values span decades."""
+    highest = 0.0 if values.mask.all() else float(values.max())
+    if from_zero:
+        return Normalize(0, max(highest, 1e-3))
+    return LogNorm(1, highest) if highest >= 20 else Normalize(1, max(highest, 2.0))
 
 
 def _pair_value(level: float | None, suppressed: int | None, rows: int) -> float:
@@ -509,12 +522,12 @@ def plot_counts(
     if most is not None:
         ax.axhline(most, color="#555555", linewidth=0.9, linestyle=(0, (4, 3)))
         ax.annotate(
-            f"all {most:,g} sets", (1, most), (-4, -10), xycoords=("axes fraction", "data"),
+            f"all {most:,g} sets", (1, most), (-4, 3), xycoords=("axes fraction", "data"),
             textcoords="offset points", ha="right", fontsize=_SMALL, color="#555555",
         )  # fmt: skip
     ax.set_xlabel(across)
     ax.set_ylabel(up)
-    ax.set_ylim(bottom=0)
+    ax.set_ylim(0, None if most is None else 1.1 * most)
     _tidy(ax)
     if len(lines) > 1:
         ax.legend(frameon=False, fontsize=_SMALL)

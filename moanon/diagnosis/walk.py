@@ -109,17 +109,18 @@ def walk(
                     f"more than {MAX_GROUPED:,} sets of the {columns} columns would have to be "
                     "grouped; name fewer columns, or ask about smaller sets"
                 )
-            if judge(new, curve):
-                settled += 1
+            is_alive = judge(new, curve)
+            settled += 1 if is_alive else below
+            if progress is not None:
+                progress(settled, sets)
+            if is_alive:
                 alive.add(new)
                 if not last:
                     visit(new, level + 1, bit)
-            else:
-                settled += below
-            if progress is not None:
-                progress(settled, sets)
 
     visit(0, 0, columns)
+    if progress is not None:
+        progress(sets, sets)  # what came last may have been settled without a look
     return Effort(sets, grouped)
 
 

@@ -140,13 +140,20 @@ def make_scratch(cells: int, values: int, largest_key: int, keys: int) -> SplitS
 
 
 @compiled
+def _clear(numbers: Words, length: int) -> None:
+    """Set to zero; a slice would say the same, but takes numba longer to compile."""
+    for i in range(length):
+        numbers[i] = 0
+
+
+@compiled
 def _merge_alike(partitions: Partitions, level: int, alike: Words, scratch: SplitScratch) -> int:
     """Merge neighbours of one group that nothing to come can tell apart; return what is left."""
     number = partitions.entries[level]
     cells = partitions.cell[level]
     parents = partitions.group[level]
     weights = partitions.weight[level]
-    scratch.weight[:number] = 0
+    _clear(scratch.weight, number)
     found = _NONE
     last_parent = _ALL
     last_alike = _ALL
@@ -169,7 +176,7 @@ def _number_groups(
     cells: Words, parents: Words, entries: int, codes: Words, scratch: SplitScratch
 ) -> int:
     """Number the new groups: entries of one parent with one value; return how many there are."""
-    scratch.slot[:] = 0
+    _clear(scratch.slot, len(scratch.slot))
     groups = _NONE
     before = _NONE  # groups found in earlier parents
     last_parent = _ALL
@@ -190,8 +197,8 @@ def _number_groups(
 @compiled
 def _count_entries(weights: Words, entries: int, groups: int, scratch: SplitScratch) -> None:
     """Count the rows and entries of the new groups."""
-    scratch.rows[:groups] = 0
-    scratch.entries[:groups] = 0
+    _clear(scratch.rows, groups)
+    _clear(scratch.entries, groups)
     for entry in range(entries):
         group = scratch.group[entry]
         scratch.rows[group] += weights[entry]

@@ -53,7 +53,9 @@ def equal_distance(p: dict, q: dict) -> Fraction:
 def ordered_distance(p: dict, q: dict) -> Fraction:
     """Carry the leftmost surplus to the leftmost deficit, step by step."""
     places = sorted({Fraction(v) for v in q})
-    have = [sum((p.get(v, Fraction(0)) for v in q if Fraction(v) == at), Fraction(0)) for at in places]
+    have = [
+        sum((p.get(v, Fraction(0)) for v in q if Fraction(v) == at), Fraction(0)) for at in places
+    ]
     want = [sum((q[v] for v in q if Fraction(v) == at), Fraction(0)) for at in places]
     work = Fraction(0)
     i = j = 0
@@ -78,7 +80,9 @@ def tree_distance(p: dict, q: dict, tree: Hierarchy) -> Fraction:
     work = Fraction(0)
     for node in range(1, len(tree.names)):
         inside = tree.leaves[tree.starts[node] : tree.stops[node]]
-        passing = abs(sum((p.get(v, Fraction(0)) - q.get(v, Fraction(0)) for v in inside), Fraction(0)))
+        passing = abs(
+            sum((p.get(v, Fraction(0)) - q.get(v, Fraction(0)) for v in inside), Fraction(0))
+        )
         work += passing * (height(tree.parents[node]) - height(node)) / 2
     return work / max(1, height(0))
 
@@ -115,7 +119,9 @@ def level_of(
     }
     if measure == "l":
         return lambda group, table: min(diversity[rule]([r[s] for r in group]) for s in sensitive)
-    return lambda group, table: max(distance[rule](shares(group, s), shares(table, s)) for s in sensitive)
+    return lambda group, table: max(
+        distance[rule](shares(group, s), shares(table, s)) for s in sensitive
+    )
 
 
 # -- the twelve questions -------------------------------------------------------------------------
@@ -129,19 +135,25 @@ class Oracle:
 
     def __init__(self, rows: list[Row], columns: Sequence[str], level: Level, sign: int) -> None:
         self.rows, self.columns, self.level, self.sign = rows, list(columns), level, sign
-        # Logarithms are rounded as in the package, so that equal shares make equal levels.
-        self._rated = {
-            chosen: [(self._exact(g), len(g)) for g in groups(rows, chosen)]
-            for chosen in all_sets(columns)
-        }
+        self.sets = all_sets(columns)
+        self._known: dict[Set, list[tuple[float, int]]] = {}
 
-    def _exact(self, group: list[Row]) -> float | Fraction:
-        level = self.level(group, self.rows)
-        return round(level, 12) if isinstance(level, float) else level
+    def rated(self, chosen: Set) -> list[tuple[float, int]]:
+        """Level and rows of each group."""
+        if chosen not in self._known:
+            found = [
+                (self.level(group, self.rows), len(group)) for group in groups(self.rows, chosen)
+            ]
+            # Logarithms are rounded as in the package, so that equal shares make equal levels.
+            self._known[chosen] = [
+                (round(level, 12) if isinstance(level, float) else level, rows)
+                for level, rows in found
+            ]
+        return self._known[chosen]
 
     def within(self, chosen: Set, limit: int) -> float:
         """Best level when whole groups below it are given up and hold at most `limit` rows."""
-        rated = self._rated[chosen]
+        rated = self.rated(chosen)
         possible = [
             level
             for level, _ in rated
@@ -160,7 +172,9 @@ class Oracle:
         return self.is_so(self.within(chosen, limit), wanted, form)
 
     # 3 and 7
-    def border(self, wanted: float, limit: int, form: str, largest: int) -> tuple[set[Set], set[Set]]:
+    def border(
+        self, wanted: float, limit: int, form: str, largest: int
+    ) -> tuple[set[Set], set[Set]]:
         """Sets for which it is so, none of them in (or around) another; and the others likewise."""
         protective = form == ("at least" if self.sign > 0 else "at most")
         sets = all_sets(self.columns, largest)
@@ -181,7 +195,7 @@ class Oracle:
     # 11 and 12
     def curve(self, chosen: Set) -> dict[float, int]:
         """For each level that occurs, the rows below it."""
-        rated = self._rated[chosen]
+        rated = self.rated(chosen)
         return {
             level: sum(rows for other, rows in rated if self.worse(other, level))
             for level, _ in rated
@@ -190,5 +204,5 @@ class Oracle:
     def apriori_calls(self, wanted: float, limit: int, form: str) -> int:
         """Sets that Z's algorithm 2 groups: those whose subsets with one column less are safe."""
         protective = form == ("at least" if self.sign > 0 else "at most")
-        safe = {s for s in self._rated if self.holds(s, wanted, limit, form) == protective}
-        return sum(all(s - {c} in safe or len(s) == 1 for c in s) for s in self._rated)
+        safe = {s for s in self.sets if self.holds(s, wanted, limit, form) == protective}
+        return sum(all(s - {c} in safe or len(s) == 1 for c in s) for s in self.sets)

@@ -30,8 +30,7 @@ _REFRESH, _LINE_EVERY = 0.1, 5.0
 
 
 @app.command(
-    epilog="Examples: moanon diagnose patients.csv --columns age,sex,zip --k 5 --delta 0.02 ‖ "
-    "moanon diagnose adult --subset age,sex,race --sensitive occupation --l 3"
+    epilog="Example: moanon diagnose adult --columns age,race,sex,native-country --k 5 --delta 0.01"
 )
 def diagnose(
     file: Annotated[

@@ -390,8 +390,7 @@ def plot_pairs(answer: SetsAnswer, ax: Axes | None = None) -> Axes:
     shown = np.ma.masked_invalid(values)
     norm = _norm(shown, from_zero=costs or model.sign < 0)
     lower_is_safer = model.sign < 0 if not costs else asked.is_protective
-    colours = colormaps["viridis_r" if lower_is_safer else "viridis"].copy()
-    colours.set_bad("#DDDDDD")
+    colours = colormaps["viridis_r" if lower_is_safer else "viridis"].with_extremes(bad="#DDDDDD")
     image = ax.imshow(shown, norm=norm, cmap=colours)
     ticks = [_short(name, 20) for name in columns]
     ax.set_xticks(range(len(columns)), ticks, rotation=45, ha="right", fontsize=_SMALL)

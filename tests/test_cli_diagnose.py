@@ -136,6 +136,22 @@ class TestQuestions:
             capsys, example, "--subset", "V", "--k", "8", "--delta", "ask", code=NO
         )
 
+    def test_9_never_answers_with_all_rows(self, folder, capsys):
+        # 19,999 of 20,001 rows are alone; as a share of four digits that would be 1
+        rows = [f"v{i}" for i in range(19_999)] + ["w", "w"]
+        pd.DataFrame({"a": rows}).to_csv("t.csv", index=False)
+        out = ask(capsys, "t.csv", "--subset", "a", "--k", "2", "--delta", "ask")
+        assert " delta = 0.99991: 19,999 rows of 20,001 must go\n" in out
+        ask(capsys, "t.csv", "--subset", "a", "--k", "2", "--delta", "0.99991")
+
+    def test_9_at_most_answers_with_a_delta_that_is_not_too_large(self, example, capsys):
+        # V has 2, 3 and 7 rows: four of 12 can go without k exceeding 3; 4/12 is rounded down
+        options = ("--subset", "V", "--k", "3", "--at-most")
+        out = ask(capsys, example, *options, "--delta", "ask")
+        assert " delta = 0.3333: 4 rows of 12 can go\n" in out
+        ask(capsys, example, *options, "--delta", "0.3333")
+        ask(capsys, example, *options, "--delta", "0.42", code=NO)
+
     def test_10_lists_what_each_set_costs(self, example, capsys):
         out = ask(capsys, example, "--columns", "V,W", "--k", "3", "--delta", "ask")
         assert "columns size rows to suppress delta" in out
@@ -411,7 +427,7 @@ def test_a_file_that_is_not_there(folder, capsys):
 def test_help_lists_the_questions(capsys):
     assert main(["diagnose", "--help"]) == DONE
     out = capsys.readouterr().out
-    assert re.search(r"--k K +3 which sets\? +7 which sets\? +10 delta of each set", out)
+    assert re.search(r"\n +--k K +3 which sets\? +7 which sets\? +10 delta of each set\n", out)
     assert "Example" in out
 
 

@@ -159,21 +159,21 @@ def diagnose(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")] = False,
 ) -> None:
-    r"""Ask how exposed a table is, before anything is generalized.
+    """Ask how exposed a table is, before anything is generalized.
 
     What is given and what is left out selects one of twelve questions:
 
     \b
-                            nothing        --delta D     --delta ask
-                            suppressed
-    --k K and --subset S    1 yes or no?   5 yes or no?   9 which delta?
-    --subset S              2 which k?     6 which k?    11 k and delta
-    --k K                   3 which sets?  7 which sets? 10 delta of each set
-    neither                 4 k of each    8 k of each   12 k and delta of each
+                          nothing          at most          the share
+                          suppressed       --delta D        --delta ask
+    --k K and --subset S  1 yes or no?     5 yes or no?     9 which delta?
+    --subset S            2 which k?       6 which k?      11 k and delta
+    --k K                 3 which sets?    7 which sets?   10 delta of each set
+    neither               4 k of each set  8 k of each set 12 both of each set
 
     A missing value counts as a value of its own; no row is dropped. Exit code 1 means that the
     answer is no.
-    """
+    """  # noqa: D301 (the backspace keeps the lines of the table apart)
     model, level = _model(k, ell, t, rule, c, hierarchy)
     named = _names("--subset", subset)
     _check_files(list_rows, plot, named)

@@ -72,7 +72,7 @@ def _named(columns: Iterable[str]) -> str:
     return on_one_line(listed(columns))
 
 
-def share(rows: int, of: int) -> str:
+def _share(rows: int, of: int) -> str:
     """Write a share of rows; never rounded down to nothing, nor up to all."""
     percent = 100 * rows / of
     if 0 < percent < 0.1:
@@ -81,7 +81,7 @@ def share(rows: int, of: int) -> str:
 
 
 def _rows(rows: int, of: int) -> str:
-    return f"{_count(rows, 'row')} ({share(rows, of)})"
+    return f"{_count(rows, 'row')} ({_share(rows, of)})"
 
 
 def _grid(headers: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
@@ -132,7 +132,8 @@ def _profile(diagnosis: Diagnosis, subset: Sequence[str]) -> Iterator[tuple[str,
             measure, rule = name.split("_")
             known: Measure = "l" if measure == "l" else "t"
             model = Model(known, rule)
-            yield f"{model.symbol} ({rule})", model.show(level)
+            constant = f", c = {model.c:g}" if rule == "recursive" else ""
+            yield f"{model.symbol} ({rule}{constant})", model.show(level)
 
 
 def _verdict(answer: SubsetAnswer) -> Iterator[str]:
@@ -167,23 +168,30 @@ def _cost_words(answer: SubsetAnswer) -> str:
         return f"No: it is safer than that as it is, {asked.model.symbol} = " + asked.model.show(
             answer.curve.level
         )
-    delta = (
-        _upwards(answer.suppressed, asked.rows) if protective else answer.suppressed / asked.rows
-    )
+    delta = _delta(answer.suppressed, asked.rows, upwards=protective)
     verb = "must" if protective else "can"
-    return f"delta = {delta:.4f}: {_count(answer.suppressed, 'row')} of {asked.rows:,} {verb} go"
+    return f"delta = {delta}: {_count(answer.suppressed, 'row')} of {asked.rows:,} {verb} go"
 
 
-def _upwards(rows: int, of: int) -> float:
-    """Round a share up to four digits, so that it suffices when it is given as --delta."""
-    return -(-rows * 10_000 // of) / 10_000
+def _delta(rows: int | None, of: int, *, upwards: bool = True) -> str:
+    """Write a share with four digits, rounded so that it still does when given as --delta.
+
+    A share that must be reached is rounded up, but never to 1, one that must not be exceeded down.
+    """
+    if rows is None:
+        return ""
+    digits = 4
+    while upwards and rows < of and -(-rows * 10**digits // of) == 10**digits:
+        digits += 1
+    scaled = -(-rows * 10**digits // of) if upwards else rows * 10**digits // of
+    return f"{scaled / 10**digits:.{digits}f}"
 
 
 def _show_curve(curve: Curve, shown: int | None) -> None:
     model = curve.model
     lines = []
     for level, rows in _curve_points(curve, shown):
-        delta = "" if rows is None else f"{_upwards(rows, curve.table_rows):.4f}"
+        delta = _delta(rows, curve.table_rows)
         left = "" if rows is None else f"{curve.table_rows - rows:,}"
         lines.append(
             (model.show(level), "not possible" if rows is None else f"{rows:,}", delta, left)
@@ -276,7 +284,7 @@ def _show_sets(answer: SetsAnswer, shown: int | None) -> None:
         name, size = _named(columns), str(len(columns))
         if level is None:
             cost = "none" if suppressed is None else f"{suppressed:,}"
-            delta = "" if suppressed is None else f"{_upwards(suppressed, asked.rows):.4f}"
+            delta = _delta(suppressed, asked.rows, upwards=asked.is_protective)
             lines.append((name, size, cost, delta))
         elif level != worst:
             lines.append((name, size, model.show(level)))
@@ -319,7 +327,7 @@ def _show_curves(answer: CurvesAnswer, shown: int | None) -> None:
         lines.append(
             (
                 _named(answer.columns_of(mask)),
-                *("none" if cost is None else f"{_upwards(cost, rows):.4f}" for cost in costs),
+                *(_delta(cost, rows) or "none" for cost in costs),
             )
         )
     sign = "≥" if model.sign > 0 else "≤"

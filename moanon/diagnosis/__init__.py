@@ -7,7 +7,8 @@ about ℓ-diversity and t-closeness once a sensitive column is named.
 - `Diagnosis`: a table under examination; `Diagnosis.ask` answers the question that goes with what
   is given and what is left out. Beside the questions: `Diagnosis.risk`, `Diagnosis.additions`,
   `Diagnosis.row_levels`.
-- ``models``: what can be asked about (`Model`); ``questions``: the twelve (`QUESTIONS`).
+- ``models``: what can be asked about (`Model`); ``questions``: the twelve (`QUESTIONS`);
+  ``asked``: one of them with all that was given (`Asked`).
 - ``answers``: what comes back (`SubsetAnswer`, `BorderAnswer`, `SetsAnswer`, `CurvesAnswer`), each
   with the question in words and a frame; `Curve` is all there is to know about one set.
 - ``sheet`` holds the distinct rows and counts groups of growing sets; ``walk`` decides which sets
@@ -18,15 +19,14 @@ Missing values are values of their own; no row is ever dropped.
 
 from moanon.diagnosis.answers import (
     Answer,
-    Asked,
     BorderAnswer,
     CurvesAnswer,
     RatedSet,
     SetsAnswer,
     Step,
     SubsetAnswer,
-    listed,
 )
+from moanon.diagnosis.asked import Asked, listed
 from moanon.diagnosis.centre import Diagnosis
 from moanon.diagnosis.curves import Curve
 from moanon.diagnosis.models import ANONYMITY, RULES, Form, Measure, Model

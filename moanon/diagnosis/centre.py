@@ -14,7 +14,8 @@ from moanon.data.column import Column, absent_column, did_you_mean
 from moanon.data.source import Source, read_source
 from moanon.data.table import Table
 from moanon.diagnosis import lattice
-from moanon.diagnosis.answers import Answer, Asked, Step, SubsetAnswer
+from moanon.diagnosis.answers import Answer, Step, SubsetAnswer
+from moanon.diagnosis.asked import Asked
 from moanon.diagnosis.curves import Curve, Levels
 from moanon.diagnosis.models import ANONYMITY, RULES, Form, Model
 from moanon.diagnosis.questions import choose_question

@@ -8,7 +8,8 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from moanon.diagnosis.answers import Asked, BorderAnswer, CurvesAnswer, RatedSet, SetsAnswer
+from moanon.diagnosis.answers import BorderAnswer, CurvesAnswer, RatedSet, SetsAnswer
+from moanon.diagnosis.asked import Asked
 from moanon.diagnosis.curves import Curve, Levels
 from moanon.diagnosis.models import Model
 from moanon.diagnosis.sheet import Refiner, Sheet

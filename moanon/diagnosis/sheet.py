@@ -189,7 +189,9 @@ def _reference(counted: SensitiveCounts, column: Column, model: Model) -> Refere
         np.add.at(place_totals, place, totals)
     c = model.c_fraction
     exact = np.array([c.numerator, c.denominator], dtype=np.int64)
-    return Reference(totals, place, place_totals, parent, height, exact)
+    running = np.cumsum(place_totals)
+    area = np.concatenate([[0], np.cumsum(running)]).astype(np.int64)
+    return Reference(totals, place, place_totals, running, area, parent, height, exact)
 
 
 def _places(column: Column) -> Ints:

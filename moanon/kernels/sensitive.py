@@ -67,6 +67,8 @@ class Reference(NamedTuple):
         ORDERED: place in the line, from 0. TREE: the leaf's node.
     place_totals : array (places,)
         Rows of each place in the whole table.
+    running, area : arrays (places,), (places + 1,)
+        ORDERED: rows at each place and before it; and the sums of these over all earlier places.
     parent, height : arrays (nodes,)
         TREE: nodes in pre-order, and the number of steps down to the deepest leaf below.
     c : array (2,)
@@ -76,6 +78,8 @@ class Reference(NamedTuple):
     totals: Ints
     place: Ints
     place_totals: Ints
+    running: Ints
+    area: Ints
     parent: Ints
     height: Ints
     c: Ints
@@ -86,8 +90,8 @@ class RateScratch(NamedTuple):
 
     rows: Ints  # per value
     seen: Ints  # values of the group at hand
-    sorted: Ints  # their counts
-    extra: Ints  # per place: what the group has more than its share, times the table's rows
+    sorted: Ints  # their counts or places
+    extra: Ints  # per place: rows of the group, or what they are beyond their share
     surplus: Ints  # per node: sum over children that have more
     deficit: Ints  # per node: sum over children that have less
 
@@ -151,33 +155,66 @@ def _equal(size: int, rows: int, seen: int, totals: Ints, scratch: RateScratch) 
 
 
 @compiled
-def _spread(size: int, rows: int, seen: int, reference: Reference, scratch: RateScratch) -> None:
-    """Fill `extra`: rows the group has at each place beyond its share, times the table's rows."""
+def _carried(low: int, end: int, have: int, size: int, reference: Reference) -> float:
+    """Sum of |have - size * running| over the gaps ``low .. end - 1``.
+
+    `running` rises, so the sign changes once; what lies on either side of that place comes from
+    the sums in `area`. Floats are exact here as long as the result is below 2^53.
+    """
+    first, last = low, end  # the change is at one of first .. last
+    while first < last:
+        middle = (first + last) // 2
+        if size * reference.running[middle] > have:
+            last = middle
+        else:
+            first = middle + 1
+    before = float(reference.area[first] - reference.area[low])
+    after = float(reference.area[end] - reference.area[first])
+    return float(have) * (first - low) - size * before + size * after - float(have) * (end - first)
+
+
+@compiled
+def _ordered(size: int, rows: int, seen: int, reference: Reference, scratch: RateScratch) -> float:
+    """1/(m-1) Σ |running sum of p - q|: what must be carried over each gap of the line.
+
+    Only the places where the group has rows are looked at: of a salary there may be thousands of
+    others.
+    """
+    gaps = len(reference.running) - 1
+    found = 0
+    for i in range(seen):
+        value = scratch.seen[i]
+        place = reference.place[value]
+        if scratch.extra[place] == 0:
+            scratch.sorted[found] = place
+            found += 1
+        scratch.extra[place] += scratch.rows[value]
+    _sort_descending(scratch.sorted, found)
+    work = 0.0
+    low = int64(0)
+    have = int64(0)
+    for i in range(found - 1, -1, -1):
+        place = scratch.sorted[i]
+        work += _carried(low, place, rows * have, size, reference)
+        have += scratch.extra[place]
+        scratch.extra[place] = 0
+        low = place
+    if low < gaps:
+        work += _carried(low, int64(gaps), rows * have, size, reference)
+    return -(work / (float(size * rows) * max(1, gaps)))
+
+
+@compiled
+def _tree(size: int, rows: int, seen: int, reference: Reference, scratch: RateScratch) -> float:
+    """Sum over inner nodes of height/H times what must be carried from child to child.
+
+    (Li, Li & Venkatasubramanian, t-closeness, §5.2.)
+    """
     for place in range(len(scratch.extra)):
         scratch.extra[place] = -size * reference.place_totals[place]
     for i in range(seen):
         value = scratch.seen[i]
         scratch.extra[reference.place[value]] += rows * scratch.rows[value]
-
-
-@compiled
-def _ordered(size: int, rows: int, scratch: RateScratch) -> float:
-    """1/(m-1) Σ |running sum of p - q|: what must be carried over each gap of the line."""
-    places = len(scratch.extra)
-    carried = int64(0)
-    work = 0.0  # exact as long as it is below 2^53
-    for place in range(places - 1):
-        carried += scratch.extra[place]
-        work += float(abs(carried))
-    return -(work / (float(size * rows) * max(1, places - 1)))
-
-
-@compiled
-def _tree(size: int, rows: int, reference: Reference, scratch: RateScratch) -> float:
-    """Sum over inner nodes of height/H times what must be carried from child to child.
-
-    (Li, Li & Venkatasubramanian, t-closeness, §5.2.)
-    """
     work = 0.0
     for node in range(len(scratch.extra) - 1, -1, -1):
         work += float(reference.height[node]) * float(
@@ -221,11 +258,10 @@ def _rate(
         return _equal(size, rows, seen, reference.totals, scratch)
     if rule == JENSEN_SHANNON:
         return _jensen_shannon(size, rows, seen, reference.totals, scratch)
-    if rule in (ORDERED, TREE):
-        _spread(size, rows, seen, reference, scratch)
-        if rule == ORDERED:
-            return _ordered(size, rows, scratch)
-        return _tree(size, rows, reference, scratch)
+    if rule == ORDERED:
+        return _ordered(size, rows, seen, reference, scratch)
+    if rule == TREE:
+        return _tree(size, rows, seen, reference, scratch)
     most = int64(0)
     for i in range(seen):
         scratch.sorted[i] = scratch.rows[scratch.seen[i]]

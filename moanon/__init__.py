@@ -20,6 +20,7 @@ A table goes this way, and each station has its module::
   YAML file (`Config`); ``moanon.experiment``: from there to a results folder.
 - ``moanon.output``: figures, and the page on which a front can be explored.
 - ``moanon.compare``: which of several anonymizations of a table is better, and for whom.
+- ``moanon.diagnosis``: how exposed a table is, before anything is generalized (`Diagnosis`).
 - ``moanon.datasets``: two public tables with their hierarchies.
 - ``moanon.starter``: a first configuration for a table; ``moanon.bench``: what an evaluation costs.
 - ``moanon.cli``: the command ``moanon``.
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
     from moanon.data.hierarchy import Hierarchy
     from moanon.data.table import Role, Table, read_table
+    from moanon.diagnosis import Diagnosis
     from moanon.errors import MoanonError
     from moanon.front import Front
     from moanon.genome import Instance, Layout
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Certificate",
     "Config",
+    "Diagnosis",
     "Front",
     "Hierarchy",
     "Instance",
@@ -70,6 +73,7 @@ _HOMES = {
     "Certificate": "moanon.release",
     "Config": "moanon.config",
     "Front": "moanon.front",
+    "Diagnosis": "moanon.diagnosis",
     "Hierarchy": "moanon.data.hierarchy",
     "Instance": "moanon.genome",
     "IntervalSpec": "moanon.data.domain",

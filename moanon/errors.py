@@ -15,6 +15,7 @@ __all__ = [
     "HierarchyError",
     "MoanonError",
     "OutputError",
+    "QuestionError",
     "SearchError",
 ]
 
@@ -41,6 +42,10 @@ class GenomeError(MoanonError):
 
 class SearchError(MoanonError):
     """A search cannot start or go on."""
+
+
+class QuestionError(MoanonError):
+    """A question about a table is contradictory, or asks for something that cannot be."""
 
 
 class OutputError(MoanonError):

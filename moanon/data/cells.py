@@ -17,7 +17,7 @@ from moanon.data.domain import MISSING, Domain
 from moanon.data.table import Column, Table
 from moanon.errors import DataError
 
-__all__ = ["Cells", "SensitiveCounts", "raw_group_sizes", "tuple_keys"]
+__all__ = ["Cells", "SensitiveCounts", "count_sensitive", "raw_group_sizes", "row_keys"]
 
 #: Keys stay below this, so that one more column can be multiplied in without overflow.
 _KEY_LIMIT = 2**62
@@ -87,7 +87,7 @@ class Cells:
         coded = [domains[name].encode(table.columns[name]) for name in names]
         row_cell, codes, counts = _distinct(coded, [domains[name].size for name in names])
         sensitive = tuple(
-            _count_sensitive(table.columns[name], row_cell, len(counts)) for name in table.sensitive
+            count_sensitive(table.columns[name], row_cell, len(counts)) for name in table.sensitive
         )
         return cls(names, codes, counts, sensitive, row_cell.astype(np.int32))
 
@@ -97,7 +97,7 @@ def _distinct(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16], npt.NDArray[np.int64]]:
     """Number the distinct tuples of some columns in lexicographic order."""
     _, first, row_cell, counts = np.unique(
-        tuple_keys(coded, sizes), return_index=True, return_inverse=True, return_counts=True
+        row_keys(coded, sizes), return_index=True, return_inverse=True, return_counts=True
     )
     codes = np.stack([code[first] for code in coded])
     return row_cell.astype(np.int64), codes, counts.astype(np.int64)
@@ -112,13 +112,13 @@ def raw_group_sizes(table: Table) -> npt.NDArray[np.int64]:
     columns = [table.columns[name] for name in table.quasi]
     sizes = [len(column.values) + 1 for column in columns]
     _, counts = np.unique(
-        tuple_keys([column.codes.astype(np.int64) + 1 for column in columns], sizes),
+        row_keys([column.codes.astype(np.int64) + 1 for column in columns], sizes),
         return_counts=True,
     )
     return counts.astype(np.int64)
 
 
-def tuple_keys(
+def row_keys(
     coded: Sequence[npt.NDArray[np.integer[Any]]], sizes: Sequence[int]
 ) -> npt.NDArray[np.int64]:
     """Give each row a number that orders and tells apart rows as the tuples of their codes do.
@@ -137,9 +137,7 @@ def tuple_keys(
     return key
 
 
-def _count_sensitive(
-    column: Column, row_cell: npt.NDArray[np.int64], cells: int
-) -> SensitiveCounts:
+def count_sensitive(column: Column, row_cell: npt.NDArray[np.int64], cells: int) -> SensitiveCounts:
     """Count a sensitive column's values cell by cell; a missing value is a value of its own."""
     labels = column.values
     codes = column.codes.astype(np.int64)

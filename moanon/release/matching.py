@@ -26,7 +26,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from moanon.data.cells import tuple_keys
+from moanon.data.cells import row_keys
 from moanon.data.domain import MISSING, SUPPRESSED, Domain
 from moanon.data.source import Column, absent_column, read_source
 from moanon.data.table import Table
@@ -153,7 +153,7 @@ class _File:
         kept = np.flatnonzero(~starred)
         # The code -1 is a cell without a value (Parquet only): one more label.
         codes = [column.codes[kept].astype(np.int64) + 1 for column in quasi]
-        keys = tuple_keys(codes, [len(column.values) + 1 for column in quasi])
+        keys = row_keys(codes, [len(column.values) + 1 for column in quasi])
         _, first, group, sizes = np.unique(
             keys, return_index=True, return_inverse=True, return_counts=True
         )
@@ -388,7 +388,7 @@ def _group_by_labels(file: _File, meaning: _Meaning) -> Ints:
         codes.append(np.concatenate([file.group_labels[i] + 1, label_of[values]]))
         spans.append(len(blocks) + 1)
     groups = len(file.sizes)
-    keys = tuple_keys(codes, spans)  # of the groups, then of the rows
+    keys = row_keys(codes, spans)  # of the groups, then of the rows
     order = np.argsort(keys[:groups])
     at = np.searchsorted(keys[:groups], keys[groups:], sorter=order)
     found = order[np.minimum(at, groups - 1)]

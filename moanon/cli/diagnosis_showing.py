@@ -1,0 +1,359 @@
+"""How the answers of the diagnosis centre look in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import typer
+
+from moanon.cli.showing import console, on_one_line
+
+if TYPE_CHECKING:
+    from moanon.diagnosis import (
+        Answer,
+        BorderAnswer,
+        Curve,
+        CurvesAnswer,
+        Diagnosis,
+        RatedSet,
+        SetsAnswer,
+        Step,
+        SubsetAnswer,
+    )
+
+__all__ = ["show_answer"]
+
+#: Lines of a table of sets, unless all are wanted.
+_SHOWN = 40
+#: Columns whose effect is told.
+_TOLD = 8
+#: Levels of k at which a curve is read, up to those that occur.
+_STEPS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70)
+
+
+def show_answer(
+    diagnosis: Diagnosis, answer: Answer, notes: Sequence[str], *, everything: bool
+) -> None:
+    """Show the question in words, the answer, and what it cost."""
+    from moanon.diagnosis import BorderAnswer, CurvesAnswer, SubsetAnswer
+
+    sheet = diagnosis.sheet
+    _say(
+        f"{diagnosis.source}: {_count(diagnosis.rows, 'row')}, {len(sheet.counts):,} distinct in "
+        f"{_count(len(diagnosis.columns), 'column')}"
+    )
+    for note in notes:
+        _say(f"note: {note}")
+    _say(f"Question {answer.asked.question.number}: {answer.asked.words()}")
+    shown = None if everything else _SHOWN
+    if isinstance(answer, SubsetAnswer):
+        _show_subset(diagnosis, answer, shown)
+    elif isinstance(answer, BorderAnswer):
+        _show_border(answer, shown)
+    elif isinstance(answer, CurvesAnswer):
+        _show_curves(answer, shown)
+    else:
+        _show_sets(answer, shown)
+
+
+def _say(line: str) -> None:
+    typer.echo(f" {on_one_line(line)}")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _named(columns: Iterable[str]) -> str:
+    from moanon.diagnosis import listed
+
+    return on_one_line(listed(columns))
+
+
+def _share(rows: int, of: int) -> str:
+    """Write a share of rows; never rounded down to nothing, nor up to all."""
+    percent = 100 * rows / of
+    if 0 < percent < 0.1:
+        return "less than 0.1%"
+    return "more than 99.9%" if 99.9 < percent < 100 else f"{percent:.1f}%"
+
+
+def _rows(rows: int, of: int) -> str:
+    return f"{_count(rows, 'row')} ({_share(rows, of)})"
+
+
+def _grid(headers: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
+    """Print a table; the first `left` columns hold texts, the others numbers."""
+    from rich import box
+    from rich.table import Table as Grid
+
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    for at, header in enumerate(headers):
+        grid.add_column(header, justify="left" if at < left else "right", overflow="fold")
+    for row in rows:
+        grid.add_row(*row)
+    console().print(grid)
+
+
+# -- one set ---------------------------------------------------------------------------------------
+
+
+def _show_subset(diagnosis: Diagnosis, answer: SubsetAnswer, shown: int | None) -> None:
+    for line in _verdict(answer):
+        _say(line)
+    asked = answer.asked
+    assert asked.subset is not None
+    if asked.question.number == 11:
+        _show_curve(answer.curve, shown)
+    risk = diagnosis.risk(asked.subset)
+    facts = {
+        "alone in their group": _rows(risk.unique, risk.rows),
+        "in groups below 5": _rows(risk.small, risk.rows),
+        "mean risk": f"{risk.mean:.4f}, one over the size of a row's group",
+        "highest risk": f"{risk.highest:.4f}",
+    }
+    _say("As the table is, on these columns:")
+    for fact, value in facts.items():
+        _say(f"  {fact:<22}{value}")
+    if diagnosis.sensitive:
+        for rule, level in _profile(diagnosis, asked.subset):
+            _say(f"  {rule:<22}{level}")
+    steps = diagnosis.additions(asked.subset, delta=asked.delta or 0.0, model=asked.model)
+    _say_steps(steps, answer)
+
+
+def _profile(diagnosis: Diagnosis, subset: Sequence[str]) -> Iterator[tuple[str, str]]:
+    from moanon.diagnosis import Measure, Model
+
+    for name, level in diagnosis.profile(subset).items():
+        if "_" in name:
+            measure, rule = name.split("_")
+            known: Measure = "l" if measure == "l" else "t"
+            model = Model(known, rule)
+            constant = f", c = {model.c:g}" if rule == "recursive" else ""
+            yield f"{model.symbol} ({rule}{constant})", model.show(level)
+
+
+def _verdict(answer: SubsetAnswer) -> Iterator[str]:
+    """Say the answer in words, with the numbers behind it."""
+    asked, model, curve = answer.asked, answer.asked.model, answer.curve
+    symbol, rows = model.symbol, asked.rows
+    if asked.question.suppressing == "asked":
+        if asked.level is not None:
+            yield _cost_words(answer)
+        return
+    found = f"{symbol} = {model.show(answer.level)}"
+    given_up = f", with {_rows(answer.suppressed or 0, rows)} suppressed" if asked.limit else ""
+    if asked.level is None:
+        yield f"{found}{given_up}"
+        return
+    yield f"{'Yes' if answer.yes else 'No'}: {found}{given_up}"
+    if asked.is_protective and not answer.yes:
+        cost = curve.cost(asked.level)
+        yield (
+            "No suppression short of all rows would do"
+            if cost is None
+            else f"{_rows(cost, rows)} would have to be suppressed"
+        )
+
+
+def _cost_words(answer: SubsetAnswer) -> str:
+    asked = answer.asked
+    protective = asked.is_protective
+    if answer.suppressed is None:
+        if protective:
+            return "No: nothing would be left"
+        return f"No: it is safer than that as it is, {asked.model.symbol} = " + asked.model.show(
+            answer.curve.level
+        )
+    delta = _delta(answer.suppressed, asked.rows, upwards=protective)
+    verb = "must" if protective else "can"
+    return f"delta = {delta}: {_count(answer.suppressed, 'row')} of {asked.rows:,} {verb} go"
+
+
+def _delta(rows: int | None, of: int, *, upwards: bool = True) -> str:
+    """Write a share with four digits, rounded so that it still does when given as --delta.
+
+    A share that must be reached is rounded up, but never to 1, one that must not be exceeded down.
+    """
+    if rows is None:
+        return ""
+    digits = 4
+    while upwards and rows < of and -(-rows * 10**digits // of) == 10**digits:
+        digits += 1
+    scaled = -(-rows * 10**digits // of) if upwards else rows * 10**digits // of
+    return f"{scaled / 10**digits:.{digits}f}"
+
+
+def _show_curve(curve: Curve, shown: int | None) -> None:
+    model = curve.model
+    lines = []
+    for level, rows in _curve_points(curve, shown):
+        delta = _delta(rows, curve.table_rows)
+        left = "" if rows is None else f"{curve.table_rows - rows:,}"
+        lines.append(
+            (model.show(level), "not possible" if rows is None else f"{rows:,}", delta, left)
+        )
+    header = f"{model.symbol} {model.protective}"
+    _grid((header, "rows to suppress", "delta", "rows left"), lines, left=0)
+
+
+def _curve_points(curve: Curve, shown: int | None) -> Iterator[tuple[float, int | None]]:
+    """Levels and what they cost: round ones of k, or those that occur."""
+    attained = [curve.model.sign * strength for strength in curve.strengths.tolist()]
+    if curve.model.measure != "k" or shown is None:
+        step = 1 if shown is None else -(-len(attained) // shown)
+        for level in attained[::step]:
+            yield abs(level), curve.cost(abs(level))
+        return
+    for power in range(10):
+        for step in _STEPS if power == 0 else (1, 2, 3, 5, 7):
+            level = step if power == 0 else step * 10 ** (power + 1)
+            if level > attained[-1]:
+                return
+            yield level, curve.cost(level)
+
+
+def _say_steps(steps: Sequence[Step], answer: Answer) -> None:
+    """Say what adding a column does, worst first; nothing where it does nothing."""
+    model = answer.asked.model
+    telling = [
+        step
+        for step in steps
+        if step.before != step.after or (step.alone and len(set(step.alone)) > 1)
+    ]
+    for step in telling[:_TOLD]:
+        effects = []
+        if step.before != step.after:
+            effects.append(
+                f"{model.symbol} from {model.show(step.before)} to {model.show(step.after)}"
+            )
+        if step.alone and len(set(step.alone)) > 1:
+            effects.append(
+                f"the rows alone in their group from {step.alone[0]:,} to {step.alone[1]:,}"
+            )
+        _say(f"adding {step.column} to {{{_named(step.to)}}} takes {' and '.join(effects)}")
+
+
+# -- all sets --------------------------------------------------------------------------------------
+
+
+def _show_border(answer: BorderAnswer, shown: int | None) -> None:
+    asked = answer.asked
+    if not answer.yes:
+        _say("None" if asked.is_protective else "None: all sets are safer than that")
+    sides = [
+        ("largest safe sets", answer.safe),
+        ("smallest unsafe sets", answer.unsafe),
+    ]
+    for title, sets in sides if asked.is_protective else reversed(sides):
+        if sets:
+            _show_rated(title, sets, answer, shown)
+    in_danger = [(name, size, number) for name, size, number in answer.threats() if number]
+    if any(len(each.columns) > 1 for each in answer.unsafe):
+        _say("Columns by the smallest unsafe sets they are in:")
+        _grid(
+            ("column", "in so many", "from size"),
+            [(on_one_line(name), f"{number:,}", str(size)) for name, size, number in in_danger],
+        )
+    _say_effort(answer, monotone=answer.is_monotone)
+    if not answer.is_monotone:
+        _say("note: a set within a safe set need not be safe here")
+
+
+def _show_rated(
+    title: str, sets: Sequence[RatedSet], answer: BorderAnswer, shown: int | None
+) -> None:
+    model, limit = answer.asked.model, answer.asked.limit
+    headers = [f"{title} ({len(sets):,})", "size", model.symbol]
+    rows = []
+    for each in islice(sets, shown):
+        row = [_named(each.columns), str(len(each.columns)), model.show(each.level)]
+        rows.append([*row, f"{each.suppressed:,}"] if limit else row)
+    _grid([*headers, "suppressed"] if limit else headers, rows)
+    _say_more(len(sets), shown)
+
+
+def _show_sets(answer: SetsAnswer, shown: int | None) -> None:
+    asked, model = answer.asked, answer.asked.model
+    worst = None if shown is None or answer.levels is None else _crowd(answer)
+    lines: list[tuple[str, ...]] = []
+    for columns, level, suppressed in answer.records():
+        name, size = _named(columns), str(len(columns))
+        if level is None:
+            cost = "none" if suppressed is None else f"{suppressed:,}"
+            delta = _delta(suppressed, asked.rows, upwards=asked.is_protective)
+            lines.append((name, size, cost, delta))
+        elif level != worst:
+            lines.append((name, size, model.show(level)))
+    must = "rows to suppress" if asked.is_protective else "rows that can go"
+    values = (must, "delta") if answer.levels is None else (model.symbol,)
+    if lines:
+        _grid(("columns", "size", *values), islice(lines, shown))
+        _say_more(len(lines), shown)
+    if worst is not None:
+        others = f"The other {_count(len(answer) - len(lines), 'set')}" if lines else "All sets"
+        alone = ", someone is alone" if model.measure == "k" and worst == 1 else ""
+        _say(f"{others}: {model.symbol} = {model.show(worst)}{alone} (--all lists them)")
+    _say_steps(answer.worst_steps(), answer)
+    suppressing = answer.levels is None or asked.limit > 0
+    _say_effort(answer, monotone=model.is_monotone(suppressing=suppressing))
+
+
+def _crowd(answer: SetsAnswer) -> float | None:
+    """The worst level, where so many sets have it that they would hide the others."""
+    assert answer.levels is not None
+    worst: float = (
+        answer.levels.min() if answer.asked.model.sign > 0 else answer.levels.max()
+    ).item()
+    crowded = (answer.levels == worst).sum() > max(_SHOWN // 2, len(answer) // 3)
+    return worst if crowded else None
+
+
+def _show_curves(answer: CurvesAnswer, shown: int | None) -> None:
+    """Show what some levels cost on each set."""
+    curves, model = answer.curves, answer.asked.model
+    if model.measure == "k":
+        levels: list[float] = [2, 3, 5, 10, 20, 50, 100]
+    else:
+        steps = sorted({abs(s) for curve in curves for s in curve.strengths.tolist()})
+        levels = steps[:: max(1, len(steps) // 7)][:8]
+    lines = []
+    for mask, curve in islice(zip(answer.masks.tolist(), curves, strict=True), shown):
+        costs = [curve.cost(level) for level in levels]
+        rows = answer.asked.rows
+        lines.append(
+            (
+                _named(answer.columns_of(mask)),
+                *(_delta(cost, rows) or "none" for cost in costs),
+            )
+        )
+    sign = "≥" if model.sign > 0 else "≤"
+    _say(f"delta for each {model.symbol}:")
+    _grid(("columns", *(f"{model.symbol} {sign} {model.show(level)}" for level in levels)), lines)
+    _say_more(len(answer), shown)
+    _say_effort(answer, monotone=model.is_monotone(suppressing=True))
+
+
+def _say_more(number: int, shown: int | None) -> None:
+    if shown is not None and number > shown:
+        _say(f"… and {number - shown:,} more (--all shows them, --json lists them)")
+
+
+def _say_effort(answer: BorderAnswer | SetsAnswer | CurvesAnswer, *, monotone: bool) -> None:
+    effort = answer.effort
+    why = ""
+    if not monotone:
+        model = answer.asked.model
+        why = (
+            f": with suppression, {model.symbol} by the rule {model.rule} can get better when a "
+            "column is added"
+        )
+    elif effort.avoided:
+        why = ", as a set is never safer than its subsets"
+    _say(
+        f"{_count(effort.sets, 'set')} of columns: {effort.grouped:,} grouped, "
+        f"{effort.avoided:,} avoided{why}"
+    )

@@ -1,0 +1,345 @@
+"""Groups of a set of columns, made from the groups of the same set without one of its columns.
+
+A set of columns is a genome with ones in these columns and zeros elsewhere. Going through many
+such sets, a set's groups are those of a smaller set, each split by one more column. What matters
+for speed is what need not be looked at again. Columns are added in descending order, so below a
+column only lower ones can still tell two cells apart: cells of one group that agree on all of
+these are merged into one *entry*, and a group that is down to one entry leaves the list for good
+and stays as rows in a tally (a *stripped* partition). The finer the groups and the fewer the
+columns still to come, the less there is to do.
+
+Partitions stand on a stack, one level for each column added, so that a walk through all sets of
+sixteen columns holds sixteen partitions and not thousands.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.kernels.jit import compiled, int64
+
+__all__ = [
+    "Partitions",
+    "SplitScratch",
+    "count_split",
+    "make_partitions",
+    "make_scratch",
+    "split",
+    "tally_sizes",
+]
+
+Words = npt.NDArray[np.uint32]
+Ints = npt.NDArray[np.int64]
+
+# Unsigned index arithmetic: numba need not ask whether an index counts from the end.
+_NONE, _ONE, _ALL = np.uint32(0), np.uint32(1), np.uint32(2**32 - 1)
+
+
+class Partitions(NamedTuple):
+    """A stack of stripped partitions; the first axis is the level.
+
+    Attributes
+    ----------
+    cell, group, weight : arrays (levels, cells)
+        The entries of groups that have at least two, group by group and in the order of the
+        cells: one of its cells, the number of its group, its rows.
+    rows : array (levels, groups)
+        Rows of each such group.
+    entries, groups, settled : arrays (levels,)
+        How many there are of each; `settled` of the next.
+    settled_rows : array (levels, keys, 2)
+        (key, rows) of the groups of one entry: they cannot split any more. The key is a size, or
+        a class of cells that the caller has numbered.
+    """
+
+    cell: Words
+    group: Words
+    weight: Words
+    rows: Words
+    entries: Ints
+    groups: Ints
+    settled: Ints
+    settled_rows: Ints
+
+
+class SplitScratch(NamedTuple):
+    """Scratch of one walk; `by_key` is zero between calls."""
+
+    slot: Words  # per value of the column: the last new group it led to, counted from 1
+    cell: Words  # entries after merging
+    parent: Words
+    weight: Words
+    group: Words  # per entry: its new group
+    rows: Words  # per new group: rows, entries, place of the next entry
+    entries: Words
+    place: Words
+    by_key: Ints  # per key: rows
+    keys: Ints  # the keys that occur, and one place behind them
+
+
+def make_partitions(counts: Ints, class_of: Words, levels: int, keys: int) -> Partitions:
+    """Allocate a stack and fill level 0: one group of all cells.
+
+    Parameters
+    ----------
+    counts : array
+        Rows of each cell.
+    class_of : array (cells,) or empty
+        As for `split`.
+    levels : int
+        Columns that can be added on top of each other, and one.
+    keys : int
+        Different keys that settled groups can have.
+    """
+    cells = len(counts)
+    words = (levels, cells)
+    partitions = Partitions(
+        np.zeros(words, dtype=np.uint32),
+        np.zeros(words, dtype=np.uint32),
+        np.zeros(words, dtype=np.uint32),
+        np.zeros(words, dtype=np.uint32),
+        np.zeros(levels, dtype=np.int64),
+        np.zeros(levels, dtype=np.int64),
+        np.zeros(levels, dtype=np.int64),
+        np.zeros((levels, keys, 2), dtype=np.int64),
+    )
+    if cells == 1:
+        key = class_of[0] if len(class_of) else counts[0]
+        partitions.settled_rows[0, 0] = key, counts[0]
+        partitions.settled[0] = 1
+        return partitions
+    partitions.cell[0] = np.arange(cells)
+    partitions.weight[0] = counts
+    partitions.rows[0, 0] = counts.sum()
+    partitions.entries[0] = cells
+    partitions.groups[0] = 1
+    return partitions
+
+
+def make_scratch(cells: int, values: int, largest_key: int, keys: int) -> SplitScratch:
+    """Allocate scratch for columns of at most `values` values."""
+    return SplitScratch(
+        np.zeros(values, dtype=np.uint32),
+        np.zeros(cells, dtype=np.uint32),
+        np.zeros(cells, dtype=np.uint32),
+        np.zeros(cells, dtype=np.uint32),
+        np.zeros(cells, dtype=np.uint32),
+        np.zeros(cells, dtype=np.uint32),
+        np.zeros(cells, dtype=np.uint32),
+        np.zeros(cells, dtype=np.uint32),
+        np.zeros(largest_key + 1, dtype=np.int64),
+        np.zeros(keys + 1, dtype=np.int64),
+    )
+
+
+# Several short loops instead of one: each keeps its few numbers in registers, and none has a
+# branch inside, because which way it would go is anybody's guess. Together they take half the time.
+
+
+@compiled
+def _clear(numbers: Words, length: int) -> None:
+    """Set to zero; a slice would say the same, but takes numba longer to compile."""
+    for i in range(length):
+        numbers[i] = 0
+
+
+@compiled
+def _merge_alike(partitions: Partitions, level: int, alike: Words, scratch: SplitScratch) -> int:
+    """Merge neighbours of one group that nothing to come can tell apart; return what is left."""
+    number = partitions.entries[level]
+    cells = partitions.cell[level]
+    parents = partitions.group[level]
+    weights = partitions.weight[level]
+    _clear(scratch.weight, number)
+    found = _NONE
+    last_parent = _ALL
+    last_alike = _ALL
+    for i in range(number):
+        cell = cells[i]
+        parent = parents[i]
+        same = alike[cell]
+        found += np.uint32((same != last_alike) | (parent != last_parent))
+        last_parent = parent
+        last_alike = same
+        entry = found - _ONE
+        scratch.cell[entry] = cell
+        scratch.parent[entry] = parent
+        scratch.weight[entry] += weights[i]
+    return int64(found)
+
+
+@compiled
+def _number_groups(
+    cells: Words, parents: Words, entries: int, codes: Words, scratch: SplitScratch
+) -> int:
+    """Number the new groups: entries of one parent with one value; return how many there are."""
+    _clear(scratch.slot, len(scratch.slot))
+    groups = _NONE
+    before = _NONE  # groups found in earlier parents
+    last_parent = _ALL
+    for entry in range(entries):
+        parent = parents[entry]
+        value = codes[cells[entry]]
+        before = groups if parent != last_parent else before
+        last_parent = parent
+        slot = scratch.slot[value]
+        is_new = slot <= before
+        groups += np.uint32(is_new)
+        slot = groups if is_new else slot
+        scratch.slot[value] = slot
+        scratch.group[entry] = slot - _ONE
+    return int64(groups)
+
+
+@compiled
+def _count_entries(weights: Words, entries: int, groups: int, scratch: SplitScratch) -> None:
+    """Count the rows and entries of the new groups."""
+    _clear(scratch.rows, groups)
+    _clear(scratch.entries, groups)
+    for entry in range(entries):
+        group = scratch.group[entry]
+        scratch.rows[group] += weights[entry]
+        scratch.entries[group] += _ONE
+
+
+@compiled
+def _add(key: int, rows: int, found: int, scratch: SplitScratch) -> int:
+    """Add rows to a key; return the number of keys that occur."""
+    scratch.keys[found] = key  # written in any case, counted only when new
+    is_new = scratch.by_key[key] == 0
+    scratch.by_key[key] += rows
+    return int64(found + is_new)
+
+
+@compiled
+def _load_settled(partitions: Partitions, level: int, scratch: SplitScratch) -> int:
+    found = int64(0)
+    for i in range(partitions.settled[level]):
+        key = partitions.settled_rows[level, i, 0]
+        found = _add(key, partitions.settled_rows[level, i, 1], found, scratch)
+    return found
+
+
+@compiled
+def _unload(found: int, scratch: SplitScratch, out: Ints) -> int:
+    """Write (key, rows) of all keys that occur, in no particular order, and forget them."""
+    for i in range(found):
+        key = scratch.keys[i]
+        out[i, 0] = key
+        out[i, 1] = scratch.by_key[key]
+        scratch.by_key[key] = 0
+    return found
+
+
+@compiled
+def split(
+    partitions: Partitions,
+    level: int,
+    codes: Words,
+    alike: Words,
+    class_of: Words,
+    scratch: SplitScratch,
+) -> None:
+    """Split the groups at `level` by a column; the result is at ``level + 1``.
+
+    Parameters
+    ----------
+    codes : array (cells,)
+        The column.
+    alike : array (cells,) or empty
+        Neighbours in the order of the cells that have the same number here agree on this column
+        and on every column that can still be added; they become one entry. Where empty, there are
+        none.
+    class_of : array (cells,) or empty
+        Key of a settled group by its cell; where empty, the key is its size.
+    """
+    cells = partitions.cell[level]
+    parents = partitions.group[level]
+    weights = partitions.weight[level]
+    entries = partitions.entries[level]
+    if len(alike):
+        entries = _merge_alike(partitions, level, alike, scratch)
+        cells, parents, weights = scratch.cell, scratch.parent, scratch.weight
+    groups = _number_groups(cells, parents, entries, codes, scratch)
+    _count_entries(weights, entries, groups, scratch)
+    _place_groups(partitions, level, cells, entries, groups, class_of, scratch)
+    above = level + 1
+    new_cells = partitions.cell[above]
+    new_parents = partitions.group[above]
+    new_weights = partitions.weight[above]
+    for entry in range(entries):
+        group = scratch.group[entry]
+        place = scratch.place[group]
+        scratch.place[group] = place + _ONE
+        new_cells[place] = cells[entry]
+        new_parents[place] = scratch.entries[group]
+        new_weights[place] = weights[entry]
+
+
+@compiled
+def _place_groups(
+    partitions: Partitions,
+    level: int,
+    cells: Words,
+    entries: int,
+    groups: int,
+    class_of: Words,
+    scratch: SplitScratch,
+) -> None:
+    """Give each new group its number and its place in the list, or add it to the settled ones."""
+    if len(class_of):
+        for entry in range(entries):  # of a group of one entry: which
+            scratch.place[scratch.group[entry]] = entry
+    found = _load_settled(partitions, level, scratch)
+    rows = partitions.rows[level + 1]
+    kept = _NONE
+    end = _NONE
+    for group in range(groups):
+        number = scratch.entries[group]
+        if number == 1:
+            key = class_of[cells[scratch.place[group]]] if len(class_of) else scratch.rows[group]
+            found = _add(int64(key), int64(scratch.rows[group]), found, scratch)
+            # Its entry is written to the last place, which is free because of it.
+            scratch.place[group] = entries - 1
+        else:
+            rows[kept] = scratch.rows[group]
+            scratch.place[group] = end
+            scratch.entries[group] = kept  # its number from now on
+            kept += _ONE
+            end += number
+    partitions.entries[level + 1] = end
+    partitions.groups[level + 1] = kept
+    partitions.settled[level + 1] = _unload(found, scratch, partitions.settled_rows[level + 1])
+
+
+@compiled
+def tally_sizes(partitions: Partitions, level: int, scratch: SplitScratch, out: Ints) -> int:
+    """Count the rows in groups of each size; return how many different sizes there are.
+
+    Row ``i`` of `out` becomes (size, rows in groups of that size), in no particular order. The
+    keys of settled groups must be their sizes.
+    """
+    found = _load_settled(partitions, level, scratch)
+    for group in range(partitions.groups[level]):
+        rows = int64(partitions.rows[level, group])
+        found = _add(rows, rows, found, scratch)
+    return _unload(found, scratch, out)
+
+
+@compiled
+def count_split(
+    partitions: Partitions, level: int, codes: Words, scratch: SplitScratch, out: Ints
+) -> int:
+    """Do what `split` and `tally_sizes` do, where nothing is split further and no list is left."""
+    entries = partitions.entries[level]
+    cells = partitions.cell[level]
+    groups = _number_groups(cells, partitions.group[level], entries, codes, scratch)
+    _count_entries(partitions.weight[level], entries, groups, scratch)
+    found = _load_settled(partitions, level, scratch)
+    for group in range(groups):
+        rows = int64(scratch.rows[group])
+        found = _add(rows, rows, found, scratch)
+    return _unload(found, scratch, out)

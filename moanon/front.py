@@ -28,7 +28,8 @@ from moanon.errors import ConfigError, DataError, SearchError
 from moanon.genome import Instance, Layout
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.groups import Groups
-from moanon.measures.registry import MEASURES, find_measure, objective_matrix
+from moanon.measures.kept import kept_groups
+from moanon.measures.registry import applicable, find_measure, objective_matrix
 from moanon.measures.suppression import Suppression
 from moanon.release import RECURSIVE_C, Release
 
@@ -58,7 +59,8 @@ class Front:
         The rule that the thresholds come from.
     genomes : array (solutions, bits)
     thresholds : array (solutions, 2)
-        Smallest size and smallest diversity of the groups that are kept.
+        Smallest size and smallest diversity (or class of what the rule goes by) of the groups that
+        are kept; constraints are the rule's own.
     measures : dict of str to array (solutions,)
         All measures that apply to the table, by name: the objectives first, in their direction.
     blocks : tuple of dict
@@ -109,14 +111,11 @@ class Front:
             If a solution does not measure as the search saw it.
         """
         instance = evaluator.instance
-        scores = evaluator.evaluate_at(genomes, thresholds, suppression)
+        names = list(dict.fromkeys((*objectives, *(m.name for m in applicable(instance)))))
+        scores = evaluator.evaluate_at(genomes, thresholds, suppression, measures=names)
         again = objective_matrix(scores, objectives)
         if values is not None and not np.array_equal(again, values):
             raise _contradiction(objectives, again, values, genomes, instance.layout)
-        names = list(objectives)
-        for name, measure in MEASURES.items():
-            if name not in names and (instance.cells.sensitive or not measure.needs_sensitive):
-                names.append(name)
         measures = {name: find_measure(name).of(scores) for name in names}
         order = np.lexsort([measures[name] for name in reversed(objectives)])
         return cls(
@@ -162,7 +161,7 @@ class Front:
         if self.instance is None:
             raise ConfigError("this front was loaded without its table; a release needs the rows")
         groups = Groups.of(self.instance, self.genomes[row])
-        kept = _kept(groups, self.thresholds[row], self.suppression)
+        kept = kept_groups(groups, self.thresholds[row], self.suppression)
         return Release.of(
             self.instance, self.genomes[row], suppressed=~kept, recursive_c=recursive_c
         )
@@ -316,39 +315,6 @@ def _labels(layout: Layout, genomes: Genomes) -> tuple[Blocks, ...]:
             blocks[name] = known[key]
         found.append(blocks)
     return tuple(found)
-
-
-def _kept(groups: Groups, thresholds: Ints, suppression: Suppression) -> npt.NDArray[np.bool_]:
-    """Which groups stay; says the same as `moanon.kernels.scoring.is_kept`."""
-    size, diversity = thresholds.tolist()
-    if suppression.kind != "kl-safety":
-        return np.asarray(groups.sizes >= size)
-    ell = _diversity(groups, suppression.diversity)
-    if suppression.safety == "strict":
-        return np.asarray((groups.sizes >= size) & (ell >= diversity))
-    if suppression.prefer == "k":
-        return np.asarray((ell > diversity) | ((ell == diversity) & (groups.sizes >= size)))
-    return np.asarray((groups.sizes > size) | ((groups.sizes == size) & (ell >= diversity)))
-
-
-def _diversity(groups: Groups, rule: str) -> Ints:
-    """Diversity of each group: the least over the sensitive columns."""
-    number = len(groups.sizes)
-    least = np.full(number, np.iinfo(np.int64).max)
-    for column in groups.instance.cells.sensitive:
-        group = np.repeat(groups.cell_group, np.diff(column.starts)).astype(np.int64)
-        # Only pairs of group and value that occur: a matrix of all of them may not fit.
-        pairs, entry = np.unique(group * len(column.labels) + column.values, return_inverse=True)
-        rows = np.bincount(entry, weights=column.counts).astype(np.int64)
-        owner = pairs // len(column.labels)
-        if rule == "distinct":
-            found = np.bincount(owner, minlength=number)
-        else:
-            top = np.zeros(number, dtype=np.int64)
-            np.maximum.at(top, owner, rows)
-            found = groups.sizes // top
-        least = np.minimum(least, found)
-    return least
 
 
 def _contradiction(

@@ -64,7 +64,7 @@ class Case:
     @property
     def rule(self) -> Rule:
         """P2 at η = 0.1."""
-        return Rule(WITHIN_LIMIT, int(self.counts.sum()) // 10, False, False, False)
+        return Rule(WITHIN_LIMIT, int(self.counts.sum()) // 10)
 
     def kernel(self, threads: int) -> PopulationKernel:
         """Kernel of the case's table."""

@@ -33,12 +33,13 @@ from moanon.errors import ConfigError, DataError, GenomeError, SearchError
 from moanon.genome import Instance, Layout
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.groups import Groups
-from moanon.measures.registry import MEASURES, find_measure, objective_matrix
+from moanon.measures.kept import kept_groups
+from moanon.measures.registry import applicable, find_measure, objective_matrix
 from moanon.measures.suppression import Suppression, row_limit
 from moanon.questions import Answer, Question, Solutions, answer
 from moanon.questions.tables import front_html, front_sentence
 from moanon.release import RECURSIVE_C, Outside, Release
-from moanon.release.kept import Wanted, check_k, kept_above, kept_by
+from moanon.release.kept import Wanted, check_k, kept_above
 from moanon.release.transfer import release_rows
 from moanon.results import FORMAT, RECORD, check_data, read_listed, read_object, read_record
 
@@ -68,7 +69,8 @@ class Front:
         The rule that the thresholds come from.
     genomes : array (solutions, bits)
     thresholds : array (solutions, 2)
-        Smallest size and smallest diversity of the groups that are kept.
+        Smallest size and smallest diversity (or class of what the rule goes by) of the groups that
+        are kept; constraints are the rule's own.
     measures : dict of str to array (solutions,)
         All measures that apply to the table, by name: the objectives first, in their direction.
     blocks : tuple of dict
@@ -119,14 +121,11 @@ class Front:
             If a solution does not measure as the search saw it.
         """
         instance = evaluator.instance
-        scores = evaluator.evaluate_at(genomes, thresholds, suppression)
+        names = list(dict.fromkeys((*objectives, *(m.name for m in applicable(instance)))))
+        scores = evaluator.evaluate_at(genomes, thresholds, suppression, measures=names)
         again = objective_matrix(scores, objectives)
         if values is not None and not np.array_equal(again, values):
             raise _contradiction(objectives, again, values, genomes, instance.layout)
-        names = list(objectives)
-        for name, measure in MEASURES.items():
-            if name not in names and (instance.cells.sensitive or not measure.needs_sensitive):
-                names.append(name)
         measures = {name: find_measure(name).of(scores) for name in names}
         order = np.lexsort([measures[name] for name in reversed(objectives)])
         return cls(
@@ -267,13 +266,13 @@ class Front:
         row = self._row(solution)
         groups = Groups.of(self._table(), self.genomes[row])
         if k is not None:
-            wanted = Wanted(check_k(k), self._diversity(row), self.suppression.diversity)
+            wanted = self._wanted(row, check_k(k))
             limit = self._limit(max_suppression, groups.instance.table.rows)
             kept = kept_above(groups, wanted, limit, name=f"solution {solution}")
         elif max_suppression is not None:
             raise ConfigError("max_suppression goes with another k; a solution has its own limit")
         else:
-            kept = kept_by(groups, self.thresholds[row], self.suppression)
+            kept = kept_groups(groups, self.thresholds[row], self.suppression)
         release = Release.of(
             groups.instance, groups.genome, suppressed=~kept, recursive_c=recursive_c
         )
@@ -327,7 +326,7 @@ class Front:
         wanted = None
         if small == "suppress":
             size = int(self.measures["k"][row]) if k is None else check_k(k)
-            wanted = Wanted(size, self._diversity(row), self.suppression.diversity)
+            wanted = self._wanted(row, size)
         return release_rows(
             self._table(), self.genomes[row], table, wanted, outside, recursive_c=recursive_c
         )
@@ -347,6 +346,16 @@ class Front:
     def _diversity(self, row: int) -> int:
         """The ℓ that a solution promises; 0, where ℓ was not searched for."""
         return int(self.measures["l"][row]) if self.wants_diversity else 0
+
+    def _wanted(self, row: int, k: int) -> Wanted:
+        """What groups must have to be released with another k than the solution's own."""
+        rule = self.suppression
+        wanted = Wanted(k, self._diversity(row), rule.diversity)
+        if not rule.constraints and rule.by == "k":
+            return wanted
+        size, diversity = (1, 0) if rule.by == "k" else self.thresholds[row].tolist()
+        others = replace(rule, kind="limit")
+        return replace(wanted, others=others, thresholds=(size, diversity))
 
     def _limit(self, max_suppression: float | None, rows: int) -> int:
         """Most rows that a release with another k may suppress."""

@@ -9,7 +9,7 @@ block of every column is allowed by its domain; invalid ones are refused, never 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, product
 from math import prod
@@ -17,11 +17,14 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from moanon.data.cells import Cells
+from moanon.data.cells import Cells, SensitiveCounts, count_values
+from moanon.data.distances import histogram_column
 from moanon.data.domain import Domain, DomainSpec, TreeDomain
-from moanon.data.table import Table
-from moanon.errors import DataError, GenomeError
+from moanon.data.pricing import PriceList, column_shares
+from moanon.data.table import Role, Table
+from moanon.errors import ConfigError, DataError, GenomeError
 from moanon.kernels.grouping import Sensitive
+from moanon.kernels.plan import Plan, make_plan
 from moanon.kernels.population import PopulationKernel
 
 __all__ = ["Generalization", "Instance", "Layout"]
@@ -243,11 +246,32 @@ def _combine(domains: tuple[Domain, ...]) -> Iterator[Genomes]:
 
 @dataclass(frozen=True)
 class Instance:
-    """One table ready to be generalized: its rows, the layout of its genomes, its cells."""
+    """One table ready to be generalized: its rows, the layout of its genomes, its cells.
+
+    Attributes
+    ----------
+    table : Table
+    layout : Layout
+    cells : Cells
+    distances : mapping of str to Domain
+        Sensitive columns whose values are not all equally far apart; see `moanon.data.distances`.
+    weights : mapping of str to float
+        What a quasi-identifier counts in weighted losses; 1 where none is given.
+    label : SensitiveCounts or None
+        The column of class labels, for measures of what can be learnt from a release.
+    """
 
     table: Table
     layout: Layout
     cells: Cells
+    distances: Mapping[str, Domain] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    label: SensitiveCounts | None = None
+
+    @cached_property
+    def prices(self) -> PriceList:
+        """What cells cost by other measures than D's loss."""
+        return PriceList.build(self.layout.domains, self.cells, self.weights)
 
     @cached_property
     def kernel(self) -> PopulationKernel:
@@ -256,39 +280,89 @@ class Instance:
 
     def make_kernel(self, threads: int) -> PopulationKernel:
         """Make a kernel with its own working memory for each of some threads."""
-        columns = self.cells.sensitive
-        first = np.concatenate(([0], np.cumsum([len(column.labels) for column in columns])))
-        owners = [np.full(len(column.labels), i) for i, column in enumerate(columns)]
-        # All sensitive columns as one list per cell, values numbered through.
+        sensitive, plan, _ = self._values
+        return PopulationKernel(
+            self.cells.codes,
+            self.cells.counts,
+            self.layout.sizes,
+            sensitive,
+            threads,
+            plan,
+            self.prices.prices,
+        )
+
+    @property
+    def value_numbers(self) -> dict[str, npt.NDArray[np.int64]]:
+        """How the kernel numbers the labels of sensitive and class columns, in its order."""
+        return self._values[2]
+
+    @cached_property
+    def _values(self) -> tuple[Sensitive, Plan, dict[str, npt.NDArray[np.int64]]]:
+        """All columns of histograms as one list per cell, values numbered through.
+
+        The sensitive columns come first, then the class labels if those are not sensitive.
+        """
+        columns = list(self.cells.sensitive)
+        names = [column.name for column in columns]
+        label = -1
+        if self.label is not None:
+            label = names.index(self.label.name) if self.label.name in names else len(columns)
+            columns += [self.label] * (label == len(columns))
+        laid_out = [histogram_column(c, self.distances.get(c.name)) for c in columns]
+        first = np.concatenate(([0], np.cumsum([len(number) for _, number in laid_out])))
+        nothing = [np.zeros(0, dtype=np.int64)]
+        owners = [np.full(len(number), i) for i, (_, number) in enumerate(laid_out)]
         cell = np.concatenate(
-            [np.zeros(0, dtype=np.int64)]
-            + [np.repeat(np.arange(len(self.cells)), np.diff(c.starts)) for c in columns]
+            nothing + [np.repeat(np.arange(len(self.cells)), np.diff(c.starts)) for c in columns]
         )
-        values = np.concatenate(
-            [np.zeros(0, dtype=np.int64)]
-            + [c.values + shift for c, shift in zip(columns, first, strict=False)]
-        )
-        counts = np.concatenate([np.zeros(0, dtype=np.int64)] + [c.counts for c in columns])
+        numbers = {
+            column.name: number + shift
+            for column, (_, number), shift in zip(columns, laid_out, first, strict=False)
+        }
+        values = np.concatenate(nothing + [numbers[c.name][c.values] for c in columns])
+        counts = np.concatenate(nothing + [column.counts for column in columns])
         order = np.argsort(cell, kind="stable")
-        sensitive = Sensitive(
-            np.concatenate([np.zeros(0, dtype=np.int64), *owners]).astype(np.int64),
+        listed = Sensitive(
+            np.concatenate(nothing + owners).astype(np.int64),
             np.searchsorted(cell[order], np.arange(len(self.cells) + 1)).astype(np.int64),
             values[order].astype(np.int64),
             counts[order].astype(np.int64),
         )
-        return PopulationKernel(
-            self.cells.codes, self.cells.counts, self.layout.sizes, sensitive, threads
-        )
+        shapes = [column for column, _ in laid_out]
+        plan = make_plan(shapes, len(self.cells.sensitive), label, self.cells.rows)
+        return listed, plan, numbers
 
     @classmethod
-    def build(cls, table: Table, specs: Mapping[str, DomainSpec]) -> Instance:
+    def build(
+        cls,
+        table: Table,
+        specs: Mapping[str, DomainSpec],
+        *,
+        distances: Mapping[str, DomainSpec] | None = None,
+        weights: Mapping[str, float] | None = None,
+        label: str | None = None,
+    ) -> Instance:
         """Build the domain of every quasi-identifier and count the cells.
+
+        Parameters
+        ----------
+        table : Table
+        specs : mapping of str to DomainSpec
+            The quasi-identifiers.
+        distances : mapping of str to DomainSpec, optional
+            Sensitive columns whose values have an order or a tree.
+        weights : mapping of str to float, optional
+            Weights of quasi-identifiers.
+        label : str, optional
+            Name of the column of class labels; it must be released as it is.
 
         Raises
         ------
         DataError
             If a quasi-identifier has no declared domain, another column has one, or values do not
             fit.
+        ConfigError
+            If a weight or the column of class labels cannot be used.
         """
         for name in specs:
             if name not in table.quasi:
@@ -300,4 +374,34 @@ class Instance:
                     "or tree"
                 )
         domains = {name: specs[name].build(table.columns[name]) for name in table.quasi}
-        return cls(table, Layout(domains), Cells.build(table, domains))
+        column_shares(domains, weights or {})  # refuses weights that mean nothing
+        cells = Cells.build(table, domains)
+        return cls(
+            table,
+            Layout(domains),
+            cells,
+            _build_distances(table, distances or {}),
+            dict(weights or {}),
+            None if label is None else _count_labels(table, label, cells),
+        )
+
+
+def _build_distances(table: Table, specs: Mapping[str, DomainSpec]) -> dict[str, Domain]:
+    built: dict[str, Domain] = {}
+    for name, spec in specs.items():
+        if name not in table.sensitive:
+            raise DataError(f"column {name!r} has a distance but is not sensitive")
+        domain = spec.build(table.columns[name])
+        domain.encode(table.columns[name])  # says which values it has no place for
+        built[name] = domain
+    return built
+
+
+def _count_labels(table: Table, name: str, cells: Cells) -> SensitiveCounts:
+    column = table.column(name)
+    if table.roles[name] not in (Role.SENSITIVE, Role.INSENSITIVE):
+        raise ConfigError(
+            f"the class column must be released as it is, so its role must be sensitive or "
+            f"insensitive. Got {table.roles[name]} for {name!r}"
+        )
+    return count_values(column, cells.row_cell.astype(np.int64), len(cells))

@@ -73,6 +73,40 @@ def instances(draw: st.DrawFn, most_rows: int = 40, sensitive: int | None = None
 
 
 @st.composite
+def rich_instances(draw: st.DrawFn, most_rows: int = 40) -> Instance:
+    """A small table on which every measure can be taken.
+
+    One or two sensitive columns of any distance, a class column that may be one of them, weights,
+    and at least one tree.
+    """
+    rows = draw(st.sampled_from([1, 2, 3, 7, 10, 20, most_rows]))
+    hierarchy = draw(hierarchies())
+    frame: dict[str, list[str]] = {
+        "tree": draw(st.lists(st.sampled_from(hierarchy.leaves), min_size=rows, max_size=rows))
+    }
+    specs: dict[str, DomainSpec] = {"tree": TreeSpec(hierarchy)}
+    for i in range(draw(st.integers(0, 2))):
+        frame[f"q{i}"], specs[f"q{i}"] = draw(columns(rows))
+    roles = dict.fromkeys(frame, "quasi")
+    distances: dict[str, DomainSpec] = {}
+    for i in range(draw(st.integers(1, 2))):
+        frame[f"s{i}"], spec = draw(columns(rows))
+        roles[f"s{i}"] = "sensitive"
+        if draw(st.booleans()):
+            distances[f"s{i}"] = spec
+    frame["class"] = draw(st.lists(st.sampled_from("abc"), min_size=rows, max_size=rows))
+    roles["class"] = "insensitive"
+    weights = {name: draw(st.sampled_from([0.5, 1.0, 3.0])) for name in specs}
+    return Instance.build(
+        read_table(pd.DataFrame(frame), roles),
+        specs,
+        distances=distances,
+        weights=weights,
+        label=draw(st.sampled_from(["class", "s0"])),
+    )
+
+
+@st.composite
 def populations(draw: st.DrawFn, instance: Instance, most: int = 12) -> np.ndarray:
     """Valid genomes: samples, some of them doubled, with the extremes."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))

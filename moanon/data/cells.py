@@ -17,7 +17,7 @@ from moanon.data.domain import MISSING, Domain
 from moanon.data.table import Column, Table
 from moanon.errors import DataError
 
-__all__ = ["Cells", "SensitiveCounts", "count_sensitive", "raw_group_sizes", "row_keys"]
+__all__ = ["Cells", "SensitiveCounts", "count_values", "raw_group_sizes", "row_keys"]
 
 #: Keys stay below this, so that one more column can be multiplied in without overflow.
 _KEY_LIMIT = 2**62
@@ -87,7 +87,7 @@ class Cells:
         coded = [domains[name].encode(table.columns[name]) for name in names]
         row_cell, codes, counts = _distinct(coded, [domains[name].size for name in names])
         sensitive = tuple(
-            count_sensitive(table.columns[name], row_cell, len(counts)) for name in table.sensitive
+            count_values(table.columns[name], row_cell, len(counts)) for name in table.sensitive
         )
         return cls(names, codes, counts, sensitive, row_cell.astype(np.int32))
 
@@ -137,8 +137,8 @@ def row_keys(
     return key
 
 
-def count_sensitive(column: Column, row_cell: npt.NDArray[np.int64], cells: int) -> SensitiveCounts:
-    """Count a sensitive column's values cell by cell; a missing value is a value of its own."""
+def count_values(column: Column, row_cell: npt.NDArray[np.int64], cells: int) -> SensitiveCounts:
+    """Count a column's values cell by cell; a missing value is a value of its own."""
     labels = column.values
     codes = column.codes.astype(np.int64)
     if (codes < 0).any():

@@ -218,6 +218,17 @@ class Hierarchy:
         """Node that covers exactly the leaves ``start .. stop - 1``."""
         return {key: i for i, key in enumerate(zip(self.starts, self.stops, strict=True))}
 
+    def lowest(self, start: int, stop: int) -> int:
+        """Lowest node that holds the leaves ``start .. stop - 1``."""
+        node = 0
+        while True:
+            for child in self.children[node]:
+                if self.starts[child] <= start and stop <= self.stops[child]:
+                    node = child
+                    break
+            else:
+                return node
+
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """Children of each node, left to right."""
@@ -226,6 +237,19 @@ class Hierarchy:
             if parent >= 0:
                 below[parent].append(node)
         return tuple(map(tuple, below))
+
+    @cached_property
+    def heights(self) -> Indices:
+        """For each node the first of the distinct levels that has it; 0 for every leaf.
+
+        So many steps up the levels a leaf must go to be generalized to the node, and the root's
+        height is that of the tree. Where leaves lie at different depths this is not the number of
+        edges: a leaf waits until its level is reached.
+        """
+        heights = np.zeros(len(self.names), dtype=np.int64)
+        for height, cut in reversed(list(enumerate(dict.fromkeys(self.levels)))):
+            heights[list(cut)] = height
+        return heights
 
     @cached_property
     def inner(self) -> Indices:

@@ -14,7 +14,7 @@ from math import isqrt
 import numpy as np
 import numpy.typing as npt
 
-from moanon.data.cells import SensitiveCounts, count_sensitive, row_keys
+from moanon.data.cells import SensitiveCounts, count_values, row_keys
 from moanon.data.column import Column
 from moanon.data.steps import Scale
 from moanon.diagnosis.curves import Curve, Levels
@@ -143,7 +143,7 @@ class Raters:
             )
         self._columns = []
         for column in sheet.sensitive:
-            counted = count_sensitive(column, sheet.row_cell, len(sheet.counts))
+            counted = count_values(column, sheet.row_cell, len(sheet.counts))
             reference = _reference(counted, column, model)
             counts = ValueCounts(counted.starts, counted.values, counted.counts)
             self._columns.append((counts, reference, make_rate_scratch(reference)))

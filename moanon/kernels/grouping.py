@@ -21,7 +21,16 @@ import numpy.typing as npt
 from moanon.kernels.jit import compiled
 from moanon.kernels.join import JoinTree, LossScale, Shape
 
-__all__ = ["Forms", "Sensitive", "Workspace", "coarsen", "make_forms", "make_workspace"]
+__all__ = [
+    "Forms",
+    "Sensitive",
+    "Workspace",
+    "coarsen",
+    "make_forms",
+    "make_workspace",
+    "merge_values",
+    "with_values",
+]
 
 Bits = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -29,6 +38,10 @@ Words = npt.NDArray[np.uint32]
 
 # Unsigned index arithmetic: numba need not ask whether an index counts from the end.
 _ONE = np.uint32(1)
+
+#: Histograms are dense up to this many values, and this many places (16 MiB a level).
+_DENSE_VALUES = 64
+_DENSE_PLACES = 1 << 22
 
 
 class Forms(NamedTuple):
@@ -45,7 +58,11 @@ class Forms(NamedTuple):
     counts : array (levels, cells)
         Rows of each root entry.
     value_starts, values, value_counts : arrays
-        Sensitive values of each root entry (compressed rows) and how many rows have them.
+        Sensitive values of each root entry (compressed rows) and how many rows have them; of level
+        0 alone where histograms are dense.
+    histograms : array (levels, cells * values)
+        Rows of entry ``e`` with value ``v`` at ``e * values + v``, from level 1 on; empty where
+        that would take too much room.
     """
 
     entries: Ints
@@ -57,6 +74,7 @@ class Forms(NamedTuple):
     value_starts: Words
     values: Words
     value_counts: Words
+    histograms: Words
 
 
 class Workspace(NamedTuple):
@@ -84,10 +102,8 @@ class Sensitive(NamedTuple):
     counts: Ints
 
 
-def make_forms(
-    tree: JoinTree, offsets: Ints, counts: Ints, sensitive: Sensitive, levels: int
-) -> Forms:
-    """Allocate `levels` forms of a table and fill level 0.
+def make_forms(tree: JoinTree, offsets: Ints, counts: Ints, levels: int) -> Forms:
+    """Allocate `levels` forms of a table, without sensitive values, and fill level 0.
 
     Parameters
     ----------
@@ -96,24 +112,23 @@ def make_forms(
         First genome bit of each column.
     counts : array
         Rows of each cell.
-    sensitive : Sensitive
-        Sensitive values of each cell.
     levels : int
         The table, the forms to roll up through, and one for the groups of a genome.
     """
     shape = tree.shape
     leaves = int(shape.place[shape.columns])
-    cells = len(counts)
+    nothing = np.zeros((levels, 0), dtype=np.uint32)
     forms = Forms(
         np.zeros((levels, len(shape.place) - 1), dtype=np.int64),
         np.zeros((levels, leaves), dtype=np.int64),
         np.ones((levels, leaves), dtype=np.int64),
         np.zeros((levels, len(tree.row_starts)), dtype=np.uint32),
         np.zeros((levels, len(tree.right_of)), dtype=np.uint32),
-        np.zeros((levels, cells), dtype=np.uint32),
-        np.zeros((levels, cells + 1), dtype=np.uint32),
-        np.zeros((levels, len(sensitive.values)), dtype=np.uint32),
-        np.zeros((levels, len(sensitive.values)), dtype=np.uint32),
+        np.zeros((levels, len(counts)), dtype=np.uint32),
+        nothing,
+        nothing,
+        nothing,
+        nothing,
     )
     forms.entries[0] = np.diff(shape.place)
     for column in range(len(offsets) - 1):
@@ -123,12 +138,27 @@ def make_forms(
     forms.row_starts[0] = tree.row_starts
     forms.right_of[0] = tree.right_of
     forms.counts[0] = counts[tree.cell_of_entry]
-    lengths = np.diff(sensitive.starts)[tree.cell_of_entry]
-    forms.value_starts[0, 1:] = np.cumsum(lengths)
-    picked = _ranges(sensitive.starts[tree.cell_of_entry], lengths)
-    forms.values[0] = sensitive.values[picked]
-    forms.value_counts[0] = sensitive.counts[picked]
     return forms
+
+
+def with_values(forms: Forms, tree: JoinTree, sensitive: Sensitive) -> Forms:
+    """Return forms that share all arrays with `forms` and have sensitive values as well."""
+    levels, cells = forms.counts.shape
+    pairs, values = len(sensitive.values), len(sensitive.column)
+    dense = values <= _DENSE_VALUES and cells * values <= _DENSE_PLACES
+    listed = 1 if dense else levels
+    filled = forms._replace(
+        value_starts=np.zeros((listed, cells + 1), dtype=np.uint32),
+        values=np.zeros((listed, pairs), dtype=np.uint32),
+        value_counts=np.zeros((listed, pairs), dtype=np.uint32),
+        histograms=np.zeros((levels, cells * values if dense else 0), dtype=np.uint32),
+    )
+    lengths = np.diff(sensitive.starts)[tree.cell_of_entry]
+    filled.value_starts[0, 1:] = np.cumsum(lengths)
+    picked = _ranges(sensitive.starts[tree.cell_of_entry], lengths)
+    filled.values[0] = sensitive.values[picked]
+    filled.value_counts[0] = sensitive.counts[picked]
+    return filled
 
 
 def make_workspace(tree: JoinTree, losses: LossScale, values: int) -> Workspace:
@@ -266,10 +296,8 @@ def _merge_root(
 
 
 @compiled
-def _merge_values(
-    forms: Forms, fine: int, coarse: int, root_groups: Words, work: Workspace
-) -> None:
-    """Add up the sensitive values of the root entries that were merged."""
+def _merge_lists(forms: Forms, fine: int, coarse: int, root_groups: Words, work: Workspace) -> None:
+    """Add up the listed values of the root entries that were merged."""
     groups = forms.entries[coarse, -1]
     _bucket(root_groups, groups, work.first, work.order)
     starts = forms.value_starts[fine]
@@ -297,6 +325,40 @@ def _merge_values(
 
 
 @compiled
+def _merge_histograms(
+    forms: Forms, fine: int, coarse: int, root_groups: Words, values: np.uint32
+) -> None:
+    """Add up the histograms of the root entries that were merged."""
+    merged = forms.histograms[coarse]
+    merged[: forms.entries[coarse, -1] * values] = 0
+    if fine == 0:
+        starts, listed, rows = forms.value_starts[0], forms.values[0], forms.value_counts[0]
+        for entry in range(len(root_groups)):
+            place = root_groups[entry] * values
+            for at in range(starts[entry], starts[entry + 1]):
+                merged[place + listed[at]] += rows[at]
+        return
+    counts = forms.histograms[fine]
+    for entry in range(len(root_groups)):
+        place = root_groups[entry] * values
+        begin = np.uint32(entry) * values
+        for value in range(values):
+            merged[place + value] += counts[begin + value]
+
+
+@compiled
+def merge_values(shape: Shape, forms: Forms, fine: int, coarse: int, work: Workspace) -> None:
+    """Add up the sensitive values of groups that `coarsen` has just numbered."""
+    root = shape.place[-2]
+    root_groups = work.group_of[root : root + forms.entries[fine, -1]]
+    values = np.uint32(forms.histograms.shape[1] // forms.counts.shape[1])
+    if values:
+        _merge_histograms(forms, fine, coarse, root_groups, values)
+    else:
+        _merge_lists(forms, fine, coarse, root_groups, work)
+
+
+@compiled
 def coarsen(
     shape: Shape,
     forms: Forms,
@@ -305,14 +367,17 @@ def coarsen(
     genome: Bits,
     previous: Bits,
     fresh: bool,
-    with_values: bool,
+    numbered: bool,
     work: Workspace,
-) -> None:
-    """Make level `coarse` the form of `genome`, from level `fine`.
+) -> bool:
+    """Make level `coarse` the form of `genome`, from level `fine`; tell whether groups changed.
 
     The form at `fine` must belong to a genome that has all the ones of `genome`. Where the form at
     `coarse` was made from the same `fine` for the genome `previous` and `fresh` is false, columns
     whose bits did not change and pairs of such columns are left as they are.
+
+    Where groups are to be `numbered`, `work` says afterwards which one each root entry belongs to;
+    their rows are not counted then.
     """
     for column in range(shape.columns):
         changed = fresh
@@ -333,15 +398,8 @@ def coarsen(
         right = shape.right[i]
         work.changed[node] = work.changed[left] or work.changed[right]
         if work.changed[node]:
-            _merge_node(shape, forms, fine, coarse, i, i == pairs - 1 and not with_values, work)
-    if with_values and work.changed[shape.columns + pairs - 1]:
-        root = shape.place[shape.columns + pairs - 1]
-        root_groups = work.group_of[root : root + forms.entries[fine, -1]]
-        counts = forms.counts[coarse]
-        counts[: forms.entries[coarse, -1]] = 0
-        for entry in range(len(root_groups)):
-            counts[root_groups[entry]] += forms.counts[fine, entry]
-        _merge_values(forms, fine, coarse, root_groups, work)
+            _merge_node(shape, forms, fine, coarse, i, i == pairs - 1 and not numbered, work)
+    return bool(work.changed[shape.columns + pairs - 1])
 
 
 @compiled

@@ -16,16 +16,17 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import isqrt
 from threading import Lock
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from moanon.kernels.clusters import bit_weights, chain, fineness_order
+from moanon.kernels.costs import COSTS, Prices, no_prices
 from moanon.kernels.grouping import (
     Forms,
     Sensitive,
@@ -33,28 +34,22 @@ from moanon.kernels.grouping import (
     coarsen,
     make_forms,
     make_workspace,
+    with_values,
 )
-from moanon.kernels.jit import compiled, int64, truth
-from moanon.kernels.join import JoinTree, LossScale, Shape
-from moanon.kernels.scoring import (
-    EXACT_LIMIT,
-    FIELDS,
-    WITHIN_LIMIT,
-    Scratch,
-    is_kept,
-    make_scratch,
-    measure_groups,
-    measure_within_limit,
-    safety_steps,
-    size_steps,
-)
+from moanon.kernels.join import JoinTree, LossScale
+from moanon.kernels.keeping import BY_SIZE, MEASURED, MOST_RANKS, ModelRule, make_alive
+from moanon.kernels.models import MODELS
+from moanon.kernels.plan import EQUAL, HistogramColumn, Plan, make_lists, make_plan
+from moanon.kernels.runs import ModelDesk, Rule, evaluate_models, evaluate_plain
+from moanon.kernels.scoring import FIELDS, Scratch, make_scratch
 
-__all__ = ["Mode", "PopulationKernel", "RawScores", "Rule"]
+__all__ = ["Mode", "ModelRule", "PopulationKernel", "RawScores", "Rule"]
 
 Bits = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint32]
+Floats = npt.NDArray[np.float64]
 Mode = Literal["auto", "flat", "rollup"]
+Number = TypeVar("Number", bound=np.generic)
 
 #: Genomes under one OR, level by level.
 SPANS = (36, 9)
@@ -66,176 +61,65 @@ RETRY = 64
 _STEP_BYTES = 128 * 1024 * 1024
 
 
-class Diversity(NamedTuple):
-    """Sensitive values of the groups at hand."""
-
-    column: Ints  # column of each value
-    distinct: Words  # (columns, groups)
-    top: Words  # (columns, groups): rows of the most frequent value
-    ell: Words  # (groups,): the smallest diversity over the columns, by the chosen rule
-
-
-class Rule(NamedTuple):
-    """What is suppressed, and how diversity is counted."""
-
-    suppression: int
-    limit: int
-    by_frequency: bool
-    with_steps: bool
-    pairs: bool  # staircase over (k, l) instead of k
-
-
-@compiled
-def _measure_diversity(forms: Forms, level: int, by_frequency: bool, diversity: Diversity) -> None:
-    """Count distinct values and the most frequent value of each group and sensitive column."""
-    columns = len(diversity.distinct)
-    for group in range(forms.entries[level, -1]):
-        for column in range(columns):
-            diversity.distinct[column, group] = 0
-            diversity.top[column, group] = 0
-        for at in range(forms.value_starts[level, group], forms.value_starts[level, group + 1]):
-            column = diversity.column[forms.values[level, at]]
-            rows = forms.value_counts[level, at]
-            diversity.distinct[column, group] += np.uint32(1)
-            if rows > diversity.top[column, group]:
-                diversity.top[column, group] = rows
-        least = np.uint32(0xFFFFFFFF)
-        for column in range(columns):
-            value = diversity.distinct[column, group]
-            if by_frequency:
-                value = np.uint32(forms.counts[level, group] // diversity.top[column, group])
-            least = min(least, value)
-        diversity.ell[group] = least
-
-
-@compiled
-def _kept_diversity(
-    rule: Rule, sizes: Words, groups: int, d1: int, d2: int, diversity: Diversity, out: Ints
-) -> None:
-    """Smallest distinct and frequency diversity of each sensitive column over kept groups."""
-    for column in range(len(diversity.distinct)):
-        distinct = int64(2**62)
-        frequency = int64(2**62)
-        for group in range(groups):
-            size = int64(sizes[group])
-            ell = int64(diversity.ell[group])
-            if is_kept(rule.suppression, size, ell, d1, d2):
-                distinct = min(distinct, int64(diversity.distinct[column, group]))
-                frequency = min(frequency, size // int64(diversity.top[column, group]))
-        # Where nothing is kept there is no diversity either.
-        out[column, 0] = distinct if distinct < 2**62 else 0
-        out[column, 1] = frequency if frequency < 2**62 else 0
-
-
-@compiled
-def _score(
-    shape: Shape,
-    forms: Forms,
-    level: int,
-    rows: int,
-    rule: Rule,
-    work: Workspace,
-    scratch: Scratch,
-    diversity: Diversity,
-    given: Ints,
-    out: Ints,
-    out_ell: Ints,
-    out_steps: Ints,
-) -> int:
-    """Measure the groups at the root of a form; return the number of staircase steps."""
-    groups = forms.entries[level, -1]
-    sizes = forms.counts[level]
-    losses = work.loss[shape.place[-2] :]
-    if len(diversity.distinct):
-        _measure_diversity(forms, level, rule.by_frequency, diversity)
-    ell = diversity.ell
-    if rule.suppression == WITHIN_LIMIT and rule.limit < EXACT_LIMIT:
-        measure_within_limit(sizes, losses, groups, rule.limit, scratch, out)
-    else:
-        measure_groups(
-            rule.suppression, sizes, losses, ell, groups, rows, rule.limit, given, scratch, out
-        )
-    if len(diversity.distinct):
-        _kept_diversity(rule, sizes, groups, out[3], out[4], diversity, out_ell)
-    if not rule.with_steps:
-        return 0
-    if rule.pairs:
-        return safety_steps(sizes, losses, ell, groups, rule.limit, out[2], scratch, out_steps)
-    return size_steps(sizes, losses, groups, out[3], out[2], scratch, out_steps)
-
-
-@compiled
-def evaluate_run(
-    shape: Shape,
-    forms: Forms,
-    rows: int,
-    rule: Rule,
-    spans: Ints,
-    work: Workspace,
-    scratch: Scratch,
-    diversity: Diversity,
-    genomes: Bits,
-    order: Ints,
-    begin: int,
-    end: int,
-    given: Ints,
-    out: Ints,
-    out_ell: Ints,
-    out_steps: Ints,
-    out_number: Ints,
-) -> None:
-    """Evaluate ``genomes[order[begin:end]]``, rolling up through one form for each of `spans`."""
-    with_values = len(diversity.distinct) > 0
-    levels = len(spans)
-    finest = np.zeros(genomes.shape[1], dtype=np.uint8)
-    previous = finest
-    anew = truth(True)  # a literal True would make numba compile `coarsen` twice
-    for at in range(begin, end):
-        fresh = at == begin
-        for level in range(levels):
-            if (at - begin) % spans[level] == 0:
-                finest[:] = 0
-                for other in range(at, min(at + spans[level], end)):
-                    finest |= genomes[order[other]]
-                coarsen(shape, forms, level, level + 1, finest, finest, anew, with_values, work)
-                fresh = True
-        which = order[at]
-        genome = genomes[which]
-        coarsen(shape, forms, levels, levels + 1, genome, previous, fresh, with_values, work)
-        previous = genome
-        out_number[which] = _score(
-            shape,
-            forms,
-            levels + 1,
-            rows,
-            rule,
-            work,
-            scratch,
-            diversity,
-            given[which],
-            out[which],
-            out_ell[which],
-            out_steps[which],
-        )
-
-
 @dataclass(frozen=True)
 class RawScores:
-    """Integer results of a population.
+    """Results of a population.
 
     Attributes
     ----------
-    fields : array (genomes, len(FIELDS))
-    ell : array (genomes, sensitive columns, 2)
-        Smallest distinct and smallest frequency diversity over the kept groups.
-    step_starts, steps : arrays
-        Staircase of genome ``i``: ``steps[step_starts[i] : step_starts[i + 1]]``.
+    fields : array (genomes, fields) of int64
+        In the order of `keeping.MEASURED`, then the costs that were asked for; under a plain rule,
+        of `scoring.FIELDS`.
+    goodness : array (genomes, models)
+        The worst kept group by each of the models that were asked for; infinite where nothing is
+        kept. No columns under a plain rule.
+    step_starts, steps, step_goodness : arrays
+        Staircase of genome ``i``: ``steps[step_starts[i] : step_starts[i + 1]]``, and the goodness
+        at each step. Columns of `steps` are those of `fields`, or (k, suppressed, kept_loss) under
+        a plain rule, or (k, rank, suppressed, kept_loss) where they go over pairs.
     """
 
     fields: Ints
-    ell: Ints
+    goodness: Floats
     step_starts: Ints
     steps: Ints
+    step_goodness: Floats
+
+
+#: Genomes, their order, first and last of a run, thresholds.
+_Task = tuple[Bits, Ints, int, int, Ints]
+
+
+class _Results(NamedTuple):
+    """Where the results of a batch go."""
+
+    fields: Ints
+    goodness: Floats
+    number: Ints
+
+    def at(self, part: slice) -> _Results:
+        """The results of a part of the population."""
+        return _Results(self.fields[part], self.goodness[part], self.number[part])
+
+
+@dataclass
+class _Room:
+    """Where the staircases of a batch are written; kept, because fresh memory is slow."""
+
+    steps: Ints = field(default_factory=lambda: np.zeros((0, 0, 0), dtype=np.int64))
+    goodness: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
+
+    def of(self, steps: tuple[int, int, int], goodness: tuple[int, int, int]) -> _Room:
+        """Make room of these shapes; what is in it means nothing."""
+        if self.steps.shape != steps or self.goodness.shape != goodness:
+            self.steps, self.goodness = np.empty(steps, dtype=np.int64), np.empty(goodness)
+        return self
+
+    def places(self, number: Ints) -> Ints:
+        """Places of all steps, where there are so many of each genome."""
+        first = np.arange(len(number)) * self.steps.shape[1] - (np.cumsum(number) - number)
+        places: Ints = np.repeat(first, number) + np.arange(int(number.sum()))
+        return places
 
 
 class _Desk(NamedTuple):
@@ -244,7 +128,6 @@ class _Desk(NamedTuple):
     forms: Forms
     work: Workspace
     scratch: Scratch
-    diversity: Diversity
 
 
 @dataclass
@@ -280,17 +163,22 @@ class PopulationKernel:
     sizes : array (columns,)
         Base values of each column.
     sensitive : Sensitive
-        Sensitive values of the cells.
+        Sensitive values of the cells, and class labels if there are any.
     threads : int
         Number of threads.
+    plan : Plan, optional
+        What is known about those values. Default: all sensitive, equally far apart.
+    prices : Prices, optional
+        What cells cost; without them no cost can be asked for.
 
     Notes
     -----
     Memory: each thread has four forms of the table and one workspace, `workspace_bytes` in all. It
-    follows the size of the join tree (the cells, and the distinct tuples below them), the domains'
-    base values and the (cell, sensitive value) pairs, and does not depend on the number of rows,
-    genomes or groups. Staircases of a batch take at most 128 MiB on top, or those of one genome
-    where these are more: with staircases over (k, l) that is about
+    follows the size of the join tree (the cells, and the distinct tuples below them) and the
+    domains' base values, and does not depend on the number of rows, genomes or groups. What models
+    and costs need is added when they are first asked for; it follows the (cell, sensitive value)
+    pairs, or at most 64 MiB of histograms. Staircases of a batch take at most 128 MiB on top, or
+    those of one genome where these are more: with staircases over (k, l) that is about
     ``32 * sqrt(2 * limit) * values`` bytes.
 
     A kernel serves one caller at a time; others wait.
@@ -303,6 +191,8 @@ class PopulationKernel:
         sizes: Ints,
         sensitive: Sensitive,
         threads: int = 1,
+        plan: Plan | None = None,
+        prices: Prices | None = None,
     ) -> None:
         if threads < 1:
             raise ValueError(f"threads must be at least 1. Got {threads}")
@@ -317,37 +207,60 @@ class PopulationKernel:
         self.losses = LossScale.build([int(size) for size in self._tree.sizes], self.rows)
         self._offsets = np.concatenate(([0], np.cumsum(sizes - 1))).astype(np.int64)
         self._counts = counts
-        self._sensitive = sensitive
-        self._columns = int(sensitive.column.max()) + 1 if len(sensitive.column) else 0
+        self.sensitive = sensitive
+        self.plan = _plain_plan(sensitive, self.rows) if plan is None else plan
+        self.prices = no_prices() if prices is None else prices
         self._desks = [self._make_desk() for _ in range(threads)]
+        self._model_desks: list[ModelDesk] = []
         self._pool: ThreadPoolExecutor | None = None
         self._pool_process = 0
         self._lock = Lock()
-        self._loaded = False
+        self._room = _Room()
+        self._loaded: set[bool] = set()
         self.speed = _Speed()
+        self.model_speed = _Speed()
 
     def _make_desk(self) -> _Desk:
-        cells = len(self._counts)
-        values = len(self._sensitive.column)
+        cells, values = len(self._counts), len(self.sensitive.column)
         return _Desk(
-            make_forms(self._tree, self._offsets, self._counts, self._sensitive, len(SPANS) + 2),
+            make_forms(self._tree, self._offsets, self._counts, len(SPANS) + 2),
             make_workspace(self._tree, self.losses, values),
-            make_scratch(cells, values),
-            Diversity(
-                self._sensitive.column,
-                np.zeros((self._columns, cells), dtype=np.uint32),
-                np.zeros((self._columns, cells), dtype=np.uint32),
-                np.zeros(cells, dtype=np.uint32),
-            ),
+            make_scratch(cells, max(values, MOST_RANKS)),
         )
+
+    def _furnish(self) -> None:
+        """Give every desk what models and costs need."""
+        cells, places = len(self._counts), int(self._tree.shape.place[-1])
+        self._desks = [
+            desk._replace(forms=with_values(desk.forms, self._tree, self.sensitive))
+            for desk in self._desks
+        ]
+        self._model_desks = [
+            ModelDesk(
+                make_lists(self.plan, cells, len(self.sensitive.values)),
+                make_alive(cells),
+                np.zeros((len(MODELS), cells)),
+                np.zeros((len(COSTS), places if len(self.prices.full) else 0), dtype=np.int64),
+                np.zeros(cells, dtype=np.int64),
+            )
+            for _ in self._desks
+        ]
 
     @property
     def workspace_bytes(self) -> int:
-        """Bytes of all threads' working memory; it does not grow while running."""
-        return sum(array.nbytes for desk in self._desks for part in desk for array in part)
+        """Bytes of all threads' working memory; it grows once, when models are first asked for."""
+        total = sum(array.nbytes for desk in self._desks for part in desk for array in part)
+        for desk in self._model_desks:
+            more = (desk.models, desk.costs, desk.mistakes)
+            total += sum(array.nbytes for array in (*desk.lists, *desk.alive, *more))
+        return total
 
     def evaluate(
-        self, genomes: Bits, rule: Rule, mode: Mode = "auto", given: Ints | None = None
+        self,
+        genomes: Bits,
+        rule: Rule | ModelRule,
+        mode: Mode = "auto",
+        given: Ints | None = None,
     ) -> RawScores:
         """Score genomes (rows), which must be valid; results are in their order.
 
@@ -363,24 +276,37 @@ class PopulationKernel:
                 f"genomes must be (n, {self.bits}) and thresholds (n, 2). Got {genomes.shape} and "
                 f"{given.shape}"
             )
-        out = np.zeros((number, len(FIELDS)), dtype=np.int64)
-        ell = np.zeros((number, self._columns, 2), dtype=np.int64)
-        counts = np.zeros(number, dtype=np.int64)
-        width = 4 if rule.pairs else 3
-        most = self._most_steps(rule)
-        batch = max(1, min(BATCH, number, _STEP_BYTES // (8 * width * max(most, 1))))
-        room = np.zeros((batch, most, width), dtype=np.int64)
+        self._check(rule)
+        fields, models, width = _widths(rule)
+        out = _Results(
+            np.zeros((number, fields), dtype=np.int64),
+            np.zeros((number, models)),
+            np.zeros(number, dtype=np.int64),
+        )
+        most, wide = self._most_steps(rule), models if width > 4 else 0
+        batch = max(1, min(BATCH, number, _STEP_BYTES // (8 * (width + wide) * max(most, 1))))
         found = [np.zeros((0, width), dtype=np.int64)]
+        found_goodness = [np.zeros((0, wide))]
         for begin in range(0, number, batch):
             part = slice(begin, min(begin + batch, number))
             with self._lock:  # one caller at a time: the desks are the kernel's own
-                self._evaluate_batch(
-                    genomes[part], rule, mode, given[part], out[part], ell[part], room, counts[part]
-                )
-            if most:
-                found.extend(room[i, :steps].copy() for i, steps in enumerate(counts[part]))
-        starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-        return RawScores(out, ell, starts, np.concatenate(found))
+                room = self._room.of((batch, most, width), (batch, most, wide))
+                self._evaluate_batch(genomes[part], rule, mode, given[part], out.at(part), room)
+                if most:
+                    places = room.places(out.number[part])
+                    found.append(room.steps.reshape(batch * most, width)[places])
+                    found_goodness.append(room.goodness.reshape(batch * most, wide)[places])
+        starts = np.concatenate(([0], np.cumsum(out.number))).astype(np.int64)
+        return RawScores(out.fields, out.goodness, starts, _joined(found), _joined(found_goodness))
+
+    def _check(self, rule: Rule | ModelRule) -> None:
+        """Refuse what the kernels would read past the end of an array for."""
+        if isinstance(rule, Rule):
+            return
+        if rule.with_values and not len(self.sensitive.column):
+            raise ValueError("models are asked for, and there are no sensitive values")
+        if len(rule.wanted_costs) and not len(self.prices.full):
+            raise ValueError("costs are asked for, and there are no prices")
 
     def group_cells(self, genome: Bits) -> tuple[Ints, Ints, Ints]:
         """Group the cells under one genome.
@@ -406,30 +332,37 @@ class PopulationKernel:
         order = np.argsort(first)
         rank = np.empty(groups, dtype=np.int64)
         rank[order] = np.arange(groups)
-        sizes = desk.forms.counts[1, :groups].astype(np.int64)
+        cell_group = rank[found]
+        sizes = np.zeros(groups, dtype=np.int64)
+        np.add.at(sizes, cell_group, self._counts)
         losses = desk.work.loss[root : root + groups].copy()
-        return rank[found], sizes[order], losses[order]
+        return cell_group, sizes, losses[order]
 
-    def _most_steps(self, rule: Rule) -> int:
+    def _most_steps(self, rule: Rule | ModelRule) -> int:
         """Most steps a staircase can have: sizes 1 + 2 + … + s within the limit, and one more."""
         if not rule.with_steps:
             return 0
-        sizes = min(len(self._counts), (isqrt(8 * rule.limit + 1) - 1) // 2 + 1)
-        return sizes * (len(self._sensitive.column) + 1 if rule.pairs else 1)
+        cells, values = len(self._counts), len(self.sensitive.column)
+        sizes = min(cells, (isqrt(8 * rule.limit + 1) - 1) // 2 + 1)
+        if isinstance(rule, Rule) or (rule.by == BY_SIZE and not rule.pairs):
+            return sizes
+        return sizes * (values + 1) if rule.pairs else min(cells, max(values, MOST_RANKS) + 2)
 
     def _evaluate_batch(
         self,
         genomes: Bits,
-        rule: Rule,
+        rule: Rule | ModelRule,
         mode: Mode,
         given: Ints,
-        out: Ints,
-        ell: Ints,
-        steps: Ints,
-        number: Ints,
+        out: _Results,
+        room: _Room,
     ) -> None:
+        plain = isinstance(rule, Rule)
+        speed = self.speed if plain else self.model_speed
+        if not plain and not self._model_desks:
+            self._furnish()
         small = len(genomes) < 2 * SPANS[-1]
-        way = mode if mode != "auto" else ("flat" if small else self.speed.choose())
+        way = mode if mode != "auto" else ("flat" if small else speed.choose())
         spent = time.thread_time()
         rolled = way == "rollup"
         if rolled:
@@ -441,50 +374,101 @@ class PopulationKernel:
         spent = time.thread_time() - spent
         runs = iter(_runs(len(genomes), len(self._desks)))
 
-        def work_at(desk: _Desk) -> float:
+        def work_at(desk: int) -> float:
             started = time.thread_time()
             for begin, end in runs:  # a list's iterator hands each run to one thread only
                 if rolled:
                     chain(genomes, self._weights, order, begin, end)
-                evaluate_run(
-                    self._tree.shape,
-                    desk.forms,
-                    self.rows,
-                    rule,
-                    spans,
-                    desk.work,
-                    desk.scratch,
-                    desk.diversity,
-                    genomes,
-                    order,
-                    begin,
-                    end,
-                    given,
-                    out,
-                    ell,
-                    steps,
-                    number,
-                )
+                task = (genomes, order, begin, end, given)
+                if isinstance(rule, Rule):
+                    self._run_plain(desk, rule, spans, task, out, room)
+                else:
+                    self._run_models(desk, rule, spans, task, out, room)
             return time.thread_time() - started
 
         spent += sum(self._share_out(work_at))
         # The first batch of a process also loads compiled code; that says nothing about the way.
-        if mode == "auto" and not small and self._loaded:
-            setattr(self.speed, way, spent / len(genomes))
-        self._loaded = True
+        if mode == "auto" and not small and plain in self._loaded:
+            setattr(speed, way, spent / len(genomes))
+        self._loaded.add(plain)
 
-    def _share_out(self, work_at: Callable[[_Desk], float]) -> list[float]:
+    def _run_plain(
+        self, desk: int, rule: Rule, spans: Ints, task: _Task, out: _Results, room: _Room
+    ) -> None:
+        forms, work, scratch = self._desks[desk]
+        evaluate_plain(
+            self._tree.shape,
+            forms,
+            self.rows,
+            rule,
+            spans,
+            work,
+            scratch,
+            *task,
+            out.fields,
+            room.steps,
+            out.number,
+        )
+
+    def _run_models(
+        self, desk: int, rule: ModelRule, spans: Ints, task: _Task, out: _Results, room: _Room
+    ) -> None:
+        forms, work, scratch = self._desks[desk]
+        evaluate_models(
+            self._tree.shape,
+            forms,
+            rule,
+            self.plan,
+            self.prices,
+            spans,
+            work,
+            scratch,
+            self._model_desks[desk],
+            *task,
+            out.fields,
+            out.goodness,
+            room.steps,
+            room.goodness,
+            out.number,
+        )
+
+    def _share_out(self, work_at: Callable[[int], float]) -> list[float]:
         """Let a thread work at every desk; come back when all are done, whatever happens."""
         if len(self._desks) == 1:
-            return [work_at(self._desks[0])]
+            return [work_at(0)]
         if self._pool is None or self._pool_process != os.getpid():  # threads do not survive a fork
             self._pool = ThreadPoolExecutor(len(self._desks))
             self._pool_process = os.getpid()
-        tasks = [self._pool.submit(work_at, desk) for desk in self._desks]
+        tasks = [self._pool.submit(work_at, desk) for desk in range(len(self._desks))]
         try:
             return [task.result() for task in tasks]
         finally:
             wait(tasks)  # after Ctrl-C, too: nobody may still write to a desk
+
+
+def _joined(parts: list[npt.NDArray[Number]]) -> npt.NDArray[Number]:
+    """All parts in one array; the first is empty, and often there is one more only."""
+    return parts[1] if len(parts) == 2 else np.concatenate(parts)
+
+
+def _plain_plan(sensitive: Sensitive, rows: int) -> Plan:
+    """All columns sensitive, and their values equally far apart."""
+    totals = np.bincount(
+        sensitive.values, weights=sensitive.counts, minlength=len(sensitive.column)
+    ).astype(np.int64)
+    columns = []
+    for column in range(int(sensitive.column.max(initial=-1)) + 1):
+        total = totals[sensitive.column == column]
+        columns.append(HistogramColumn(total, EQUAL, np.arange(len(total)), len(total)))
+    return make_plan(columns, len(columns), -1, rows)
+
+
+def _widths(rule: Rule | ModelRule) -> tuple[int, int, int]:
+    """Columns of the integer results, of goodness, and of steps."""
+    if isinstance(rule, Rule):
+        return len(FIELDS), 0, 3
+    fields = len(MEASURED) + len(rule.wanted_costs)
+    return fields, len(rule.wanted), 4 if rule.pairs else fields
 
 
 def _runs(number: int, threads: int) -> list[tuple[int, int]]:

@@ -32,6 +32,7 @@ __all__ = [
     "measure_within_limit",
     "safety_steps",
     "size_steps",
+    "sort_by",
     "thresholds",
 ]
 
@@ -81,6 +82,7 @@ class Scratch(NamedTuple):
     keys: Ints  # their sizes
     by_ell: Ints  # rows per diversity
     tallest: Ints  # largest group per diversity
+    no_ell: Words  # zeros: the diversity of groups of which none is known
 
 
 def make_scratch(cells: int, values: int) -> Scratch:
@@ -92,6 +94,7 @@ def make_scratch(cells: int, values: int) -> Scratch:
         np.zeros(cells, dtype=np.int64),
         np.zeros(values + 2, dtype=np.int64),
         np.zeros(values + 2, dtype=np.int64),
+        np.zeros(cells, dtype=np.uint32),
     )
 
 
@@ -105,7 +108,7 @@ def _class_shift(limit: int) -> int:
 
 
 @compiled
-def _sort_by(keys: Ints, items: Ints, number: int) -> None:
+def sort_by(keys: Ints | Words, items: Ints | Words, number: int) -> None:
     """Sort `items`, and `keys` with them, by ascending key (Shell's sort).
 
     numba's own sort would be several times as much machine code to compile and to load as all of
@@ -393,7 +396,7 @@ def size_steps(
             lost += scratch.loss[size]
             scratch.rows[size] = 0
             scratch.loss[size] = 0
-    _sort_by(scratch.keys, scratch.picked, beyond)
+    sort_by(scratch.keys, scratch.picked, beyond)
     before = int64(-1)
     for i in range(beyond):
         size = scratch.keys[i]
@@ -439,7 +442,7 @@ def safety_steps(
             scratch.picked[small] = group
             scratch.keys[small] = sizes[group]
             small += 1
-    _sort_by(scratch.keys, scratch.picked, small)
+    sort_by(scratch.keys, scratch.picked, small)
     steps = 0
     for least in range(highest + 1):
         tallest = scratch.tallest[least]

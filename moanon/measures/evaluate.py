@@ -2,111 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from moanon.data.domain import TreeDomain
 from moanon.errors import ConfigError
-from moanon.genome import Instance
-from moanon.kernels.population import Mode, PopulationKernel, RawScores
-from moanon.kernels.scoring import FIELDS, GIVEN
+from moanon.genome import Instance, Layout
+from moanon.kernels.costs import COSTS
+from moanon.kernels.models import MODELS
+from moanon.kernels.population import Mode, ModelRule, PopulationKernel, RawScores, Rule
+from moanon.kernels.scoring import GIVEN
+from moanon.measures.registry import find_measure
+from moanon.measures.scores import ON_STEPS, Scores, Staircase
 from moanon.measures.suppression import Suppression
 
 __all__ = ["Evaluator", "Scores", "Staircase"]
 
+Genomes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
-
-@dataclass(frozen=True)
-class Staircase:
-    """What one genome offers within the suppression limit: a solution for every threshold.
-
-    D's rule always spends the whole limit. For a wanted k, giving up only the groups smaller than
-    k loses less; so a genome is a whole curve, and a solution is a genome *and* a threshold.
-
-    Attributes
-    ----------
-    k : array
-        Smallest kept group at each step, ascending.
-    l : array or None
-        For (k, l)-safety, the least diversity of the kept groups; every attained pair is listed.
-    suppressed : array
-        Rows given up.
-    gl, sl, loss : arrays
-        As fractions of ``n * q``.
-    """
-
-    k: Ints
-    l: Ints | None  # noqa: E741 - the papers' name
-    suppressed: Ints
-    gl: Floats
-    sl: Floats
-    loss: Floats
-
-    def maximal(self) -> npt.NDArray[np.bool_]:
-        """Tell for each step whether no other one has both k and l at least as high."""
-        if self.l is None:
-            return np.asarray(self.k == self.k.max())
-        order = np.lexsort((-self.l, -self.k))
-        best = np.zeros(len(order), dtype=bool)
-        highest = -1
-        for i in order:
-            best[i] = self.l[i] > highest
-            highest = max(highest, int(self.l[i]))
-        return best
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Results of a population, one entry per genome and in its order.
-
-    Losses are sums of integers until the last division, exact wherever the domains have a common
-    denominator that fits; see `moanon.kernels.join.LossScale`.
-    """
-
-    suppression: Suppression
-    rows: int
-    columns: int
-    scale: int
-    raw: RawScores
-
-    def __len__(self) -> int:
-        return len(self.raw.fields)
-
-    def field(self, name: str) -> Ints:
-        """Integer result by its name in `moanon.kernels.scoring.FIELDS`."""
-        return self.raw.fields[:, FIELDS.index(name)]
-
-    def total_share(self, losses: Ints, suppressed: Ints) -> Floats:
-        """GL + SL as a fraction of ``n * q``, added up before the division: ties stay ties."""
-        return self.share(losses + suppressed * (self.columns * self.scale))
-
-    def share(self, losses: Ints) -> Floats:
-        """Integer losses as a fraction of ``n * q``."""
-        return losses / float(self.scale * self.rows * self.columns)
-
-    def diversity(self, rule: str) -> Ints:
-        """Least ``distinct`` or ``frequency`` diversity of kept groups, over sensitive columns."""
-        if self.raw.ell.shape[1] == 0:
-            raise ConfigError("diversity needs a sensitive column, and the table has none")
-        by_column = self.raw.ell[:, :, ("distinct", "frequency").index(rule)]
-        least: Ints = by_column.min(axis=1)
-        return least
-
-    def staircase(self, genome: int) -> Staircase:
-        """Staircase of one genome; the evaluation must have been asked for it."""
-        starts = self.raw.step_starts
-        steps = self.raw.steps[starts[genome] : starts[genome + 1]]
-        if not len(steps):
-            raise ValueError("no staircases here: evaluate with steps=True under a limit")
-        pairs = steps.shape[1] == 4
-        suppressed = steps[:, -2]
-        gl = self.share(steps[:, -1])
-        sl = suppressed / self.rows
-        loss = self.total_share(steps[:, -1], suppressed)
-        return Staircase(steps[:, 0], steps[:, 1] if pairs else None, suppressed, gl, sl, loss)
+#: Measured where nobody says what is wanted, if there is a sensitive column.
+_USUAL = ("l_distinct", "l_frequency")
 
 
 class Evaluator:
@@ -144,6 +63,7 @@ class Evaluator:
         genomes: npt.ArrayLike,
         suppression: Suppression,
         *,
+        measures: Sequence[str] | None = None,
         steps: bool = False,
         mode: Mode = "auto",
         check: bool = True,
@@ -154,6 +74,9 @@ class Evaluator:
         ----------
         genomes : array (genomes, bits)
         suppression : Suppression
+        measures : sequence of str, optional
+            Names of the measures that will be read off; what they do not need is not computed.
+            Default: those that follow from sizes, losses and counts of sensitive values.
         steps : bool
             Also keep each genome's staircase.
         mode : {"auto", "flat", "rollup"}
@@ -161,14 +84,17 @@ class Evaluator:
         check : bool
             Refuse invalid genomes. A search whose operators are closed may leave it out.
         """
-        if suppression.kind == "kl-safety" and not self.instance.cells.sensitive:
-            raise ConfigError("kl-safety needs a sensitive column, and the table has none")
         matrix = self.instance.layout.check(genomes) if check else np.asarray(genomes)
-        rule = suppression.kernel_rule(self.kernel.rows, steps=steps)
-        return self._scores(suppression, self.kernel.evaluate(matrix, rule, mode))
+        rule = self._rule(suppression, measures, steps)
+        return self._scores(suppression, matrix, rule, self.kernel.evaluate(matrix, rule, mode))
 
     def evaluate_at(
-        self, genomes: npt.ArrayLike, thresholds: npt.ArrayLike, suppression: Suppression
+        self,
+        genomes: npt.ArrayLike,
+        thresholds: npt.ArrayLike,
+        suppression: Suppression,
+        *,
+        measures: Sequence[str] | None = None,
     ) -> Scores:
         """Score solutions: genomes, each with the thresholds that settle what it gives up.
 
@@ -176,20 +102,71 @@ class Evaluator:
         ----------
         genomes : array (genomes, bits)
         thresholds : array (genomes, 2)
-            Smallest size and smallest diversity that are kept.
+            Smallest size and smallest diversity (or class of what the rule goes by) that are kept.
         suppression : Suppression
-            The rule that the thresholds come from. It also says how diversity is counted. Ordered
-            safety keeps other groups than its thresholds say, and always arrives at the same ones:
-            there the rule itself is applied.
+            The rule that the thresholds come from. It also says how diversity is counted, and which
+            groups fail constraints. Ordered safety keeps other groups than its thresholds say, and
+            always arrives at the same ones: there the rule itself is applied.
+        measures : sequence of str, optional
+            As for `evaluate`.
         """
         if suppression.kind == "kl-safety" and suppression.safety == "ordered":
-            return self.evaluate(genomes, suppression)
+            return self.evaluate(genomes, suppression, measures=measures)
         matrix = self.instance.layout.check(genomes)
         given = np.ascontiguousarray(thresholds, dtype=np.int64).reshape(len(matrix), 2)
-        rule = suppression.kernel_rule(self.kernel.rows, steps=False)
-        rule = rule._replace(suppression=GIVEN, pairs=False)
-        return self._scores(suppression, self.kernel.evaluate(matrix, rule, given=given))
+        rule = self._rule(suppression, measures, steps=False)._replace(suppression=GIVEN)
+        raw = self.kernel.evaluate(matrix, rule, given=given)
+        return self._scores(suppression, matrix, rule, raw)
 
-    def _scores(self, suppression: Suppression, raw: RawScores) -> Scores:
-        columns = len(self.instance.layout.columns)
-        return Scores(suppression, self.kernel.rows, columns, self.kernel.losses.scale, raw)
+    def _rule(
+        self, suppression: Suppression, measures: Sequence[str] | None, steps: bool
+    ) -> Rule | ModelRule:
+        """The rule with all that must be measured; a plain one where sizes and losses will do."""
+        if suppression.needs_sensitive and not self.instance.cells.sensitive:
+            what = "kl-safety" if suppression.kind == "kl-safety" else "the suppression rule"
+            raise ConfigError(f"{what} needs a sensitive column, and the table has none")
+        if measures is None:
+            measures = _USUAL if self.instance.cells.sensitive else ()
+        wanted = [find_measure(name) for name in measures]
+        for measure in wanted:
+            if (reason := measure.why_not(self.instance)) is not None:
+                raise ConfigError(f"{measure.name} {reason}")
+        models = {model for measure in wanted for model in measure.models}
+        costs = {cost for measure in wanted for cost in measure.costs}
+        labels = any(measure.requires == "label" for measure in wanted)
+        rows = self.kernel.rows
+        simple = not (suppression.needs_sensitive or suppression.constraints)
+        if steps and suppression.kind == "limit":
+            simple = simple and ON_STEPS.issuperset(measures)
+        if simple and not (models or costs or labels):
+            return suppression.kernel_rule(rows, steps=steps)
+        return suppression.model_rule(rows, models=models, costs=costs, labels=labels, steps=steps)
+
+    def _scores(
+        self, suppression: Suppression, genomes: Genomes, rule: Rule | ModelRule, raw: RawScores
+    ) -> Scores:
+        models: tuple[str, ...] = ()
+        costs: tuple[str, ...] = ()
+        labels = False
+        if isinstance(rule, ModelRule):
+            models = tuple(MODELS[i] for i in rule.wanted)
+            costs = tuple(COSTS[i] for i in rule.wanted_costs)
+            labels = rule.with_values
+        levels = partial(cut_levels, self.instance.layout, genomes)
+        scale = self.kernel.losses.scale
+        return Scores(self.instance, suppression, scale, raw, models, costs, labels, levels)
+
+
+def cut_levels(layout: Layout, genomes: Genomes) -> Ints:
+    """Level of each tree column (genomes, tree columns): the lowest that is as general as its cut.
+
+    A node that is not expanded stands at least at its own height.
+    """
+    found = [np.zeros((len(genomes), 0), dtype=np.int64)]
+    for _, domain, place in layout.slices():
+        if isinstance(domain, TreeDomain):
+            tree = domain.hierarchy
+            collapsed = 1 - genomes[:, place][:, tree.first_boundary].astype(np.int64)
+            heights = tree.heights[tree.inner]
+            found.append((collapsed * heights).max(axis=1, initial=0)[:, None])
+    return np.concatenate(found, axis=1)

@@ -13,25 +13,13 @@ import numpy.typing as npt
 
 from moanon.errors import ConfigError
 from moanon.measures.groups import Groups
+from moanon.measures.kept import kept_groups
 from moanon.measures.suppression import Suppression
 
-__all__ = ["Wanted", "check_k", "group_diversity", "kept_above", "kept_by"]
+__all__ = ["Wanted", "check_k", "group_diversity", "kept_above"]
 
 Ints = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
-
-
-def kept_by(groups: Groups, thresholds: Ints, suppression: Suppression) -> Truths:
-    """Which groups stay by a rule's thresholds; as `moanon.kernels.scoring.is_kept` says."""
-    size, diversity = thresholds.tolist()
-    if suppression.kind != "kl-safety":
-        return np.asarray(groups.sizes >= size)
-    ell = group_diversity(groups, suppression.diversity)
-    if suppression.safety == "strict":
-        return np.asarray((groups.sizes >= size) & (ell >= diversity))
-    if suppression.prefer == "k":
-        return np.asarray((ell > diversity) | ((ell == diversity) & (groups.sizes >= size)))
-    return np.asarray((groups.sizes > size) | ((groups.sizes == size) & (ell >= diversity)))
 
 
 @dataclass(frozen=True)
@@ -46,21 +34,31 @@ class Wanted:
         Diversity; 0 where none is wanted.
     rule : {"distinct", "frequency"}
         How diversity is counted.
+    others : Suppression or None
+        Constraints, or a measure other than size that groups are judged by, which hold whatever
+        the k; and what that measure must reach.
+    thresholds : (int, int)
+        Of `others`.
     """
 
     k: int
     l: int = 0  # noqa: E741 (the name of the measure)
     rule: str = "distinct"
+    others: Suppression | None = None
+    thresholds: tuple[int, int] = (1, 0)
 
-    def is_diverse(self, groups: Groups) -> Truths:
-        """Which groups have the diversity."""
-        if self.l == 0:
-            return np.ones(len(groups.sizes), dtype=bool)
-        return np.asarray(group_diversity(groups, self.rule) >= self.l)
+    def is_fit(self, groups: Groups) -> Truths:
+        """Which groups have all that is wanted but the size."""
+        fit = np.ones(len(groups.sizes), dtype=bool)
+        if self.l:
+            fit &= group_diversity(groups, self.rule) >= self.l
+        if self.others is not None:
+            fit &= kept_groups(groups, np.array(self.thresholds), self.others)
+        return fit
 
     def is_met(self, groups: Groups) -> Truths:
-        """Which groups have both."""
-        return np.asarray((groups.sizes >= self.k) & self.is_diverse(groups))
+        """Which groups have everything."""
+        return np.asarray((groups.sizes >= self.k) & self.is_fit(groups))
 
     def __str__(self) -> str:
         return f"k = {self.k:,}" + (f" and l = {self.l:,}" if self.l else "")
@@ -88,7 +86,7 @@ def kept_above(groups: Groups, wanted: Wanted, limit: int, *, name: str) -> Trut
     lost = rows - int(groups.sizes[kept].sum())
     if lost <= limit:
         return kept
-    steps = np.sort(groups.sizes[wanted.is_diverse(groups)])
+    steps = np.sort(groups.sizes[wanted.is_fit(groups)])
     left_from = np.cumsum(steps[::-1])[::-1]  # rows that a threshold at each step keeps
     within = steps[rows - left_from <= limit]
     largest = f"its largest k within that is {within[-1]:,}" if len(within) else "no k does"

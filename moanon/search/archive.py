@@ -8,13 +8,16 @@ import moocore
 import numpy as np
 import numpy.typing as npt
 
-from moanon.search.problem import Points
+from moanon.search.problem import INFEASIBLE, Points
 
 __all__ = ["Archive", "thin", "undominated"]
 
 Genomes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+#: So many solutions are kept to breed from while none is feasible.
+_NEAREST = 200
 
 
 def undominated(values: Floats) -> npt.NDArray[np.bool_]:
@@ -62,8 +65,23 @@ class Archive:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def is_feasible(self) -> bool:
+        """Whether the solutions meet all constraints; as long as none does, the nearest are here.
+
+        These are no front, but something to breed from.
+        """
+        return bool((self.thresholds[:1, 0] != INFEASIBLE).all())
+
     def add(self, points: Points, genomes: Genomes) -> int:
         """Take in the points of a population; return how many of them are undominated now."""
+        feasible = points.thresholds[:, 0] != INFEASIBLE
+        if not feasible.all():
+            if not feasible.any():
+                return self._add_infeasible(points, genomes)
+            points = points.only(feasible)
+        if not self.is_feasible:
+            self.keep(np.zeros(0, dtype=np.int64))
         own = undominated(points.values)
         values = np.concatenate([self.values, points.values[own]])
         kept = undominated(values)
@@ -76,6 +94,16 @@ class Archive:
         if len(self) > self.room:
             self.keep(thin(self.values, self.room))
         return len(new)
+
+    def _add_infeasible(self, points: Points, genomes: Genomes) -> int:
+        """Where nothing feasible is known, keep the solutions with the least violation."""
+        if len(self) and self.is_feasible:
+            return 0
+        self.values = np.concatenate([self.values, points.values])
+        self.genomes = np.concatenate([self.genomes, genomes[points.genome]])
+        self.thresholds = np.concatenate([self.thresholds, points.thresholds])
+        self.keep(np.argsort(self.thresholds[:, 1], kind="stable")[:_NEAREST])
+        return 0
 
     def keep(self, chosen: Ints) -> None:
         """Drop all but the chosen solutions."""

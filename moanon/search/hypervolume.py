@@ -1,8 +1,9 @@
 """One number for a whole front: how much of the ideal it reaches.
 
-Each objective is put on [0, 1], 0 being the best there could be on the table at hand: losses as
-they are (fractions), sizes of groups by their logarithm (from k = 2 to 4 is as much a gain as from
-200 to 400), diversities by the number of sensitive values. The scales depend on the table alone and
+Each objective is put on [0, 1], 0 being the best there could be on the table at hand: losses and
+distances as they are (fractions), sizes of groups by their logarithm (from k = 2 to 4 is as much a
+gain as from 200 to 400), diversities by the number of sensitive values, others by the largest value
+that the table allows. The scales depend on the table alone and
 never on what was found, so the numbers of two generations, or of two runs on one table, can be
 compared. With ``[k, loss]`` it is the area under the front in (ln k, 1 - loss) over ln n.
 """
@@ -15,6 +16,7 @@ import moocore
 import numpy as np
 import numpy.typing as npt
 
+from moanon.genome import Instance
 from moanon.measures.registry import Measure
 from moanon.search.problem import SearchProblem
 
@@ -49,10 +51,8 @@ class Hypervolume:
                 f"Got {len(problem.measures)}"
             )
             return
-        cells = problem.instance.cells
-        values = max((len(column.labels) for column in cells.sensitive), default=1)
         for measure in problem.measures:
-            scale = _scale(measure, cells.rows, values)
+            scale = _scale(measure, problem.instance)
             if scale is None:
                 self.why_not = f"the range of the objective {measure.name!r} is not known"
                 return
@@ -69,9 +69,9 @@ class Hypervolume:
         return float(moocore.hypervolume(places, ref=np.ones(len(costs))))
 
 
-def _scale(measure: Measure, rows: int, values: int) -> Scale | None:
+def _scale(measure: Measure, instance: Instance) -> Scale | None:
     """How a column of points (negated where more is better) becomes a cost in [0, 1]."""
-    found = _share(measure, rows, values)
+    found = _share(measure, instance)
     if found is None:
         return None
     if measure.direction == "max":
@@ -79,13 +79,18 @@ def _scale(measure: Measure, rows: int, values: int) -> Scale | None:
     return found
 
 
-def _share(measure: Measure, rows: int, values: int) -> Scale | None:
-    if measure.unit == "share of n·q":
+def _share(measure: Measure, instance: Instance) -> Scale | None:
+    rows = instance.cells.rows
+    values = max((len(column.labels) for column in instance.cells.sensitive), default=1)
+    if measure.unit.startswith("share") or measure.unit == "distance":
         return lambda numbers: numbers
     if measure.unit == "values":
         return lambda numbers: numbers / values
-    if measure.unit in ("rows", "groups"):
+    if measure.unit in ("rows", "groups", "rows²"):
         add = 1 if measure.range.startswith("0") else 0  # counts that can be 0 have no logarithm
-        most = np.log(max(rows + add, 2))
+        most = np.log(max(rows + add, 2)) * (2 if measure.unit == "rows²" else 1)
         return lambda numbers: np.log(numbers + add) / most
+    if measure.most is not None:
+        largest = measure.most(instance)
+        return lambda numbers: numbers / largest
     return None

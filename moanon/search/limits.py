@@ -68,30 +68,27 @@ class SharedLimits:
         """Take in the solutions of genomes that an earlier run has evaluated."""
         for start in range(0, len(genomes), _BATCH):
             batch = genomes[start : start + _BATCH]
-            for archive, points in zip(self.archives, self._points(batch), strict=True):
+            for archive, (_, points) in zip(self.archives, self._found(batch), strict=True):
                 archive.add(points, batch)
             self._evaluated.append(np.packbits(batch, axis=1))
 
-    def points(self, genomes: Genomes, place: int) -> Points:
-        """Evaluate genomes for the limit at `place`; the others' archives take in theirs."""
-        found = self._points(genomes)
-        for other, (archive, points) in enumerate(zip(self.archives, found, strict=True)):
+    def both(self, genomes: Genomes, place: int) -> tuple[Floats | None, Points]:
+        """Evaluate genomes for the limit at `place`; the others' archives take in theirs.
+
+        Also returns the objectives under the rule, where they came along.
+        """
+        found = self._found(genomes)
+        for other, (archive, (_, points)) in enumerate(zip(self.archives, found, strict=True)):
             if other != place:
                 archive.add(points, genomes)
         self._evaluated.append(np.packbits(genomes, axis=1))
         return found[place]
 
-    def _points(self, genomes: Genomes) -> list[Points]:
-        if len(self.etas) == 1 or not self._widest.has_steps:
-            return [twin.points(genomes) for twin in self._twins]
+    def _found(self, genomes: Genomes) -> list[tuple[Floats | None, Points]]:
+        if len(self.etas) == 1 or not self._widest.goes_by_size:
+            return [twin.both(genomes) for twin in self._twins]
         points, suppressed = self._widest.steps(genomes)
-        found = []
-        for limit in self._limits:
-            within = np.flatnonzero(suppressed <= limit)
-            found.append(
-                Points(points.values[within], points.genome[within], points.thresholds[within])
-            )
-        return found
+        return [(None, points.only(suppressed <= limit)) for limit in self._limits]
 
     # -- what is saved ---------------------------------------------------------------------------
 
@@ -122,12 +119,12 @@ class _Member(SearchProblem):
         self._place = place
 
     def points(self, genomes: Genomes) -> Points:
-        return self._shared.points(genomes, self._place)
+        return self._shared.both(genomes, self._place)[1]
 
     def both(self, genomes: Genomes) -> tuple[Floats, Points]:
-        points = self.points(genomes)
-        if not self.has_steps:
-            return points.values, points
+        values, points = self._shared.both(genomes, self._place)
+        if values is not None:
+            return values, points
         if self.suppression.kind == "limit":
             # Steps rise with the threshold, and the rule takes the highest that fits.
             last = np.searchsorted(points.genome, np.arange(len(genomes)), side="right") - 1

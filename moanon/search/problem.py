@@ -1,14 +1,20 @@
 """What is searched: objectives of genomes under a suppression rule, as points to be minimized.
 
 One genome can be several points: every step of its staircase is a solution of its own, a genome
-with a threshold (see `moanon.measures.evaluate.Staircase`).
+with a threshold (see `moanon.measures.scores.Staircase`).
+
+A solution that breaks a constraint is *infeasible* and never part of a front. How far it is from
+being feasible is its *violation*: the share of rows that would have to be suppressed beyond the
+limit because their groups fail, and for each other bound how much it is missed by, relative to the
+bound. As long as no solution is feasible, the least violations lead the search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,20 +22,24 @@ import numpy.typing as npt
 from moanon.errors import SearchError
 from moanon.genome import Instance
 from moanon.kernels.scoring import FIELDS
-from moanon.measures.evaluate import Evaluator, Scores
-from moanon.measures.registry import find_measure, objective_matrix
+from moanon.measures.evaluate import Evaluator
+from moanon.measures.registry import Measure, find_measure, objective_matrix
+from moanon.measures.scores import ON_PAIRS, Scores
 from moanon.measures.suppression import Suppression
 
-__all__ = ["Points", "SearchProblem"]
+__all__ = ["INFEASIBLE", "Points", "SearchProblem"]
 
 Genomes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-#: Measures whose value follows from a step of a staircase.
-_ON_STEPS = {"k", "d", "d1", "gl", "sl", "loss", "suppressed", "weighted_k"}
-#: The same on a staircase over (k, l).
-_ON_PAIRS = {*_ON_STEPS, "d2", "l"}
+#: Stands in the place of the size threshold of an infeasible solution; the other threshold is then
+#: its violation in units of `_VIOLATION`.
+INFEASIBLE = -1
+_VIOLATION = 1e-12
+#: What an algorithm that knows no constraints sees of an infeasible solution, in every objective:
+#: worse than any feasible one, and the worse the larger the violation.
+_PENALTY = 1e18
 
 
 @dataclass(frozen=True)
@@ -42,12 +52,17 @@ class Points:
     genome : array (points,)
         Row of the genome in the population that was evaluated.
     thresholds : array (points, 2)
-        Smallest size and smallest diversity that are kept.
+        Smallest size and smallest diversity (or class of what the rule goes by) that are kept; or
+        `INFEASIBLE` and the violation.
     """
 
     values: Floats
     genome: Ints
     thresholds: Ints
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> Points:
+        """Some of the points."""
+        return Points(self.values[chosen], self.genome[chosen], self.thresholds[chosen])
 
 
 class SearchProblem:
@@ -61,6 +76,9 @@ class SearchProblem:
     suppression : Suppression
     threads : int
         Results do not depend on it.
+    constraints : mapping of str to float, optional
+        Bounds on registered measures, each in its better direction. Those on measures of groups
+        are added to the constraints of `suppression`: groups that fail them are suppressed.
     """
 
     def __init__(
@@ -69,23 +87,38 @@ class SearchProblem:
         objectives: Sequence[str],
         suppression: Suppression,
         threads: int = 1,
+        constraints: Mapping[str, float] | None = None,
     ) -> None:
         self.instance = instance
         self.layout = instance.layout
         self.objectives = tuple(objectives)
         self.measures = [find_measure(name) for name in objectives]
-        for measure in self.measures:
-            if measure.needs_sensitive and not instance.cells.sensitive:
-                raise SearchError(
-                    f"objective {measure.name!r} needs a sensitive column, and the table has none"
-                )
-        self.suppression = suppression
-        self.evaluator = Evaluator(instance, threads)
-        self.has_steps = (suppression.kind == "limit" and set(objectives) <= _ON_STEPS) or (
-            suppression.kind == "kl-safety"
-            and suppression.safety == "strict"
-            and set(objectives) <= _ON_PAIRS
+        bounds = {find_measure(name): bound for name, bound in (constraints or {}).items()}
+        for what, measures in (("objective", self.measures), ("constraint", bounds)):
+            for measure in measures:
+                if (reason := measure.why_not(instance)) is not None:
+                    raise SearchError(f"{what} {measure.name!r} {reason}")
+        self.bounds = {m: bound for m, bound in bounds.items() if not m.group_wise}
+        of_groups = {m.name: bound for m, bound in bounds.items() if m.group_wise}
+        if "delta" in self.objectives:
+            of_groups.setdefault("delta", float("inf"))  # infinite ones could not be ranked
+        self.suppression = replace(
+            suppression, constraints=(*suppression.constraints, *of_groups.items())
         )
+        self.evaluator = Evaluator(instance, threads)
+        self.names = tuple(dict.fromkeys((*objectives, *(m.name for m in self.bounds))))
+        pairs = suppression.kind == "kl-safety" and suppression.safety == "strict"
+        self.has_steps = suppression.kind == "limit" or (pairs and set(self.names) <= ON_PAIRS)
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether a solution can be infeasible."""
+        return bool(self.bounds or self.suppression.constraints)
+
+    @property
+    def goes_by_size(self) -> bool:
+        """Whether solutions are steps of a staircase of sizes, the same under every limit."""
+        return self.has_steps and not self.is_constrained and self.suppression.by == "k"
 
     def with_eta(self, eta: float) -> SearchProblem:
         """The same problem with another limit of suppression."""
@@ -94,59 +127,69 @@ class SearchProblem:
         return twin
 
     def values(self, genomes: Genomes) -> Floats:
-        """Objectives of genomes under the suppression rule, one row each."""
-        scores = self.evaluator.evaluate(genomes, self.suppression, check=False)
-        return self._finite(objective_matrix(scores, self.objectives), genomes)
+        """Objectives of genomes under the suppression rule, one row each; see `both`."""
+        scores = self.evaluator.evaluate(
+            genomes, self.suppression, measures=self.names, check=False
+        )
+        return self._seen(scores, genomes)
 
     def points(self, genomes: Genomes) -> Points:
         """All solutions that genomes offer: one for each step, or one each where there are none."""
         return self.both(genomes)[1]
 
     def both(self, genomes: Genomes) -> tuple[Floats, Points]:
-        """Objectives under the suppression rule and all solutions, from one evaluation."""
+        """Objectives under the suppression rule and all solutions, from one evaluation.
+
+        The objectives are as an algorithm without constraints should see them: those of infeasible
+        genomes are all the same huge number, growing with the violation.
+        """
         scores = self.evaluator.evaluate(
-            genomes, self.suppression, steps=self.has_steps, check=False
+            genomes, self.suppression, measures=self.names, steps=self.has_steps, check=False
         )
-        values = self._finite(objective_matrix(scores, self.objectives), genomes)
-        if not self.has_steps:
-            thresholds = scores.raw.fields[:, [FIELDS.index("d1"), FIELDS.index("d2")]]
-            return values, Points(values, np.arange(len(genomes)), thresholds)
-        return values, self._step_points(scores, genomes)
+        return self._seen(scores, genomes), self._points(scores, genomes)
 
     def steps(self, genomes: Genomes) -> tuple[Points, Ints]:
         """All solutions of genomes that have staircases, and the rows that each suppresses."""
-        scores = self.evaluator.evaluate(genomes, self.suppression, steps=True, check=False)
-        return self._step_points(scores, genomes), scores.raw.steps[:, -2]
+        scores = self.evaluator.evaluate(
+            genomes, self.suppression, measures=self.names, steps=True, check=False
+        )
+        suppressed = scores.steps().field("suppressed")
+        return self._points(scores, genomes), suppressed
 
-    def _step_points(self, scores: Scores, genomes: Genomes) -> Points:
-        genome = np.repeat(np.arange(len(genomes)), np.diff(scores.raw.step_starts))
-        steps = scores.raw.steps
-        ell = steps[:, 1] if steps.shape[1] == 4 else np.zeros(len(steps), dtype=np.int64)
-        values = self._finite(self._step_values(scores, genome), genomes[genome])
-        return Points(values, genome, np.stack([steps[:, 0], ell], axis=1))
+    # -- values ------------------------------------------------------------------------------------
 
-    def _step_values(self, scores: Scores, genome: Ints) -> Floats:
-        steps = scores.raw.steps
-        gl = scores.share(steps[:, -1])
-        sl = steps[:, -2] / scores.rows
-        found = {
-            "k": steps[:, 0],
-            "d1": steps[:, 0],
-            "d": steps[:, 0] - 1,
-            "d2": steps[:, 1],
-            "l": steps[:, 1],
-            "gl": gl,
-            "sl": sl,
-            "loss": scores.total_share(steps[:, -1], steps[:, -2]),
-            "suppressed": steps[:, -2],
-        }
-        if "weighted_k" in self.objectives:
-            found["weighted_k"] = (scores.field("squares") / scores.rows)[genome]
-        columns = [
-            -found[measure.name] if measure.direction == "max" else found[measure.name]
-            for measure in self.measures
-        ]
-        return np.stack(columns, axis=1).astype(np.float64)
+    def _seen(self, scores: Scores, genomes: Genomes) -> Floats:
+        values, violation = self._measured(scores, genomes)
+        return np.where(violation[:, None] > 0, _PENALTY * (1 + violation[:, None]), values)
+
+    def _measured(self, scores: Scores, genomes: Genomes) -> tuple[Floats, Floats]:
+        """Objectives and violation of each entry; infeasible ones have some finite objectives."""
+        values = objective_matrix(scores, self.objectives)
+        violation = scores.excess
+        for measure, bound in self.bounds.items():
+            violation = violation + _missed(measure, bound, measure.of(scores))
+        infeasible = violation > 0
+        values[infeasible] = np.nan_to_num(values[infeasible], nan=0.0, posinf=0.0, neginf=0.0)
+        return self._finite(values, genomes), violation
+
+    def _points(self, scores: Scores, genomes: Genomes) -> Points:
+        """The feasible solutions, and the nearest infeasible one of each genome without any."""
+        parts = [(scores, np.arange(len(genomes)))]
+        if self.has_steps:
+            parts = [(scores.steps(), scores.step_genome)]
+            if self.is_constrained:  # some genomes have no steps
+                parts.append((scores, np.arange(len(genomes))))
+        found = []
+        for each, genome in parts:
+            values, violation = self._measured(each, genomes[genome])
+            rule = each.raw.fields[:, [FIELDS.index("d1"), FIELDS.index("d2")]]
+            missed = np.ceil(violation / _VIOLATION).astype(np.int64)
+            infeasible = np.stack([np.full(len(missed), INFEASIBLE), missed], axis=1)
+            thresholds = np.where(violation[:, None] > 0, infeasible, rule)
+            found.append(Points(values, genome, thresholds))
+        if not self.is_constrained:
+            return found[0]
+        return _chosen(found, len(genomes))
 
     def _finite(self, values: Floats, genomes: Genomes) -> Floats:
         """Refuse NaN and infinity: they would count as better than everything."""
@@ -158,3 +201,27 @@ class SearchProblem:
                 f"{self.layout.text(genomes[row])}; the search cannot rank it"
             )
         return values
+
+
+def _missed(measure: Measure, bound: float, values: npt.NDArray[Any]) -> Floats:
+    """By how much values miss a bound, relative to it and at most 1; 0 where they meet it."""
+    short = bound - values if measure.direction == "max" else values - bound
+    share = np.clip(short / max(abs(bound), np.finfo(np.float64).tiny), 0.0, 1.0)
+    return np.where(np.isnan(share), 1.0, share)
+
+
+def _chosen(parts: Sequence[Points], genomes: int) -> Points:
+    """All feasible points, and of a genome without one that with the least violation."""
+    values = np.concatenate([part.values for part in parts])
+    genome = np.concatenate([part.genome for part in parts])
+    thresholds = np.concatenate([part.thresholds for part in parts])
+    feasible = thresholds[:, 0] != INFEASIBLE
+    # What the rule arrives at is among the steps, where there are any.
+    chosen = feasible & (np.arange(len(genome)) < len(parts[0].genome))
+    settled = np.zeros(genomes, dtype=bool)
+    settled[genome[chosen]] = True
+    order = np.lexsort((thresholds[:, 1], genome))
+    order = order[~settled[genome[order]]]
+    _, nearest = np.unique(genome[order], return_index=True)
+    chosen[order[nearest]] = True
+    return Points(values, genome, thresholds).only(chosen)

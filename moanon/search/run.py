@@ -15,6 +15,7 @@ from math import ceil
 from typing import Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from moanon.errors import SearchError
 from moanon.search.archive import Archive
@@ -330,9 +331,14 @@ def run_search(
         generation=search.generation,
         evaluations=search.evaluations,
         seconds=run.seconds,
-        hypervolume=run.hypervolume.of(search.archive.values),
+        hypervolume=run.hypervolume.of(_front(search.archive)),
         stop=stop,
     )
+
+
+def _front(archive: Archive) -> npt.NDArray[np.float64]:
+    """Objectives of the solutions found so far; none as long as all are infeasible."""
+    return archive.values if archive.is_feasible else archive.values[:0]
 
 
 class _Run:
@@ -346,7 +352,7 @@ class _Run:
         self.hypervolume = Hypervolume(search.problem)
         if stop.stall is not None and self.hypervolume.why_not is not None:
             raise SearchError(f"stall cannot be a limit: {self.hypervolume.why_not} (search.stall)")
-        self.volume = self.hypervolume.of(search.archive.values)
+        self.volume = self.hypervolume.of(_front(search.archive))
         self.best = 0.0  # hypervolume that the next gain is measured against
         self.best_at = 0  # its generation
         self.idle = 0  # generations in a row without a new genome
@@ -366,7 +372,7 @@ class _Run:
             self._take_hypervolume()
 
     def _take_hypervolume(self) -> None:
-        self.volume = self.hypervolume.of(self.search.archive.values)
+        self.volume = self.hypervolume.of(_front(self.search.archive))
         if self.volume is not None and self.volume > self.best * (1 + _GAIN):
             self.best, self.best_at = self.volume, self.search.generation
 
@@ -404,7 +410,7 @@ class _Run:
             search.generation,
             search.evaluations,
             self.seconds,
-            len(search.archive),
+            len(_front(search.archive)),
             self.volume,
             min(max(shares), 1.0) if shares else None,
         )
@@ -433,7 +439,7 @@ class _Run:
         self.best_at = int(own["run.best_at"])
         self.idle = int(own["run.idle"])
         self.before = float(own["run.seconds"])
-        self.volume = self.hypervolume.of(self.search.archive.values)
+        self.volume = self.hypervolume.of(_front(self.search.archive))
 
 
 class _Pace:

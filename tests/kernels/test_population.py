@@ -8,16 +8,22 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moanon.kernels import grouping
+from moanon.kernels.costs import COSTS
 from moanon.kernels.grouping import Sensitive
-from moanon.kernels.population import PopulationKernel, Rule
-from moanon.kernels.scoring import FIELDS, KEEP_ALL, KL_STRICT_K, WITHIN_LIMIT
-from tests.strategies import instances, populations
+from moanon.kernels.models import MODELS
+from moanon.kernels.population import ModelRule, PopulationKernel, RawScores, Rule
+from moanon.kernels.scoring import FIELDS, KEEP_ALL, WITHIN_LIMIT
+from moanon.measures.groupwise import GROUP_WISE
+from moanon.measures.suppression import Suppression
+from tests.strategies import instances, populations, rich_instances
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -31,26 +37,79 @@ def column(kernel_scores, name: str) -> np.ndarray:
     return kernel_scores.fields[:, FIELDS.index(name)]
 
 
+def same(one: RawScores, other: RawScores) -> bool:
+    """Whether two results are alike to the last bit."""
+    return all(np.array_equal(array, vars(other)[name]) for name, array in vars(one).items())
+
+
+def any_rule(draw, rows: int) -> ModelRule:
+    """A rule with every model and cost, that goes by anything."""
+    kind = draw(st.sampled_from(["none", "limit", "weighted-k", "kl-safety"]))
+    by = draw(st.sampled_from(["k", *GROUP_WISE])) if kind == "limit" else "k"
+    bounds = draw(st.sampled_from([(), (("k", 2),), (("t_closeness", 0.4), ("l_entropy", 1.5))]))
+    rule = Suppression(kind, draw(st.sampled_from([0.0, 0.2, 0.5])), by=by, constraints=bounds)
+    return rule.model_rule(rows, models=MODELS, costs=COSTS, labels=True, steps=True)
+
+
 @given(st.data())
 def test_rolling_up_changes_nothing(data):
-    instance = data.draw(instances(sensitive=1))
+    instance = data.draw(rich_instances())
     genomes = data.draw(populations(instance, most=80))
-    rule = Rule(KL_STRICT_K, instance.table.rows // 3, False, True, True)
+    rule = any_rule(data.draw, instance.table.rows)
     flat = instance.kernel.evaluate(genomes, rule, "flat")
     rolled = instance.kernel.evaluate(genomes, rule, "rollup")
-    for name in ("fields", "ell", "step_starts", "steps"):
-        assert np.array_equal(getattr(flat, name), getattr(rolled, name))
+    assert same(flat, rolled)
+
+
+@given(st.data())
+def test_rolling_up_plainly_changes_nothing(data):
+    instance = data.draw(instances())
+    genomes = data.draw(populations(instance, most=80))
+    rule = Rule(WITHIN_LIMIT, instance.table.rows // 3, True)
+    flat = instance.kernel.evaluate(genomes, rule, "flat")
+    assert same(flat, instance.kernel.evaluate(genomes, rule, "rollup"))
 
 
 @given(st.data())
 def test_threads_change_nothing(data):
-    instance = data.draw(instances(sensitive=1))
+    instance = data.draw(rich_instances())
     genomes = data.draw(populations(instance, most=80))
-    rule = Rule(WITHIN_LIMIT, instance.table.rows // 4, False, True, False)
+    rule = any_rule(data.draw, instance.table.rows)
     one = instance.kernel.evaluate(genomes, rule, "rollup")
     three = instance.make_kernel(3).evaluate(genomes, rule, "rollup")
-    for name in ("fields", "ell", "step_starts", "steps"):
-        assert np.array_equal(getattr(one, name), getattr(three, name))
+    assert same(one, three)
+
+
+@given(st.data())
+def test_lists_and_histograms_give_the_same(data):
+    instance = data.draw(rich_instances())
+    genomes = data.draw(populations(instance, most=40))
+    rule = any_rule(data.draw, instance.table.rows)
+    dense = instance.make_kernel(1).evaluate(genomes, rule, "rollup")
+    with mock.patch.object(grouping, "_DENSE_VALUES", -1):
+        sparse = instance.make_kernel(1).evaluate(genomes, rule, "rollup")
+    assert same(dense, sparse)
+
+
+@given(st.data())
+def test_sizes_and_losses_are_the_same_with_and_without_models(data):
+    instance = data.draw(rich_instances())
+    genomes = data.draw(populations(instance))
+    limit = Suppression("limit", 0.2)
+    rows = instance.table.rows
+    plain = instance.kernel.evaluate(genomes, limit.kernel_rule(rows, steps=False))
+    measured = instance.kernel.evaluate(genomes, limit.model_rule(rows, models=MODELS))
+    assert np.array_equal(plain.fields, measured.fields[:, : len(FIELDS)])
+
+
+def test_what_a_kernel_has_no_values_for_is_refused():
+    genomes = np.ones((1, 5), dtype=np.uint8)
+    rule = Suppression("none").model_rule(21, models=["entropy"])
+    with pytest.raises(ValueError, match="there are no sensitive values"):
+        small_kernel().evaluate(genomes, rule)
+    rule = Suppression("none").model_rule(21, costs=["entropy"])
+    with pytest.raises(ValueError, match="there are no prices"):
+        small_kernel().evaluate(genomes, rule)
 
 
 @given(st.data())
@@ -81,7 +140,7 @@ def test_forty_columns_of_a_hundred_values_do_not_overflow():
     genomes = np.ones((3, 99 * columns), dtype=np.uint8)
     genomes[1, -99:] = 0  # the last column suppressed: the odd pair is together again
     genomes[2] = 0
-    scores = kernel.evaluate(genomes, Rule(KEEP_ALL, 0, False, False, False))
+    scores = kernel.evaluate(genomes, Rule(KEEP_ALL, 0))
     assert column(scores, "groups").tolist() == [rows // 2 + 1, rows // 2, 1]
     assert column(scores, "k").tolist() == [1, 2, rows]
     # 1499 pairs and 2 single rows → 1499 * 4 + 2
@@ -103,7 +162,7 @@ def test_losses_that_no_common_denominator_holds_are_rounded_closely():
     for j, p in enumerate(primes):  # merge the first two base values of every column
         genome[0, first[j]] = 0
         expected += (codes[j] <= 1).sum() / p
-    scores = kernel.evaluate(genome, Rule(KEEP_ALL, 0, False, False, False))
+    scores = kernel.evaluate(genome, Rule(KEEP_ALL, 0))
     loss = column(scores, "kept_loss")[0] / kernel.losses.scale
     assert loss / (50 * 11) == pytest.approx(expected / (50 * 11), abs=1e-12)
 
@@ -114,7 +173,7 @@ def test_the_choice_of_the_way_is_measured():
     counts = np.ones(codes.shape[1], dtype=np.int64)
     kernel = PopulationKernel(codes, counts, np.full(3, 4), nothing_sensitive(len(counts)))
     genomes = rng.integers(0, 2, size=(40, 9)).astype(np.uint8)
-    rule = Rule(KEEP_ALL, 0, False, False, False)
+    rule = Rule(KEEP_ALL, 0)
     first = kernel.evaluate(genomes, rule)  # loads compiled code, so it is not counted
     assert kernel.speed.flat is None
     kernel.evaluate(genomes, rule)
@@ -133,7 +192,7 @@ def small_kernel(threads: int = 1) -> PopulationKernel:
 
 def test_a_genome_of_the_wrong_length_is_refused():
     with pytest.raises(ValueError, match=r"genomes must be \(n, 5\).*Got \(2, 3\)"):
-        small_kernel().evaluate(np.ones((2, 3), np.uint8), Rule(KEEP_ALL, 0, False, False, False))
+        small_kernel().evaluate(np.ones((2, 3), np.uint8), Rule(KEEP_ALL, 0))
 
 
 def test_an_empty_cell_is_refused():
@@ -145,7 +204,7 @@ def test_an_empty_cell_is_refused():
 def test_several_callers_of_one_kernel_get_the_right_numbers():
     kernel = small_kernel(2)
     genomes = np.random.default_rng(0).integers(0, 2, size=(300, 5)).astype(np.uint8)
-    rule = Rule(WITHIN_LIMIT, 4, False, False, False)
+    rule = Rule(WITHIN_LIMIT, 4)
     expected = kernel.evaluate(genomes, rule).fields
     with ThreadPoolExecutor(4) as pool:
         for scores in pool.map(lambda _: kernel.evaluate(genomes, rule), range(40)):
@@ -156,8 +215,8 @@ def test_an_error_in_one_thread_waits_for_the_others():
     kernel = small_kernel(2)
     done = []
 
-    def work(desk: object) -> float:
-        if desk is kernel._desks[0]:
+    def work(desk: int) -> float:
+        if desk == 0:
             raise KeyboardInterrupt
         time.sleep(0.2)
         done.append(True)
@@ -177,7 +236,7 @@ def test_large_groups_are_thresholded_exactly(sizes, share):
     kernel = PopulationKernel(codes, counts, np.array([len(sizes)]), nothing_sensitive(len(sizes)))
     limit = int(share * counts.sum())
     genome = np.ones((1, len(sizes) - 1), dtype=np.uint8)
-    scores = kernel.evaluate(genome, Rule(WITHIN_LIMIT, limit, False, False, False))
+    scores = kernel.evaluate(genome, Rule(WITHIN_LIMIT, limit))
     fits = [s for s in sorted(set(counts.tolist())) if counts[counts <= s].sum() <= limit]
     kept = counts[counts > max(fits, default=0)]
     assert column(scores, "k")[0] == kept.min()
@@ -211,8 +270,8 @@ empty = np.zeros(0, dtype=np.int64)
 codes = np.array([[0, 1, 2]], dtype=np.uint16)
 nothing = Sensitive(empty, np.zeros(4, dtype=np.int64), empty, empty)
 kernel = population.PopulationKernel(codes, np.array([1, 2, 3]), np.array([3]), nothing)
-scores = kernel.evaluate(np.ones((1, 2), np.uint8), population.Rule(0, 0, False, False, False))
-stats = population.evaluate_run.stats
+scores = kernel.evaluate(np.ones((1, 2), np.uint8), population.Rule(0, 0))
+stats = population.evaluate_plain.stats
 hits, misses = sum(stats.cache_hits.values()), sum(stats.cache_misses.values())
 print(jit._CACHE, hits, misses, scores.fields[0, 1])
 """

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon.errors import SearchError
+from moanon.genome import Instance
+from moanon.measures.groups import Groups
+from moanon.measures.groupwise import GROUP_WISE
+from moanon.measures.registry import MEASURES, objective_matrix
 from moanon.measures.suppression import Suppression
 from moanon.search.problem import SearchProblem
-from tests.strategies import instances, populations
+from tests import naive_measures
+from tests.strategies import instances, populations, rich_instances
 
 
 @given(st.data())
@@ -27,12 +35,57 @@ def test_each_genomes_own_values_are_among_its_points(data):
 
 
 @given(st.data())
-def test_diversity_under_a_limit_is_measured_genome_by_genome(data):
-    instance = data.draw(instances(sensitive=1))
-    genomes = data.draw(populations(instance))
-    problem = SearchProblem(instance, ["k", "l", "loss"], Suppression("limit", 0.2))
-    assert not problem.has_steps
-    assert np.array_equal(problem.points(genomes).values, problem.values(genomes))
+def test_every_measure_is_taken_at_every_step(data):
+    instance = data.draw(rich_instances())
+    genomes = data.draw(populations(instance, most=4))
+    by = data.draw(st.sampled_from(["k", *GROUP_WISE]))
+    names = ["k", "l", *(n for n in MEASURES if n not in ("k", "l", "d", "d1", "d2", "delta"))]
+    problem = SearchProblem(instance, names, Suppression("limit", 0.3, by=by))
+    points = problem.points(genomes)
+    again = problem.evaluator.evaluate_at(
+        genomes[points.genome], points.thresholds, problem.suppression, measures=names
+    )
+    assert np.array_equal(points.values, objective_matrix(again, names))  # to the last bit
+
+
+@given(st.data())
+def test_a_staircase_goes_down_class_by_class(data):
+    instance = data.draw(rich_instances())
+    (genome, *_) = data.draw(populations(instance, most=2))
+    by = data.draw(st.sampled_from(["k", *GROUP_WISE]))
+    eta = data.draw(st.sampled_from([0.0, 0.2, 0.5]))
+    problem = SearchProblem(instance, ["suppressed"], Suppression("limit", eta, by=by))
+    points = problem.points(genome[None])
+    groups = Groups.of(instance, genome)
+    sizes = groups.sizes.tolist()
+    rows = [np.flatnonzero(groups.row_group == g).tolist() for g in range(len(sizes))]
+    classes = [class_of(by, naive_measures.group_models(instance, each), instance) for each in rows]
+    limit = int(Fraction(str(eta)) * sum(sizes))
+
+    def below(threshold: int) -> int:
+        return sum(size for size, mine in zip(sizes, classes, strict=True) if mine < threshold)
+
+    # every class whose worse ones fit into the limit is a step, from nothing suppressed on
+    expected = [mine for mine in sorted(set(classes), reverse=True) if below(mine) <= limit]
+    found = points.thresholds[:, 0 if by == "k" else 1]
+    assert found.tolist() == expected
+    assert points.values[:, 0].tolist() == [below(mine) for mine in expected]
+
+
+def class_of(by: str, models: dict[str, float], instance: Instance) -> int:
+    """What the rule takes a group for: its size, or the class of its value."""
+    if by == "k":
+        return int(models["k"])
+    way, value = GROUP_WISE[by], models[by]
+    shift, per_unit = way.classes(instance.table.rows)
+    if math.isinf(value):
+        return 1
+    goodness = math.log(value) if by == "l_entropy" else value
+    goodness = goodness if MEASURES[by].direction == "max" else -goodness
+    # Sums of logarithms differ in their last digits; on the edge of a class that would show.
+    rounded = round((goodness + shift) * per_unit, 9)
+    rough = by in ("l_entropy", "t_js", "delta")
+    return max(1, math.floor(rounded if rough else (goodness + shift) * per_unit))
 
 
 @given(st.data())

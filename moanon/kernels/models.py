@@ -1,0 +1,571 @@
+"""Privacy models of groups: what the sensitive values of one group give away.
+
+Groups come as *lists*: for each group and column the values that occur, ascending, with the rows
+that have each (compressed rows). From these every model of L §2.2 and D §4.2 follows, one short
+loop each; a group with several sensitive columns is as good as its worst one.
+
+Models are kept as *goodness*: turned so that more is better, the worst of several is the least and
+a bound is always a lower one (``MODELS`` says what each number is). Whatever is a quotient of
+integers is computed as one: correctly rounded, so that comparing it with a bound is exact as long
+as both terms are below 2^53. Logarithms are added up as integers (multiples of ``1 / unit``): a sum
+does not depend on the order in which cells were merged.
+
+Loops take arrays and numbers only: handing a structure of arrays to a function costs more than
+measuring a group.
+"""
+
+from __future__ import annotations
+
+from math import floor, inf, log
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.kernels.jit import compiled, int64
+from moanon.kernels.plan import EQUAL, ORDERED, TREE, Lists, Plan, count_log
+from moanon.kernels.scoring import sort_by
+
+__all__ = ["MODELS", "list_dense", "list_sparse", "measure_models"]
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint32]
+Floats = npt.NDArray[np.float64]
+Truths = npt.NDArray[np.bool_]
+
+#: Models of a group, and what their goodness is.
+MODELS = (
+    "distinct",  # number of values
+    "frequency",  # floor(size / count of the most frequent value)
+    "entropy",  # entropy in nats, the logarithm of entropy ℓ
+    "recursive",  # largest ℓ of recursive (c,ℓ)-diversity
+    "alpha",  # minus the share of the most frequent value
+    "closeness",  # minus the earth mover's distance to the table, by each column's own distance
+    "equal",  # minus the same with all values equally far apart
+    "js",  # minus the Jensen-Shannon divergence from the table, in nats
+    "delta",  # minus the largest |ln(share in the group / share in the table)|
+)
+_DISTINCT, _FREQUENCY, _ENTROPY, _RECURSIVE, _ALPHA, _CLOSENESS, _EQUAL, _JS, _DELTA = range(9)
+
+#: Divergences are added up in units of 2^-52.
+_JS_UNIT = 2.0**52
+#: Shorter gaps between the values of a group are added up one by one.
+_SHORT_GAP = 8
+
+
+# -- lists -----------------------------------------------------------------------------------------
+
+
+@compiled
+def list_dense(
+    histograms: Words,
+    groups: int,
+    first: Ints,
+    starts: Words,
+    value: Words,
+    rows: Words,
+    sizes: Words,
+) -> None:
+    """List groups whose histograms stand side by side, a place for every value.
+
+    Parameters
+    ----------
+    histograms : array
+        Rows of group ``g`` with value ``v`` at ``g * values + v``.
+    groups : int
+    first : array (columns + 1,)
+        First value of each column.
+    starts, value, rows : arrays
+        Results: group ``g`` has in column ``c`` the values at ``starts[g * columns + c]`` up to the
+        next start.
+    sizes : array (groups,)
+        Result: rows of each group.
+    """
+    columns = len(first) - 1
+    width = np.uint32(first[columns])
+    found = np.uint32(0)
+    for group in range(groups):
+        begin = np.uint32(group) * width
+        size = np.uint32(0)
+        for column in range(columns):
+            starts[group * columns + column] = found
+            size = np.uint32(0)
+            for each in range(np.uint32(first[column]), np.uint32(first[column + 1])):
+                # Written in any case, counted only where there are rows: no branch to mispredict.
+                count = histograms[begin + each]
+                value[found] = each
+                rows[found] = count
+                size += count
+                found += np.uint32(count > 0)
+        sizes[group] = size
+    starts[groups * columns] = found
+
+
+@compiled
+def list_sparse(
+    merged_starts: Words,
+    merged: Words,
+    counts: Words,
+    groups: int,
+    first: Ints,
+    starts: Words,
+    value: Words,
+    rows: Words,
+    sizes: Words,
+) -> None:
+    """Do the same for groups whose values are listed in any order (compressed rows)."""
+    columns = len(first) - 1
+    for group in range(groups):
+        begin = int64(merged_starts[group])
+        end = int64(merged_starts[group + 1])
+        value[begin:end] = merged[begin:end]
+        rows[begin:end] = counts[begin:end]
+        sort_by(value[begin:end], rows[begin:end], end - begin)
+        size = int64(0)
+        at = begin
+        for column in range(columns):
+            starts[group * columns + column] = at
+            size = int64(0)
+            while at < end and value[at] < first[column + 1]:
+                size += rows[at]
+                at += 1
+        sizes[group] = size
+    starts[groups * columns] = int64(merged_starts[groups])
+
+
+# -- diversity -------------------------------------------------------------------------------------
+
+
+@compiled
+def _count_values(
+    starts: Words,
+    rows: Words,
+    sizes: Words,
+    groups: int,
+    columns: int,
+    sensitive: int,
+    distinct: Floats,
+    frequency: Floats,
+    alpha: Floats,
+) -> None:
+    """Distinct values, and what follows from the most frequent one."""
+    for group in range(groups):
+        least = int64(2**62)
+        top = int64(0)
+        for column in range(sensitive):
+            begin, end = starts[group * columns + column], starts[group * columns + column + 1]
+            least = min(least, int64(end) - int64(begin))
+            for at in range(begin, end):
+                top = max(top, int64(rows[at]))
+        size = int64(sizes[group])
+        distinct[group] = least
+        frequency[group] = size // top
+        alpha[group] = -top / size
+
+
+@compiled
+def _entropies(
+    starts: Words,
+    rows: Words,
+    sizes: Words,
+    groups: int,
+    columns: int,
+    sensitive: int,
+    logs: Ints,
+    unit: float,
+    out: Floats,
+) -> None:
+    """``(N ln N - Σ c ln c) / N``; exactly 0 for a single value."""
+    known = np.uint32(len(logs))
+    for group in range(groups):
+        most = int64(-1)  # of Σ c ln c; so the least entropy
+        for column in range(sensitive):
+            total = int64(0)
+            for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
+                total += logs[rows[at]] if rows[at] < known else count_log(rows[at], unit)
+            most = max(most, total)
+        size = sizes[group]
+        whole = logs[size] if size < known else count_log(size, unit)
+        out[group] = (whole - most) / (unit * size)
+
+
+@compiled
+def _recursions(
+    starts: Words,
+    rows: Words,
+    groups: int,
+    columns: int,
+    sensitive: int,
+    above: int,
+    below: int,
+    counts: Ints,
+    out: Floats,
+) -> None:
+    """Largest ℓ with ``r1 < c (r_ℓ + … + r_m)`` for ``c = above / below``; 0 if there is none.
+
+    Tails shrink as ℓ grows, so the first tail that is heavy enough, from the rarest value on, is
+    that of the largest ℓ.
+    """
+    for group in range(groups):
+        least = int64(2**62)
+        for column in range(sensitive):
+            begin, end = starts[group * columns + column], starts[group * columns + column + 1]
+            number = int64(end) - int64(begin)
+            counts[:number] = rows[begin:end]
+            sort_by(counts, counts, number)  # nothing goes along
+            top = counts[number - 1]
+            tail = int64(0)
+            ell = int64(0)
+            for i in range(number):
+                tail += counts[i]
+                if top * below < above * tail:
+                    ell = number - i
+                    break
+            least = min(least, ell)
+        out[group] = least
+
+
+# -- closeness to the whole table ------------------------------------------------------------------
+# Each of these looks at one column and lowers what `out` holds.
+
+
+@compiled
+def _equal_distances(
+    column: int,
+    starts: Words,
+    value: Words,
+    rows: Words,
+    sizes: Words,
+    groups: int,
+    columns: int,
+    total: Ints,
+    table: int,
+    out: Floats,
+) -> None:
+    """``Σ max(0, p - q)``: what must be moved, and every move is as long as any other."""
+    for group in range(groups):
+        size = int64(sizes[group])
+        moved = int64(0)
+        for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
+            moved += max(int64(0), rows[at] * table - total[value[at]] * size)
+        out[group] = min(out[group], -(moved / (float(size) * table)))
+
+
+@compiled
+def _gap(first: int, last: int, here: int, size: int, below: Ints, below_sum: Floats) -> float:
+    """Sum of ``|here - below[i + 1] * size|`` over places ``first <= i < last``, a long way.
+
+    The rows below only grow, so the difference changes its sign once.
+    """
+    low, high = first, last
+    while low < high:
+        middle = (low + high) // 2
+        if below[middle + 1] * size < here:
+            low = middle + 1
+        else:
+            high = middle
+    total = float(here) * (low - first) - size * (below_sum[low + 1] - below_sum[first + 1])
+    total += size * (below_sum[last + 1] - below_sum[low + 1]) - float(here) * (last - low)
+    return float(total)
+
+
+@compiled
+def _ordered_distances(
+    column: int,
+    starts: Words,
+    value: Words,
+    rows: Words,
+    sizes: Words,
+    groups: int,
+    columns: int,
+    place: Ints,
+    places: int,
+    below: Ints,
+    below_sum: Floats,
+    table: int,
+    out: Floats,
+) -> None:
+    """``Σ_i |Σ_{j <= i} (p_j - q_j)| / (m - 1)``: moving by one place costs 1 / (m - 1)."""
+    for group in range(groups):
+        size = int64(sizes[group])
+        moved = 0.0
+        seen = int64(0)
+        here = int64(0)
+        begin = int64(starts[group * columns + column])
+        end = int64(starts[group * columns + column + 1])
+        for at in range(begin, end + 1):
+            there = place[value[at]] if at < end else places - 1
+            if there - here > _SHORT_GAP:
+                moved += _gap(here, there, seen * table, size, below, below_sum)
+            else:
+                for i in range(here, there):
+                    moved += float(abs(seen * table - below[i + 1] * size))
+            if at < end:
+                seen += rows[at]
+            here = there
+        far = moved / (float(size) * table * (places - 1)) if places > 1 else 0.0
+        out[group] = min(out[group], -far)
+
+
+@compiled
+def _tree_distances(
+    column: int,
+    starts: Words,
+    value: Words,
+    rows: Words,
+    sizes: Words,
+    groups: int,
+    columns: int,
+    place: Ints,
+    leaf: Ints,
+    parent: Ints,
+    stop: Ints,
+    node_height: Ints,
+    node_rows: Ints,
+    height: int,
+    table: int,
+    path: Ints,
+    node: Ints,
+    inside: Ints,
+    more: Ints,
+    out: Floats,
+) -> None:
+    """``Σ height(N) / H · min(pos(N), neg(N))`` over the nodes of the tree.
+
+    Of what a node's children have too much and too little, the smaller part is moved within the
+    node, over its height; the rest goes up. Nodes without rows of the group have nothing too much
+    below them and cost nothing; the others are visited in one walk along the group's values, with
+    the path from the root in `node`, the group's rows below in `inside` and what the children have
+    too much in `more`.
+    """
+    for group in range(groups):
+        size = int64(sizes[group])
+        cost = int64(0)
+        top = -1
+        begin = int64(starts[group * columns + column])
+        end = int64(starts[group * columns + column + 1])
+        for at in range(begin, end + 1):
+            here = place[value[at]] if at < end else stop[node[0]]  # behind all leaves, at last
+            while top >= 0 and stop[node[top]] <= here:
+                extra = inside[top] * table - node_rows[node[top]] * size
+                cost += node_height[node[top]] * min(more[top], more[top] - extra)
+                if top > 0:
+                    inside[top - 1] += inside[top]
+                    more[top - 1] += max(int64(0), extra)
+                top -= 1
+            if at == end:
+                break
+            lowest = leaf[here]
+            steps = 0
+            while lowest >= 0 and (top < 0 or lowest != node[top]):
+                path[steps] = lowest
+                steps += 1
+                lowest = parent[lowest]
+            for step in range(steps - 1, -1, -1):
+                top += 1
+                node[top] = path[step]
+                inside[top] = 0
+                more[top] = 0
+            inside[top] += rows[at]
+        far = cost / (float(size) * table * height) if height > 0 else 0.0
+        out[group] = min(out[group], -far)
+
+
+@compiled
+def _divergences(
+    column: int,
+    starts: Words,
+    value: Words,
+    rows: Words,
+    sizes: Words,
+    groups: int,
+    columns: int,
+    total: Ints,
+    table: int,
+    out: Floats,
+) -> None:
+    """``½ [KL(Q, M) + KL(P, M)]``, M the mean of P and Q; a value absent here gives ½ q ln 2."""
+    for group in range(groups):
+        size = int64(sizes[group])
+        found = int64(0)
+        present = int64(0)
+        for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
+            there = total[value[at]]
+            p, q = float(rows[at] * table), float(there * size)
+            term = rows[at] / size * log(2 * p / (p + q)) + there / table * log(2 * q / (p + q))
+            found += int64(floor(term / 2 * _JS_UNIT + 0.5))
+            present += there
+        absent = (table - present) / table * log(2.0) / 2
+        out[group] = min(out[group], -max(0.0, found / _JS_UNIT + absent))
+
+
+@compiled
+def _largest_ratios(
+    column: int,
+    starts: Words,
+    value: Words,
+    rows: Words,
+    sizes: Words,
+    groups: int,
+    columns: int,
+    values: int,
+    total: Ints,
+    table: int,
+    out: Floats,
+) -> None:
+    """``max |ln(p / q)|`` over the column's values; infinite where one is absent."""
+    for group in range(groups):
+        size = int64(sizes[group])
+        begin, end = starts[group * columns + column], starts[group * columns + column + 1]
+        if int64(end) - int64(begin) < values:
+            out[group] = -inf
+            continue
+        ratio = 1.0
+        for at in range(begin, end):
+            p, q = float(rows[at] * table), float(total[value[at]] * size)
+            ratio = max(ratio, p / q, q / p)
+        out[group] = min(out[group], -log(ratio))
+
+
+@compiled
+def _mistakes(
+    column: int, starts: Words, rows: Words, sizes: Words, groups: int, columns: int, out: Ints
+) -> None:
+    """Rows of each group that are not of its majority class."""
+    for group in range(groups):
+        top = int64(0)
+        for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
+            top = max(top, int64(rows[at]))
+        out[group] = int64(sizes[group]) - top
+
+
+@compiled
+def measure_models(
+    groups: int,
+    sizes: Words,
+    need: Truths,
+    above: int,
+    below: int,
+    plan: Plan,
+    lists: Lists,
+    models: Floats,
+    mistakes: Ints,
+) -> None:
+    """Measure the groups in `lists`.
+
+    Parameters
+    ----------
+    groups : int
+    sizes : array (groups,)
+    need : array (models,)
+        Which models to measure.
+    above, below : int
+        The constant of recursive diversity is their quotient.
+    plan, lists
+        See there.
+    models : array (models, groups)
+        Result: goodness.
+    mistakes : array (groups,)
+        Result: rows that are not of the group's majority class.
+    """
+    columns, sensitive, table = len(plan.first) - 1, plan.sensitive, plan.rows
+    starts, value, rows = lists.starts, lists.value, lists.rows
+    if need[_DISTINCT] or need[_FREQUENCY] or need[_ALPHA]:
+        distinct, frequency, alpha = models[_DISTINCT], models[_FREQUENCY], models[_ALPHA]
+        _count_values(starts, rows, sizes, groups, columns, sensitive, distinct, frequency, alpha)
+    if need[_ENTROPY]:
+        entropy = models[_ENTROPY]
+        _entropies(starts, rows, sizes, groups, columns, sensitive, plan.logs, plan.unit, entropy)
+    if need[_RECURSIVE]:
+        recursive = models[_RECURSIVE]
+        _recursions(starts, rows, groups, columns, sensitive, above, below, lists.sorted, recursive)
+    for model in range(_CLOSENESS, _DELTA + 1):
+        if need[model]:
+            models[model, :groups] = inf
+    for column in range(sensitive):
+        kind = plan.distance[column]
+        if need[_EQUAL]:
+            _equal_distances(
+                column,
+                starts,
+                value,
+                rows,
+                sizes,
+                groups,
+                columns,
+                plan.total,
+                table,
+                models[_EQUAL],
+            )
+        if need[_CLOSENESS] and kind == EQUAL:
+            _equal_distances(
+                column,
+                starts,
+                value,
+                rows,
+                sizes,
+                groups,
+                columns,
+                plan.total,
+                table,
+                models[_CLOSENESS],
+            )
+        if need[_CLOSENESS] and kind == ORDERED:
+            _ordered_distances(
+                column,
+                starts,
+                value,
+                rows,
+                sizes,
+                groups,
+                columns,
+                plan.place,
+                plan.size[column],
+                plan.below[plan.domain[column] :],
+                plan.below_sum[plan.domain[column] :],
+                table,
+                models[_CLOSENESS],
+            )
+        if need[_CLOSENESS] and kind == TREE:
+            _tree_distances(
+                column,
+                starts,
+                value,
+                rows,
+                sizes,
+                groups,
+                columns,
+                plan.place,
+                plan.leaf[plan.domain[column] :],
+                plan.parent,
+                plan.stop,
+                plan.node_height,
+                plan.node_rows,
+                plan.height[column],
+                table,
+                lists.path,
+                lists.node,
+                lists.inside,
+                lists.more,
+                models[_CLOSENESS],
+            )
+        if need[_JS]:
+            _divergences(
+                column, starts, value, rows, sizes, groups, columns, plan.total, table, models[_JS]
+            )
+        if need[_DELTA]:
+            values = plan.first[column + 1] - plan.first[column]
+            _largest_ratios(
+                column,
+                starts,
+                value,
+                rows,
+                sizes,
+                groups,
+                columns,
+                values,
+                plan.total,
+                table,
+                models[_DELTA],
+            )
+    if plan.label >= 0:
+        _mistakes(plan.label, starts, rows, sizes, groups, columns, mistakes)

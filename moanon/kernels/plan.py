@@ -1,0 +1,218 @@
+"""What is known about the sensitive values of a table, laid out for kernels.
+
+How often each value occurs in the whole table, how far apart values are (all equally, by their
+places in an order, or by the height of the lowest tree node above both), and logarithms of counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import floor, log
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.kernels.jit import compiled, int64
+
+__all__ = [
+    "EQUAL",
+    "ORDERED",
+    "TREE",
+    "HistogramColumn",
+    "Lists",
+    "Plan",
+    "count_log",
+    "fill_logs",
+    "log_unit",
+    "make_lists",
+    "make_plan",
+]
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint32]
+Floats = npt.NDArray[np.float64]
+
+#: How far apart the values of a sensitive column are.
+EQUAL, ORDERED, TREE = range(3)
+
+#: Logarithms of counts up to this are looked up.
+_MOST_LOGS = 65_536
+
+
+class Plan(NamedTuple):
+    """What is known about the columns of histograms, the same for all groups of a table.
+
+    Values of all columns are numbered through, within a column by their place in its domain.
+    """
+
+    rows: int
+    sensitive: int  # the first so many columns are sensitive
+    label: int  # the column of class labels; -1 where there is none
+    first: Ints  # (columns + 1,): first value of each column
+    total: Ints  # (values,): rows of the table
+    place: Ints  # (values,): place in the column's domain
+    distance: Ints  # (columns,): EQUAL, ORDERED or TREE
+    size: Ints  # (columns,): places of the domain
+    height: Ints  # (columns,): height of the tree
+    domain: Ints  # (columns,): where the column begins in the next two …
+    below: Ints  # rows of the table at earlier places
+    below_sum: Floats  # sum of `below` over earlier places
+    leaf: Ints  # … and in this one: node of each place of a tree
+    parent: Ints  # per node, numbered through, parents before children; -1 for a root
+    stop: Ints  # per node: place behind its last leaf
+    node_height: Ints
+    node_rows: Ints
+    logs: Ints  # count · ln(count), in units
+    unit: float
+
+
+class Lists(NamedTuple):
+    """The values of groups, and scratch for walking along them."""
+
+    starts: Words  # per group and column
+    value: Words
+    rows: Words
+    sorted: Ints
+    path: Ints  # nodes of a tree, upwards
+    node: Ints  # … and from the root down, …
+    inside: Ints  # … with the rows of the group below each …
+    more: Ints  # … and what its children have too much
+
+
+@dataclass(frozen=True)
+class HistogramColumn:
+    """A column whose values are counted group by group.
+
+    Attributes
+    ----------
+    total : array (values,)
+        Rows of the table with each value; values ascend with their places.
+    distance : int
+        `EQUAL`, `ORDERED` or `TREE`.
+    place : array (values,)
+        Place of each value in the domain.
+    size : int
+        Number of places.
+    parents, stops, heights : arrays (nodes,)
+        Of a tree, nodes in pre-order: parent (-1 for the root), place behind the last leaf, and
+        height above the leaves.
+    """
+
+    total: Ints
+    distance: int
+    place: Ints
+    size: int
+    parents: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    stops: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    heights: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @property
+    def below(self) -> Ints:
+        """Rows of the table before each place, and in all."""
+        at_place = np.bincount(self.place, weights=self.total, minlength=self.size)
+        return np.concatenate(([0], np.cumsum(at_place))).astype(np.int64)
+
+    @property
+    def starts(self) -> Ints:
+        """First place of each node: a leaf holds one, an inner node begins with its first child."""
+        starts = self.stops - 1
+        for node in range(len(self.parents) - 1, 0, -1):
+            parent = self.parents[node]
+            starts[parent] = min(starts[parent], starts[node])
+        return starts
+
+
+def log_unit(rows: int) -> float:
+    """Largest power of two in which ``rows · ln(rows)`` still fits into 62 bits."""
+    most = max(2.0, rows * log(max(rows, 2)))
+    return float(2.0 ** (61 - int(np.ceil(np.log2(most)))))
+
+
+@compiled
+def count_log(count: int, unit: float) -> int:
+    """``count · ln(count)`` in units."""
+    return int64(floor(count * log(count) * unit + 0.5))
+
+
+@compiled
+def fill_logs(unit: float, out: Ints) -> None:
+    """Fill a table of ``count · ln(count)``; 0 for no rows."""
+    for count in range(1, len(out)):
+        out[count] = count_log(count, unit)
+
+
+def make_plan(columns: Sequence[HistogramColumn], sensitive: int, label: int, rows: int) -> Plan:
+    """Put what is known about the columns into flat arrays.
+
+    Parameters
+    ----------
+    columns : sequence of HistogramColumn
+        The sensitive ones first.
+    sensitive : int
+        How many are sensitive.
+    label : int
+        Which one holds class labels; -1 for none.
+    rows : int
+        Rows of the table.
+    """
+
+    def joined(parts: list[Ints]) -> Ints:
+        return np.concatenate([np.zeros(0, dtype=np.int64), *parts]).astype(np.int64)
+
+    belows = [column.below for column in columns]
+    sums = [np.concatenate(([0.0], np.cumsum(below[:-1], dtype=np.float64))) for below in belows]
+    leaves, parents, node_rows = [], [], []
+    before = 0
+    for column, below in zip(columns, belows, strict=True):
+        starts, nodes = column.starts, len(column.parents)
+        leaf = np.zeros(len(below), dtype=np.int64)
+        single = column.stops - starts == 1
+        leaf[starts[single]] = before + np.flatnonzero(single)
+        leaves.append(leaf)
+        parents.append(np.where(column.parents < 0, -1, column.parents + before))
+        node_rows.append(below[column.stops] - below[starts])
+        before += nodes
+    unit = log_unit(rows)
+    logs = np.zeros(min(rows + 1, _MOST_LOGS), dtype=np.int64)
+    fill_logs(unit, logs)
+    sizes = [len(column.total) for column in columns]
+    heights = [int(column.heights.max(initial=0)) for column in columns]
+    return Plan(
+        rows=rows,
+        sensitive=sensitive,
+        label=label,
+        first=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+        total=joined([column.total for column in columns]),
+        place=joined([column.place for column in columns]),
+        distance=np.array([column.distance for column in columns], dtype=np.int64),
+        size=np.array([column.size for column in columns], dtype=np.int64),
+        height=np.array(heights, dtype=np.int64),
+        domain=np.cumsum([0, *(len(below) for below in belows)])[:-1].astype(np.int64),
+        below=joined(belows),
+        below_sum=np.concatenate([np.zeros(0), *sums]),
+        leaf=joined(leaves),
+        parent=joined(parents),
+        stop=joined([column.stops for column in columns]),
+        node_height=joined([column.heights for column in columns]),
+        node_rows=joined(node_rows),
+        logs=logs,
+        unit=unit,
+    )
+
+
+def make_lists(plan: Plan, groups: int, pairs: int) -> Lists:
+    """Allocate lists of at most so many groups, and so many pairs of group and value."""
+    columns, values = len(plan.first) - 1, int(plan.first[-1])
+    depths = np.zeros(len(plan.parent), dtype=np.int64)
+    for node, parent in enumerate(plan.parent.tolist()):
+        depths[node] = depths[parent] + 1 if parent >= 0 else 1
+    deepest = int(depths.max(initial=0)) + 1
+    return Lists(
+        np.zeros(groups * columns + 1, dtype=np.uint32),
+        np.zeros(pairs + 1, dtype=np.uint32),  # one more: written before it is counted
+        np.zeros(pairs + 1, dtype=np.uint32),
+        np.zeros(values, dtype=np.int64),
+        *(np.zeros(deepest, dtype=np.int64) for _ in range(4)),
+    )

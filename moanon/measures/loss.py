@@ -1,0 +1,303 @@
+"""What a release loses: cells that say less, rows that are not there, groups that are too large.
+
+Short names: D and M as in the package; n rows, q quasi-identifiers, N the size of a group. What
+suppression does is said for each: some measures count the kept rows only and so reward it, the
+others count a suppressed row as fully generalized.
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.data.domain import TreeDomain
+from moanon.genome import Instance
+from moanon.measures.measure import measure
+from moanon.measures.privacy import kept_rows
+from moanon.measures.scores import Scores
+
+__all__ = [
+    "absdist",
+    "average_class_size",
+    "c_avg",
+    "cm",
+    "conditional_entropy",
+    "dm",
+    "gl",
+    "gl_weighted",
+    "groups",
+    "loss",
+    "loss_weighted",
+    "ncp",
+    "prec",
+    "reldist",
+    "sl",
+    "suppressed",
+]
+
+Values = npt.NDArray[Any]
+
+
+def tree_heights(instance: Instance) -> npt.NDArray[np.int64]:
+    """Heights of the trees of quasi-identifiers."""
+    return np.array(
+        [
+            int(domain.hierarchy.heights[0])
+            for domain in instance.layout.domains.values()
+            if isinstance(domain, TreeDomain)
+        ],
+        dtype=np.int64,
+    )
+
+
+# -- cells -----------------------------------------------------------------------------------------
+
+
+@measure(
+    "min",
+    "[0, 1]",
+    "share of n·q",
+    "generalization loss of the kept rows; suppressing rows lowers it",
+    "D eq. 3-4",
+)
+def gl(scores: Scores) -> Values:
+    """``Σ (w - 1) / (m - 1) / (n q)`` over the cells of kept rows, w of m base values (D eq. 3)."""
+    return scores.share(scores.field("kept_loss"))
+
+
+@measure(
+    "min",
+    "[0, 1)",
+    "share of n·q",
+    "suppression loss: every cell of a suppressed row counts as lost",
+    "D eq. 5",
+)
+def sl(scores: Scores) -> Values:
+    """Suppressed rows over n (D eq. 5)."""
+    return scores.field("suppressed") / scores.rows
+
+
+@measure(
+    "min",
+    "[0, 1]",
+    "share of n·q",
+    "generalization and suppression loss together",
+    "D §7: GL + SL",
+)
+def loss(scores: Scores) -> Values:
+    """``gl + sl``, added up before the division."""
+    return scores.total_share(scores.field("kept_loss"), scores.field("suppressed"))
+
+
+@measure(
+    "min",
+    "[0, 1]",
+    "share",
+    "generalization loss of the kept rows with weighted columns; suppressing rows lowers it",
+    "D eq. 3-4 and §2, weights as in Xu et al.",
+    requires="weights",
+    costs=("weighted",),
+)
+def gl_weighted(scores: Scores) -> Values:
+    """``Σ_j w_j Σ_i loss_ij / (n Σ_j w_j)`` over kept rows; equal weights give `gl`."""
+    nothing = np.zeros(len(scores), dtype=np.int64)
+    return scores.instance.prices.share("weighted", scores.cost("weighted"), nothing)
+
+
+@measure(
+    "min",
+    "[0, 1]",
+    "share",
+    "generalization and suppression loss together, with weighted columns",
+    "D §7: GL + SL, weights as in Xu et al.",
+    requires="weights",
+    costs=("weighted",),
+)
+def loss_weighted(scores: Scores) -> Values:
+    """`gl_weighted`, and every suppressed row counts as fully generalized; see `loss`."""
+    kept = scores.cost("weighted")
+    return scores.instance.prices.share("weighted", kept, scores.field("suppressed"))
+
+
+@measure(
+    "min",
+    "[0, 1]",
+    "share",
+    "normalized certainty penalty with weighted columns; a suppressed row counts in full",
+    "M eq. 5-7; Xu et al.",
+    costs=("certainty",),
+)
+def ncp(scores: Scores) -> Values:
+    """``Σ_e |e| Σ_j w_j NCP_j(e) / (n Σ_j w_j)`` (M eq. 5-7; Xu et al., KDD 2006).
+
+    ``NCP_j(e)`` of a tree or an order is 0 for a single value, else ``w / m`` for a block of w of
+    the m base values (eq. 5); of an interval it is the range of the block over that of the domain,
+    ``(w - 1) / (m - 1)`` in steps (eq. 6). M's eq. 7 prints no ``|e|`` and divides by n q; to be 1
+    where all is generalized, as M says it is, the sum must go over rows, and by the sum of the
+    weights. A suppressed row counts 1 in every column.
+    """
+    kept = scores.cost("certainty")
+    return scores.instance.prices.share("certainty", kept, scores.field("suppressed"))
+
+
+@measure(
+    "max",
+    "[0, 1]",
+    "share",
+    "precision: how little cells climb in their trees; a suppressed row climbs to the root",
+    "M eq. 3; Sweeney",
+    requires="tree",
+    costs=("height",),
+)
+def prec(scores: Scores) -> Values:
+    """``1 - Σ_ij h_ij / |DGH_j| / (n · trees)`` (M eq. 3; Sweeney 2002), tree columns only.
+
+    ``h_ij`` is the level of the node that the cell shows, ``|DGH_j|`` the height of its tree. Of a
+    node that several levels have, the lowest counts.
+    """
+    kept = scores.cost("height")
+    return 1.0 - scores.instance.prices.share("height", kept, scores.field("suppressed"))
+
+
+@measure(
+    "min",
+    "[0, sum of the trees' heights]",
+    "levels",
+    "levels that tree columns were generalized by, summed; suppression does nothing to it",
+    "M eq. 1; Samarati and Sweeney",
+    requires="tree",
+    most=lambda instance: float(max(1, tree_heights(instance).sum())),
+)
+def absdist(scores: Scores) -> Values:
+    """``Σ_j d_j`` over tree columns (M eq. 1), the levels each was generalized by.
+
+    M has whole levels only. A cut that mixes levels counts as the lowest level that is at least as
+    general, the highest of its nodes.
+    """
+    return np.asarray(scores.levels().sum(axis=1))
+
+
+@measure(
+    "min",
+    "[0, number of trees]",
+    "levels",
+    "the same with each column's levels as a share of its tree's height",
+    "M eq. 2; Samarati and Sweeney",
+    requires="tree",
+    most=lambda instance: float(max(1, len(tree_heights(instance)))),
+)
+def reldist(scores: Scores) -> Values:
+    """``Σ_j d_j / |DGH_j|`` over tree columns (M eq. 2); see `absdist`."""
+    shares = scores.levels() / np.maximum(1, tree_heights(scores.instance))
+    return np.asarray(shares.sum(axis=1))
+
+
+@measure(
+    "min",
+    "[0, n · sum of ln m]",
+    "nats",
+    "information needed to restore the cells; a suppressed row counts as fully generalized",
+    "M eq. 9-11; Gionis and Tassa; natural logarithm",
+    costs=("entropy",),
+    most=lambda instance: float(
+        max(1.0, instance.cells.rows * sum(log(size) for size in instance.layout.sizes))
+    ),
+)
+def conditional_entropy(scores: Scores) -> Values:
+    """``Π_e = Σ_ij H(V_j | a_ij)`` (M eq. 9-11; Gionis and Tassa), in nats.
+
+    The entropy of a cell's base value given its block, with the frequencies of the whole table,
+    suppressed rows included (eq. 10).
+    """
+    return scores.instance.prices.nats(scores.cost("entropy"), scores.field("suppressed"))
+
+
+# -- rows and groups -------------------------------------------------------------------------------
+
+
+@measure(
+    "min",
+    "0..n-1",
+    "rows",
+    "rows left out of the release",
+    "D §5.2",
+)
+def suppressed(scores: Scores) -> Values:
+    """Rows of the groups that are given up."""
+    return scores.field("suppressed")
+
+
+@measure(
+    "max",
+    "1..n",
+    "groups",
+    "number of kept groups",
+    "D §4.1",
+)
+def groups(scores: Scores) -> Values:
+    """Number of kept groups."""
+    return scores.field("kept_groups")
+
+
+@measure(
+    "min",
+    "[1, n]",
+    "rows",
+    "kept rows per kept group",
+    "LeFevre et al.; C_avg of M before its division by k",
+)
+def average_class_size(scores: Scores) -> Values:
+    """Kept rows over kept groups."""
+    return kept_rows(scores) / np.maximum(1, scores.field("kept_groups"))
+
+
+@measure(
+    "min",
+    "[1, n]",
+    "ratio",
+    "kept rows per kept group, as a multiple of k; 1 where all kept groups are of size k",
+    "M: C_avg; LeFevre et al.",
+    most=lambda instance: float(instance.cells.rows),
+)
+def c_avg(scores: Scores) -> Values:
+    """``(rows kept / groups kept) / k`` (LeFevre et al., ICDE 2006).
+
+    k is that of the release, the size of its smallest group; LeFevre et al. take the one that was
+    asked for, which is never larger.
+    """
+    return average_class_size(scores) / np.maximum(1, scores.field("k"))
+
+
+@measure(
+    "min",
+    "n..n²",
+    "rows²",
+    "discernibility: rows that each row looks like; a suppressed row looks like all n",
+    "M eq. 4; Bayardo and Agrawal",
+)
+def dm(scores: Scores) -> Values:
+    """``Σ N²`` over kept groups, and n for each suppressed row (Bayardo and Agrawal, ICDE 2005).
+
+    M eq. 4 knows no suppression.
+    """
+    return scores.field("kept_squares") + scores.rows * scores.field("suppressed")
+
+
+@measure(
+    "min",
+    "0..n",
+    "rows",
+    "rows that are suppressed or not of their group's majority class",
+    "M eq. 8; Iyengar",
+    requires="label",
+)
+def cm(scores: Scores) -> Values:
+    """``Σ penalty(row)`` (M eq. 8; Iyengar, KDD 2002), in rows.
+
+    A row is penalized if it is suppressed or its class is not that of its group's majority; where
+    classes tie for the majority, exactly one of them is it.
+    """
+    return scores.mistakes() + scores.field("suppressed")

@@ -1,0 +1,321 @@
+"""How well the people in a release are hidden: sizes of groups, and what groups give away.
+
+A group is what shares all generalized quasi-identifiers. With several sensitive columns a group is
+as good as in its worst one, and a release is as good as its worst *kept* group (L §3.2.2: privacy
+is an individual matter): suppressing groups can only improve these measures, except `weighted_k`,
+which is taken before. Whole-table shares ``q`` are those of all n rows, suppressed ones included,
+so that what a group is worth does not depend on which others are released.
+
+Short names: D, L, M as in the package; N is a group's size, ``c_s`` the number of its rows with the
+sensitive value s, ``p_s = c_s / N`` its share there, ``q_s`` its share in the table, m the number
+of values.
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.measures.measure import measure
+from moanon.measures.scores import Scores
+
+__all__ = [
+    "alpha",
+    "d",
+    "d1",
+    "d2",
+    "delta",
+    "k",
+    "l",
+    "l_distinct",
+    "l_entropy",
+    "l_frequency",
+    "l_recursive",
+    "p_sensitive",
+    "t_closeness",
+    "t_equal",
+    "t_js",
+    "weighted_k",
+    "weighted_k_kept",
+]
+
+Values = npt.NDArray[Any]
+
+
+def kept_rows(scores: Scores) -> npt.NDArray[np.int64]:
+    """Rows that are released; at least 1, for divisions."""
+    return np.maximum(1, scores.rows - scores.field("suppressed"))
+
+
+# -- sizes -----------------------------------------------------------------------------------------
+
+
+@measure(
+    "max",
+    "[1, n]",
+    "rows",
+    "mean size of the group a row sits in, over all rows, before any suppression",
+    "D eq. 6: sum of size² / n",
+)
+def weighted_k(scores: Scores) -> Values:
+    """``Σ N² / n`` over all groups, before any suppression (D eq. 6)."""
+    return scores.field("squares") / scores.rows
+
+
+@measure(
+    "max",
+    "[1, n]",
+    "rows",
+    "mean size of the group a row sits in, over the kept rows alone",
+    "D eq. 6 on the released rows",
+)
+def weighted_k_kept(scores: Scores) -> Values:
+    """``Σ N² / (rows kept)`` over the kept groups (D eq. 6); suppression raises it, mostly."""
+    return scores.field("kept_squares") / kept_rows(scores)
+
+
+@measure(
+    "max",
+    "1..n",
+    "rows",
+    "size of the smallest kept group",
+    "D def. 3; under a limit it equals d + 1 of eq. 7",
+)
+def k(scores: Scores) -> Values:
+    """``min N`` over the kept groups (D def. 3)."""
+    return scores.field("k")
+
+
+@measure(
+    "max",
+    "0..n-1",
+    "rows",
+    "groups up to this size are given up; one less than the smallest kept size",
+    "D eq. 7",
+)
+def d(scores: Scores) -> Values:
+    """Size up to which the rule gives groups up (D eq. 7); 0 where it goes by something else."""
+    return scores.field("d1") - 1
+
+
+@measure(
+    "max",
+    "1..n",
+    "rows",
+    "size threshold the suppression rule arrived at; what is attained is k",
+    "D eq. 8-9",
+)
+def d1(scores: Scores) -> Values:
+    """Size threshold of the rule (D eq. 8-9)."""
+    return scores.field("d1")
+
+
+@measure(
+    "max",
+    "0..values",
+    "values",
+    "diversity threshold the suppression rule arrived at; what is attained is l",
+    "D eq. 8-9",
+    requires="sensitive",
+)
+def d2(scores: Scores) -> Values:
+    """Diversity threshold of the rule (D eq. 8-9); 0 where it has none."""
+    if scores.suppression.kind != "kl-safety":
+        return np.zeros(len(scores), dtype=np.int64)
+    return scores.field("d2")
+
+
+# -- diversity -------------------------------------------------------------------------------------
+
+
+@measure(
+    "max",
+    "1..values",
+    "values",
+    "least diversity of a kept group, by the configured rule, over the sensitive columns",
+    "D §4.2",
+    requires="sensitive",
+    models=("distinct", "frequency"),
+)
+def l(scores: Scores) -> Values:  # noqa: E743 - the papers' name
+    """`l_distinct` or `l_frequency`, as the problem says (``diversity``)."""
+    return scores.diversity(scores.suppression.diversity)
+
+
+@measure(
+    "max",
+    "1..values",
+    "values",
+    "least number of distinct sensitive values in a kept group",
+    "D §4.3; Machanavajjhala et al.",
+    requires="sensitive",
+    models=("distinct",),
+)
+def l_distinct(scores: Scores) -> Values:
+    """``min |{s : c_s > 0}|``, distinct ℓ-diversity (Machanavajjhala et al., TKDD 2007)."""
+    return scores.diversity("distinct")
+
+
+@measure(
+    "max",
+    "1..values",
+    "values",
+    "least floor(size / count of the most frequent sensitive value) of a kept group",
+    "D def. 4, eq. 1",
+    requires="sensitive",
+    models=("frequency",),
+)
+def l_frequency(scores: Scores) -> Values:
+    """``min floor(N / max c_s)`` (D def. 4): every value has a share of at most 1/ℓ."""
+    return scores.diversity("frequency")
+
+
+@measure(
+    "max",
+    "[1, values]",
+    "values",
+    "least exp(entropy of the sensitive values) of a kept group",
+    "D §4.2; Machanavajjhala et al.",
+    requires="sensitive",
+    models=("entropy",),
+)
+def l_entropy(scores: Scores) -> Values:
+    """``min exp(-Σ p_s ln p_s)``, entropy ℓ-diversity (Machanavajjhala et al.; D §4.2).
+
+    The entropy is at least ln ℓ in every kept group. ℓ equally frequent values give ℓ, a single
+    value 1.
+    """
+    return np.exp(scores.goodness("entropy"))
+
+
+@measure(
+    "max",
+    "0..values",
+    "values",
+    "largest l for which every kept group is recursive (c,l)-diverse, for the configured c",
+    "D §4.2; Machanavajjhala et al.",
+    requires="sensitive",
+    models=("recursive",),
+)
+def l_recursive(scores: Scores) -> Values:
+    """Largest ℓ with ``r_1 < c (r_ℓ + r_{ℓ+1} + … + r_m)`` in every kept group.
+
+    ``r_i`` are the counts of a group in descending order. D prints commas in the place of the plus
+    signs; it is a sum (Machanavajjhala et al.). For c > 1 it is at least 1; for c <= 1 a group may
+    have none, which counts as 0. c is compared exactly as it is written.
+    """
+    return scores.diversity("recursive")
+
+
+@measure(
+    "min",
+    "(0, 1]",
+    "share",
+    "largest share of one sensitive value in a kept group",
+    "D §2: (alpha,k)-anonymity; Wong et al.",
+    requires="sensitive",
+    models=("alpha",),
+)
+def alpha(scores: Scores) -> Values:
+    """``max p_s`` over values and kept groups: the α of (α,k)-anonymity (Wong et al., KDD 2006).
+
+    A release is (α,k)-anonymous for this α, or any larger one, and its `k`.
+    """
+    return -scores.goodness("alpha")
+
+
+@measure(
+    "max",
+    "1..values",
+    "values",
+    "least number of distinct sensitive values in a kept group, as p of p-sensitive k-anonymity",
+    "D §2: p-sensitive k-anonymity; Truta and Vinay",
+    requires="sensitive",
+    models=("distinct",),
+)
+def p_sensitive(scores: Scores) -> Values:
+    """``min |{s : c_s > 0}|`` over groups *and* sensitive columns (Truta and Vinay, 2006).
+
+    The same number as `l_distinct`, under the name of another model: with its `k` a release is
+    p-sensitive k-anonymous.
+    """
+    return scores.diversity("distinct")
+
+
+# -- closeness to the whole table ------------------------------------------------------------------
+
+
+@measure(
+    "min",
+    "[0, 1]",
+    "distance",
+    "largest earth mover's distance of a kept group from the table, by each column's own distance",
+    "Li et al. §5 (t-closeness); L §2.2",
+    requires="sensitive",
+    models=("closeness",),
+)
+def t_closeness(scores: Scores) -> Values:
+    """``max EMD(P, Q)`` over the kept groups (Li, Li and Venkatasubramanian, ICDE 2007).
+
+    With the ground distance of each sensitive column: *equal*, ``½ Σ |p_s - q_s|``; *ordered*,
+    ``Σ_i |Σ_{j <= i} (p_j - q_j)| / (m - 1)`` along the declared order; *tree*, the sum over nodes
+    of ``height(node) / H · min(pos, neg)``, where pos and neg are what the node's children have too
+    much and too little. m and H are of the declared domain. Numerators are integers; the value is
+    one correctly rounded division.
+    """
+    return -scores.goodness("closeness")
+
+
+@measure(
+    "min",
+    "[0, 1)",
+    "distance",
+    "the same with all sensitive values equally far apart",
+    "Li et al. §5.1, equal distance",
+    requires="sensitive",
+    models=("equal",),
+)
+def t_equal(scores: Scores) -> Values:
+    """``max ½ Σ |p_s - q_s|`` over the kept groups: t-closeness with the equal distance."""
+    return -scores.goodness("equal")
+
+
+@measure(
+    "min",
+    "[0, ln 2]",
+    "nats",
+    "largest Jensen-Shannon divergence of a kept group from the table",
+    "L §4.1 (P_loss) and §5.1; natural logarithm",
+    requires="sensitive",
+    models=("js",),
+    most=lambda instance: log(2),
+)
+def t_js(scores: Scores) -> Values:
+    """``max ½ [KL(Q, M) + KL(P, M)]``, M = ½ (P + Q), over the kept groups (L §4.1).
+
+    L uses it as its privacy loss and as the distance of t-closeness. Natural logarithm. A value
+    that a group lacks contributes ``½ q_s ln 2``.
+    """
+    return -scores.goodness("js")
+
+
+@measure(
+    "min",
+    "[0, inf]",
+    "nats",
+    "largest |ln(share in the group / share in the table)| in a kept group; infinite where a "
+    "value is missing",
+    "L §2.2: semantic privacy; Brickell and Shmatikov",
+    requires="sensitive",
+    models=("delta",),
+    most=lambda instance: log(max(2, instance.cells.rows)),
+)
+def delta(scores: Scores) -> Values:
+    """``max |ln(p_s / q_s)|`` over values and kept groups (semantic privacy, L §2.2).
+
+    Infinite where a group lacks a value. Finite values are below ln n.
+    """
+    return -scores.goodness("delta")

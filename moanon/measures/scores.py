@@ -1,0 +1,218 @@
+"""What was measured of a population, before it gets its names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.errors import ConfigError
+from moanon.genome import Instance
+from moanon.kernels.keeping import MEASURED
+from moanon.kernels.population import RawScores
+from moanon.measures.suppression import Suppression
+
+__all__ = ["ON_PAIRS", "ON_STEPS", "Scores", "Staircase"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+#: Measures that follow from a step of a plain staircase, which tells sizes and losses only …
+ON_STEPS = frozenset({"k", "d", "d1", "gl", "sl", "loss", "suppressed", "weighted_k"})
+#: … and from one over pairs of size and diversity.
+ON_PAIRS = ON_STEPS | {"d2", "l"}
+
+
+@dataclass(frozen=True)
+class Staircase:
+    """What one genome offers within the suppression limit: a solution for every threshold.
+
+    D's rule always spends the whole limit. For a wanted k, giving up only the groups smaller than
+    k loses less; so a genome is a whole curve, and a solution is a genome *and* a threshold.
+
+    Attributes
+    ----------
+    k : array
+        Smallest kept group at each step, ascending.
+    l : array or None
+        For (k, l)-safety, the least diversity of the kept groups; every attained pair is listed.
+    suppressed : array
+        Rows given up.
+    gl, sl, loss : arrays
+        As fractions of ``n * q``.
+    """
+
+    k: Ints
+    l: Ints | None  # noqa: E741 - the papers' name
+    suppressed: Ints
+    gl: Floats
+    sl: Floats
+    loss: Floats
+
+    def maximal(self) -> npt.NDArray[np.bool_]:
+        """Tell for each step whether no other one has both k and l at least as high."""
+        if self.l is None:
+            return np.asarray(self.k == self.k.max())
+        order = np.lexsort((-self.l, -self.k))
+        best = np.zeros(len(order), dtype=bool)
+        highest = -1
+        for i in order:
+            best[i] = self.l[i] > highest
+            highest = max(highest, int(self.l[i]))
+        return best
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Results of a population, one entry per genome and in its order.
+
+    Losses are sums of integers until the last division, exact wherever the domains have a common
+    denominator that fits; see `moanon.kernels.join.LossScale`.
+
+    Attributes
+    ----------
+    instance : Instance
+        The table.
+    suppression : Suppression
+        The rule they were measured under.
+    scale : int
+        Integer loss of a fully generalized cell.
+    raw : RawScores
+        What the kernels gave.
+    models, costs : tuple of str
+        The columns of goodness, and of costs behind the other integers.
+    labels : bool
+        Whether rows outside their group's majority class were counted.
+    levels : callable
+        Gives the level of each tree column (entries, tree columns).
+    """
+
+    instance: Instance
+    suppression: Suppression
+    scale: int
+    raw: RawScores
+    models: tuple[str, ...]
+    costs: tuple[str, ...]
+    labels: bool
+    levels: Callable[[], Ints]
+
+    def __len__(self) -> int:
+        return len(self.raw.fields)
+
+    @property
+    def rows(self) -> int:
+        """Rows n of the table."""
+        return self.instance.cells.rows
+
+    @property
+    def columns(self) -> int:
+        """Quasi-identifiers q of the table."""
+        return len(self.instance.layout.columns)
+
+    def field(self, name: str) -> Ints:
+        """Integer result by its name in `moanon.kernels.keeping.MEASURED`."""
+        return self.raw.fields[:, MEASURED.index(name)]
+
+    def goodness(self, model: str) -> Floats:
+        """The worst kept group by a privacy model; see `moanon.kernels.models.MODELS`."""
+        if not self.instance.cells.sensitive:
+            raise ConfigError("diversity needs a sensitive column, and the table has none")
+        if model not in self.models:
+            raise ValueError(f"{model} was not asked for: name the measure when evaluating")
+        return self.raw.goodness[:, self.models.index(model)]
+
+    def cost(self, name: str) -> Ints:
+        """Integer cost of the kept rows; see `moanon.kernels.costs.COSTS`."""
+        if name not in self.costs:
+            raise ValueError(f"cost {name} was not asked for: name the measure when evaluating")
+        return self.raw.fields[:, len(MEASURED) + self.costs.index(name)]
+
+    def mistakes(self) -> Ints:
+        """Kept rows outside their group's majority class."""
+        if self.instance.label is None:
+            raise ConfigError("a class column is needed, and the table has none")
+        if not self.labels:
+            raise ValueError("classes were not asked for: name the measure when evaluating")
+        return self.field("mistakes")
+
+    def diversity(self, rule: str) -> Ints:
+        """Least ``distinct`` or ``frequency`` diversity of kept groups, over sensitive columns."""
+        return self.goodness(rule).astype(np.int64)
+
+    def total_share(self, losses: Ints, suppressed: Ints) -> Floats:
+        """GL + SL as a fraction of ``n * q``, added up before the division: ties stay ties."""
+        return self.share(losses + suppressed * (self.columns * self.scale))
+
+    def share(self, losses: Ints) -> Floats:
+        """Integer losses as a fraction of ``n * q``."""
+        return losses / float(self.scale * self.rows * self.columns)
+
+    # -- what meets the constraints ----------------------------------------------------------------
+
+    @property
+    def excess(self) -> Floats:
+        """Share of rows by which groups that fail constraints exceed what may be suppressed.
+
+        0 for feasible genomes; at least one row where nothing would be left.
+        """
+        if not self.suppression.constraints:
+            return np.zeros(len(self))
+        limit = self.suppression.most_rows(self.rows)
+        over = np.maximum(0, self.field("failing") - limit)
+        over = np.where(self.field("k") == 0, np.maximum(over, 1), over)
+        return over / self.rows
+
+    # -- staircases --------------------------------------------------------------------------------
+
+    @property
+    def step_genome(self) -> Ints:
+        """The genome of each step of the staircases."""
+        return np.repeat(np.arange(len(self)), np.diff(self.raw.step_starts))
+
+    def steps(self) -> Scores:
+        """Scores of all steps of all staircases, as if each were a genome of its own.
+
+        Plain staircases and those over pairs tell no more than the measures in `ON_STEPS` and
+        `ON_PAIRS`; all else is 0 there.
+        """
+        genome = self.step_genome
+        goodness, models = self.raw.step_goodness, self.models
+        if self.steps_measured:
+            fields = self.raw.steps
+        else:
+            steps, pairs = self.raw.steps, self.raw.steps.shape[1] == 4
+            fields = np.zeros((len(steps), self.raw.fields.shape[1]), dtype=np.int64)
+            known = {"k": 0, "d1": 0, "suppressed": -2, "kept_loss": -1} | (
+                {"d2": 1} if pairs else {}
+            )
+            for name, place in known.items():
+                fields[:, MEASURED.index(name)] = steps[:, place]
+            fields[:, MEASURED.index("squares")] = self.field("squares")[genome]
+            goodness = steps[:, 1:2].astype(np.float64)
+            models = (self.suppression.diversity,) if pairs else ()
+        raw = replace(self.raw, fields=fields, goodness=goodness)
+        return replace(self, raw=raw, models=models, levels=lambda: self.levels()[genome])
+
+    @property
+    def steps_measured(self) -> bool:
+        """Whether staircases have all measures at every step."""
+        return bool(self.raw.steps.shape[1] == self.raw.fields.shape[1])
+
+    def staircase(self, genome: int) -> Staircase:
+        """Staircase of one genome; the evaluation must have been asked for it."""
+        starts = self.raw.step_starts
+        steps = self.raw.steps[starts[genome] : starts[genome + 1]]
+        if not len(steps):
+            raise ValueError("no staircases here: evaluate with steps=True under a limit")
+        k, ell = steps[:, 0], steps[:, 1] if steps.shape[1] == 4 else None
+        suppressed, losses = steps[:, -2], steps[:, -1]
+        if self.steps_measured:
+            names = ("k", "suppressed", "kept_loss")
+            k, suppressed, losses = (steps[:, MEASURED.index(name)] for name in names)
+            order = np.argsort(k, kind="stable")
+            k, suppressed, losses = k[order], suppressed[order], losses[order]
+        gl, sl = self.share(losses), suppressed / self.rows
+        return Staircase(k, ell, suppressed, gl, sl, self.total_share(losses, suppressed))

@@ -1,0 +1,237 @@
+"""The slow oracle of all measures beyond the four problems, straight from their definitions.
+
+Groups are lists of row numbers. Nothing is shared with the package beyond its tables and domains;
+heights and distances in trees are read off the levels of the hierarchy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
+
+from moanon.data.domain import Domain, IntervalDomain, TreeDomain
+from moanon.data.hierarchy import Hierarchy
+from moanon.genome import Instance
+from tests import naive
+
+Rows = list[int]
+Ground = Callable[[Hashable, Hashable], Fraction]
+
+# -- trees -----------------------------------------------------------------------------------------
+
+
+def distinct_levels(tree: Hierarchy) -> list[list[tuple[int, int]]]:
+    """For each distinct level, finest first, the (start, stop) of its nodes."""
+    levels: list[list[tuple[int, int]]] = []
+    for cut in tree.levels:
+        nodes = sorted((tree.starts[node], tree.stops[node]) for node in cut)
+        if nodes not in levels:
+            levels.append(nodes)
+    return levels
+
+
+def level_of(tree: Hierarchy, block: tuple[int, int]) -> int:
+    """The first level that has a node."""
+    return next(i for i, nodes in enumerate(distinct_levels(tree)) if block in nodes)
+
+
+def tree_distance(tree: Hierarchy, one: int, other: int) -> Fraction:
+    """First level at which two leaves are in one node, over the height of the tree."""
+    levels = distinct_levels(tree)
+    together = next(
+        i
+        for i, nodes in enumerate(levels)
+        if any(start <= one < stop and start <= other < stop for start, stop in nodes)
+    )
+    return Fraction(together, max(1, len(levels) - 1))
+
+
+# -- models of one group, over the sensitive values of its rows ------------------------------------
+
+
+def shares(values: Sequence[Hashable]) -> dict[Hashable, Fraction]:
+    return {value: Fraction(n, len(values)) for value, n in Counter(values).items()}
+
+
+def alpha(values: Sequence[Hashable]) -> Fraction:
+    return max(shares(values).values())
+
+
+def emd_equal(values: Sequence[Hashable], table: Sequence[Hashable]) -> Fraction:
+    p, q = shares(values), shares(table)
+    return sum((abs(p.get(s, Fraction(0)) - q[s]) for s in q), Fraction(0)) / 2
+
+
+def emd_ordered(places: Sequence[int], table: Sequence[int], size: int) -> Fraction:
+    """Over places 0 .. size - 1 of an order."""
+    p, q = shares(places), shares(table)
+    total = running = Fraction(0)
+    for place in range(size - 1):
+        running += p.get(place, Fraction(0)) - q.get(place, Fraction(0))
+        total += abs(running)
+    return total / max(1, size - 1)
+
+
+def emd_tree(places: Sequence[int], table: Sequence[int], tree: Hierarchy) -> Fraction:
+    """Li et al. §5.2: level by level, what the parts of each node exchange."""
+    p, q = shares(places), shares(table)
+    levels = distinct_levels(tree)
+
+    def extra(start: int, stop: int) -> Fraction:
+        return sum(
+            (p.get(i, Fraction(0)) - q.get(i, Fraction(0)) for i in range(start, stop)), Fraction(0)
+        )
+
+    cost = Fraction(0)
+    for height in range(1, len(levels)):
+        for start, stop in levels[height]:
+            parts = [extra(a, b) for a, b in levels[height - 1] if start <= a and b <= stop]
+            more = sum((e for e in parts if e > 0), Fraction(0))
+            less = sum((-e for e in parts if e < 0), Fraction(0))
+            cost += Fraction(height, len(levels) - 1) * min(more, less)
+    return cost
+
+
+def js_divergence(values: Sequence[Hashable], table: Sequence[Hashable]) -> float:
+    p, q = shares(values), shares(table)
+
+    def kl(one: dict[Hashable, Fraction], mean: dict[Hashable, Fraction]) -> float:
+        return math.fsum(float(w) * math.log(w / mean[s]) for s, w in one.items())
+
+    mean = {s: (p.get(s, Fraction(0)) + q[s]) / 2 for s in q}
+    return (kl(p, mean) + kl(q, mean)) / 2
+
+
+def delta(values: Sequence[Hashable], table: Sequence[Hashable]) -> float:
+    p, q = shares(values), shares(table)
+    if set(p) != set(q):
+        return math.inf
+    return max(abs(math.log(p[s] / q[s])) for s in q)
+
+
+def sensitive_places(instance: Instance, name: str) -> list[int]:
+    """Place of every row's sensitive value in the domain of its distance."""
+    domain, column = instance.distances[name], instance.table.columns[name]
+    return [
+        domain.size - 1 if code < 0 else int(domain.find([column.values[code]])[0])
+        for code in column.codes.tolist()
+    ]
+
+
+def emd(instance: Instance, name: str, rows: Rows) -> Fraction:
+    """EMD of a group from the table, by the distance of a sensitive column."""
+    if name not in instance.distances:
+        values = naive.sensitive_rows(instance, name)
+        return emd_equal([values[i] for i in rows], values)
+    domain, places = instance.distances[name], sensitive_places(instance, name)
+    here = [places[i] for i in rows]
+    if isinstance(domain, TreeDomain):
+        return emd_tree(here, places, domain.hierarchy)
+    return emd_ordered(here, places, domain.size)
+
+
+def group_models(instance: Instance, rows: Rows, c: Fraction = Fraction(3)) -> dict[str, float]:
+    """Every measure of one group, the worst over the sensitive columns."""
+    found: dict[str, list[float]] = {}
+    for name in instance.table.sensitive:
+        table = naive.sensitive_rows(instance, name)
+        values = [table[i] for i in rows]
+        each = {
+            "l_distinct": naive.distinct_l(values),
+            "l_frequency": naive.frequency_l(values),
+            "l_entropy": naive.entropy_l(values),
+            "l_recursive": naive.recursive_l(values, c),
+            "alpha": float(alpha(values)),
+            "t_closeness": float(emd(instance, name, rows)),
+            "t_equal": float(emd_equal(values, table)),
+            "t_js": js_divergence(values, table),
+            "delta": delta(values, table),
+        }
+        for measure, value in each.items():
+            found.setdefault(measure, []).append(value)
+    worst = {m: (min if m.startswith("l_") else max)(values) for m, values in found.items()}
+    return {**worst, "p_sensitive": worst["l_distinct"], "k": len(rows)}
+
+
+# -- losses of a release ---------------------------------------------------------------------------
+
+
+def certainty(domain: Domain, start: int, stop: int) -> Fraction:
+    """M eq. 5 and 6."""
+    if isinstance(domain, IntervalDomain):
+        return Fraction(stop - start - 1, max(1, domain.size - 1))
+    return Fraction(0) if stop - start == 1 else Fraction(stop - start, domain.size)
+
+
+def block_entropy(values: Sequence[int], start: int, stop: int) -> float:
+    """M eq. 9-10, with the values of the whole table."""
+    inside = Counter(value for value in values if start <= value < stop)
+    rows = sum(inside.values())
+    return -math.fsum(n / rows * math.log(n / rows) for n in inside.values())
+
+
+def loss_measures(instance: Instance, genome: str, kept: Sequence[Rows]) -> dict[str, float]:
+    """Losses of a release with these groups."""
+    base, shown = naive.base_rows(instance), naive.generalized_rows(instance, genome)
+    domains = list(instance.layout.domains.values())
+    weights = [Fraction(instance.weights.get(name, 1.0)) for name in instance.layout.domains]
+    released = [i for rows in kept for i in rows]
+    n, gone = len(base), len(base) - len(released)
+    sizes = [domain.size for domain in domains]
+    columns = list(zip(*base, strict=True))
+    entropies = {}
+    for j, size in enumerate(sizes):
+        for block in {row[j] for row in shown} | {(0, size)}:
+            entropies[j, block] = block_entropy(columns[j], *block)
+    weighted = ncp = Fraction(0)
+    entropy = []
+    for i in released:
+        for j, block in enumerate(shown[i]):
+            weighted += weights[j] * naive.row_loss([block], [sizes[j]])
+            ncp += weights[j] * certainty(domains[j], *block)
+            entropy.append(entropies[j, block])
+    entropy += [entropies[j, (0, size)] for j, size in enumerate(sizes)] * gone
+    every = n * sum(weights)
+    found = {
+        "gl_weighted": float(weighted / every),
+        "loss_weighted": float((weighted + gone * sum(weights)) / every),
+        "ncp": float((ncp + gone * sum(weights)) / every),
+        "conditional_entropy": math.fsum(entropy),
+        "dm": sum(len(rows) ** 2 for rows in kept) + n * gone,
+        "c_avg": float(Fraction(len(released), len(kept)) / min(map(len, kept))),
+    }
+    trees = _tree_losses(instance, genome, shown, released, gone)
+    return found | trees | _cm(instance, kept, gone)
+
+
+def _tree_losses(
+    instance: Instance, genome: str, shown: list, released: Rows, gone: int
+) -> dict[str, float]:
+    at, climbed, levels, heights = 0, Fraction(0), [], []
+    for j, domain in enumerate(instance.layout.domains.values()):
+        bits = genome[at : at + domain.size - 1]
+        at += domain.size - 1
+        if not isinstance(domain, TreeDomain):
+            continue
+        tree = domain.hierarchy
+        heights.append(max(1, len(distinct_levels(tree)) - 1))
+        climbed += gone
+        for i in released:
+            climbed += Fraction(level_of(tree, shown[i][j]), heights[-1])
+        # the whole domain is cut, whatever is suppressed or absent
+        levels.append(max(level_of(tree, block) for block in naive.blocks_of(bits, domain.size)))
+    return {
+        "prec": float(1 - climbed / (len(levels) * len(shown))),
+        "absdist": sum(levels),
+        "reldist": float(sum(Fraction(d, h) for d, h in zip(levels, heights, strict=True))),
+    }
+
+
+def _cm(instance: Instance, kept: Sequence[Rows], gone: int) -> dict[str, float]:
+    if instance.label is None:
+        return {}
+    classes = naive.sensitive_rows(instance, instance.label.name)
+    wrong = sum(len(rows) - max(Counter(classes[i] for i in rows).values()) for rows in kept)
+    return {"cm": wrong + gone}

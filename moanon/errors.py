@@ -13,6 +13,7 @@ __all__ = [
     "DataError",
     "GenomeError",
     "HierarchyError",
+    "InfeasibleError",
     "MoanonError",
     "OutputError",
     "SearchError",
@@ -41,6 +42,10 @@ class GenomeError(MoanonError):
 
 class SearchError(MoanonError):
     """A search cannot start or go on."""
+
+
+class InfeasibleError(MoanonError):
+    """The answer is no: nothing meets all constraints."""
 
 
 class OutputError(MoanonError):

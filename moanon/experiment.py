@@ -21,7 +21,7 @@ import platform
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -30,10 +30,10 @@ from typing import Any
 from moanon import __version__
 from moanon.config import Config
 from moanon.data.domain import TreeDomain
-from moanon.errors import ConfigError, OutputError
+from moanon.errors import ConfigError, InfeasibleError, OutputError
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.measures.presets import find_preset
+from moanon.measures.presets import find_preset, suppress_by
 from moanon.search.archive import thin
 from moanon.search.checkpoint import NAMES, Checkpoints, Identity
 from moanon.search.problem import SearchProblem
@@ -129,12 +129,16 @@ def make_problem(config: Config, instance: Instance, threads: int = 1) -> Search
     section = config.problem
     chosen = {
         key: getattr(section, key)
-        for key in ("eta", "safety", "prefer", "diversity")
+        for key in ("eta", "safety", "prefer", "diversity", "recursive_c")
         if getattr(section, key) is not None
     }
     preset = find_preset(section.preset).with_settings(**chosen)
     objectives = section.objectives or preset.objectives
-    return SearchProblem(instance, objectives, preset.suppression, threads)
+    suppression = preset.suppression
+    if suppression.kind == "limit":
+        by = section.suppress_by or suppress_by(objectives)
+        suppression = replace(suppression, by=by)
+    return SearchProblem(instance, objectives, suppression, threads, config.bounds)
 
 
 def load_front(folder: str | Path) -> Front:
@@ -305,6 +309,11 @@ class Experiment:
 
     def _front(self, outcome: Outcome) -> Front:
         problem, archive = self.search.problem, outcome.archive
+        if not archive.is_feasible:
+            raise InfeasibleError(
+                f"no solution meets the constraints after {outcome.evaluations:,} evaluations: the "
+                f"nearest one {problem.wanting(archive.genomes, archive.thresholds)}"
+            )
         chosen = thin(archive.values, self.config.search.cap)
         return Front.of(
             problem.evaluator,
@@ -362,7 +371,7 @@ def _identity(config: Config, instance: Instance) -> Identity:
     chosen = config.model_dump(mode="json", exclude_none=True, exclude={"name", "output"})
     # A hierarchy is a file of its own: the same configuration may find another one there.
     trees = {}
-    for name, domain in instance.layout.domains.items():
+    for name, domain in (*instance.layout.domains.items(), *instance.distances.items()):
         if isinstance(domain, TreeDomain):
             tree = domain.hierarchy
             trees[name] = [tree.names, tree.starts, tree.stops, tree.levels]

@@ -31,7 +31,7 @@ from moanon.measures.groups import Groups
 from moanon.measures.kept import kept_groups
 from moanon.measures.registry import applicable, find_measure, objective_matrix
 from moanon.measures.suppression import Suppression
-from moanon.release import RECURSIVE_C, Release
+from moanon.release import Release
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,8 +149,10 @@ class Front:
         """Return the genome of a solution, as 0 and 1."""
         return _text(self.genomes[self._row(solution)])
 
-    def release(self, solution: int, *, recursive_c: float = RECURSIVE_C) -> Release:
+    def release(self, solution: int, *, recursive_c: float | None = None) -> Release:
         """Apply a solution to the rows: its genome, without exactly the groups it gives up.
+
+        Recursive diversity is promised for the constant of the front unless another is given.
 
         Raises
         ------
@@ -162,9 +164,8 @@ class Front:
             raise ConfigError("this front was loaded without its table; a release needs the rows")
         groups = Groups.of(self.instance, self.genomes[row])
         kept = kept_groups(groups, self.thresholds[row], self.suppression)
-        return Release.of(
-            self.instance, self.genomes[row], suppressed=~kept, recursive_c=recursive_c
-        )
+        c = self.suppression.recursive_c if recursive_c is None else recursive_c
+        return Release.of(self.instance, self.genomes[row], suppressed=~kept, recursive_c=c)
 
     def _row(self, solution: int) -> int:
         if not 1 <= solution <= len(self):

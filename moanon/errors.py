@@ -13,6 +13,7 @@ __all__ = [
     "DataError",
     "GenomeError",
     "HierarchyError",
+    "InfeasibleError",
     "MoanonError",
     "OutputError",
     "QuestionError",
@@ -46,6 +47,10 @@ class SearchError(MoanonError):
 
 class QuestionError(MoanonError):
     """A question about a table is contradictory, or asks for something that cannot be."""
+
+
+class InfeasibleError(MoanonError):
+    """The answer is no: nothing meets all constraints."""
 
 
 class OutputError(MoanonError):

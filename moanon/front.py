@@ -38,7 +38,7 @@ from moanon.measures.registry import applicable, find_measure, objective_matrix
 from moanon.measures.suppression import Suppression, row_limit
 from moanon.questions import Answer, Question, Solutions, answer
 from moanon.questions.tables import front_html, front_sentence
-from moanon.release import RECURSIVE_C, Outside, Release
+from moanon.release import Outside, Release
 from moanon.release.kept import Wanted, check_k, kept_above
 from moanon.release.transfer import release_rows
 from moanon.results import FORMAT, RECORD, check_data, read_listed, read_object, read_record
@@ -238,7 +238,7 @@ class Front:
         *,
         k: int | None = None,
         max_suppression: float | None = None,
-        recursive_c: float = RECURSIVE_C,
+        recursive_c: float | None = None,
     ) -> Release:
         """Apply a solution to the rows: its genome, without exactly the groups it gives up.
 
@@ -254,8 +254,8 @@ class Front:
         max_suppression : float, optional
             With `k`: share of rows that may be suppressed. Default: what the search allowed, which
             is any share under the rule ``weighted-k``.
-        recursive_c : float
-            As for `Release`.
+        recursive_c : float, optional
+            As for `Release`. Default: the constant of the front.
 
         Raises
         ------
@@ -274,7 +274,7 @@ class Front:
         else:
             kept = kept_groups(groups, self.thresholds[row], self.suppression)
         release = Release.of(
-            groups.instance, groups.genome, suppressed=~kept, recursive_c=recursive_c
+            groups.instance, groups.genome, suppressed=~kept, recursive_c=self._c(recursive_c)
         )
         return replace(release, stated=self._stated(row, () if k is None else ("weighted_k",)))
 
@@ -286,7 +286,7 @@ class Front:
         outside: Outside = "refuse",
         small: Literal["suppress", "keep"] = "suppress",
         k: int | None = None,
-        recursive_c: float = RECURSIVE_C,
+        recursive_c: float | None = None,
     ) -> Release:
         """Apply a solution's generalization to new rows.
 
@@ -306,8 +306,8 @@ class Front:
             What becomes of groups that fall short. Those that are kept are certified as they are.
         k : int, optional
             Another threshold than the solution's k.
-        recursive_c : float
-            As for `Release`.
+        recursive_c : float, optional
+            As for `Release`. Default: the constant of the front.
 
         Raises
         ------
@@ -328,7 +328,12 @@ class Front:
             size = int(self.measures["k"][row]) if k is None else check_k(k)
             wanted = self._wanted(row, size)
         return release_rows(
-            self._table(), self.genomes[row], table, wanted, outside, recursive_c=recursive_c
+            self._table(),
+            self.genomes[row],
+            table,
+            wanted,
+            outside,
+            recursive_c=self._c(recursive_c),
         )
 
     def _table(self) -> Instance:
@@ -375,7 +380,12 @@ class Front:
             if not names or name in names
         )
 
+    def _c(self, given: float | None) -> float:
+        return self.suppression.recursive_c if given is None else given
+
     def _row(self, solution: int) -> int:
+        if isinstance(solution, bool) or not isinstance(solution, (int, np.integer)):
+            raise ConfigError(f"a solution has a whole number. Got {solution!r}")
         if not 1 <= solution <= len(self):
             raise ConfigError(f"solutions of this front are 1 to {len(self)}. Got {solution}")
         return solution - 1

@@ -177,8 +177,8 @@ def loss_measures(instance: Instance, genome: str, kept: Sequence[Rows]) -> dict
     base, shown = naive.base_rows(instance), naive.generalized_rows(instance, genome)
     domains = list(instance.layout.domains.values())
     weights = [Fraction(instance.weights.get(name, 1.0)) for name in instance.layout.domains]
-    released = [i for rows in kept for i in rows]
-    n, gone = len(base), len(base) - len(released)
+    released = sum(map(len, kept))
+    n, gone = len(base), len(base) - released
     sizes = [domain.size for domain in domains]
     columns = list(zip(*base, strict=True))
     entropies = {}
@@ -187,11 +187,11 @@ def loss_measures(instance: Instance, genome: str, kept: Sequence[Rows]) -> dict
             entropies[j, block] = block_entropy(columns[j], *block)
     weighted = ncp = Fraction(0)
     entropy = []
-    for i in released:
-        for j, block in enumerate(shown[i]):
-            weighted += weights[j] * naive.row_loss([block], [sizes[j]])
-            ncp += weights[j] * certainty(domains[j], *block)
-            entropy.append(entropies[j, block])
+    for rows in kept:
+        for j, block in enumerate(shown[rows[0]]):  # alike in all rows of a group
+            weighted += len(rows) * weights[j] * naive.row_loss([block], [sizes[j]])
+            ncp += len(rows) * weights[j] * certainty(domains[j], *block)
+            entropy += [entropies[j, block]] * len(rows)
     entropy += [entropies[j, (0, size)] for j, size in enumerate(sizes)] * gone
     every = n * sum(weights)
     found = {
@@ -200,14 +200,14 @@ def loss_measures(instance: Instance, genome: str, kept: Sequence[Rows]) -> dict
         "ncp": float((ncp + gone * sum(weights)) / every),
         "conditional_entropy": math.fsum(entropy),
         "dm": sum(len(rows) ** 2 for rows in kept) + n * gone,
-        "c_avg": float(Fraction(len(released), len(kept)) / min(map(len, kept))),
+        "c_avg": float(Fraction(released, len(kept)) / min(map(len, kept))),
     }
-    trees = _tree_losses(instance, genome, shown, released, gone)
+    trees = _tree_losses(instance, genome, shown, kept, gone)
     return found | trees | _cm(instance, kept, gone)
 
 
 def _tree_losses(
-    instance: Instance, genome: str, shown: list, released: Rows, gone: int
+    instance: Instance, genome: str, shown: list, kept: Sequence[Rows], gone: int
 ) -> dict[str, float]:
     at, climbed, levels, heights = 0, Fraction(0), [], []
     for j, domain in enumerate(instance.layout.domains.values()):
@@ -218,8 +218,8 @@ def _tree_losses(
         tree = domain.hierarchy
         heights.append(max(1, len(distinct_levels(tree)) - 1))
         climbed += gone
-        for i in released:
-            climbed += Fraction(level_of(tree, shown[i][j]), heights[-1])
+        for rows in kept:
+            climbed += len(rows) * Fraction(level_of(tree, shown[rows[0]][j]), heights[-1])
         # the whole domain is cut, whatever is suppressed or absent
         levels.append(max(level_of(tree, block) for block in naive.blocks_of(bits, domain.size)))
     return {

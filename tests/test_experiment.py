@@ -11,7 +11,7 @@ import pytest
 
 from moanon import __version__, experiment
 from moanon.config import Config
-from moanon.errors import ConfigError, DataError, OutputError, SearchError
+from moanon.errors import ConfigError, DataError, InfeasibleError, OutputError, SearchError
 from moanon.experiment import Experiment, Result, load_front, make_problem, plan
 from moanon.search.checkpoint import Checkpoints
 from tests.search.people import people_frame
@@ -446,3 +446,48 @@ def test_every_configuration_can_be_prepared(
     for path in paths:
         (config,) = plan([path])
         assert Experiment.prepare(config).stop.generations == 250
+
+
+# -- constraints ---------------------------------------------------------------------------------
+
+
+CONSTRAINED = "problem.constraints={k: {min: 4}, t_closeness: {max: 0.4}, loss: {max: 0.9}}"
+
+
+def test_constraints_hold_in_every_row_of_a_front(config: Path) -> None:
+    result = run(config, CONSTRAINED, "problem.objectives=[t_closeness, l_entropy, loss]")
+    assert result.front is not None
+    rows = result.front.to_frame()
+    assert list(rows)[1:4] == ["t_closeness", "l_entropy", "loss"]
+    assert rows["k"].min() >= 4
+    assert rows["t_closeness"].max() <= 0.4
+    assert rows["loss"].max() <= 0.9
+    assert rows["sl"].max() <= 0.1
+
+
+def test_a_front_under_constraints_is_loaded_and_released_as_it_was(config: Path) -> None:
+    result = run(config, CONSTRAINED, "problem.suppress_by=t_closeness")
+    again = load_front("results/people")
+    assert result.front is not None
+    assert again.suppression == result.front.suppression
+    assert again.suppression.constraints == (("k", 4.0), ("t_closeness", 0.4))
+    last = len(again)
+    kept = again.release(last).to_frame()
+    assert len(kept) == 120 - again.measures["suppressed"][last - 1]
+
+
+def test_constraints_that_nothing_meets_are_told_and_the_run_can_go_on(config: Path) -> None:
+    impossible = "problem.constraints={k: {min: 100}, loss: {max: 0.1}}"
+    with pytest.raises(InfeasibleError, match="no solution meets the constraints after 100 eval"):
+        run(config, impossible)
+    assert written("results/people") == ["checkpoint.npz"]
+
+
+def test_another_tree_of_a_sensitive_column_is_another_run(config: Path) -> None:
+    Path("ill.yaml").write_text("Any:\n  Bad: [flu, gout]\n  Good: [cold, none]\n")
+    distance = "columns.ill={role: sensitive, kind: tree, hierarchy: ill.yaml}"
+    interrupted(config, distance, out="x")
+    prepared(config, distance, out="x", resume=True)
+    Path("ill.yaml").write_text("Any:\n  Bad: [flu, cold]\n  Good: [gout, none]\n")
+    with pytest.raises(SearchError, match="other configuration"):
+        prepared(config, distance, out="x", resume=True)

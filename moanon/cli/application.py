@@ -16,7 +16,7 @@ import typer
 
 from moanon import __version__
 from moanon.cli.showing import on_one_line
-from moanon.errors import MoanonError
+from moanon.errors import InfeasibleError, MoanonError
 
 __all__ = ["DONE", "NO", "ConfigArgument", "SetOption", "app", "main"]
 
@@ -77,6 +77,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _answer(arguments: list[str]) -> int:
     try:
         code = app(arguments, prog_name="moanon", standalone_mode=False)
+    except InfeasibleError as error:
+        _refuse(str(error))
+        return NO
     except MoanonError as error:
         return _refuse(str(error))
     except _UsageError as error:

@@ -43,7 +43,7 @@ def show_front(front: Front) -> None:
 def _range(least: float, most: float, unit: str) -> str:
     if unit.startswith("share"):
         return f"{least:.1%} to {most:.1%}"
-    digits = 0 if least == int(least) and most == int(most) else 1
+    digits = 0 if least == int(least) and most == int(most) else 3 if most <= 1 else 1
     return f"{least:,.{digits}f} to {most:,.{digits}f}"
 
 

@@ -13,8 +13,8 @@ folder where the command runs. Names of embedded tables, hierarchies and orders 
 
 - `Config`: the whole, with `Config.load`, `Config.from_dict`, `Config.read_table` and
   `Config.instance`.
-- `DataSection`, `ColumnSection`, `ProblemSection`, `SearchSection`, `OutputSection`: its parts, in
-  ``sections``, with every key's rule and default.
+- `DataSection`, `ColumnSection`, `SearchSection`, `OutputSection` in ``sections`` and
+  `ProblemSection` in ``problem``: its parts, with every key's rule and default.
 - `config_schema`: the same rules as a JSON schema, for editors.
 - ``yaml_text`` reads and writes strict YAML; ``sentences`` says what is wrong, and in which line.
 """
@@ -31,17 +31,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 
 from moanon import datasets
+from moanon.config.constraints import bounds_of
+from moanon.config.problem import ProblemSection
+from moanon.config.rules import Rule, nearest, refusal
 from moanon.config.sections import (
     ColumnSection,
     DataSection,
     OutputSection,
-    ProblemSection,
-    Rule,
     SearchSection,
     StrictModel,
     check_name,
-    nearest,
-    refusal,
 )
 from moanon.config.sentences import first_error, plain, refuse_empty
 from moanon.config.yaml_text import Section, dump, override, path_text, read
@@ -63,6 +62,15 @@ __all__ = [
     "config_schema",
     "name_from",
 ]
+
+
+#: What a measure or a preset wants of the columns.
+_NEEDS = {
+    "sensitive": "needs a column with the role sensitive",
+    "tree": "needs a quasi column of the kind tree",
+    "label": "needs class_column, the column of class labels",
+    "weights": "needs a quasi column with a weight",
+}
 
 
 class Config(StrictModel):
@@ -103,21 +111,51 @@ class Config(StrictModel):
         roles = {column.role for column in self.columns.values()}
         if "quasi" not in roles:
             raise refusal("no column has the role quasi; there is nothing to generalize", "columns")
-        if "sensitive" not in roles:
-            self._refuse_diversity()
+        self._check_class_column()
+        if self.problem.preset == "kl-safety" and "sensitive" not in roles:
+            raise refusal(f"the preset kl-safety {_NEEDS['sensitive']}", "problem.preset")
+        self._check_measures()
         return self
 
-    def _refuse_diversity(self) -> None:
-        """Refuse what cannot be counted without a sensitive column."""
-        need = "needs a column with the role sensitive"
-        if self.problem.preset == "kl-safety":
-            raise refusal(f"the preset kl-safety {need}", "problem.preset")
-        if self.problem.objectives:
-            from moanon.measures.registry import MEASURES
+    def _check_class_column(self) -> None:
+        name = self.problem.class_column
+        if name is None:
+            return
+        if name not in self.columns:
+            raise refusal(
+                f"class_column names {name}, which is not declared{nearest(name, self.columns)}",
+                "problem.class_column",
+            )
+        if (role := self.columns[name].role) not in ("sensitive", "insensitive"):
+            raise refusal(
+                "class_column must be released as it is: a sensitive or insensitive column. Got "
+                f"{name}, which is {role}",
+                "problem.class_column",
+            )
 
-            for name in self.problem.objectives:
-                if MEASURES[name].needs_sensitive:
-                    raise refusal(f"the objective {name} {need}", "problem.objectives")
+    def _check_measures(self) -> None:
+        """Refuse measures that the columns have nothing for."""
+        problem = self.problem
+        named = [("objective", "objectives", name) for name in problem.objectives or ()]
+        named += [("constraint", "constraints", name) for name in problem.constraints or ()]
+        if problem.suppress_by is not None:
+            named.append(("measure", "suppress_by", problem.suppress_by))
+        if not named:
+            return
+        from moanon.measures.registry import MEASURES  # here, because it waits for the compiler
+
+        columns = self.columns.values()
+        has = {
+            "": True,
+            "sensitive": any(column.role == "sensitive" for column in columns),
+            "tree": any(column.role == "quasi" and column.kind == "tree" for column in columns),
+            "label": problem.class_column is not None,
+            "weights": any(column.weight is not None for column in columns),
+        }
+        for what, key, name in named:
+            need = MEASURES[name].requires
+            if not has[need]:
+                raise refusal(f"the {what} {name} {_NEEDS[need]}", f"problem.{key}")
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -196,6 +234,24 @@ class Config(StrictModel):
             name: column.spec() for name, column in self.columns.items() if column.role == "quasi"
         }
 
+    def distances(self) -> dict[str, DomainSpec]:
+        """Sensitive columns that say how far apart their values are; reads the hierarchies."""
+        return {
+            name: column.spec()
+            for name, column in self.columns.items()
+            if column.role == "sensitive" and column.kind is not None
+        }
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Weight of each quasi-identifier that has one."""
+        return {name: c.weight for name, c in self.columns.items() if c.weight is not None}
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """Bound of each measure that has one, in its better direction."""
+        return bounds_of(self.problem.constraints)
+
     def read_table(self) -> Table:
         """Read the declared columns and settle their missing values."""
         data = self.data
@@ -220,7 +276,14 @@ class Config(StrictModel):
         from moanon.genome import Instance  # here, because it waits for the compiler
 
         specs = self.specs()  # first, because a wrong hierarchy shows sooner than a large table
-        return Instance.build(self.read_table(), specs)
+        distances = self.distances()
+        return Instance.build(
+            self.read_table(),
+            specs,
+            distances=distances,
+            weights=self.weights,
+            label=self.problem.class_column,
+        )
 
 
 _MODELS: dict[str, type[BaseModel]] = {

@@ -7,13 +7,11 @@ when each of them is right by itself.
 
 from __future__ import annotations
 
-import difflib
 import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -29,9 +27,9 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
 from moanon import datasets
+from moanon.config.rules import Rule, nearest, one_of, refusal
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.steps import DATE_UNITS
@@ -42,10 +40,10 @@ __all__ = [
     "ColumnSection",
     "DataSection",
     "OutputSection",
-    "ProblemSection",
     "Rule",
     "SearchSection",
     "StrictModel",
+    "check_distinct",
     "check_name",
     "nearest",
     "refusal",
@@ -61,6 +59,7 @@ TEXT_KEYS = {
     ("columns", "*", "order", "*"),
     ("columns", "*", "hierarchy"),
     ("problem", "objectives", "*"),
+    ("problem", "class_column"),
     ("output", "dir"),
 }
 #: Which keys describe which kind of domain.
@@ -69,34 +68,9 @@ _KIND_KEYS = {
     "ordered": ("order",),
     "tree": ("hierarchy",),
 }
-_WITH_ETA = ("k-suppression", "kl-safety")
 _TREE_FILES = (".yaml", ".yml", ".csv")
 _NAME = re.compile(r"\w[\w.-]{0,99}")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What a key wants, for the sentence that says it got something else."""
-
-    wanted: str
-    bounds: str = ""
-    choices: tuple[str, ...] = ()
-
-
-def _one_of(*choices: str) -> Rule:
-    return Rule(f"one of {', '.join(choices)}", choices=choices)
-
-
-def refusal(sentence: str = "", key: str = "") -> PydanticCustomError:
-    """Refuse a value: by its key's rule, or with a sentence of its own about `key`."""
-    return PydanticCustomError("moanon", "{sentence}", {"sentence": sentence, "key": key})
-
-
-def nearest(text: str, known: Iterable[str]) -> str:
-    """End a sentence with the known name that looks most like `text`, if one does."""
-    near = difflib.get_close_matches(text, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {near[0]}?" if near else ""
 
 
 # -- single values -------------------------------------------------------------------------------
@@ -141,7 +115,8 @@ def _find_order(order: object) -> object:
     return tuple(datasets.order(order))
 
 
-def _check_distinct(values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+def check_distinct(values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+    """Accept a list that is not empty and names nothing twice."""
     if values is None:
         return None
     if not values:
@@ -150,24 +125,6 @@ def _check_distinct(values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         if times > 1:
             raise refusal(f"names {value} twice")
     return values
-
-
-def _check_objectives(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    _check_distinct(names)
-    if names:
-        from moanon.measures.registry import MEASURES  # here, because it waits for the compiler
-
-        for name in names:
-            if name not in MEASURES:
-                known = ", ".join(MEASURES)
-                raise refusal(f"must be among {known}. Got {name}{nearest(name, MEASURES)}")
-    return names
-
-
-def _check_etas(eta: float | tuple[float, ...] | None) -> float | tuple[float, ...] | None:
-    if isinstance(eta, tuple):
-        _check_distinct(eta)
-    return eta
 
 
 def _check_delimiter(delimiter: str | None) -> str | None:
@@ -217,7 +174,6 @@ Algorithm = Literal[
     "age-moea",
     "age-moea2",
 ]
-_Eta = Annotated[float, Field(ge=0, lt=1)]
 _Place = Annotated[int | float | str, AfterValidator(_check_place)]
 #: Lists of texts: in YAML their items may look like numbers.
 _TEXT_LIST: dict[str, Any] = {
@@ -249,7 +205,7 @@ class DataSection(StrictModel):
     ]
     missing: Annotated[
         Literal["drop", "category", "error"],
-        _one_of("drop", "category", "error"),
+        one_of("drop", "category", "error"),
         Field(
             description="Rows with a missing value: drop them (they are counted), keep missing as "
             "a category of its own, or stop."
@@ -275,7 +231,7 @@ class ColumnSection(StrictModel):
 
     role: Annotated[
         Literal["identifying", "quasi", "sensitive", "insensitive"],
-        _one_of("identifying", "quasi", "sensitive", "insensitive"),
+        one_of("identifying", "quasi", "sensitive", "insensitive"),
         Field(
             description="identifying: dropped on release. quasi: generalized. sensitive: kept, to "
             "be protected. insensitive: kept. A column that is not declared is dropped."
@@ -283,8 +239,13 @@ class ColumnSection(StrictModel):
     ]
     kind: Annotated[
         Literal["interval", "ordered", "tree"] | None,
-        _one_of("interval", "ordered", "tree"),
-        Field(description="Of a quasi column: numbers or dates, categories in order, or a tree."),
+        one_of("interval", "ordered", "tree"),
+        Field(
+            description="Of a quasi column: numbers or dates, categories in order, or a tree. Of a "
+            "sensitive column, where t-closeness should know how far apart its values are: "
+            "numbers and categories by their places, in a tree by its heights. Default: all "
+            "equally far."
+        ),
     ] = None
     granularity: Annotated[
         int | float | str | None,
@@ -305,13 +266,13 @@ class ColumnSection(StrictModel):
     ] = None
     type: Annotated[
         Literal["integer", "decimal", "date"] | None,
-        _one_of("integer", "decimal", "date"),
+        one_of("integer", "decimal", "date"),
         Field(description="Of an interval column. Default: the narrowest that fits all values."),
     ] = None
     order: Annotated[
         Annotated[tuple[str, ...], Strict(False)] | None,
         BeforeValidator(_find_order),
-        AfterValidator(_check_distinct),
+        AfterValidator(check_distinct),
         WithJsonSchema({"anyOf": [_TEXT_LIST, {"type": "string"}]}),
         Rule(
             f"a list of texts or an embedded order ({', '.join(datasets.order_names())})",
@@ -334,23 +295,37 @@ class ColumnSection(StrictModel):
         ),
     ] = None
 
+    weight: Annotated[
+        Annotated[float, Field(ge=0)] | None,
+        Rule("a number", ">= 0"),
+        Field(
+            description="Of a quasi column: what it counts in weighted losses (gl_weighted, "
+            "loss_weighted, ncp). Default 1."
+        ),
+    ] = None
+
     @model_validator(mode="after")
     def _check_keys(self) -> ColumnSection:
         """Each role and kind has its own keys."""
+        described = ("kind", *(key for keys in _KIND_KEYS.values() for key in keys))
+        given = [key for key in described if getattr(self, key) is not None]
+        if given and self.role not in ("quasi", "sensitive"):
+            raise refusal(
+                f"{given[0]} is for quasi and sensitive columns only. Got role {self.role}",
+                given[0],
+            )
+        if self.weight is not None and self.role != "quasi":
+            raise refusal(f"weight is for quasi columns only. Got role {self.role}", "weight")
         for owner, keys in _KIND_KEYS.items():
             for key in keys:
-                if getattr(self, key) is None:
-                    continue
-                if self.role != "quasi":
-                    raise refusal(f"{key} is for quasi columns only. Got role {self.role}", key)
-                if self.kind is not None and self.kind != owner:
+                if key in given and self.kind not in (None, owner):
                     raise refusal(f"{key} is for kind {owner} only. Got kind {self.kind}", key)
-        if self.role != "quasi":
-            if self.kind is not None:
-                raise refusal(f"kind is for quasi columns only. Got role {self.role}", "kind")
-            return self
         if self.kind is None:
-            raise refusal("kind is missing; a quasi column is interval, ordered or tree", "kind")
+            if not given and self.role != "quasi":
+                return self
+            raise refusal(
+                f"kind is missing; a {self.role} column is interval, ordered or tree", "kind"
+            )
         if self.kind == "ordered" and self.order is None:
             raise refusal("order is missing; an ordered column lists its values", "order")
         if self.kind == "tree" and self.hierarchy is None:
@@ -358,7 +333,7 @@ class ColumnSection(StrictModel):
         return self
 
     def spec(self) -> DomainSpec:
-        """Declare the domain of this quasi column; reads the hierarchy."""
+        """Declare the domain of this column, which has a kind; reads the hierarchy."""
         if self.order is not None:
             return OrderedSpec(self.order)
         if self.hierarchy is None:
@@ -368,77 +343,12 @@ class ColumnSection(StrictModel):
         return TreeSpec(Hierarchy.read(path))
 
 
-class ProblemSection(StrictModel):
-    """What to optimize: one of D's four problems, perhaps with other objectives."""
-
-    preset: Annotated[
-        Literal["zero-suppression", "k-suppression", "any-suppression", "kl-safety"],
-        _one_of("zero-suppression", "k-suppression", "any-suppression", "kl-safety"),
-        Field(description="Which rows may be suppressed, and the objectives unless given."),
-    ] = "k-suppression"
-    eta: Annotated[
-        _Eta | Annotated[tuple[_Eta, ...], Strict(False)] | None,
-        AfterValidator(_check_etas),
-        Rule("a number or a list of numbers", "in [0, 1)"),
-        Field(
-            description="Largest share of rows that may be suppressed (k-suppression, kl-safety). "
-            "Default 0. A list: one run for each."
-        ),
-    ] = None
-    objectives: Annotated[
-        Annotated[tuple[str, ...], Strict(False)] | None,
-        AfterValidator(_check_objectives),
-        Rule("a list of measures, e.g. [k, gl]"),
-        Field(description="Measures to optimize instead of the preset's."),
-    ] = None
-    prefer: Annotated[
-        Literal["k", "l"] | None,
-        _one_of("k", "l"),
-        Field(description="Of kl-safety: which property counts first. Default k."),
-    ] = None
-    safety: Annotated[
-        Literal["ordered", "strict"] | None,
-        _one_of("ordered", "strict"),
-        Field(
-            description="Of kl-safety: suppress classes in order (the paper's rule), or every "
-            "group below either bound. Default strict."
-        ),
-    ] = None
-    diversity: Annotated[
-        Literal["distinct", "frequency"],
-        _one_of("distinct", "frequency"),
-        Field(description="How l is counted: distinct values, or size / largest count."),
-    ] = "distinct"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill(cls, given: Any) -> Any:
-        """Give the preset's own keys their defaults; the others stay unset."""
-        if not isinstance(given, Mapping):
-            return given
-        preset = given.get("preset", "k-suppression")
-        defaults: dict[str, Any] = {"eta": 0.0} if preset in _WITH_ETA else {}
-        if preset == "kl-safety":
-            defaults |= {"prefer": "k", "safety": "strict"}
-        return {**defaults, **{key: value for key, value in given.items() if value is not None}}
-
-    @model_validator(mode="after")
-    def _check_preset(self) -> ProblemSection:
-        if self.eta is not None and self.preset not in _WITH_ETA:
-            presets = " and ".join(_WITH_ETA)
-            raise refusal(f"eta is for the presets {presets} only. Got preset {self.preset}", "eta")
-        for key in ("prefer", "safety"):
-            if getattr(self, key) is not None and self.preset != "kl-safety":
-                raise refusal(f"{key} is for the preset kl-safety only. Got {self.preset}", key)
-        return self
-
-
 class SearchSection(StrictModel):
     """How to search, and when to stop: at the first of the given limits."""
 
     algorithm: Annotated[
         Algorithm,
-        _one_of(*get_args(Algorithm)),
+        one_of(*get_args(Algorithm)),
         Field(
             description="auto: every genome of a small space (at most 20,000), else archive. "
             "archive: breeds from all undominated solutions. exhaustive: the exact front. The "

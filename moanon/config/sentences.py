@@ -13,7 +13,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from moanon.config.sections import TEXT_KEYS, Rule, nearest
+from moanon.config.rules import Rule, nearest
+from moanon.config.sections import TEXT_KEYS
 from moanon.config.yaml_text import Items, Node, Scalar, Section, path_text
 from moanon.errors import ConfigError
 

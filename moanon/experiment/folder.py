@@ -49,7 +49,7 @@ def identity_of(config: Config, instance: Instance) -> Identity:
     chosen["problem"].pop("eta", None)
     # A hierarchy is a file of its own: the same configuration may find another one there.
     trees = {}
-    for name, domain in instance.layout.domains.items():
+    for name, domain in (*instance.layout.domains.items(), *instance.distances.items()):
         if isinstance(domain, TreeDomain):
             tree = domain.hierarchy
             trees[name] = [tree.names, tree.starts, tree.stops, tree.levels]

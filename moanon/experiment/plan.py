@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from moanon.config import Config
 from moanon.errors import ConfigError
 from moanon.genome import Instance
-from moanon.measures.presets import find_preset
+from moanon.measures.presets import find_preset, suppress_by
 from moanon.search.problem import SearchProblem
 
 __all__ = ["etas_of", "make_problem", "plan", "with_eta", "with_folder"]
@@ -88,9 +89,13 @@ def make_problem(config: Config, instance: Instance, threads: int = 1) -> Search
     section = with_eta(config, max(etas_of(config))).problem
     chosen = {
         key: getattr(section, key)
-        for key in ("eta", "safety", "prefer", "diversity")
+        for key in ("eta", "safety", "prefer", "diversity", "recursive_c")
         if getattr(section, key) is not None
     }
     preset = find_preset(section.preset).with_settings(**chosen)
     objectives = section.objectives or preset.objectives
-    return SearchProblem(instance, objectives, preset.suppression, threads)
+    suppression = preset.suppression
+    if suppression.kind == "limit":
+        by = section.suppress_by or suppress_by(objectives)
+        suppression = replace(suppression, by=by)
+    return SearchProblem(instance, objectives, suppression, threads, config.bounds)

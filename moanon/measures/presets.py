@@ -8,13 +8,15 @@ The presets therefore minimize ``loss``; D's literal objectives are ``[k, gl]`` 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from moanon.errors import ConfigError
+from moanon.measures.registry import find_measure
 from moanon.measures.suppression import Suppression
 
-__all__ = ["PRESETS", "Preset", "find_preset"]
+__all__ = ["PRESETS", "Preset", "find_preset", "suppress_by"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,15 @@ PRESETS = {
         Preset("kl-safety", ("d1", "d2", "loss"), Suppression("kl-safety"), "D §5.3.4, P4"),
     )
 }
+
+
+def suppress_by(objectives: Sequence[str]) -> str:
+    """By what groups are given up where nobody says it.
+
+    The first objective that every group has a value of: whoever optimizes t-closeness wants the
+    groups gone that are farthest from the table. Where there is none, their size.
+    """
+    return next((name for name in objectives if find_measure(name).group_wise), "k")
 
 
 def find_preset(name: str) -> Preset:

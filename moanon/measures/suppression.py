@@ -125,7 +125,7 @@ class Suppression:
         object.__setattr__(self, "constraints", bounds)
         for name, bound in bounds:
             self.group_wise(name, "a constraint of groups")
-            if not isfinite(bound) and not (name == "delta" and bound == inf):
+            if not isfinite(bound):
                 raise ConfigError(f"the constraint {name} must be a number. Got {bound}")
             if name == "l_entropy" and bound <= 0:
                 raise ConfigError(f"the constraint l_entropy must be above 0. Got {bound}")
@@ -190,7 +190,7 @@ class Suppression:
                 continue
             needed.add(demand.model)
             place = MODELS.index(demand.model)
-            # At most infinity means finite.
+            # The largest number is a bound, too: it leaves out what is infinite.
             bounds[place] = max(bounds[place], demand.goodness(bound), -float_info.max)
         shift, per_unit = by.classes(rows) if by else (0.0, 1.0)
         need = np.array([model in needed for model in MODELS])

@@ -30,6 +30,7 @@ from moanon.data.table import Role
 from moanon.errors import ConfigError, GenomeError, OutputError
 from moanon.genome import Instance
 from moanon.measures.groups import Groups
+from moanon.measures.suppression import RECURSIVE_C
 from moanon.release.certificate import Certificate, Promise, certify_file
 from moanon.release.formats import ReleasedColumn, write_csv, write_parquet
 from moanon.release.kept import check_k
@@ -43,8 +44,6 @@ __all__ = ["RECURSIVE_C", "Release", "SuppressedRows"]
 
 #: How suppressed rows are shown: not at all, or as rows of stars.
 SuppressedRows = Literal["absent", "star"]
-#: The constant of recursive (c,ℓ)-diversity, unless another is asked for.
-RECURSIVE_C = 3.0
 
 
 @dataclass(frozen=True, eq=False)

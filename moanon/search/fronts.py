@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from moanon.errors import InfeasibleError
 from moanon.front import Front
 from moanon.search.archive import Archive, thin
 from moanon.search.problem import SearchProblem
@@ -14,9 +15,16 @@ def front_of(problem: SearchProblem, archive: Archive, cap: int) -> Front:
 
     Raises
     ------
+    InfeasibleError
+        If nothing meets the constraints.
     SearchError
         If a solution does not measure as the search saw it.
     """
+    if not archive.is_feasible:
+        raise InfeasibleError(
+            "no solution that was evaluated meets the constraints: the nearest one "
+            f"{problem.wanting(archive.genomes, archive.thresholds)}"
+        )
     chosen = thin(archive.values, cap)
     return Front.of(
         problem.evaluator,

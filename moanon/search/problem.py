@@ -5,8 +5,9 @@ with a threshold (see `moanon.measures.scores.Staircase`).
 
 A solution that breaks a constraint is *infeasible* and never part of a front. How far it is from
 being feasible is its *violation*: the share of rows that would have to be suppressed beyond the
-limit because their groups fail, and for each other bound how much it is missed by, relative to the
-bound. As long as no solution is feasible, the least violations lead the search.
+limit because their groups fail, and for each other bound x / (1 + x), where x is how much it is
+missed by, relative to the bound. As long as no solution is feasible, the least violations lead the
+search.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from sys import float_info
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from moanon.errors import SearchError
+from moanon.errors import InfeasibleError, SearchError
 from moanon.genome import Instance
 from moanon.kernels.scoring import FIELDS
 from moanon.measures.evaluate import Evaluator
@@ -98,10 +100,11 @@ class SearchProblem:
             for measure in measures:
                 if (reason := measure.why_not(instance)) is not None:
                     raise SearchError(f"{what} {measure.name!r} {reason}")
+                _check_reach(instance, measure, bounds.get(measure))
         self.bounds = {m: bound for m, bound in bounds.items() if not m.group_wise}
         of_groups = {m.name: bound for m, bound in bounds.items() if m.group_wise}
         if "delta" in self.objectives:
-            of_groups.setdefault("delta", float("inf"))  # infinite ones could not be ranked
+            of_groups.setdefault("delta", float_info.max)  # infinite ones could not be ranked
         self.suppression = replace(
             suppression, constraints=(*suppression.constraints, *of_groups.items())
         )
@@ -156,6 +159,24 @@ class SearchProblem:
         suppressed = scores.steps().field("suppressed")
         return self._points(scores, genomes), suppressed
 
+    def wanting(self, genomes: Genomes, thresholds: Ints) -> str:
+        """Say what the nearest of some infeasible solutions lacks."""
+        nearest = genomes[thresholds[:, 1].argmin()][None]
+        scores = self.evaluator.evaluate(
+            nearest, self.suppression, measures=self.names, check=False
+        )
+        limit = self.suppression.most_rows(scores.rows)
+        lacks = []
+        if scores.excess[0] > 0:
+            failing = scores.field("failing")[0]
+            lacks.append(f"would have to suppress {failing:,} rows (at most {limit:,})")
+        for measure, bound in self.bounds.items():
+            value = measure.of(scores)[0]
+            if _missed(measure, bound, np.array([value]))[0] > 0:
+                side = "at least" if measure.direction == "max" else "at most"
+                lacks.append(f"has {measure.name} {value:.6g} ({side} {bound:g})")
+        return " and ".join(lacks)
+
     # -- values ------------------------------------------------------------------------------------
 
     def _seen(self, scores: Scores, genomes: Genomes) -> Floats:
@@ -203,11 +224,25 @@ class SearchProblem:
         return values
 
 
+def _check_reach(instance: Instance, measure: Measure, bound: float | None) -> None:
+    """Refuse a bound that no group can meet, whatever the generalization."""
+    if bound is None or not measure.group_wise or measure.direction == "min":
+        return
+    most, why = instance.cells.rows, "the table has so many rows"
+    if measure.name != "k":
+        poorest = min(instance.cells.sensitive, key=lambda column: len(column.labels))
+        most, why = len(poorest.labels), f"column {poorest.name!r} has so many values"
+    if bound > most:
+        raise InfeasibleError(
+            f"no group can have {measure.name} {bound:g}: it is at most {most}, because {why}"
+        )
+
+
 def _missed(measure: Measure, bound: float, values: npt.NDArray[Any]) -> Floats:
-    """By how much values miss a bound, relative to it and at most 1; 0 where they meet it."""
+    """By how much values miss a bound, relative to it: 0 where they meet it, always below 1."""
     short = bound - values if measure.direction == "max" else values - bound
-    share = np.clip(short / max(abs(bound), np.finfo(np.float64).tiny), 0.0, 1.0)
-    return np.where(np.isnan(share), 1.0, share)
+    share = np.maximum(short, 0.0) / max(abs(bound), 1e-9)
+    return np.where(np.isfinite(share), share / (1 + share), 1.0)
 
 
 def _chosen(parts: Sequence[Points], genomes: int) -> Points:

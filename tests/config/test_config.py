@@ -272,7 +272,7 @@ ETA = "eta must be a number or a list of numbers in [0, 1)"
         (
             f'{BASE}  "a.b": {{role: insensitive, x: 1}}',
             'a.yaml, line 4: unknown key columns."a.b".x; known here are role, kind, granularity, '
-            "range, origin, type, order, hierarchy",
+            "range, origin, type, order, hierarchy, weight",
         ),
         (
             f"{BASE}  age: {{role: sensitive}}",
@@ -395,12 +395,30 @@ ETA = "eta must be a number or a list of numbers in [0, 1)"
             "kind is missing; a quasi column is interval, ordered or tree (a.yaml: columns.b.kind)",
         ),
         (
+            b("role: insensitive, kind: tree"),
+            "kind is for quasi and sensitive columns only. Got role insensitive "
+            "(a.yaml: columns.b.kind)",
+        ),
+        (
             b("role: sensitive, kind: tree"),
-            "kind is for quasi columns only. Got role sensitive (a.yaml: columns.b.kind)",
+            "hierarchy is missing; a tree column names its tree (a.yaml: columns.b.hierarchy)",
+        ),
+        (
+            b("role: sensitive, order: [x, y]"),
+            "kind is missing; a sensitive column is interval, ordered or tree "
+            "(a.yaml: columns.b.kind)",
+        ),
+        (
+            b("role: sensitive, weight: 2"),
+            "weight is for quasi columns only. Got role sensitive (a.yaml: columns.b.weight)",
+        ),
+        (
+            b("role: quasi, kind: interval, weight: -1"),
+            "weight must be >= 0. Got -1 (a.yaml: columns.b.weight)",
         ),
         (
             b("role: identifying, granularity: 5"),
-            "granularity is for quasi columns only. Got role identifying "
+            "granularity is for quasi and sensitive columns only. Got role identifying "
             "(a.yaml: columns.b.granularity)",
         ),
         (

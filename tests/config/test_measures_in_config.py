@@ -1,0 +1,215 @@
+"""Measures in a configuration: objectives, constraints, distances, weights, classes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from moanon.config import Config, config_schema
+from moanon.data.distances import distance_of
+from moanon.errors import ConfigError
+from moanon.experiment import make_problem
+
+ADULT = """\
+data: {source: adult}
+columns:
+  age: {role: quasi, kind: interval, granularity: 10, weight: 2}
+  sex: {role: quasi, kind: ordered, order: adult/sex}
+  workclass: {role: quasi, kind: tree, hierarchy: adult/workclass}
+  occupation: {role: sensitive, kind: tree, hierarchy: adult/occupation}
+  education: {role: sensitive, kind: ordered, order: adult/education}
+  race: {role: sensitive}
+  salary-class: {role: insensitive}
+"""
+PLAIN = "data: {source: adult}\ncolumns:\n  age: {role: quasi, kind: interval}\n"
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "a.yaml"
+    path.write_text(text)
+    return path
+
+
+def refusal(folder: Path, text: str) -> str:
+    with pytest.raises(ConfigError) as refused:
+        Config.load(write(folder, text))
+    return str(refused.value).replace(f"{folder}{os.sep}", "")
+
+
+def test_columns_say_how_far_apart_their_values_are(tmp_path: Path) -> None:
+    instance = Config.load(write(tmp_path, ADULT)).instance()
+    found = {name: distance_of(instance.distances.get(name)) for name in instance.table.sensitive}
+    assert found == {"occupation": "tree", "education": "ordered", "race": "equal"}
+    assert instance.distances["education"].size == 16
+    assert instance.weights == {"age": 2.0}
+    assert instance.label is None
+
+
+def test_a_problem_has_objectives_constraints_and_a_rule(tmp_path: Path) -> None:
+    text = (
+        ADULT
+        + """\
+problem:
+  eta: 0.1
+  objectives: [t_closeness, loss_weighted, cm]
+  constraints: {l_entropy: {min: 3}, k: {min: 5}, prec: {min: 0.2}}
+  class_column: salary-class
+  recursive_c: 2.5
+"""
+    )
+    config = Config.load(write(tmp_path, text))
+    assert config.bounds == {"l_entropy": 3.0, "k": 5.0, "prec": 0.2}
+    problem = make_problem(config, config.instance())
+    assert problem.objectives == ("t_closeness", "loss_weighted", "cm")
+    assert problem.suppression.constraints == (("l_entropy", 3.0), ("k", 5.0))
+    assert {measure.name: bound for measure, bound in problem.bounds.items()} == {"prec": 0.2}
+    assert problem.suppression.by == "t_closeness"  # the first objective that groups have
+    assert problem.suppression.recursive_c == 2.5
+    assert Config.load(write(tmp_path, config.to_yaml())) == config
+
+
+@pytest.mark.parametrize(
+    ("problem", "by"),
+    [
+        ("objectives: [loss, l_entropy, k]", "l_entropy"),
+        ("objectives: [k, t_closeness, loss]", "k"),
+        ("objectives: [gl, dm]", "k"),
+        ("objectives: [k, t_closeness], suppress_by: t_closeness", "t_closeness"),
+        ("suppress_by: alpha", "alpha"),
+    ],
+)
+def test_groups_are_suppressed_by_the_first_objective_that_they_have(
+    tmp_path: Path, problem: str, by: str
+) -> None:
+    config = Config.load(write(tmp_path, f"{ADULT}problem: {{eta: 0.1, {problem}}}"))
+    assert make_problem(config, config.instance()).suppression.by == by
+
+
+@pytest.mark.parametrize("preset", ["zero-suppression", "any-suppression", "kl-safety"])
+def test_other_presets_go_by_their_own_rule(tmp_path: Path, preset: str) -> None:
+    config = Config.load(
+        write(tmp_path, f"{ADULT}problem: {{preset: {preset}, objectives: [alpha, loss]}}")
+    )
+    assert make_problem(config, config.instance()).suppression.by == "k"
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (
+            "constraints: {t_closenes: {max: 0.2}}",
+            "constraints names t_closenes, which is no measure; did you mean t_closeness? "
+            "(a.yaml: problem.constraints)",
+        ),
+        (
+            "constraints: {k: {max: 5}}",
+            "constraints are wrong: the bound of k must be {min: a number}, because more is "
+            "better. Got {max: 5} (a.yaml: problem.constraints)",
+        ),
+        (
+            "constraints: {loss: {min: 0.1}}",
+            "constraints are wrong: the bound of loss must be {max: a number}, because less is "
+            "better. Got {min: 0.1} (a.yaml: problem.constraints)",
+        ),
+        (
+            "constraints: {k: 5}",
+            "constraints are wrong: the bound of k must be {min: a number}, because more is "
+            "better. Got 5 (a.yaml: problem.constraints)",
+        ),
+        (
+            "constraints: {k: {min: five}}",
+            "constraints are wrong: the bound of k must be {min: a number}, because more is "
+            "better. Got {min: five} (a.yaml: problem.constraints)",
+        ),
+        (
+            "constraints: {k: {min: .inf}}",
+            "constraints are wrong: the bound of k must be {min: a number}, because more is "
+            "better. Got {min: .inf} (a.yaml: problem.constraints)",
+        ),
+        (
+            "constraints: {l_entropy: {min: 0}}",
+            "constraints are wrong: l_entropy is at least 1. Got {min: 0} "
+            "(a.yaml: problem.constraints)",
+        ),
+        (
+            "constraints: [k, 5]",
+            "constraints must be bounds of measures, e.g. {k: {min: 5}, t_closeness: {max: 0.2}}. "
+            "Got [k, 5] (a.yaml: problem.constraints)",
+        ),
+        (
+            "suppress_by: loss",
+            "suppress_by must be among k, l, l_distinct, l_frequency, l_entropy, l_recursive, "
+            "alpha, p_sensitive, t_closeness, t_equal, t_js, delta. Got loss "
+            "(a.yaml: problem.suppress_by)",
+        ),
+        (
+            "preset: zero-suppression, suppress_by: k",
+            "suppress_by is for the preset k-suppression only. Got zero-suppression "
+            "(a.yaml: problem.suppress_by)",
+        ),
+        (
+            "recursive_c: 0",
+            "recursive_c must be > 0. Got 0 (a.yaml: problem.recursive_c)",
+        ),
+        (
+            "class_column: salary-clas",
+            "class_column names salary-clas, which is not declared; did you mean salary-class? "
+            "(a.yaml: problem.class_column)",
+        ),
+        (
+            "class_column: age",
+            "class_column must be released as it is: a sensitive or insensitive column. Got age, "
+            "which is quasi (a.yaml: problem.class_column)",
+        ),
+        (
+            "objectives: [cm, loss]",
+            "the objective cm needs class_column, the column of class labels "
+            "(a.yaml: problem.objectives)",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(tmp_path: Path, problem: str, message: str) -> None:
+    assert refusal(tmp_path, f"{ADULT}problem: {{{problem}}}") == message
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (
+            "constraints: {alpha: {max: 0.5}}",
+            "the constraint alpha needs a column with the role sensitive "
+            "(a.yaml: problem.constraints)",
+        ),
+        (
+            "suppress_by: t_closeness",
+            "the measure t_closeness needs a column with the role sensitive "
+            "(a.yaml: problem.suppress_by)",
+        ),
+        (
+            "objectives: [k, prec]",
+            "the objective prec needs a quasi column of the kind tree (a.yaml: problem.objectives)",
+        ),
+        (
+            "objectives: [k, loss_weighted]",
+            "the objective loss_weighted needs a quasi column with a weight "
+            "(a.yaml: problem.objectives)",
+        ),
+    ],
+)
+def test_a_measure_that_the_columns_have_nothing_for_is_refused(
+    tmp_path: Path, problem: str, message: str
+) -> None:
+    assert refusal(tmp_path, f"{PLAIN}problem: {{{problem}}}") == message
+
+
+def test_the_schema_describes_bounds() -> None:
+    schema = json.loads(json.dumps(config_schema()))
+    problem = schema["$defs"]["ProblemSection"]["properties"]
+    bound = problem["constraints"]["additionalProperties"]
+    assert set(bound["properties"]) == {"min", "max"}
+    assert bound["additionalProperties"] is False
+    assert set(problem) >= {"suppress_by", "class_column", "recursive_c"}
+    assert "weight" in schema["$defs"]["ColumnSection"]["properties"]

@@ -76,7 +76,8 @@ class Front:
     blocks : tuple of dict
         For each solution, what released cells can show, column by column.
     found : int
-        Undominated solutions before a cap was applied; more than there are here if one was.
+        Undominated solutions before a cap was applied; more than there are here if one was. A
+        search holds some 8,000 to 12,000 at a time, so of very large fronts it saw even more.
     instance : Instance or None
         The table; without it there is no release.
     """

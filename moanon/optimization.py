@@ -86,6 +86,8 @@ def optimize(
     >>> front.release(2).to_frame().values.tolist()[:2]
     [['*', 'f'], ['*', 'm']]
     """
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise ConfigError(f"threads must be a whole number of at least 1. Got {threads!r}")
     config, instance = _read(data, columns, problem, search, missing)
     if isinstance(config.problem.eta, tuple):
         raise ConfigError(
@@ -114,17 +116,21 @@ def _read(
                 "and search"
             )
         return data, data.instance()
-    if columns is None:
-        raise ConfigError("columns must say what the columns of the data are. Got None")
+    if not isinstance(columns, Mapping):
+        got = "None" if columns is None else type(columns).__name__
+        raise ConfigError(
+            "columns must say what the columns of the data are, as a mapping of names to mappings. "
+            f"Got {got}"
+        )
     is_path = isinstance(data, (str, os.PathLike))
     source = str(data) if is_path else "a data frame"
     given: dict[str, Any] = {
         "name": Path(source).stem if is_path else "front",
         "data": {"source": source, "missing": missing},
-        "columns": {name: dict(section) for name, section in columns.items()},
+        "columns": dict(columns),
     }
-    given |= {"problem": dict(problem)} if problem is not None else {}
-    given |= {"search": dict(search)} if search is not None else {}
+    given |= {"problem": problem} if problem is not None else {}
+    given |= {"search": search} if search is not None else {}
     config = Config.from_dict(given)
     if is_path:
         return config, config.instance()

@@ -144,8 +144,58 @@ def test_limits_that_are_all_there_are_refused() -> None:
 
 def test_a_limit_is_not_added_to_another_search() -> None:
     run(0.2, out="a")
-    with pytest.raises(OutputError, match="a holds results already"):
+    with pytest.raises(
+        OutputError, match=r"a holds the results of another run \(it has the seed 1"
+    ):
         prepared(0.05, out="a", sets=("search.seed=2",))
+
+
+def test_force_leaves_nothing_of_the_run_before() -> None:
+    run(0.05, 0.1, out="a")
+    Path("a/mine.txt").write_text("mine")
+    Path("a/eta-0.1/mine.txt").write_text("mine")
+    run(0.2, 0.3, out="a", force=True)
+    left = {path.parent.name for path in Path("a").rglob("front.csv")}
+    assert left == {"eta-0.2", "eta-0.3"}
+    assert not Path("a/eta-0.05").exists()
+    assert [path.name for path in Path("a/eta-0.1").iterdir()] == ["mine.txt"]
+    run(0.1, out="a", force=True)
+    assert written("a") == [
+        ".evaluated.npz",
+        "config.yaml",
+        "eta-0.1/mine.txt",
+        "front.csv",
+        "mine.txt",
+        "run.json",
+        "solutions.json",
+    ]
+
+
+def test_a_replacement_that_was_interrupted_can_be_resumed() -> None:
+    run(0.2, out="a")
+    run(0.05, 0.1, out="b")
+    asked = iter([True])
+    prepared(0.2, out="b", force=True).run(interrupted=lambda: next(asked))
+    run(0.2, out="b", resume=True)
+    assert tables("a") == tables("b")
+
+
+def test_pictures_of_earlier_results_do_not_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    run(0.2, out="a", sets=("output.plots=true",))
+    Path("a/plots/mine.png").write_bytes(b"mine")
+    assert "plots/front.png" in written("a")
+    run(0.05, out="a", sets=("output.plots=true",))
+    found = sorted(path.name for path in Path("a/plots").iterdir())
+    assert found == ["etas.png", "etas.svg", "mine.png"]
+
+
+def test_pictures_that_are_missing_are_drawn_when_a_finished_run_is_resumed() -> None:
+    run(0.2, out="a")
+    ready = prepared(0.2, out="a", sets=("output.plots=true",), resume=True)
+    assert ready.finished
+    assert not ready.is_shown
+    ready.show(ready.load_fronts())
+    assert ready.is_shown
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -90,7 +90,11 @@ def test_progress_is_told_on_stderr(capsys: pytest.CaptureFixture[str], monkeypa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"columns": None}, r"columns must say what the columns of the data are\. Got None"),
+        ({"columns": None}, r"columns must say what the columns of the data are, .* Got None"),
+        ({"columns": ["age"]}, r"columns must say .* Got list"),
+        ({"columns": {"age": "quasi"}}, "quasi"),
+        ({"problem": "k-suppression"}, "k-suppression"),
+        ({"threads": 0}, r"threads must be a whole number of at least 1\. Got 0"),
         ({"problem": {"eta": [0, 0.1]}}, r"optimize takes one eta\. Got \[0\.0, 0\.1\]"),
         ({"problem": {"eta": 1.5}}, r"eta must be .*1\.5"),
         ({"search": {"algorithm": "magic"}}, "magic"),

@@ -101,9 +101,12 @@ def _run(experiment: Experiment, *, quiet: bool) -> int:
 
     folder = on_one_line(str(experiment.folder))
     if experiment.finished:
+        fronts = experiment.load_fronts()
+        if not experiment.is_shown:  # the end of the run was cut short
+            experiment.show(fronts)
         if not quiet:
             typer.echo(f" {folder} is finished already")
-            _show_fronts(experiment.load_fronts())
+            _show_fronts(fronts)
         return DONE
     with Interruption() as interrupted, show_progress(experiment.config.name, quiet=quiet) as show:
         result = experiment.run(show, interrupted)
@@ -151,13 +154,13 @@ def _show_fronts(fronts: Mapping[float, Front]) -> None:
 
 def _written(experiment: Experiment) -> Iterator[str]:
     """What there is to look at in a results folder, and what there is to read."""
-    folder, output = experiment.folder, experiment.config.output
+    output = experiment.config.output
     if output.report:
         yield "report.html (open it in a browser)"
     if output.plots:
         yield "plots"
     if len(experiment.places) > 1:
         yield "comparison.csv"
-        yield f"{len(experiment.places)} folders {', '.join(p.name for p in folder.glob('eta-*'))}"
+        yield from sorted(place.name for place in experiment.places.values())
     else:
         yield from ("front.csv", "solutions.json", "config.yaml", "run.json")

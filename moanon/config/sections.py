@@ -393,7 +393,13 @@ class SearchSection(StrictModel):
     mutation: Annotated[
         float,
         Rule("a number", "in [0, 1]"),
-        Field(ge=0, le=1, description="Of pymoo's algorithms: chance of mutating a child."),
+        Field(
+            ge=0,
+            le=1,
+            description="Of pymoo's algorithms: with moves, the chance of each column of a child "
+            "to be moved, but at least one is; without, the chance of each bit outside trees. 0 "
+            "is none.",
+        ),
     ] = 0.1
     moves: Annotated[
         bool,

@@ -24,6 +24,8 @@ from moanon.search.checkpoint import NAMES, Identity, read_arrays, write_arrays
 __all__ = [
     "RESULTS",
     "check_folder",
+    "clear_pictures",
+    "clear_results",
     "holds_checkpoint",
     "identity_of",
     "make_folder",
@@ -39,6 +41,10 @@ Genomes = npt.NDArray[np.uint8]
 RESULTS = ("front.csv", "solutions.json", "config.yaml", "run.json")
 #: Genomes that were evaluated.
 _EVALUATED = ".evaluated.npz"
+#: Names of the figures that runs draw (`moanon.output.plots`).
+FIGURES = frozenset(
+    {"front", "magnified", "groups", "pairs", "filtered", "diversity", "limits", "etas"}
+)
 #: What a write that was killed leaves (`moanon.atomic`).
 _LEFTOVER = re.compile(r"\.moanon-[0-9a-f]{16}")
 
@@ -73,7 +79,7 @@ def check_folder(folder: Path, *, resume: bool, force: bool) -> None:
     if not (resume or force) and holds_checkpoint(folder):
         raise OutputError(
             f"{folder} holds an unfinished run; go on with --resume, start anew with --force, "
-            "or name another folder with --out"
+            "name another folder with --out, or give it up by deleting its checkpoint*.npz"
         )
 
 
@@ -135,6 +141,27 @@ def make_folder(folder: Path) -> None:
         raise OutputError(
             f"the folder {folder} cannot be made: {error.strerror or error}"
         ) from error
+
+
+def clear_results(folder: Path) -> None:
+    """Remove the results of a run that has been replaced, and its folder if nothing else is in."""
+    clear_pictures(folder)
+    for name in (*RESULTS, *NAMES, _EVALUATED):
+        (folder / name).unlink(missing_ok=True)
+    for place in (folder / "plots", folder):
+        if place.is_dir() and not any(place.iterdir()):
+            place.rmdir()
+
+
+def clear_pictures(folder: Path) -> None:
+    """Remove the page and figures of earlier results; others in the folder are left alone."""
+    page = folder / "report.html"
+    if page.is_file():
+        page.unlink()
+    for path in (folder / "plots").glob("*.*"):
+        own = path.stem in FIGURES or path.stem.startswith("etas-")
+        if own and path.suffix in (".png", ".svg"):
+            path.unlink()
 
 
 # -- what was evaluated --------------------------------------------------------------------------

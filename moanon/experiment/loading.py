@@ -14,7 +14,7 @@ from moanon.results import check_data, read_listed, read_record
 __all__ = ["load_front", "read_rows"]
 
 
-def load_front(folder: str | Path, data: str | Path | None = None) -> Front:
+def load_front(folder: str | Path, data: str | Path | None = None, *, advise: bool = True) -> Front:
     """Read the front of a results folder together with its table, as its configuration says.
 
     Parameters
@@ -22,6 +22,8 @@ def load_front(folder: str | Path, data: str | Path | None = None) -> Front:
     folder : path
     data : path, optional
         Where the table is now, if it has moved; it must be the same.
+    advise : bool
+        Whether to say how a command can be told where the table is now.
 
     Raises
     ------
@@ -34,7 +36,9 @@ def load_front(folder: str | Path, data: str | Path | None = None) -> Front:
         specs, table = config.specs(), config.read_table()
     except MoanonError as error:
         gone = isinstance(error, DataError) and not Path(config.data.source).exists()
-        hint = "; if it has moved, say where with --data" if gone and data is None else ""
+        hint = (
+            "; if it has moved, say where with --data" if gone and advise and data is None else ""
+        )
         raise type(error)(f"the table of {folder} cannot be read: {error}{hint}") from None
     # First, since other data may also be at odds with the domains, which would explain less.
     check_data(folder, read_record(folder), table.source, table.digest)

@@ -16,12 +16,13 @@ import numpy as np
 
 from moanon import __version__
 from moanon.config import Config
-from moanon.errors import OutputError
+from moanon.errors import OutputError, SearchError
 from moanon.experiment.comparison import COMPARISON, write_comparison_table
 from moanon.experiment.folder import (
     RESULTS,
     check_folder,
-    holds_checkpoint,
+    clear_pictures,
+    clear_results,
     identity_of,
     make_folder,
     read_evaluated,
@@ -52,6 +53,9 @@ __all__ = ["Experiment", "Result"]
 
 #: Share of the effort for a further limit, which starts from what was found for the others.
 FURTHER = 0.25
+
+#: What a checkpoint holds besides the search and what is shared.
+_PARTS = {"known", "force", "phase", "courses"}
 
 OnGeneration = Callable[[Progress], None]
 
@@ -112,6 +116,8 @@ class Experiment:
         Whether the folder holds the results already, and there is nothing to do.
     replace : bool
         Whether results in the folder may be replaced.
+    force : bool
+        Whether everything else that the folder holds of earlier runs goes when this one is done.
     notes : tuple of str
         What was noticed on the way and should be told.
     threads : int
@@ -132,6 +138,7 @@ class Experiment:
     state: State | None
     finished: bool
     replace: bool
+    force: bool
     notes: tuple[str, ...]
     threads: int
     courses: dict[float, dict[str, Any]] = field(default_factory=dict)
@@ -156,7 +163,7 @@ class Experiment:
         Raises
         ------
         OutputError
-            If the folder holds another run, or this one for all of the limits.
+            If the folder holds another run; or, unless it is to be resumed, this one already.
         SearchError
             If its checkpoints cannot be used.
         MoanonError
@@ -166,18 +173,26 @@ class Experiment:
         check_folder(folder, resume=resume, force=force)
         instance = config.instance()
         identity = identity_of(config, instance)
-        known = {} if force else _known(folder, identity, resume=resume)
+        checkpoints = Checkpoints(folder, with_limits(identity, etas_of(config)))
+        loaded = checkpoints.load() if resume and checkpoints.exist else None
+        state, notes = None, []
+        if loaded is not None:
+            state = loaded.state
+            if not state.keys() >= _PARTS:
+                raise SearchError(
+                    f"{folder} holds a checkpoint that this version does not understand; start "
+                    "anew with --force"
+                )
+            notes += [loaded.note] if loaded.note else []
+            force = bool(state["force"])
+            known = {} if force else results_of(folder, identity)
+            known = {eta: known[eta] for eta in state["known"].tolist()}
+        else:
+            known = {} if force else results_of(folder, identity)
+            if resume and not known:
+                notes.append(f"{folder} holds no checkpoint; starting from the beginning")
         etas = tuple(sorted({*etas_of(config), *known}, reverse=True))
         phases = tuple(eta for eta in etas if eta not in known)
-        checkpoints = Checkpoints(folder, with_limits(identity, etas))
-        state, notes = None, []
-        if resume and checkpoints.exist:
-            loaded = checkpoints.load()
-            if loaded is not None:
-                state, phases = loaded.state, tuple(loaded.state["phases"].tolist())
-                notes += [loaded.note] if loaded.note else []
-        elif resume and not known:
-            notes.append(f"{folder} holds no checkpoint; starting from the beginning")
         if state is None and known and phases:
             had, more = (", ".join(map(str, sorted(some))) for some in (known, phases))
             notes.append(f"{folder} has results for eta {had}; adding {more}, starting from them")
@@ -197,7 +212,7 @@ class Experiment:
             instance=instance,
             limits=SharedLimits(problem, etas, room_of(config.search, algorithm)),
             phases=phases,
-            known={eta: path for eta, path in known.items() if eta not in phases},
+            known=known,
             algorithm=algorithm,
             stop=stop_of(config.search, algorithm),
             identity=identity,
@@ -205,6 +220,7 @@ class Experiment:
             state=state,
             finished=not phases,
             replace=resume or force,
+            force=force,
             notes=tuple(notes),
             threads=threads,
         )
@@ -247,8 +263,8 @@ class Experiment:
                 self.courses.update(dict.fromkeys(self.phases[number:], course))
                 break
         fronts = self._write()
-        self._show(fronts)
-        self.checkpoints.remove()  # last: a run that is killed before is not finished
+        self.checkpoints.remove()
+        self.show(fronts)
         return Result(self.folder, outcome, fronts, len(self.limits.evaluated))
 
     # -- searching -------------------------------------------------------------------------------
@@ -299,14 +315,14 @@ class Experiment:
     # -- writing ---------------------------------------------------------------------------------
 
     def _write(self) -> dict[float, Front]:
-        fronts = {}
+        cap = self.config.search.cap
+        found = zip(self.limits.etas, self.limits.problems, self.limits.archives, strict=True)
+        # All of them before any is written: one may have no solution that meets the constraints.
+        fronts = {eta: front_of(problem, archive, cap) for eta, problem, archive in found}
         for eta, place in self.places.items():
             make_folder(place)
-            at = self.limits.etas.index(eta)
-            found = self.limits.problems[at], self.limits.archives[at]
-            front = fronts[eta] = front_of(*found, self.config.search.cap)
             config = with_folder(with_eta(self.config, eta), place)
-            front.save(
+            fronts[eta].save(
                 place,
                 record=self._record(eta, config),
                 texts={"config.yaml": config.to_yaml()},
@@ -317,14 +333,21 @@ class Experiment:
         if len(fronts) > 1:
             every = with_eta(self.config, tuple(sorted(fronts)))
             write_comparison_table(self.folder, fronts, {"config.yaml": every.to_yaml()})
-            for name in set(RESULTS) - {"config.yaml"}:  # of a single limit; it has a folder now
-                (self.folder / name).unlink(missing_ok=True)
-        elif self.replace:
-            (self.folder / COMPARISON).unlink(missing_ok=True)
+        self._clear(keep={"config.yaml", COMPARISON} if len(fronts) > 1 else set(RESULTS))
         return fronts
 
-    def _show(self, fronts: Mapping[float, Front]) -> None:
-        """Draw figures and write pages."""
+    def _clear(self, keep: set[str]) -> None:
+        """Remove what does not belong to these results: of a single limit, of a replaced run."""
+        for name in {*RESULTS, COMPARISON} - keep:
+            (self.folder / name).unlink(missing_ok=True)
+        clear_pictures(self.folder)
+        if self.force:
+            for path in self.folder.glob("eta-*/"):
+                if path not in self.places.values():
+                    clear_results(path)
+
+    def show(self, fronts: Mapping[float, Front]) -> None:
+        """Draw figures and write pages; the results are complete without them."""
         wanted = self.config.output
         runs = [run_of(place, fronts[eta]) for eta, place in self.places.items()][::-1]
         if wanted.plots:
@@ -334,6 +357,14 @@ class Experiment:
             for run in runs:
                 if run.folder != self.folder:
                     write_page([run], run.folder)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the figures and the page that are wanted are there."""
+        wanted = self.config.output
+        return ((self.folder / "report.html").exists() or not wanted.report) and (
+            (self.folder / "plots").exists() or not wanted.plots
+        )
 
     def _record(self, eta: float, config: Config) -> dict[str, Any]:
         """What ``run.json`` tells about the run."""
@@ -385,18 +416,6 @@ class Experiment:
         }
 
 
-def _known(folder: Path, identity: Identity, *, resume: bool) -> dict[float, Path]:
-    """Results of this search in the folder; those of another one may not be touched."""
-    try:
-        return results_of(folder, identity)
-    except OutputError:
-        if resume:
-            if holds_checkpoint(folder):  # it decides, not what lies beside it
-                return {}
-            raise
-        raise _already(folder) from None
-
-
 def _already(folder: Path) -> OutputError:
     found = next((name for name in RESULTS if (folder / name).exists()), "eta-*")
     return OutputError(
@@ -423,7 +442,8 @@ class _PhaseKeeper:
             state
             | {f"limits.{name}": array for name, array in shared.items()}
             | {
-                "phases": np.array(experiment.phases),
+                "known": np.array([*experiment.known], dtype=np.float64),
+                "force": np.array(experiment.force),
                 "phase": np.array(self.number),
                 "courses": np.frombuffer(courses.encode(), dtype=np.uint8),
             }

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moanon.errors import DataError, MoanonError
+from moanon.errors import DataError, MoanonError, OutputError
 from moanon.experiment.loading import load_front
 from moanon.front import Front
 from moanon.landmarks import find_landmarks
-from moanon.results import RECORD, read_listed, read_record
+from moanon.results import RECORD, is_part, read_listed, read_record
 from moanon.search.checkpoint import NAMES
 
 __all__ = ["FinishedRun", "Found", "draw_plots", "find_runs", "read_run", "run_of", "write_page"]
 
+#: Names of folders for one limit of several.
+_LIMIT = re.compile("eta-")
 #: Most knees that a page points at.
 _MOST_MARKS = 5
 
@@ -98,12 +101,13 @@ def read_run(folder: Path) -> FinishedRun:
     """
     why = ""
     try:
-        front = load_front(folder)
+        front = load_front(folder, advise=False)
     except MoanonError as error:
         front = Front.load(folder)  # which fails too, unless only the table was at fault
         why = str(error)
     record = read_record(folder)
-    config = read_listed(folder, record, "config.yaml").decode()
+    listed = "config.yaml" in record.get("files", {})  # a front saved by hand has none
+    config = read_listed(folder, record, "config.yaml").decode() if listed else ""
     return FinishedRun(folder, front, record, config, why)
 
 
@@ -143,9 +147,11 @@ def draw_plots(
         below = run.folder.relative_to(results)
         place = run.folder / "plots" if out is None else out / below
         written.append(write_plots(run.front, place, run.name, formats=formats))
-        if not math.isinf(run.eta):
+        if not math.isinf(run.eta) and run.folder != results:
             limits.setdefault(run.folder.parent, {})[run.eta] = run
     for parent, several in limits.items():
+        if len(several) < 2:
+            continue
         place = parent / "plots" if out is None else out / parent.relative_to(results)
         fronts = {eta: run.front for eta, run in several.items()}
         name = next(iter(several.values())).name
@@ -182,8 +188,20 @@ def write_page(
         for run in runs
     ]
     place = results / "report.html" if path is None else path
+    if any(_is_read(run, place) for run in runs):
+        raise OutputError(
+            f"{place} is not replaced: a run or its results are read from it; name another file"
+        )
     write_report(tabs, place, force=force or path is None)
     return place
+
+
+def _is_read(run: FinishedRun, path: Path) -> bool:
+    """Whether a path is a file of the run, or the table it was made from."""
+    source = Path(str(run.record.get("data", {}).get("source", "")))
+    return is_part(run.folder, path) or (
+        path.is_file() and source.is_file() and path.samefile(source)
+    )
 
 
 def _marks(front: Front) -> dict[int, str]:
@@ -193,9 +211,8 @@ def _marks(front: Front) -> dict[int, str]:
 
 
 def _eta(folder: Path) -> float:
-    _, mark, number = folder.name.partition("eta-")
     try:
-        return float(number) if mark else math.inf
+        return float(folder.name.removeprefix("eta-")) if _LIMIT.match(folder.name) else math.inf
     except ValueError:
         return math.inf
 

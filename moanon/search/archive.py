@@ -1,4 +1,8 @@
-"""The archive: every undominated solution a search has come across, with a stated cap."""
+"""The archive: the undominated solutions that a search has come across, as far as there is room.
+
+Room is a matter of time, not of memory: at 8,000 solutions the even choice among more of them
+begins to cost as much as evaluating.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,9 @@ __all__ = ["Archive", "thin", "undominated"]
 Genomes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+#: How far an archive outgrows its room before it is thinned: doing so takes seconds.
+_SLACK = 1.5
 
 #: So many solutions are kept to breed from while none is feasible.
 _NEAREST = 200
@@ -44,7 +51,7 @@ class Archive:
     genomes : array (solutions, bits)
     thresholds : array (solutions, 2)
     room : int
-        Most solutions kept; above it, `thin` decides.
+        Solutions that `thin` leaves when there are half as many again.
     """
 
     values: Floats
@@ -91,7 +98,7 @@ class Archive:
         self.values = values[kept]
         self.genomes = np.concatenate([self.genomes[old], genomes[points.genome[new]]])
         self.thresholds = np.concatenate([self.thresholds[old], points.thresholds[new]])
-        if len(self) > self.room:
+        if len(self) > _SLACK * self.room:
             self.keep(thin(self.values, self.room))
         return len(new)
 

@@ -166,9 +166,18 @@ class Checkpoints:
         return None
 
     def remove(self) -> None:
-        """Leave none behind."""
+        """Leave none behind.
+
+        Raises
+        ------
+        OutputError
+            If the system refuses.
+        """
         for path in (self.newest, self.previous, self._fresh):
-            path.unlink(missing_ok=True)
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise OutputError(f"{path} cannot be removed: {error.strerror or error}") from error
 
 
 def write_arrays(path: Path, state: State, identity: Identity) -> None:

@@ -3,9 +3,12 @@
 How much may be suppressed (η) decides which steps of a genome's staircase count, not what they
 are. So one evaluation under the widest limit holds the solutions for all narrower ones, and every
 limit has an archive of its own that takes them in. Hence a front never gets worse by a search for
-another limit, and that of a larger η is never worse than that of a smaller one.
+another limit, and that of a larger η is never worse than that of a smaller one (before a cap thins
+them).
 
-Where the objectives do not follow from a staircase, a genome is evaluated once for each limit.
+Under constraints, and where groups are not given up by their size alone, a genome is evaluated once
+for each limit, and the second half of that does not hold: D's ordered (k,ℓ)-safety always gives up
+as much as it may.
 """
 
 from __future__ import annotations

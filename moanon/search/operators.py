@@ -295,7 +295,8 @@ class MoveMutation(Mutation):  # type: ignore[misc]
         self, problem: Any, X: Bits, *args: Any, random_state: np.random.Generator, **kwargs: Any
     ) -> Bits:
         mutated = X.astype(np.uint8)
-        moves = np.maximum(random_state.binomial(self._columns, self.rate, size=len(X)), 1)
+        least = 1 if self.rate > 0 else 0
+        moves = np.maximum(random_state.binomial(self._columns, self.rate, size=len(X)), least)
         for already in range(int(moves.max(initial=0))):
             rows = np.flatnonzero(moves > already)
             mutated[rows] = self._moves.step(mutated[rows], random_state)

@@ -43,6 +43,8 @@ __all__ = [
 
 #: `auto` enumerates spaces up to this size; larger ones are bred from the archive.
 AUTO_EXHAUSTIVE = 20_000
+#: Evaluations per second that even a slow machine manages.
+_SLOWEST = 1_000
 #: Where no limit is given: the budget of D's runs, 250 generations of 200.
 DEFAULT_EVALUATIONS = 50_000
 
@@ -176,7 +178,7 @@ class Outcome:
     Attributes
     ----------
     archive : Archive
-        All undominated solutions that were found.
+        The undominated solutions that were found, as far as it had room.
     reason : str
         Which limit was reached; ``exhausted`` where every genome has been evaluated,
         ``interrupted`` where the run can be resumed.
@@ -224,6 +226,8 @@ def choose_algorithm(space: int, settings: Settings) -> str:
         budgets.append(settings.evaluations)
     if settings.generations is not None:
         budgets.append(settings.generations * settings.population)
+    if settings.seconds is not None:
+        budgets.append(int(settings.seconds * _SLOWEST))
     return "exhaustive" if space <= min(budgets) else "archive"
 
 

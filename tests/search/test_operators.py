@@ -229,9 +229,16 @@ def test_moves_keep_genomes_valid(data, rate):
 def test_moves_reach_trees_and_make_at_least_one_change():
     layout = Layout({"kind": TREE, "size": ordered(10)})
     genomes = layout.sample(500, generator())
-    mutated = MoveMutation(layout, 0.0)._do(None, genomes, random_state=generator())
+    mutated = MoveMutation(layout, 1e-9)._do(None, genomes, random_state=generator())
     assert (mutated != genomes).any(axis=1).all()
     assert (mutated[:, :5] != genomes[:, :5]).any()
+
+
+def test_no_mutation_is_none():
+    layout = Layout({"kind": TREE, "size": ordered(10)})
+    genomes = layout.sample(50, generator())
+    mutated = MoveMutation(layout, 0.0)._do(None, genomes, random_state=generator())
+    assert np.array_equal(mutated, genomes)
 
 
 # -- what is new -----------------------------------------------------------------------------------

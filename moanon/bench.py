@@ -1,12 +1,13 @@
 """How fast is an evaluation here, and against what: the benchmark behind ``moanon bench``.
 
-Three questions, each answered in CPU microseconds per evaluation of P2 (η = 0.1) and as a ratio to
+Four questions, each answered in CPU microseconds per evaluation of P2 (η = 0.1) and as a ratio to
 other ways of doing the same in the same run on the same genomes, because a bare time says more
 about the machine than about the code:
 
 - ``adult``: the nine columns of D on Adult; a population of random genomes and a converged one.
 - ``lattice``: all 6,480 full-domain generalizations of eight columns of Adult (18,109 cells).
 - ``synthetic``: does the cost stay flat with rows, and grow no faster than linearly with cells?
+- ``models``: what privacy models and loss metrics add, on Adult with occupation sensitive.
 
 The other ways group the *rows* (or, for numpy, also the cells) anew for every genome: a pandas
 ``groupby(...).size()``, numpy's ``unique`` on mixed-radix keys, Polars where it is installed. Each
@@ -20,8 +21,8 @@ from __future__ import annotations
 import importlib.util
 import platform
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
@@ -33,12 +34,24 @@ from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.genome import Instance
+from moanon.kernels.costs import COSTS
 from moanon.kernels.grouping import Sensitive
-from moanon.kernels.population import Mode, PopulationKernel, Rule
+from moanon.kernels.models import MODELS
+from moanon.kernels.population import Mode, ModelRule, PopulationKernel, Rule
 from moanon.kernels.scoring import FIELDS, WITHIN_LIMIT
+from moanon.measures.suppression import Suppression
 from moanon.search.moves import Moves
 
-__all__ = ["Case", "Timing", "adult_cases", "lattice_case", "machine", "measure", "synthetic_cases"]
+__all__ = [
+    "Case",
+    "Timing",
+    "adult_cases",
+    "lattice_case",
+    "machine",
+    "measure",
+    "model_cases",
+    "synthetic_cases",
+]
 
 Genomes = npt.NDArray[np.uint8]
 
@@ -60,6 +73,8 @@ class Case:
     sizes: npt.NDArray[np.int64]
     genomes: Genomes
     others: bool  # whether pandas and the like take part
+    instance: Instance | None = None  # a table with sensitive columns …
+    rules: Mapping[str, ModelRule] = field(default_factory=dict)  # … and what is measured of it
 
     @property
     def rule(self) -> Rule:
@@ -68,6 +83,8 @@ class Case:
 
     def kernel(self, threads: int) -> PopulationKernel:
         """Kernel of the case's table."""
+        if self.instance is not None:
+            return self.instance.make_kernel(threads)
         empty = np.zeros(0, dtype=np.int64)
         none = Sensitive(empty, np.zeros(len(self.counts) + 1, dtype=np.int64), empty, empty)
         return PopulationKernel(self.codes, self.counts, self.sizes, none, threads)
@@ -115,8 +132,11 @@ def machine() -> dict[str, object]:
 # -- cases -----------------------------------------------------------------------------------------
 
 
-def adult_instance(*, single_years: bool = False) -> Instance:
-    """Adult with D's columns; for the lattice, eight of them and age in single years."""
+def adult_instance(*, single_years: bool = False, sensitive: str | None = None) -> Instance:
+    """Adult with D's columns; for the lattice, eight of them and age in single years.
+
+    A sensitive column is not generalized.
+    """
     age = IntervalSpec(1, (1, 100)) if single_years else IntervalSpec(5, (15, 94))
     specs: dict[str, DomainSpec] = {"age": age}
     for name in _ADULT_TREES:
@@ -125,13 +145,17 @@ def adult_instance(*, single_years: bool = False) -> Instance:
         specs[name] = OrderedSpec(tuple(datasets.order(f"adult/{name}")))
     if single_years:
         del specs["salary-class"]
-    table = read_table(datasets.load("adult"), dict.fromkeys(specs, "quasi"))
-    return Instance.build(table, specs)
+    roles = dict.fromkeys(specs, "quasi")
+    if sensitive is not None:
+        del specs[sensitive]
+        roles[sensitive] = "sensitive"
+    return Instance.build(read_table(datasets.load("adult"), roles), specs)
 
 
 def _case(name: str, instance: Instance, genomes: Genomes) -> Case:
     cells = instance.cells
-    return Case(name, cells.codes, cells.counts, instance.layout.sizes, genomes, others=True)
+    others = not cells.sensitive
+    return Case(name, cells.codes, cells.counts, instance.layout.sizes, genomes, others)
 
 
 def adult_cases(rounds: int = 250, population: int = POPULATION) -> list[Case]:
@@ -244,6 +268,26 @@ def synthetic_cases() -> Iterator[Case]:
         yield Case(f"{cells:.0e} cells", codes, counts, sizes, few, others=cells == 10**5)
 
 
+def model_cases(rounds: int = 250, population: int = POPULATION) -> list[Case]:
+    """Populations as in `adult_cases` with occupation sensitive, and models to be measured."""
+    instance = adult_instance(sensitive="occupation")
+    rows, rule = instance.cells.rows, Suppression("limit", ETA)
+    rules = {
+        "entropy l": rule.model_rule(rows, models=["entropy"]),
+        "t-closeness": rule.model_rule(rows, models=["closeness"]),
+        "JS divergence": rule.model_rule(rows, models=["js"]),
+        "NCP": rule.model_rule(rows, costs=["certainty"]),
+        "all of them": rule.model_rule(rows, models=MODELS, costs=COSTS),
+    }
+    rng = np.random.default_rng(1)
+    start = instance.layout.sample(population, rng)
+    later = _converge(instance, start, rounds, rng)
+    return [
+        replace(_case(f"models, {name}", instance, genomes), instance=instance, rules=rules)
+        for name, genomes in (("random", start), ("converged", later))
+    ]
+
+
 def _random_cells(
     number: int, sizes: npt.NDArray[np.int64], rng: np.random.Generator
 ) -> npt.NDArray[np.uint16]:
@@ -269,6 +313,7 @@ def measure(case: Case, threads: tuple[int, ...] = (1, 2), repeat: int = 5) -> I
             cpu, wall = cpu / len(case.genomes), wall / len(case.genomes)
             flat = flat or cpu
             yield _timing(case, mode, number, cpu, wall, flat, kernel.workspace_bytes)
+    yield from _time_models(case, flat, repeat)
     if not case.others:
         return
     # The others are slow, so they get a sample; the flat kernel is timed on the same one.
@@ -278,6 +323,22 @@ def measure(case: Case, threads: tuple[int, ...] = (1, 2), repeat: int = 5) -> I
     for name, way in _others(case):
         cpu, wall = _best_time(lambda way=way: [way(genome) for genome in few], repeat)  # type: ignore[misc]
         yield _timing(case, name, 1, cpu / len(few), wall / len(few), flat, 0)
+
+
+def _time_models(case: Case, flat: float, repeat: int) -> Iterator[Timing]:
+    """Time what is measured besides sizes and losses, on one thread."""
+    if not case.rules:
+        return
+    kernel = case.kernel(1)
+    modes: tuple[Mode, ...] = ("flat", "rollup")
+    for name, rule in case.rules.items():
+        for mode in modes:
+            cpu, wall = _best_time(
+                lambda rule=rule, mode=mode: kernel.evaluate(case.genomes, rule, mode),  # type: ignore[misc]
+                repeat,
+            )
+            cpu, wall = cpu / len(case.genomes), wall / len(case.genomes)
+            yield _timing(case, f"{name}, {mode}", 1, cpu, wall, flat, kernel.workspace_bytes)
 
 
 def _timing(

@@ -72,7 +72,7 @@ def test_check_shows_the_columns_and_how_exposed_the_table_is(
     assert "column  role  kind  base values  bits  distinct values" in lines
     assert "id  identifying  4" in lines
     assert "[red]a  quasi  interval  2  1  3" in lines
-    assert ":x:  sensitive  2" in lines
+    assert ":x:  sensitive  equal distance  2" in lines
     assert "sex  quasi  ordered  2  1  2" in lines
     assert "rows  5 read, 1 dropped for missing values" in lines
     # (5-9, f) twice, (5-9, m) twice: no row is alone
@@ -186,7 +186,7 @@ def test_a_count_with_more_digits_than_python_prints_is_readable() -> None:
         (["chek"], "moanon: No such command 'chek'"),
         (["check", "t.yaml", "--set"], "moanon: Option '--set' requires an argument"),
         (["init", "none.csv"], "moanon: none.csv does not exist"),
-        (["bench", "--case", "x"], "'x' is not one of 'adult', 'lattice', 'synthetic'"),
+        (["bench", "--case", "x"], "'x' is not one of 'adult', 'lattice', 'synthetic', 'models'"),
         (["bench", "--quick", "--case", "lattice"], "--quick times adult alone (see moanon bench"),
         (["bench", "--out", "no/b.json"], "moanon: no/b.json cannot be written: the folder no"),
         (
@@ -372,13 +372,28 @@ def timed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(bench, "adult_cases", lambda: [case("adult 1"), case("adult 2")])
     monkeypatch.setattr(bench, "lattice_case", lambda folder: case(f"lattice of {folder}"))
     monkeypatch.setattr(bench, "synthetic_cases", lambda: iter([case("synthetic")]))
+    monkeypatch.setattr(bench, "model_cases", lambda: [case("models")])
     return names
 
 
 def test_bench_times_all_cases_unless_told(folder: Path, timed: list[str]) -> None:
     assert main(["bench"]) == 0
-    assert timed == ["adult 1", "adult 2", "lattice of None", "synthetic"]
+    assert timed == ["adult 1", "adult 2", "lattice of None", "synthetic", "models"]
     assert [t["case"] for t in json.loads((folder / "bench.json").read_text())["timings"]] == timed
+
+
+def test_models_are_timed_beside_the_plain_evaluation() -> None:
+    case = bench.model_cases(rounds=1, population=4)[1]
+    timings = list(bench.measure(case, threads=(1,), repeat=1))
+    assert [t.way for t in timings[:4]] == [
+        "flat",
+        "rollup",
+        "entropy l, flat",
+        "entropy l, rollup",
+    ]
+    assert {"t-closeness, flat", "all of them, rollup"} <= {t.way for t in timings}
+    assert timings[0].ratio == 1
+    assert all(t.micros > 0 for t in timings)
 
 
 def test_bench_times_chosen_cases_once(folder: Path, timed: list[str]) -> None:

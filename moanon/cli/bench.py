@@ -27,6 +27,7 @@ class BenchCase(StrEnum):
     ADULT = "adult"
     LATTICE = "lattice"
     SYNTHETIC = "synthetic"
+    MODELS = "models"
 
 
 @app.command(epilog="Example: moanon bench --case adult --case lattice --out bench.json")
@@ -83,7 +84,7 @@ def bench(
 
 
 def _bench_cases(kinds: Iterable[BenchCase], hierarchies: Path | None) -> Iterator[Case]:
-    from moanon.bench import adult_cases, lattice_case, synthetic_cases
+    from moanon.bench import adult_cases, lattice_case, model_cases, synthetic_cases
 
     wanted = set(kinds)
     if BenchCase.ADULT in wanted:
@@ -92,6 +93,8 @@ def _bench_cases(kinds: Iterable[BenchCase], hierarchies: Path | None) -> Iterat
         yield lattice_case(hierarchies or (_ARX if _ARX.is_dir() else None))
     if BenchCase.SYNTHETIC in wanted:
         yield from synthetic_cases()
+    if BenchCase.MODELS in wanted:
+        yield from model_cases()
 
 
 def _quick_cases() -> list[Case]:

@@ -18,12 +18,28 @@ if TYPE_CHECKING:
 
     from moanon.config import Config
     from moanon.genome import Instance
+    from moanon.search.problem import SearchProblem
 
 __all__: list[str] = []
 
+#: What the letters stand for that measures are cited with.
+_SOURCES = (
+    "D: Dewri et al., multi-objective optimization of anonymity and loss; L: Li and Li, the "
+    "tradeoff between privacy and utility (2009); M: Marchand, limits of information loss metrics."
+)
+
 
 @app.command(epilog="Example: moanon check configs/quickstart.yaml --set data.missing=category")
-def check(config: ConfigArgument, sets: SetOption = None) -> None:
+def check(
+    config: ConfigArgument,
+    sets: SetOption = None,
+    measures: Annotated[
+        bool,
+        typer.Option(
+            "--measures", help="Also list the measures that can be objectives or constraints."
+        ),
+    ] = False,
+) -> None:
     """Check a configuration and its table.
 
     Reads the configuration, the data and the hierarchies, and shows what the columns are and how
@@ -32,12 +48,17 @@ def check(config: ConfigArgument, sets: SetOption = None) -> None:
     rounded as the configuration says (granularity), which is the finest that a release can show.
     """
     from moanon.config import Config
+    from moanon.experiment import make_problem
 
     checked = Config.load(config, sets or ())
     instance = checked.instance()
+    problem = make_problem(_one_eta(checked), instance)
     console().print(_columns_grid(instance))
-    for fact, value in _facts(instance).items():
+    for fact, value in {**_facts(instance), **_task(problem)}.items():
         typer.echo(f" {fact:<21}{value}")
+    if measures:
+        console().print(_measures_grid(instance))
+        typer.echo(f" {_SOURCES}")
     for note in _notes(checked):
         typer.echo(f" note: {note}")
 
@@ -92,6 +113,8 @@ def _columns_grid(instance: Instance) -> Grid:
     from rich import box
     from rich.table import Table as Grid
 
+    from moanon.data.distances import distance_of
+
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for header in ("column", "role", "kind"):
         grid.add_column(header, overflow="fold")
@@ -103,6 +126,10 @@ def _columns_grid(instance: Instance) -> Grid:
         if column.missing:
             distinct += f" and missing ({column.missing:,})"
         domain = instance.layout.domains.get(name)
+        if name in instance.table.sensitive:
+            distance = distance_of(instance.distances.get(name))
+            grid.add_row(on_one_line(name), role.value, f"{distance} distance", "", "", distinct)
+            continue
         shape = (domain.kind, f"{domain.size:,}", f"{domain.size - 1:,}") if domain else ("",) * 3
         grid.add_row(on_one_line(name), role.value, *shape, distinct)
     return grid
@@ -123,6 +150,55 @@ def _facts(instance: Instance) -> dict[str, str]:
         names = ", ".join(map(on_one_line, table.undeclared))
         facts["undeclared columns"] = f"{names} (dropped on release)"
     return facts
+
+
+def _one_eta(config: Config) -> Config:
+    """The configuration with the first of its η; what is checked is the same for all."""
+    if not isinstance(config.problem.eta, tuple):
+        return config
+    problem = config.problem.model_copy(update={"eta": config.problem.eta[0]})
+    return config.model_copy(update={"problem": problem})
+
+
+def _task(problem: SearchProblem) -> dict[str, str]:
+    """What is optimized, under which bounds."""
+    from moanon.measures.registry import find_measure
+
+    task = {
+        "objectives": ", ".join(
+            f"{measure.name} ({'most' if measure.direction == 'max' else 'least'})"
+            for measure in problem.measures
+        )
+    }
+    rule = problem.suppression
+    if rule.kind == "limit":
+        task["suppressed"] = f"the worst groups by {rule.by}, within eta"
+    bounds = [(find_measure(name), bound) for name, bound in rule.constraints]
+    bounds += problem.bounds.items()
+    if bounds:
+        task["constraints"] = ", ".join(
+            f"{measure.name} {'>=' if measure.direction == 'max' else '<='} {bound:g}"
+            for measure, bound in bounds
+        )
+    return task
+
+
+def _measures_grid(instance: Instance) -> Grid:
+    """Every measure that can be taken of the table."""
+    from rich import box
+    from rich.table import Table as Grid
+
+    from moanon.measures.registry import applicable
+
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    for header in ("measure", "better", "range", "unit", "meaning", "source"):
+        grid.add_column(header, overflow="fold")
+    for measure in applicable(instance):
+        better = "high" if measure.direction == "max" else "low"
+        grid.add_row(
+            measure.name, better, measure.range, measure.unit, measure.meaning, measure.citation
+        )
+    return grid
 
 
 def _exposure(sizes: NDArray[np.int64]) -> str:

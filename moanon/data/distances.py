@@ -56,14 +56,5 @@ def histogram_column(
     number[order] = np.arange(labels)
     if not isinstance(domain, TreeDomain):
         return HistogramColumn(total[order], ORDERED, places[order], domain.size), number
-    tree = domain.hierarchy
-    column = HistogramColumn(
-        total[order],
-        TREE,
-        places[order],
-        domain.size,
-        np.array(tree.parents, dtype=np.int64),
-        np.array(tree.stops, dtype=np.int64),
-        tree.heights,
-    )
-    return column, number
+    levels = domain.hierarchy.node_starts[:-1]
+    return HistogramColumn(total[order], TREE, places[order], domain.size, levels), number

@@ -251,6 +251,16 @@ class Hierarchy:
             heights[list(cut)] = height
         return heights
 
+    @property
+    def node_starts(self) -> Indices:
+        """For each distinct level (rows, finest first) the first leaf of each leaf's node."""
+        levels = []
+        for cut in dict.fromkeys(self.levels):
+            starts = [self.starts[node] for node in cut]
+            widths = [self.stops[node] - self.starts[node] for node in cut]
+            levels.append(np.repeat(starts, widths))
+        return np.array(levels, dtype=np.int64)
+
     @cached_property
     def inner(self) -> Indices:
         """Node index of every inner node, in pre-order; a genome expands or collapses these."""

@@ -49,7 +49,7 @@ _DISTINCT, _FREQUENCY, _ENTROPY, _RECURSIVE, _ALPHA, _CLOSENESS, _EQUAL, _JS, _D
 #: Divergences are added up in units of 2^-52.
 _JS_UNIT = 2.0**52
 #: Shorter gaps between the values of a group are added up one by one.
-_SHORT_GAP = 8
+_SHORT_GAP = np.uint32(8)
 
 
 # -- lists -----------------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ def _equal_distances(
         size = int64(sizes[group])
         moved = int64(0)
         for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
-            moved += max(int64(0), rows[at] * table - total[value[at]] * size)
+            moved += max(int64(0), int64(rows[at]) * table - total[value[at]] * size)
         out[group] = min(out[group], -(moved / (float(size) * table)))
 
 
@@ -285,22 +285,22 @@ def _ordered_distances(
     out: Floats,
 ) -> None:
     """``Σ_i |Σ_{j <= i} (p_j - q_j)| / (m - 1)``: moving by one place costs 1 / (m - 1)."""
+    last = np.uint32(places - 1)
     for group in range(groups):
         size = int64(sizes[group])
-        moved = 0.0
+        moved = 0.0  # whole numbers below 2^53 are added up exactly
         seen = int64(0)
-        here = int64(0)
-        begin = int64(starts[group * columns + column])
-        end = int64(starts[group * columns + column + 1])
-        for at in range(begin, end + 1):
-            there = place[value[at]] if at < end else places - 1
-            if there - here > _SHORT_GAP:
-                moved += _gap(here, there, seen * table, size, below, below_sum)
+        here = np.uint32(0)
+        end = starts[group * columns + column + 1]
+        for at in range(starts[group * columns + column], end + np.uint32(1)):
+            there = np.uint32(place[value[at]]) if at < end else last
+            if there > here + _SHORT_GAP:
+                moved += _gap(int64(here), int64(there), seen, size, below, below_sum)
             else:
                 for i in range(here, there):
-                    moved += float(abs(seen * table - below[i + 1] * size))
+                    moved += float(abs(seen - below[i + np.uint32(1)] * size))
             if at < end:
-                seen += rows[at]
+                seen += int64(rows[at]) * table
             here = there
         far = moved / (float(size) * table * (places - 1)) if places > 1 else 0.0
         out[group] = min(out[group], -far)
@@ -316,57 +316,39 @@ def _tree_distances(
     groups: int,
     columns: int,
     place: Ints,
-    leaf: Ints,
-    parent: Ints,
-    stop: Ints,
-    node_height: Ints,
+    places: int,
+    node: Ints,
     node_rows: Ints,
     height: int,
     table: int,
-    path: Ints,
-    node: Ints,
-    inside: Ints,
-    more: Ints,
     out: Floats,
 ) -> None:
-    """``Σ height(N) / H · min(pos(N), neg(N))`` over the nodes of the tree.
+    """``Σ height(N) / H · min(pos(N), neg(N))`` over the nodes of a tree, summed level by level.
 
-    Of what a node's children have too much and too little, the smaller part is moved within the
-    node, over its height; the rest goes up. Nodes without rows of the group have nothing too much
-    below them and cost nothing; the others are visited in one walk along the group's values, with
-    the path from the root in `node`, the group's rows below in `inside` and what the children have
-    too much in `more`.
+    What goes from one leaf to another over height h leaves its node on each of the h levels below,
+    and each of them is passed at the cost of 1 / H. What leaves the nodes of a level is what they
+    have too much: ``EMD = Σ_{level < H} Σ_{node of it} max(0, p_node - q_node) / H``. Nodes without
+    rows of the group have nothing too much.
     """
     for group in range(groups):
         size = int64(sizes[group])
-        cost = int64(0)
-        top = -1
-        begin = int64(starts[group * columns + column])
-        end = int64(starts[group * columns + column + 1])
-        for at in range(begin, end + 1):
-            here = place[value[at]] if at < end else stop[node[0]]  # behind all leaves, at last
-            while top >= 0 and stop[node[top]] <= here:
-                extra = inside[top] * table - node_rows[node[top]] * size
-                cost += node_height[node[top]] * min(more[top], more[top] - extra)
-                if top > 0:
-                    inside[top - 1] += inside[top]
-                    more[top - 1] += max(int64(0), extra)
-                top -= 1
-            if at == end:
-                break
-            lowest = leaf[here]
-            steps = 0
-            while lowest >= 0 and (top < 0 or lowest != node[top]):
-                path[steps] = lowest
-                steps += 1
-                lowest = parent[lowest]
-            for step in range(steps - 1, -1, -1):
-                top += 1
-                node[top] = path[step]
-                inside[top] = 0
-                more[top] = 0
-            inside[top] += rows[at]
-        far = cost / (float(size) * table * height) if height > 0 else 0.0
+        moved = 0.0  # whole numbers below 2^53 are added up exactly
+        begin, end = starts[group * columns + column], starts[group * columns + column + 1]
+        for level in range(height):
+            leaving = int64(0)
+            here = int64(-1)
+            inside = int64(0)  # of the group in the node, and …
+            outside = int64(0)  # … of the table, both as shares of rows of both
+            for at in range(begin, end):
+                there = np.uint32(level * places) + np.uint32(place[value[at]])
+                if node[there] != here:
+                    leaving += max(int64(0), inside - outside)
+                    here = node[there]
+                    inside = int64(0)
+                    outside = node_rows[there] * size
+                inside += int64(rows[at]) * table
+            moved += float(leaving + max(int64(0), inside - outside))
+        far = moved / (float(size) * table * height) if height > 0 else 0.0
         out[group] = min(out[group], -far)
 
 
@@ -390,7 +372,7 @@ def _divergences(
         present = int64(0)
         for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
             there = total[value[at]]
-            p, q = float(rows[at] * table), float(there * size)
+            p, q = float(int64(rows[at]) * table), float(there * size)
             term = rows[at] / size * log(2 * p / (p + q)) + there / table * log(2 * q / (p + q))
             found += int64(floor(term / 2 * _JS_UNIT + 0.5))
             present += there
@@ -421,7 +403,7 @@ def _largest_ratios(
             continue
         ratio = 1.0
         for at in range(begin, end):
-            p, q = float(rows[at] * table), float(total[value[at]] * size)
+            p, q = float(int64(rows[at]) * table), float(total[value[at]] * size)
             ratio = max(ratio, p / q, q / p)
         out[group] = min(out[group], -log(ratio))
 
@@ -535,17 +517,11 @@ def measure_models(
                 groups,
                 columns,
                 plan.place,
-                plan.leaf[plan.domain[column] :],
-                plan.parent,
-                plan.stop,
-                plan.node_height,
-                plan.node_rows,
+                plan.size[column],
+                plan.node[plan.tree[column] :],
+                plan.node_rows[plan.tree[column] :],
                 plan.height[column],
                 table,
-                lists.path,
-                lists.node,
-                lists.inside,
-                lists.more,
                 models[_CLOSENESS],
             )
         if need[_JS]:

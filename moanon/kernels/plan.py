@@ -59,26 +59,20 @@ class Plan(NamedTuple):
     domain: Ints  # (columns,): where the column begins in the next two …
     below: Ints  # rows of the table at earlier places
     below_sum: Floats  # sum of `below` over earlier places
-    leaf: Ints  # … and in this one: node of each place of a tree
-    parent: Ints  # per node, numbered through, parents before children; -1 for a root
-    stop: Ints  # per node: place behind its last leaf
-    node_height: Ints
-    node_rows: Ints
+    tree: Ints  # (columns,): … and in the next two, level by level from the leaves on
+    node: Ints  # first place of the node that a place is in
+    node_rows: Ints  # rows of the table in that node
     logs: Ints  # count · ln(count), in units
     unit: float
 
 
 class Lists(NamedTuple):
-    """The values of groups, and scratch for walking along them."""
+    """The values of groups, and scratch for sorting those of one."""
 
     starts: Words  # per group and column
     value: Words
     rows: Words
     sorted: Ints
-    path: Ints  # nodes of a tree, upwards
-    node: Ints  # … and from the root down, …
-    inside: Ints  # … with the rows of the group below each …
-    more: Ints  # … and what its children have too much
 
 
 @dataclass(frozen=True)
@@ -95,18 +89,16 @@ class HistogramColumn:
         Place of each value in the domain.
     size : int
         Number of places.
-    parents, stops, heights : arrays (nodes,)
-        Of a tree, nodes in pre-order: parent (-1 for the root), place behind the last leaf, and
-        height above the leaves.
+    levels : array (height, places)
+        Of a tree, for each level below the root, from the leaves on: the first place of the node
+        that each place is in.
     """
 
     total: Ints
     distance: int
     place: Ints
     size: int
-    parents: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    stops: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    heights: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    levels: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 
     @property
     def below(self) -> Ints:
@@ -115,13 +107,13 @@ class HistogramColumn:
         return np.concatenate(([0], np.cumsum(at_place))).astype(np.int64)
 
     @property
-    def starts(self) -> Ints:
-        """First place of each node: a leaf holds one, an inner node begins with its first child."""
-        starts = self.stops - 1
-        for node in range(len(self.parents) - 1, 0, -1):
-            parent = self.parents[node]
-            starts[parent] = min(starts[parent], starts[node])
-        return starts
+    def level_rows(self) -> Ints:
+        """Rows of the table in the node that each place is in, level by level."""
+        at_place = np.diff(self.below)
+        rows = np.zeros_like(self.levels)
+        for level, first in enumerate(self.levels):
+            rows[level] = np.bincount(first, weights=at_place, minlength=self.size)[first]
+        return rows
 
 
 def log_unit(rows: int) -> float:
@@ -163,22 +155,11 @@ def make_plan(columns: Sequence[HistogramColumn], sensitive: int, label: int, ro
 
     belows = [column.below for column in columns]
     sums = [np.concatenate(([0.0], np.cumsum(below[:-1], dtype=np.float64))) for below in belows]
-    leaves, parents, node_rows = [], [], []
-    before = 0
-    for column, below in zip(columns, belows, strict=True):
-        starts, nodes = column.starts, len(column.parents)
-        leaf = np.zeros(len(below), dtype=np.int64)
-        single = column.stops - starts == 1
-        leaf[starts[single]] = before + np.flatnonzero(single)
-        leaves.append(leaf)
-        parents.append(np.where(column.parents < 0, -1, column.parents + before))
-        node_rows.append(below[column.stops] - below[starts])
-        before += nodes
+    places = [column.levels.size for column in columns]
     unit = log_unit(rows)
     logs = np.zeros(min(rows + 1, _MOST_LOGS), dtype=np.int64)
     fill_logs(unit, logs)
     sizes = [len(column.total) for column in columns]
-    heights = [int(column.heights.max(initial=0)) for column in columns]
     return Plan(
         rows=rows,
         sensitive=sensitive,
@@ -188,15 +169,13 @@ def make_plan(columns: Sequence[HistogramColumn], sensitive: int, label: int, ro
         place=joined([column.place for column in columns]),
         distance=np.array([column.distance for column in columns], dtype=np.int64),
         size=np.array([column.size for column in columns], dtype=np.int64),
-        height=np.array(heights, dtype=np.int64),
+        height=np.array([len(column.levels) for column in columns], dtype=np.int64),
         domain=np.cumsum([0, *(len(below) for below in belows)])[:-1].astype(np.int64),
         below=joined(belows),
         below_sum=np.concatenate([np.zeros(0), *sums]),
-        leaf=joined(leaves),
-        parent=joined(parents),
-        stop=joined([column.stops for column in columns]),
-        node_height=joined([column.heights for column in columns]),
-        node_rows=joined(node_rows),
+        tree=np.cumsum([0, *places])[:-1].astype(np.int64),
+        node=joined([column.levels.ravel() for column in columns]),
+        node_rows=joined([column.level_rows.ravel() for column in columns]),
         logs=logs,
         unit=unit,
     )
@@ -205,14 +184,9 @@ def make_plan(columns: Sequence[HistogramColumn], sensitive: int, label: int, ro
 def make_lists(plan: Plan, groups: int, pairs: int) -> Lists:
     """Allocate lists of at most so many groups, and so many pairs of group and value."""
     columns, values = len(plan.first) - 1, int(plan.first[-1])
-    depths = np.zeros(len(plan.parent), dtype=np.int64)
-    for node, parent in enumerate(plan.parent.tolist()):
-        depths[node] = depths[parent] + 1 if parent >= 0 else 1
-    deepest = int(depths.max(initial=0)) + 1
     return Lists(
         np.zeros(groups * columns + 1, dtype=np.uint32),
         np.zeros(pairs + 1, dtype=np.uint32),  # one more: written before it is counted
         np.zeros(pairs + 1, dtype=np.uint32),
         np.zeros(values, dtype=np.int64),
-        *(np.zeros(deepest, dtype=np.int64) for _ in range(4)),
     )

@@ -30,6 +30,7 @@ from moanon.front import Front
 
 REPOSITORY = Path(__file__).parents[1]
 _RELATIVE = 1e-9
+_BARE = ("output.plots=false", "output.report=false")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,11 +58,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _run(path: Path, runs: Path, sets: Sequence[str]) -> Iterator[Path]:
     """Make the runs of a configuration, or find them finished."""
-    for config in plan([path], sets, out=runs / Config.load(path).name):
+    for config in plan([path], [*_BARE, *sets], out=runs / Config.load(path).name):
         experiment = Experiment.prepare(config, resume=True, threads=os.cpu_count() or 1)
         if not experiment.finished:
             experiment.run()
-        yield experiment.folder
+        yield from experiment.places.values()
 
 
 def certify(folder: Path) -> dict[str, int | str]:

@@ -59,6 +59,8 @@ OWN_PROBLEM = {
     "problem4-l": ("problem.objectives=[d1, d2, loss]", "problem.safety=strict"),
 }
 QUICK = ("search.population=40", "search.generations=4")
+#: The figures are drawn here.
+BARE = ("output.plots=false", "output.report=false")
 
 
 # -- runs ----------------------------------------------------------------------------------------
@@ -76,29 +78,32 @@ class Runs:
 def run_all(folder: Path, *, quick: bool, force: bool) -> Runs:
     """Run what has not been run yet, or everything."""
     run = partial(run_or_load, force=force)
-    short = QUICK if quick else ()
+    short = (*BARE, *(QUICK if quick else ()))
     paper, own = {}, {}
     for problem in PROBLEMS:
         config = CONFIGS / f"{problem}.yaml"
-        paper[problem] = run(*plan([config], short, out=folder / "paper" / problem))
+        (paper[problem],) = run(*plan([config], short, out=folder / "paper" / problem))
         if problem != "problem2":
             sets = (*OWN_SEARCH, *OWN_PROBLEM.get(problem, ()), *short)
-            own[problem] = run(*plan([config], sets, out=folder / "own" / problem))
+            (own[problem],) = run(*plan([config], sets, out=folder / "own" / problem))
     sets = (*OWN_SEARCH, *OWN_PROBLEM["problem2"], *short)
     config, place = CONFIGS / "problem2.yaml", folder / "own" / "problem2"
-    fronts = [run(each) for each in plan([config], sets, etas=ETAS, out=place)]
+    fronts = run(*plan([config], sets, etas=ETAS, out=place))
     etas = dict(zip((f"{100 * eta:g} %" for eta in ETAS), fronts, strict=True))
     return Runs(paper, {**own, "problem2": fronts[-1]}, etas)
 
 
-def run_or_load(config: Config, *, force: bool) -> Front:
-    """Run a configuration, or read what it has left before."""
+def run_or_load(config: Config, *, force: bool) -> list[Front]:
+    """Run a configuration, or read what it has left before; the narrowest limit comes first."""
     threads = os.cpu_count() or 1
     experiment = Experiment.prepare(config, resume=not force, force=force, threads=threads)
-    if not experiment.finished:
+    if experiment.finished:
+        fronts = experiment.load_fronts()
+    else:
         result = experiment.run()
+        fronts = dict(result.fronts)
         print(f"{experiment.folder}: {result.outcome.why}, {result.outcome.seconds:.0f} s")
-    return experiment.load_front()
+    return [fronts[eta] for eta in sorted(fronts)]
 
 
 # -- what D reports ------------------------------------------------------------------------------

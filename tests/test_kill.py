@@ -16,8 +16,8 @@ REPOSITORY = Path(__file__).parents[1]
 _BARE = ["output.plots=false", "output.report=false"]
 RUNS = [
     ("configs/quickstart.yaml", ["search.generations=150", *_BARE], 20),
-    ("configs/adult/problem1.yaml", ["search.generations=100", *_BARE], 8),
-    ("configs/quickstart.yaml", ["search.generations=60", "problem.eta=[0.02,0.1]", *_BARE], 6),
+    ("configs/adult/problem1.yaml", ["search.generations=100", *_BARE], 4),
+    ("configs/quickstart.yaml", ["search.generations=60", "problem.eta=[0.02,0.1]", *_BARE], 3),
 ]
 
 

@@ -251,7 +251,9 @@ class Front:
             Its number.
         k : int, optional
             Another threshold on the solution's staircase: give up the groups smaller than this
-            instead. Of a (k,ℓ)-safe solution, those with less than its ℓ stay given up.
+            instead. Those that fall short of what the solution attains in another measure of
+            groups (ℓ, t, …) or of a constraint stay given up. Bounds on the whole table, such as on
+            loss, are about the solution's own k and are not checked for another.
         max_suppression : float, optional
             With `k`: share of rows that may be suppressed. Default: what the search allowed, which
             is any share under the rule ``weighted-k``.
@@ -354,14 +356,21 @@ class Front:
         return int(self.measures["l"][row]) if self.wants_diversity else 0
 
     def _wanted(self, row: int, k: int) -> Wanted:
-        """What groups must have to be released with another k than the solution's own."""
+        """What groups must have to be released with another k, or on other rows.
+
+        Besides the constraints on groups, what the solution attained in every other objective that
+        each group has a value of, and in what its groups were given up by.
+        """
         rule = self.suppression
+        names = [name for name in self.objectives if find_measure(name).group_wise]
+        promised = {*names, rule.by} - {"k", "l"}
+        bounds = [*rule.constraints, *((n, self.measures[n][row].item()) for n in sorted(promised))]
         wanted = Wanted(k, self._diversity(row), rule.diversity)
-        if not rule.constraints and rule.by == "k":
+        if not bounds:
             return wanted
-        size, diversity = (1, 0) if rule.by == "k" else self.thresholds[row].tolist()
-        others = replace(rule, kind="limit")
-        return replace(wanted, others=others, thresholds=(size, diversity))
+        return replace(
+            wanted, others=replace(rule, kind="limit", by="k", constraints=tuple(bounds))
+        )
 
     def _limit(self, max_suppression: float | None, rows: int) -> int:
         """Most rows that a release with another k may suppress."""

@@ -385,6 +385,12 @@ class Instance:
             None if label is None else _count_labels(table, label, cells),
         )
 
+    def over(self, table: Table) -> Instance:
+        """The same domains, distances, weights and class column over other rows."""
+        cells = Cells.build(table, self.layout.domains)
+        label = None if self.label is None else _count_labels(table, self.label.name, cells)
+        return Instance(table, self.layout, cells, self.distances, self.weights, label)
+
 
 def _build_distances(table: Table, specs: Mapping[str, DomainSpec]) -> dict[str, Domain]:
     built: dict[str, Domain] = {}

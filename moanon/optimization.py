@@ -135,4 +135,4 @@ def _read(
     if is_path:
         return config, config.instance()
     table = read_table(data, config.roles, missing=config.data.missing)
-    return config, Instance.build(table, config.specs())
+    return config, config.instance_of(table)

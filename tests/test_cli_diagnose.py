@@ -165,7 +165,7 @@ class TestQuestions:
     def test_12_shows_some_levels_of_each_set(self, example, capsys):
         out = ask(capsys, example, "--columns", "V,W", "--delta", "ask")
         assert "columns k ≥ 2 k ≥ 3 k ≥ 5" in out
-        assert " V 0.0000 0.1667 0.4167 none" in out
+        assert " V 0.0000 0.1667 0.4167 not possible" in out
 
     def test_a_question_can_be_named(self, example, capsys):
         assert "Question 9:" in ask(capsys, example, "--question", "9", "--subset", "V", "--k", "3")
@@ -440,3 +440,13 @@ def test_progress_is_a_line_every_few_seconds_where_there_is_no_terminal(
     assert lines[-1] == "31 of 31 sets of columns settled"
     assert main(["diagnose", example, "--delta", "0.1", "--quiet"]) == DONE
     assert capsys.readouterr().err == ""
+
+
+def test_rows_are_listed_where_no_diversity_is_left(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("sex,ill\nf,flu\nf,flu\nm,hiv\nm,hiv\nm,\n")
+    listed = tmp_path / "rows.csv"
+    given = ["diagnose", str(table), "--columns", "sex", "--subset", "sex", "--sensitive", "ill"]
+    given += ["--rule", "recursive", "--c", "0.5", "--delta", "0.2", "--list-rows", str(listed)]
+    assert main(given) == 0
+    assert listed.read_text() == "row,l\n"

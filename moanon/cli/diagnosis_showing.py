@@ -283,7 +283,7 @@ def _show_sets(answer: SetsAnswer, shown: int | None) -> None:
     for columns, level, suppressed in answer.records():
         name, size = _named(columns), str(len(columns))
         if level is None:
-            cost = "none" if suppressed is None else f"{suppressed:,}"
+            cost = "not possible" if suppressed is None else f"{suppressed:,}"
             delta = _delta(suppressed, asked.rows, upwards=asked.is_protective)
             lines.append((name, size, cost, delta))
         elif level != worst:
@@ -327,7 +327,7 @@ def _show_curves(answer: CurvesAnswer, shown: int | None) -> None:
         lines.append(
             (
                 _named(answer.columns_of(mask)),
-                *(_delta(cost, rows) or "none" for cost in costs),
+                *(_delta(cost, rows) or "not possible" for cost in costs),
             )
         )
     sign = "≥" if model.sign > 0 else "≤"

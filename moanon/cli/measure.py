@@ -83,6 +83,11 @@ def measure(
             raise ConfigError(f"column {name!r} is a quasi-identifier; it cannot be sensitive, too")
     found = read_released(released, origin.of, key=key, stars=stars.value)
     measures = measure_anonymized(found)
+    if config is not None:  # which says how l is counted
+        from moanon.config import Config
+
+        rule = Config.load(config).problem
+        measures = measure_anonymized(found, diversity=rule.diversity, recursive_c=rule.recursive_c)
     if as_json:
         _print_json(found, measures)
         return

@@ -162,6 +162,9 @@ class Preferences:
             _refuse_gaps("goal", goals, properties)
         epsilon = dict.fromkeys(order, 0.0) | _named("epsilon", self.epsilon or {}, order)
         _refuse_others("ideal", self.ideals, properties)
+        for name, ideal in self.ideals.items():
+            if not math.isfinite(ideal):
+                raise ConfigError(f"the ideal of {name} must be a number. Got {ideal}")
         return Settled(index, weights, order, epsilon, goals, self.ideals)
 
     def _index(self, properties: Sequence[str]) -> dict[str, str]:

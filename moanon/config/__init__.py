@@ -273,14 +273,17 @@ class Config(StrictModel):
 
     def instance(self) -> Instance:
         """Read the table, build the domains and count the cells."""
+        self.specs()  # first, because a wrong hierarchy shows sooner than a large table
+        return self.instance_of(self.read_table())
+
+    def instance_of(self, table: Table) -> Instance:
+        """Build the domains of a table that has been read, and count its cells."""
         from moanon.genome import Instance  # here, because it waits for the compiler
 
-        specs = self.specs()  # first, because a wrong hierarchy shows sooner than a large table
-        distances = self.distances()
         return Instance.build(
-            self.read_table(),
-            specs,
-            distances=distances,
+            table,
+            self.specs(),
+            distances=self.distances(),
             weights=self.weights,
             label=self.problem.class_column,
         )

@@ -285,8 +285,10 @@ class Diagnosis:
     def rows_in_the_way(
         self, subset: Iterable[str], level: float, model: Model = ANONYMITY
     ) -> npt.NDArray[np.int64]:
-        """Rows, counted from 0, that must be suppressed for a level."""
-        wanted = min(model.check_level(level), self.rows + 1) * model.sign
+        """Rows, counted from 0, that must be suppressed for a level; none for l = 0."""
+        if level != 0 or model.measure == "t":  # a group can have l = 0, so an answer can be 0
+            level = model.check_level(level)
+        wanted = min(level, self.rows + 1) * model.sign
         mask = self.sheet.mask(self._checked_subset(subset))
         return np.flatnonzero(self.sheet.row_strengths(mask, model) < wanted)
 

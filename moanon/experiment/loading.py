@@ -8,7 +8,6 @@ from moanon.config import Config
 from moanon.data.table import Table
 from moanon.errors import DataError, MoanonError
 from moanon.front import Front
-from moanon.genome import Instance
 from moanon.results import check_data, read_listed, read_record
 
 __all__ = ["load_front", "read_rows"]
@@ -33,7 +32,8 @@ def load_front(folder: str | Path, data: str | Path | None = None, *, advise: bo
     """
     config = _config_of(folder, data)
     try:
-        specs, table = config.specs(), config.read_table()
+        config.specs()  # a hierarchy that is gone is told before a large table is read
+        table = config.read_table()
     except MoanonError as error:
         gone = isinstance(error, DataError) and not Path(config.data.source).exists()
         hint = (
@@ -42,7 +42,7 @@ def load_front(folder: str | Path, data: str | Path | None = None, *, advise: bo
         raise type(error)(f"the table of {folder} cannot be read: {error}{hint}") from None
     # First, since other data may also be at odds with the domains, which would explain less.
     check_data(folder, read_record(folder), table.source, table.digest)
-    return Front.load(folder, Instance.build(table, specs))
+    return Front.load(folder, config.instance_of(table))
 
 
 def read_rows(folder: str | Path, data: str | Path) -> Table:

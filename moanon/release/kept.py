@@ -35,17 +35,13 @@ class Wanted:
     rule : {"distinct", "frequency"}
         How diversity is counted.
     others : Suppression or None
-        Constraints, or a measure other than size that groups are judged by, which hold whatever
-        the k; and what that measure must reach.
-    thresholds : (int, int)
-        Of `others`.
+        A rule whose constraints hold whatever the k.
     """
 
     k: int
     l: int = 0  # noqa: E741 (the name of the measure)
     rule: str = "distinct"
     others: Suppression | None = None
-    thresholds: tuple[int, int] = (1, 0)
 
     def is_fit(self, groups: Groups) -> Truths:
         """Which groups have all that is wanted but the size."""
@@ -53,7 +49,7 @@ class Wanted:
         if self.l:
             fit &= group_diversity(groups, self.rule) >= self.l
         if self.others is not None:
-            fit &= kept_groups(groups, np.array(self.thresholds), self.others)
+            fit &= kept_groups(groups, np.array([1, 0]), self.others)
         return fit
 
     def is_met(self, groups: Groups) -> Truths:

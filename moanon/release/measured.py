@@ -17,6 +17,7 @@ from moanon.data.table import Column, Role, Table
 from moanon.genome import Instance
 from moanon.measures.grouped import measure_grouping
 from moanon.measures.registry import find_measure
+from moanon.measures.suppression import RECURSIVE_C
 from moanon.release.anonymized import Anonymized
 
 __all__ = ["measure_anonymized"]
@@ -25,8 +26,16 @@ __all__ = ["measure_anonymized"]
 _ANY = "any"
 
 
-def measure_anonymized(anonymized: Anonymized) -> dict[str, int | float]:
+def measure_anonymized(
+    anonymized: Anonymized, *, diversity: str = "distinct", recursive_c: float = RECURSIVE_C
+) -> dict[str, int | float]:
     """Measure an anonymized table by everything that is registered and can be known.
+
+    Parameters
+    ----------
+    anonymized : Anonymized
+    diversity, recursive_c
+        As for `measure_grouping`.
 
     Returns
     -------
@@ -35,10 +44,24 @@ def measure_anonymized(anonymized: Anonymized) -> dict[str, int | float]:
     """
     if anonymized.instance is not None and anonymized.blocks is not None:
         starts, stops = np.moveaxis(anonymized.blocks, 2, 0).transpose(0, 2, 1)
-        return measure_grouping(anonymized.instance, anonymized.row_group, starts, stops)
+        return measure_grouping(
+            anonymized.instance,
+            anonymized.row_group,
+            starts,
+            stops,
+            diversity=diversity,
+            recursive_c=recursive_c,
+        )
     shown = np.zeros((1, len(anonymized.sizes)), dtype=np.int64)
     blind = _without_meaning(anonymized.table)
-    found = measure_grouping(blind, anonymized.row_group, shown, shown + 1)
+    found = measure_grouping(
+        blind,
+        anonymized.row_group,
+        shown,
+        shown + 1,
+        diversity=diversity,
+        recursive_c=recursive_c,
+    )
     return {name: value for name, value in found.items() if not _reads_labels(name)}
 
 

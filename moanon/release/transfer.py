@@ -14,7 +14,6 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from moanon.data.cells import Cells
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError, OutputError
 from moanon.genome import Instance, Layout
@@ -118,7 +117,7 @@ def fit_rows(
             )
         table = table.only(~is_outside)
     table = _in_order_of(instance.table, table)
-    return Instance(table, layout, Cells.build(table, layout.domains)), is_outside
+    return instance.over(table), is_outside
 
 
 def _check_roles(first: Table, table: Table) -> None:

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from moanon.data.domain import TreeDomain
 from moanon.genome import Instance
 from moanon.measures.measure import measure
-from moanon.measures.privacy import kept_rows
 from moanon.measures.scores import Scores
 
 __all__ = [
@@ -251,7 +250,7 @@ def groups(scores: Scores) -> Values:
 )
 def average_class_size(scores: Scores) -> Values:
     """Kept rows over kept groups."""
-    return kept_rows(scores) / np.maximum(1, scores.field("kept_groups"))
+    return scores.kept_rows / np.maximum(1, scores.field("kept_groups"))
 
 
 @measure(

@@ -45,11 +45,6 @@ __all__ = [
 Values = npt.NDArray[Any]
 
 
-def kept_rows(scores: Scores) -> npt.NDArray[np.int64]:
-    """Rows that are released; at least 1, for divisions."""
-    return np.maximum(1, scores.rows - scores.field("suppressed"))
-
-
 # -- sizes -----------------------------------------------------------------------------------------
 
 
@@ -74,7 +69,7 @@ def weighted_k(scores: Scores) -> Values:
 )
 def weighted_k_kept(scores: Scores) -> Values:
     """``Σ N² / (rows kept)`` over the kept groups (D eq. 6); suppression raises it, mostly."""
-    return scores.field("kept_squares") / kept_rows(scores)
+    return scores.field("kept_squares") / scores.kept_rows
 
 
 @measure(

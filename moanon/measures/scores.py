@@ -108,6 +108,11 @@ class Scores:
         return self.instance.cells.rows
 
     @property
+    def kept_rows(self) -> Ints:
+        """Rows that are released; at least 1, for divisions."""
+        return np.maximum(1, self.rows - self.field("suppressed"))
+
+    @property
     def columns(self) -> int:
         """Quasi-identifiers q of the table."""
         return len(self.instance.layout.columns)
@@ -139,8 +144,9 @@ class Scores:
         return self.field("mistakes")
 
     def diversity(self, rule: str) -> Ints:
-        """Least ``distinct`` or ``frequency`` diversity of kept groups, over sensitive columns."""
-        return self.goodness(rule).astype(np.int64)
+        """Least diversity of kept groups by a rule that counts; 0 where nothing is kept."""
+        least = self.goodness(rule)
+        return np.where(np.isfinite(least), least, 0).astype(np.int64)
 
     def total_share(self, losses: Ints, suppressed: Ints) -> Floats:
         """GL + SL as a fraction of ``n * q``, added up before the division: ties stay ties."""

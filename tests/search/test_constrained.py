@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from moanon.errors import InfeasibleError, SearchError
-from moanon.measures.registry import MEASURES
+from moanon.measures.registry import MEASURES, objective_matrix
 from moanon.measures.suppression import Suppression
 from moanon.search.archive import Archive, undominated
 from moanon.search.archive_search import ArchiveSearch
@@ -58,6 +58,7 @@ def holds(found: dict[str, np.ndarray], bounds: dict[str, float]) -> bool:
 def test_every_point_is_feasible_or_the_nearest_of_its_genome(data):
     instance = data.draw(rich_instances())
     genomes = data.draw(populations(instance, most=6))
+    assume(instance.table.rows > 1)  # or no group can have two
     bounds = {"k": 2, "t_closeness": 0.4, "loss": 0.8, "sl": 0.15}
     chosen = {name: bounds[name] for name in data.draw(st.sets(st.sampled_from(sorted(bounds))))}
     by = data.draw(st.sampled_from(["k", "t_closeness"]))
@@ -76,6 +77,23 @@ def test_every_point_is_feasible_or_the_nearest_of_its_genome(data):
     )
     assert holds({name: MEASURES[name].of(scores) for name in names}, chosen)
     assert (scores.field("suppressed") <= 0.3 * instance.table.rows).all()
+
+
+@given(st.data())
+def test_pairs_under_constraints_measure_as_they_say(data):
+    instance = data.draw(rich_instances())
+    genomes = data.draw(populations(instance, most=4))
+    rule = Suppression("kl-safety", data.draw(st.sampled_from([0.2, 0.5])))
+    bounds = {"alpha": 0.7, "t_closeness": 0.6}
+    names = ["k", "l", "suppressed", "loss"]
+    problem = SearchProblem(instance, names, rule, constraints=bounds)
+    points = problem.points(genomes)
+    at = points.only(points.thresholds[:, 0] != INFEASIBLE)
+    again = problem.evaluator.evaluate_at(
+        genomes[at.genome], at.thresholds, problem.suppression, measures=[*names, *bounds]
+    )
+    assert np.array_equal(at.values, objective_matrix(again, names))
+    assert holds({name: MEASURES[name].of(again) for name in bounds}, bounds)
 
 
 def test_without_constraints_nothing_is_infeasible():

@@ -363,7 +363,7 @@ class TestSearching:
         assert dict(zip(curve.strengths.tolist(), curve.rows.tolist(), strict=True)) == expected
         for limit in (0, diagnosis.rows // 3, diagnosis.rows - 1):
             scores = instance.kernel.evaluate(
-                genome[None], Rule(WITHIN_LIMIT, limit, False, False, False), "flat"
+                genome[None], Rule(WITHIN_LIMIT, limit, False), "flat"
             )
             fields = dict(zip(FIELDS, scores.fields[0].tolist(), strict=True))
             assert curve.within(limit) == (fields["k"], fields["suppressed"])

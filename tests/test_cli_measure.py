@@ -117,7 +117,7 @@ def test_by_default_all_shared_columns_make_groups(capsys: Captured) -> None:
 def test_what_has_no_bound_is_said_in_words(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("moanon.release.measure_anonymized", lambda found: {"k": math.inf})
+    monkeypatch.setattr("moanon.release.measure_anonymized", lambda found, **rule: {"k": math.inf})
     arguments = ["people.csv", "ours.csv", "--config", "people.yaml"]
     assert measured(capsys, *arguments)["measures"] == {"k": "inf"}
     assert main(["measure", *arguments]) == 0

@@ -161,15 +161,19 @@ def test_stars_and_shuffling(front: Front, capsys: Captured) -> None:
 def test_a_release_is_replaced_only_with_force(capsys: Captured) -> None:
     done(capsys, "export", "people", "2", "--out", "r.csv")
     words = ["export", "people", "3", "--out", "r.csv"]
+    before = Path("r.csv").read_bytes()
     assert "r.csv exists already" in refused(capsys, *words)
+    assert Path("r.csv").read_bytes() == before
     done(capsys, *words, "--force")
+    assert Path("r.csv").read_bytes() != before
 
 
 def test_data_that_moved_are_found_where_they_are_said_to_be(capsys: Captured) -> None:
     Path("people.csv").rename("moved.csv")
     words = ["export", "people", "2", "--out", "r.csv"]
-    refused(capsys, *words)
+    assert "if it has moved, say where with --data" in refused(capsys, *words)
     done(capsys, *words, "--data", "moved.csv")
+    assert Path("r.csv").is_file()
 
 
 def test_a_file_that_does_not_show_what_the_front_says_is_not_left(

@@ -39,6 +39,7 @@ from moanon.kernels.grouping import Sensitive
 from moanon.kernels.models import MODELS
 from moanon.kernels.population import Mode, ModelRule, PopulationKernel, Rule
 from moanon.kernels.scoring import FIELDS, WITHIN_LIMIT
+from moanon.measures.demand import Demand
 from moanon.measures.suppression import Suppression
 from moanon.search.moves import Moves
 
@@ -273,11 +274,11 @@ def model_cases(rounds: int = 250, population: int = POPULATION) -> list[Case]:
     instance = adult_instance(sensitive="occupation")
     rows, rule = instance.cells.rows, Suppression("limit", ETA)
     rules = {
-        "entropy l": rule.model_rule(rows, models=["entropy"]),
-        "t-closeness": rule.model_rule(rows, models=["closeness"]),
-        "JS divergence": rule.model_rule(rows, models=["js"]),
-        "NCP": rule.model_rule(rows, costs=["certainty"]),
-        "all of them": rule.model_rule(rows, models=MODELS, costs=COSTS),
+        "entropy l": rule.model_rule(rows, Demand(models=("entropy",))),
+        "t-closeness": rule.model_rule(rows, Demand(models=("closeness",))),
+        "JS divergence": rule.model_rule(rows, Demand(models=("js",))),
+        "NCP": rule.model_rule(rows, Demand(costs=("certainty",))),
+        "all of them": rule.model_rule(rows, Demand(MODELS, COSTS)),
     }
     rng = np.random.default_rng(1)
     start = instance.layout.sample(population, rng)

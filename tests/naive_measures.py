@@ -235,3 +235,45 @@ def _cm(instance: Instance, kept: Sequence[Rows], gone: int) -> dict[str, float]
     classes = naive.sensitive_rows(instance, instance.label.name)
     wrong = sum(len(rows) - max(Counter(classes[i] for i in rows).values()) for rows in kept)
     return {"cm": wrong + gone}
+
+
+# -- indices of property vectors -------------------------------------------------------------------
+
+
+def property_vectors(
+    instance: Instance, shown: Sequence[Sequence[tuple[int, int]]], kept: Sequence[Rows]
+) -> dict[str, list[tuple[list[float], float]]]:
+    """Vectors over the original rows, one for each sensitive column, each with its ideal."""
+    n, sizes = len(shown), [domain.size for domain in instance.layout.domains.values()]
+    stays = {row for rows in kept for row in rows}
+    gone = [row for row in range(n) if row not in stays]
+    group_of = {row: rows for rows in [*kept, gone] for row in rows}
+    lost = [naive.row_loss(shown[row], sizes) if row in stays else len(sizes) for row in range(n)]
+    found: dict[str, list[tuple[list[float], float]]] = {
+        "size": [([len(group_of[row]) for row in range(n)], n)],
+        "utility": [([float(len(sizes) - loss) for loss in lost], len(sizes))],
+    }
+    for name in instance.table.sensitive:
+        values = naive.sensitive_rows(instance, name)
+        counts = {id(rows): Counter(values[i] for i in rows) for rows in [*kept, gone]}
+        of_row = [counts[id(group_of[row])] for row in range(n)]
+        same = [of_row[row][values[row]] for row in range(n)]
+        shares = [count / len(group_of[row]) for row, count in enumerate(same)]
+        found.setdefault("sensitive_count", []).append((same, 1))
+        found.setdefault("sensitive_share", []).append((shares, 0))
+        found.setdefault("diversity", []).append(([len(c) for c in of_row], len(set(values))))
+    return found
+
+
+def individual_measures(
+    instance: Instance, shown: Sequence[Sequence[tuple[int, int]]], kept: Sequence[Rows]
+) -> dict[str, float]:
+    """Every index of every property, of the worst column."""
+    found = {}
+    for prop, of_columns in property_vectors(instance, shown, kept).items():
+        low_is_good = prop.startswith("sensitive")
+        worst = max if low_is_good else min
+        found[f"{prop}_{worst.__name__}"] = worst(float(worst(v)) for v, _ in of_columns)
+        found[f"{prop}_mean"] = worst(math.fsum(v) / len(v) for v, _ in of_columns)
+        found[f"{prop}_rank"] = max(math.dist(v, [ideal] * len(v)) for v, ideal in of_columns)
+    return found

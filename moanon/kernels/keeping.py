@@ -7,7 +7,8 @@ of their privacy models: its value where that is a whole number, else a class of
 that a genome has tens of thresholds instead of thousands.
 
 Results are rows of integers (`MEASURED`, then the costs asked for) and of goodness (of the models
-asked for), one for each genome, and one for each step of its staircase where that is wanted.
+asked for), one for each genome, and one for each step of its staircase where that is wanted. Behind
+the costs stand two integers for each tally asked for, that of the kept and of the suppressed rows.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.kernels.jit import compiled, int64
+from moanon.kernels.plan import Lists, Plan
 from moanon.kernels.scoring import (
     EXACT_LIMIT,
     FIELDS,
@@ -31,8 +33,18 @@ from moanon.kernels.scoring import (
     sort_by,
     thresholds,
 )
+from moanon.kernels.tallies import TallyDesk, add_tallies
 
-__all__ = ["BY_SIZE", "MEASURED", "MOST_RANKS", "Alive", "ModelRule", "keep_groups", "make_alive"]
+__all__ = [
+    "BY_SIZE",
+    "MEASURED",
+    "MOST_RANKS",
+    "Alive",
+    "ModelRule",
+    "keep_groups",
+    "make_alive",
+    "result_width",
+]
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
@@ -77,10 +89,12 @@ class ModelRule(NamedTuple):
         Which models and costs are measured; those with bounds, and that of `by`, must be.
     wanted, wanted_costs : arrays
         The same as lists, in the order of the results.
+    wanted_tallies : array (tallies, 2)
+        Pairs of a tally and a sensitive column, which counts for those of a column only.
     above, below : int
         The constant of recursive diversity is their quotient.
     with_values : bool
-        Whether histograms are needed: for any model, or for mistakes.
+        Whether histograms are needed: for any model, tallies of a column, or mistakes.
     with_steps : bool
         Whether staircases are wanted …
     pairs : bool
@@ -99,6 +113,7 @@ class ModelRule(NamedTuple):
     need_costs: Truths
     wanted: Ints
     wanted_costs: Ints
+    wanted_tallies: Ints
     above: int
     below: int
     with_values: bool
@@ -114,6 +129,11 @@ class Alive(NamedTuple):
     losses: Ints
     rank: Words
     order: Words
+
+
+def result_width(rule: ModelRule) -> int:
+    """Columns of the integer results."""
+    return len(MEASURED) + len(rule.wanted_costs) + 2 * len(rule.wanted_tallies)
 
 
 def make_alive(cells: int) -> Alive:
@@ -228,6 +248,12 @@ def _order(keys: Words, number: int, top: int, scratch: Scratch, out: Words) -> 
 
 
 @compiled
+def _tally_place(rule: ModelRule) -> int:
+    """Where tallies begin in a row of integer results."""
+    return _COST + len(rule.wanted_costs)
+
+
+@compiled
 def _steps(
     rule: ModelRule,
     alive: Alive,
@@ -235,6 +261,9 @@ def _steps(
     models: Floats,
     costs: Ints,
     mistakes: Ints,
+    plan: Plan,
+    lists: Lists,
+    tallies: TallyDesk,
     scratch: Scratch,
     out: Ints,
     out_goodness: Floats,
@@ -272,6 +301,17 @@ def _steps(
             out[step],
             out_goodness[step],
         )
+        if len(rule.wanted_tallies):
+            add_tallies(
+                rule.wanted_tallies,
+                alive.order[begin:end],
+                alive.group,
+                plan,
+                lists,
+                tallies,
+                out[step, _SUPPRESSED],
+                out[step, _tally_place(rule) :],
+            )
         begin = end
     return step + 1
 
@@ -322,7 +362,9 @@ def keep_groups(
     costs: Ints,
     mistakes: Ints,
     groups: int,
-    rows: int,
+    plan: Plan,
+    lists: Lists,
+    tallies: TallyDesk,
     given: Ints,
     scratch: Scratch,
     alive: Alive,
@@ -334,8 +376,9 @@ def keep_groups(
     """Fill one row of integer results and one of goodness; return the number of steps written.
 
     Of an infeasible genome (``failing > limit``) the row says what is left when all groups that
-    fail are given up regardless; it has no steps.
+    fail are given up regardless; it has no steps. ``tallies.left`` must hold all rows of the table.
     """
+    rows = plan.rows
     squares = int64(0)
     loss_all = int64(0)
     for group in range(groups):
@@ -371,6 +414,17 @@ def keep_groups(
         out,
         out_goodness,
     )
+    if len(rule.wanted_tallies):
+        add_tallies(
+            rule.wanted_tallies,
+            alive.order[:kept],
+            alive.group,
+            plan,
+            lists,
+            tallies,
+            out[_SUPPRESSED],
+            out[_tally_place(rule) :],
+        )
     if not rule.with_steps or left < 0:
         return 0
     if rule.pairs:
@@ -378,5 +432,16 @@ def keep_groups(
     out_steps[0] = out
     out_step_goodness[0] = out_goodness
     return _steps(
-        rule, alive, number, models, costs, mistakes, scratch, out_steps, out_step_goodness
+        rule,
+        alive,
+        number,
+        models,
+        costs,
+        mistakes,
+        plan,
+        lists,
+        tallies,
+        scratch,
+        out_steps,
+        out_step_goodness,
     )

@@ -37,11 +37,12 @@ from moanon.kernels.grouping import (
     with_values,
 )
 from moanon.kernels.join import JoinTree, LossScale
-from moanon.kernels.keeping import BY_SIZE, MEASURED, MOST_RANKS, ModelRule, make_alive
+from moanon.kernels.keeping import BY_SIZE, MOST_RANKS, ModelRule, make_alive, result_width
 from moanon.kernels.models import MODELS
 from moanon.kernels.plan import EQUAL, HistogramColumn, Plan, make_lists, make_plan
 from moanon.kernels.runs import ModelDesk, Rule, evaluate_models, evaluate_plain
 from moanon.kernels.scoring import FIELDS, Scratch, make_scratch
+from moanon.kernels.tallies import OF_COLUMNS, make_tally_desk
 
 __all__ = ["Mode", "ModelRule", "PopulationKernel", "RawScores", "Rule"]
 
@@ -68,8 +69,8 @@ class RawScores:
     Attributes
     ----------
     fields : array (genomes, fields) of int64
-        In the order of `keeping.MEASURED`, then the costs that were asked for; under a plain rule,
-        of `scoring.FIELDS`.
+        In the order of `keeping.MEASURED`, then the costs and tallies that were asked for; under a
+        plain rule, of `scoring.FIELDS`.
     goodness : array (genomes, models)
         The worst kept group by each of the models that were asked for; infinite where nothing is
         kept. No columns under a plain rule.
@@ -242,8 +243,19 @@ class PopulationKernel:
                 np.zeros((len(MODELS), cells)),
                 np.zeros((len(COSTS), places if len(self.prices.full) else 0), dtype=np.int64),
                 np.zeros(cells, dtype=np.int64),
+                make_tally_desk(self.plan, cells, 0, 0),
             )
             for _ in self._desks
+        ]
+
+    def _furnish_tallies(self, tallies: int) -> None:
+        """Give every desk room for so many tallies."""
+        if tallies <= len(self._model_desks[0].tallies.of_groups):
+            return
+        cells, full_loss = len(self._counts), self.losses.scale * len(self._offsets[:-1])
+        self._model_desks = [
+            desk._replace(tallies=make_tally_desk(self.plan, cells, tallies, full_loss))
+            for desk in self._model_desks
         ]
 
     @property
@@ -251,7 +263,7 @@ class PopulationKernel:
         """Bytes of all threads' working memory; it grows once, when models are first asked for."""
         total = sum(array.nbytes for desk in self._desks for part in desk for array in part)
         for desk in self._model_desks:
-            more = (desk.models, desk.costs, desk.mistakes)
+            more = (desk.models, desk.costs, desk.mistakes, desk.tallies.of_groups)
             total += sum(array.nbytes for array in (*desk.lists, *desk.alive, *more))
         return total
 
@@ -307,6 +319,9 @@ class PopulationKernel:
             raise ValueError("models are asked for, and there are no sensitive values")
         if len(rule.wanted_costs) and not len(self.prices.full):
             raise ValueError("costs are asked for, and there are no prices")
+        tallies, columns = rule.wanted_tallies.T
+        if (columns[tallies >= OF_COLUMNS] >= self.plan.sensitive).any():
+            raise ValueError("tallies are asked for of a column that is not sensitive")
 
     def group_cells(self, genome: Bits) -> tuple[Ints, Ints, Ints]:
         """Group the cells under one genome.
@@ -359,8 +374,10 @@ class PopulationKernel:
     ) -> None:
         plain = isinstance(rule, Rule)
         speed = self.speed if plain else self.model_speed
-        if not plain and not self._model_desks:
-            self._furnish()
+        if isinstance(rule, ModelRule):
+            if not self._model_desks:
+                self._furnish()
+            self._furnish_tallies(len(rule.wanted_tallies))
         small = len(genomes) < 2 * SPANS[-1]
         way = mode if mode != "auto" else ("flat" if small else speed.choose())
         spent = time.thread_time()
@@ -467,7 +484,7 @@ def _widths(rule: Rule | ModelRule) -> tuple[int, int, int]:
     """Columns of the integer results, of goodness, and of steps."""
     if isinstance(rule, Rule):
         return len(FIELDS), 0, 3
-    fields = len(MEASURED) + len(rule.wanted_costs)
+    fields = result_width(rule)
     return fields, len(rule.wanted), 4 if rule.pairs else fields
 
 

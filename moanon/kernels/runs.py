@@ -27,6 +27,7 @@ from moanon.kernels.scoring import (
     measure_within_limit,
     size_steps,
 )
+from moanon.kernels.tallies import TallyDesk, measure_tallies
 
 __all__ = ["ModelDesk", "Rule", "evaluate_models", "evaluate_plain"]
 
@@ -51,6 +52,7 @@ class ModelDesk(NamedTuple):
     models: Floats  # (models, groups): goodness
     costs: Ints  # (costs, places)
     mistakes: Ints  # (groups,)
+    tallies: TallyDesk
 
 
 @compiled
@@ -200,7 +202,7 @@ def evaluate_models(
     out_step_goodness: Floats,
     out_number: Ints,
 ) -> None:
-    """Evaluate ``genomes[order[begin:end]]`` with the models and costs that `rule` needs."""
+    """Evaluate ``genomes[order[begin:end]]`` with all that `rule` needs."""
     level = len(spans) + 1
     root = shape.place[-2]
     for at in range(begin, end):
@@ -209,16 +211,25 @@ def evaluate_models(
             _measure_models(forms, level, rule, plan, desk)
         if len(rule.wanted_costs):
             measure_costs(shape, forms, level, rule.need_costs, prices, desk.costs)
+        groups, sizes, losses = forms.entries[level, -1], forms.counts[level], work.loss[root:]
+        if len(rule.wanted_tallies):
+            measure_tallies(
+                rule.wanted_tallies, groups, sizes, losses, plan, desk.lists, desk.tallies
+            )
+            for value in range(len(plan.total)):
+                desk.tallies.left[value] = plan.total[value]
         which = order[at]
         out_number[which] = keep_groups(
             rule,
-            forms.counts[level],
-            work.loss[root:],
+            sizes,
+            losses,
             desk.models,
             desk.costs[:, root:],
             desk.mistakes,
-            forms.entries[level, -1],
-            plan.rows,
+            groups,
+            plan,
+            desk.lists,
+            desk.tallies,
             given[which],
             scratch,
             desk.alive,

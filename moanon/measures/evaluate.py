@@ -11,11 +11,10 @@ import numpy.typing as npt
 from moanon.data.domain import TreeDomain
 from moanon.errors import ConfigError
 from moanon.genome import Instance, Layout
-from moanon.kernels.costs import COSTS
-from moanon.kernels.models import MODELS
 from moanon.kernels.population import Mode, ModelRule, PopulationKernel, RawScores, Rule
 from moanon.kernels.scoring import GIVEN
-from moanon.measures.registry import find_measure
+from moanon.measures.demand import Demand
+from moanon.measures.registry import demand_of, find_measure
 from moanon.measures.scores import ON_STEPS, Scores, Staircase
 from moanon.measures.suppression import Suppression
 
@@ -131,30 +130,21 @@ class Evaluator:
         for measure in wanted:
             if (reason := measure.why_not(self.instance)) is not None:
                 raise ConfigError(f"{measure.name} {reason}")
-        models = {model for measure in wanted for model in measure.models}
-        costs = {cost for measure in wanted for cost in measure.costs}
-        labels = any(measure.requires == "label" for measure in wanted)
+        demand = demand_of(wanted, self.instance)
         rows = self.kernel.rows
         simple = not (suppression.needs_sensitive or suppression.constraints)
         if steps and suppression.kind == "limit":
             simple = simple and ON_STEPS.issuperset(measures)
-        if simple and not (models or costs or labels):
+        if simple and not demand:
             return suppression.kernel_rule(rows, steps=steps)
-        return suppression.model_rule(rows, models=models, costs=costs, labels=labels, steps=steps)
+        return suppression.model_rule(rows, demand, steps=steps)
 
     def _scores(
         self, suppression: Suppression, genomes: Genomes, rule: Rule | ModelRule, raw: RawScores
     ) -> Scores:
-        models: tuple[str, ...] = ()
-        costs: tuple[str, ...] = ()
-        labels = False
-        if isinstance(rule, ModelRule):
-            models = tuple(MODELS[i] for i in rule.wanted)
-            costs = tuple(COSTS[i] for i in rule.wanted_costs)
-            labels = rule.with_values
         levels = partial(cut_levels, self.instance.layout, genomes)
         scale = self.kernel.losses.scale
-        return Scores(self.instance, suppression, scale, raw, models, costs, labels, levels)
+        return Scores(self.instance, suppression, scale, raw, Demand.met_by(rule), levels)
 
 
 def cut_levels(layout: Layout, genomes: Genomes) -> Ints:

@@ -23,13 +23,16 @@ from moanon.kernels.keeping import (
     ModelRule,
     keep_groups,
     make_alive,
+    result_width,
 )
 from moanon.kernels.models import MODELS, measure_models
 from moanon.kernels.plan import Lists, make_lists
 from moanon.kernels.population import RawScores
 from moanon.kernels.scoring import make_scratch
+from moanon.kernels.tallies import make_tally_desk, measure_tallies
+from moanon.measures.demand import Demand
 from moanon.measures.groups import Groups
-from moanon.measures.registry import applicable
+from moanon.measures.registry import applicable, demand_of
 from moanon.measures.scores import Scores
 from moanon.measures.suppression import RECURSIVE_C, Suppression
 
@@ -75,7 +78,9 @@ class Grouped:
     costs : array (costs, groups)
         Other integer costs of each of their rows.
     lists : Lists
-        Their sensitive values and class labels.
+        Their sensitive values and class labels …
+    totals : array (values,)
+        … and those of all rows of the table, suppressed ones included.
     """
 
     instance: Instance
@@ -83,6 +88,7 @@ class Grouped:
     losses: Ints
     costs: Ints
     lists: Lists
+    totals: Ints
 
     @classmethod
     def of_genome(cls, groups: Groups) -> Grouped:
@@ -97,6 +103,7 @@ class Grouped:
             np.zeros(number, dtype=np.int64),
             np.zeros((len(COSTS), number), dtype=np.int64),
             _lists(groups.instance, number, owner, listed.values, listed.counts),
+            kernel.plan.total,
         )
 
     @classmethod
@@ -121,13 +128,14 @@ class Grouped:
         price_blocks(starts, stops, node_starts, node_stops, kernel.prices, costs)
         nothing = [np.zeros(0, dtype=np.int64)]
         listed = [
-            number[_codes(instance, name, values or {})[kept]]
+            number[_codes(instance, name, values or {})]
             for name, number in instance.value_numbers.items()
         ]
         owner = np.concatenate(nothing + [row_group[kept]] * len(listed))
-        value = np.concatenate(nothing + listed)
+        value = np.concatenate(nothing + [numbers[kept] for numbers in listed])
         lists = _lists(instance, groups, owner, value, np.ones(len(value), dtype=np.int64))
-        return cls(instance, sizes.astype(np.uint32), losses, costs, lists)
+        totals = np.bincount(np.concatenate(nothing + listed), minlength=len(kernel.plan.total))
+        return cls(instance, sizes.astype(np.uint32), losses, costs, lists, totals)
 
     def keep(self, rule: ModelRule, thresholds: tuple[int, int] = (1, 0)) -> Kept:
         """Apply a rule to the groups; `thresholds` are for the rule `scoring.GIVEN`."""
@@ -146,8 +154,14 @@ class Grouped:
                 models,
                 mistakes,
             )
+        full_loss = self.instance.kernel.losses.scale * len(self.instance.layout.columns)
+        tallies = make_tally_desk(plan, groups, len(rule.wanted_tallies), full_loss)
+        measure_tallies(
+            rule.wanted_tallies, groups, self.sizes, self.losses, plan, self.lists, tallies
+        )
+        tallies.left[:] = self.totals
         alive = make_alive(groups)
-        fields = np.zeros(len(MEASURED) + len(rule.wanted_costs), dtype=np.int64)
+        fields = np.zeros(result_width(rule), dtype=np.int64)
         goodness = np.zeros(len(rule.wanted))
         keep_groups(
             rule._replace(with_steps=False),
@@ -157,7 +171,9 @@ class Grouped:
             self.costs,
             mistakes,
             groups,
-            plan.rows,
+            plan,
+            self.lists,
+            tallies,
             np.array(thresholds, dtype=np.int64),
             make_scratch(groups, max(int(plan.first[-1]), MOST_RANKS)),
             alive,
@@ -220,11 +236,8 @@ def measure_grouping(
     grouped = Grouped.of_rows(instance, group, first, last, values)
     measures = [m for m in applicable(instance) if not m.of_rule]
     rule = Suppression("none", diversity=diversity, recursive_c=recursive_c)  # type: ignore[arg-type]
-    labels = instance.label is not None
-    models = {model for m in measures for model in m.models}
-    costs = {cost for m in measures for cost in m.costs}
-    demand = rule.model_rule(instance.cells.rows, models=models, costs=costs, labels=labels)
-    kept = grouped.keep(demand)
+    kernel_rule = rule.model_rule(instance.cells.rows, demand_of(measures, instance))
+    kept = grouped.keep(kernel_rule)
     no_steps = np.zeros((0, 0), dtype=np.int64)
     scores = Scores(
         instance,
@@ -237,9 +250,7 @@ def measure_grouping(
             no_steps,
             no_steps.astype(np.float64),
         ),
-        tuple(MODELS[i] for i in demand.wanted),
-        tuple(COSTS[i] for i in demand.wanted_costs),
-        labels,
+        Demand.met_by(kernel_rule),
         lambda: _nodes(instance, first, last)[2].max(axis=1)[None],
     )
     complete = bool((group >= 0).all())

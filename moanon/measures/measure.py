@@ -49,8 +49,8 @@ class Measure:
         Reads the measure off `Scores`, one value per genome. Its docstring is the definition.
     requires : {"", "sensitive", "tree", "label", "weights"}
         What the table must have.
-    models, costs : tuple of str
-        What must be evaluated for it; see `moanon.kernels.models` and `moanon.kernels.costs`.
+    models, costs, tallies : tuple of str
+        What must be evaluated for it; see these modules of `moanon.kernels`.
     most : callable, optional
         The largest value that a table allows, where the unit does not say it.
     """
@@ -65,6 +65,7 @@ class Measure:
     requires: Requirement = ""
     models: tuple[str, ...] = ()
     costs: tuple[str, ...] = ()
+    tallies: tuple[str, ...] = ()
     most: Callable[[Instance], float] | None = None
 
     @property

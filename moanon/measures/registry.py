@@ -2,17 +2,20 @@
 
 A measure knows its direction (what is better), range, unit and source, and how to be read off the
 scores of a population. Any of them can be an objective, a constraint or a column of a result. Their
-definitions stand in `moanon.measures.privacy` and `moanon.measures.loss`.
+definitions stand in `moanon.measures.privacy`, `moanon.measures.loss` and, for indices of property
+vectors, `moanon.measures.individual`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from moanon.genome import Instance
+from moanon.kernels.tallies import OF_COLUMNS, TALLIES
+from moanon.measures.demand import Demand
 from moanon.measures.measure import MEASURES, Measure, find_measure, register
 from moanon.measures.scores import Scores
 
@@ -22,11 +25,16 @@ from moanon.measures import privacy  # registers itself: privacy comes first in 
 # isort: split
 from moanon.measures import loss
 
+# isort: split
+from moanon.measures import individual
+
 __all__ = [
     "MEASURES",
     "Measure",
     "applicable",
+    "demand_of",
     "find_measure",
+    "individual",
     "loss",
     "objective_matrix",
     "privacy",
@@ -37,6 +45,24 @@ __all__ = [
 def applicable(instance: Instance) -> list[Measure]:
     """All measures that can be taken of a table."""
     return [measure for measure in MEASURES.values() if measure.why_not(instance) is None]
+
+
+def demand_of(measures: Iterable[Measure], instance: Instance) -> Demand:
+    """What must be measured of a table's groups for these measures."""
+    wanted = list(measures)
+    sensitive = len(instance.cells.sensitive)
+    tallies = {tally for measure in wanted for tally in measure.tallies}
+    return Demand(
+        tuple(sorted({model for measure in wanted for model in measure.models})),
+        tuple(sorted({cost for measure in wanted for cost in measure.costs})),
+        tuple(
+            (tally, column)
+            for place, tally in enumerate(TALLIES)
+            if tally in tallies
+            for column in range(sensitive if place >= OF_COLUMNS else 1)
+        ),
+        any(measure.requires == "label" for measure in wanted),
+    )
 
 
 def objective_matrix(scores: Scores, names: Sequence[str]) -> npt.NDArray[np.float64]:

@@ -12,6 +12,7 @@ from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.kernels.keeping import MEASURED
 from moanon.kernels.population import RawScores
+from moanon.measures.demand import Demand
 from moanon.measures.suppression import Suppression
 
 __all__ = ["ON_PAIRS", "ON_STEPS", "Scores", "Staircase"]
@@ -82,10 +83,8 @@ class Scores:
         Integer loss of a fully generalized cell.
     raw : RawScores
         What the kernels gave.
-    models, costs : tuple of str
-        The columns of goodness, and of costs behind the other integers.
-    labels : bool
-        Whether rows outside their group's majority class were counted.
+    measured : Demand
+        What is in `raw`, and in which order.
     levels : callable
         Gives the level of each tree column (entries, tree columns).
     """
@@ -94,9 +93,7 @@ class Scores:
     suppression: Suppression
     scale: int
     raw: RawScores
-    models: tuple[str, ...]
-    costs: tuple[str, ...]
-    labels: bool
+    measured: Demand
     levels: Callable[[], Ints]
 
     def __len__(self) -> int:
@@ -125,21 +122,33 @@ class Scores:
         """The worst kept group by a privacy model; see `moanon.kernels.models.MODELS`."""
         if not self.instance.cells.sensitive:
             raise ConfigError("diversity needs a sensitive column, and the table has none")
-        if model not in self.models:
+        if model not in self.measured.models:
             raise ValueError(f"{model} was not asked for: name the measure when evaluating")
-        return self.raw.goodness[:, self.models.index(model)]
+        return self.raw.goodness[:, self.measured.models.index(model)]
 
     def cost(self, name: str) -> Ints:
         """Integer cost of the kept rows; see `moanon.kernels.costs.COSTS`."""
-        if name not in self.costs:
+        if name not in self.measured.costs:
             raise ValueError(f"cost {name} was not asked for: name the measure when evaluating")
-        return self.raw.fields[:, len(MEASURED) + self.costs.index(name)]
+        return self.raw.fields[:, len(MEASURED) + self.measured.costs.index(name)]
+
+    def tally(self, name: str) -> tuple[Ints, Ints]:
+        """Tally of the kept rows and of the suppressed ones; see `moanon.kernels.tallies.TALLIES`.
+
+        Arrays (entries, columns): one column for each sensitive one, or just one where the tally is
+        not one of sensitive values.
+        """
+        places = [at for at, (tally, _) in enumerate(self.measured.tallies) if tally == name]
+        if not places:
+            raise ValueError(f"tally {name} was not asked for: name the measure when evaluating")
+        first = len(MEASURED) + len(self.measured.costs) + 2 * np.array(places)
+        return self.raw.fields[:, first], self.raw.fields[:, first + 1]
 
     def mistakes(self) -> Ints:
         """Kept rows outside their group's majority class."""
         if self.instance.label is None:
             raise ConfigError("a class column is needed, and the table has none")
-        if not self.labels:
+        if not self.measured.labels:
             raise ValueError("classes were not asked for: name the measure when evaluating")
         return self.field("mistakes")
 
@@ -185,7 +194,7 @@ class Scores:
         `ON_PAIRS`; all else is 0 there.
         """
         genome = self.step_genome
-        goodness, models = self.raw.step_goodness, self.models
+        goodness, measured = self.raw.step_goodness, self.measured
         if self.steps_measured:
             fields = self.raw.steps
         else:
@@ -198,9 +207,9 @@ class Scores:
                 fields[:, MEASURED.index(name)] = steps[:, place]
             fields[:, MEASURED.index("squares")] = self.field("squares")[genome]
             goodness = steps[:, 1:2].astype(np.float64)
-            models = (self.suppression.diversity,) if pairs else ()
+            measured = Demand(models=(self.suppression.diversity,) if pairs else ())
         raw = replace(self.raw, fields=fields, goodness=goodness)
-        return replace(self, raw=raw, models=models, levels=lambda: self.levels()[genome])
+        return replace(self, raw=raw, measured=measured, levels=lambda: self.levels()[genome])
 
     @property
     def steps_measured(self) -> bool:

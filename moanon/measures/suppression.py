@@ -12,7 +12,6 @@ goes on with the other groups and what is left of η.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, inf, isfinite
@@ -27,6 +26,8 @@ from moanon.kernels.costs import COSTS
 from moanon.kernels.keeping import BY_SIZE, ModelRule
 from moanon.kernels.models import MODELS
 from moanon.kernels.runs import Rule
+from moanon.kernels.tallies import OF_COLUMNS, TALLIES
+from moanon.measures.demand import NOTHING, Demand
 from moanon.measures.groupwise import GROUP_WISE, GroupWise
 
 __all__ = ["RECURSIVE_C", "Suppression", "row_limit"]
@@ -157,44 +158,36 @@ class Suppression:
         with_steps = steps and self.kind == "limit"
         return Rule(self._code, self.most_rows(rows), with_steps)
 
-    def model_rule(
-        self,
-        rows: int,
-        *,
-        models: Collection[str] = (),
-        costs: Collection[str] = (),
-        labels: bool = False,
-        steps: bool = False,
-    ) -> ModelRule:
+    def model_rule(self, rows: int, demand: Demand = NOTHING, *, steps: bool = False) -> ModelRule:
         """Return the rule as the kernel of models takes it.
 
         Parameters
         ----------
         rows : int
             Rows of the table.
-        models, costs : collection of str
+        demand : Demand
             What to measure besides what the rule itself looks at.
-        labels : bool
-            Whether to count rows outside their group's majority class.
         steps : bool
             Whether to follow the staircase.
         """
         by = self._goes_by
-        needed = set(models) | ({by.model} if by else set())
+        needed = set(demand.models) | ({by.model} if by else set())
         bounds = np.full(len(MODELS), -inf)
         least = 1
         for name, bound in self.constraints:
-            demand = self.group_wise(name)
-            if demand is None:
+            known = self.group_wise(name)
+            if known is None:
                 least = max(least, ceil(bound))
                 continue
-            needed.add(demand.model)
-            place = MODELS.index(demand.model)
+            needed.add(known.model)
+            place = MODELS.index(known.model)
             # The largest number is a bound, too: it leaves out what is infinite.
-            bounds[place] = max(bounds[place], demand.goodness(bound), -float_info.max)
+            bounds[place] = max(bounds[place], known.goodness(bound), -float_info.max)
         shift, per_unit = by.classes(rows) if by else (0.0, 1.0)
         need = np.array([model in needed for model in MODELS])
-        need_costs = np.array([cost in costs for cost in COSTS])
+        need_costs = np.array([cost in demand.costs for cost in COSTS])
+        kinds = [(TALLIES.index(name), column) for name, column in demand.tallies]
+        of_columns = any(kind >= OF_COLUMNS for kind, _ in kinds)
         c = self._c(rows)
         return ModelRule(
             suppression=self._code,
@@ -209,9 +202,10 @@ class Suppression:
             need_costs=need_costs,
             wanted=np.flatnonzero(need).astype(np.int64),
             wanted_costs=np.flatnonzero(need_costs).astype(np.int64),
+            wanted_tallies=np.array(kinds, dtype=np.int64).reshape(-1, 2),
             above=c.numerator,
             below=c.denominator,
-            with_values=bool(need.any()) or labels,
+            with_values=bool(need.any()) or of_columns or demand.labels,
             with_steps=steps and self.kind in ("limit", "kl-safety"),
             pairs=self.kind == "kl-safety",
         )

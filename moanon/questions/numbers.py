@@ -31,7 +31,8 @@ def is_share(name: str) -> bool:
 def is_privacy(name: str) -> bool:
     """Whether a measure, as an objective, stands for privacy."""
     measure = find_measure(name)
-    return measure.needs_sensitive or (measure.direction == "max" and measure.unit == "rows")
+    of_sizes = measure.direction == "max" and measure.unit == "rows"
+    return measure.needs_sensitive or of_sizes or name == "size_rank"
 
 
 def called(name: str) -> str:

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from moanon.genome import Instance
-from moanon.kernels.costs import COSTS
-from moanon.kernels.models import MODELS
 from moanon.measures.evaluate import Evaluator
-from moanon.measures.registry import MEASURES, applicable
+from moanon.measures.registry import MEASURES, applicable, demand_of
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
 from tests.golden.make_adult_measures import adult_instance, genomes
@@ -24,7 +22,7 @@ def adult() -> Instance:
 def test_ways_and_threads_give_the_same_bits(adult, by):
     rule = Suppression("limit", 0.1, by=by, constraints=(("l_distinct", 2),))
     rows = adult.table.rows
-    demand = rule.model_rule(rows, models=MODELS, costs=COSTS, steps=True)
+    demand = rule.model_rule(rows, demand_of(applicable(adult), adult), steps=True)
     one, two = adult.kernel, adult.make_kernel(2)
     population = genomes(adult)
     expected = one.evaluate(population, demand, "flat")

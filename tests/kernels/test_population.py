@@ -15,13 +15,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moanon.genome import Instance
 from moanon.kernels import grouping
 from moanon.kernels.costs import COSTS
 from moanon.kernels.grouping import Sensitive
 from moanon.kernels.models import MODELS
 from moanon.kernels.population import ModelRule, PopulationKernel, RawScores, Rule
 from moanon.kernels.scoring import FIELDS, KEEP_ALL, WITHIN_LIMIT
+from moanon.measures.demand import Demand
 from moanon.measures.groupwise import GROUP_WISE
+from moanon.measures.registry import MEASURES, demand_of
 from moanon.measures.suppression import Suppression
 from tests.strategies import instances, populations, rich_instances
 
@@ -42,20 +45,22 @@ def same(one: RawScores, other: RawScores) -> bool:
     return all(np.array_equal(array, vars(other)[name]) for name, array in vars(one).items())
 
 
-def any_rule(draw, rows: int) -> ModelRule:
-    """A rule with every model and cost, that goes by anything."""
+def any_rule(draw, instance: Instance) -> ModelRule:
+    """A rule with every model, cost and tally, that goes by anything."""
     kind = draw(st.sampled_from(["none", "limit", "weighted-k", "kl-safety"]))
     by = draw(st.sampled_from(["k", *GROUP_WISE])) if kind == "limit" else "k"
     bounds = draw(st.sampled_from([(), (("k", 2),), (("t_closeness", 0.4), ("l_entropy", 1.5))]))
     rule = Suppression(kind, draw(st.sampled_from([0.0, 0.2, 0.5])), by=by, constraints=bounds)
-    return rule.model_rule(rows, models=MODELS, costs=COSTS, labels=True, steps=True)
+    demand = demand_of(MEASURES.values(), instance)
+    assert len(demand.models + demand.costs) == len(MODELS + COSTS)
+    return rule.model_rule(instance.table.rows, demand, steps=True)
 
 
 @given(st.data())
 def test_rolling_up_changes_nothing(data):
     instance = data.draw(rich_instances())
     genomes = data.draw(populations(instance, most=80))
-    rule = any_rule(data.draw, instance.table.rows)
+    rule = any_rule(data.draw, instance)
     flat = instance.kernel.evaluate(genomes, rule, "flat")
     rolled = instance.kernel.evaluate(genomes, rule, "rollup")
     assert same(flat, rolled)
@@ -74,7 +79,7 @@ def test_rolling_up_plainly_changes_nothing(data):
 def test_threads_change_nothing(data):
     instance = data.draw(rich_instances())
     genomes = data.draw(populations(instance, most=80))
-    rule = any_rule(data.draw, instance.table.rows)
+    rule = any_rule(data.draw, instance)
     one = instance.kernel.evaluate(genomes, rule, "rollup")
     three = instance.make_kernel(3).evaluate(genomes, rule, "rollup")
     assert same(one, three)
@@ -84,7 +89,7 @@ def test_threads_change_nothing(data):
 def test_lists_and_histograms_give_the_same(data):
     instance = data.draw(rich_instances())
     genomes = data.draw(populations(instance, most=40))
-    rule = any_rule(data.draw, instance.table.rows)
+    rule = any_rule(data.draw, instance)
     dense = instance.make_kernel(1).evaluate(genomes, rule, "rollup")
     with mock.patch.object(grouping, "_DENSE_VALUES", -1):
         sparse = instance.make_kernel(1).evaluate(genomes, rule, "rollup")
@@ -98,17 +103,20 @@ def test_sizes_and_losses_are_the_same_with_and_without_models(data):
     limit = Suppression("limit", 0.2)
     rows = instance.table.rows
     plain = instance.kernel.evaluate(genomes, limit.kernel_rule(rows, steps=False))
-    measured = instance.kernel.evaluate(genomes, limit.model_rule(rows, models=MODELS))
+    measured = instance.kernel.evaluate(genomes, limit.model_rule(rows, Demand(MODELS)))
     assert np.array_equal(plain.fields, measured.fields[:, : len(FIELDS)])
 
 
 def test_what_a_kernel_has_no_values_for_is_refused():
     genomes = np.ones((1, 5), dtype=np.uint8)
-    rule = Suppression("none").model_rule(21, models=["entropy"])
+    rule = Suppression("none").model_rule(21, Demand(models=("entropy",)))
     with pytest.raises(ValueError, match="there are no sensitive values"):
         small_kernel().evaluate(genomes, rule)
-    rule = Suppression("none").model_rule(21, costs=["entropy"])
+    rule = Suppression("none").model_rule(21, Demand(costs=("entropy",)))
     with pytest.raises(ValueError, match="there are no prices"):
+        small_kernel().evaluate(genomes, rule)
+    rule = Suppression("none").model_rule(21, Demand(tallies=(("loss_gap", 0), ("share", 1))))
+    with pytest.raises(ValueError, match="there are no sensitive values"):
         small_kernel().evaluate(genomes, rule)
 
 

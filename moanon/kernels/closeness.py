@@ -155,6 +155,8 @@ def divergences(
         found = int64(0)
         present = int64(0)
         for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
+            if rows[at] == 0:
+                continue
             there = total[value[at]]
             p, q = float(int64(rows[at]) * table), float(there * size)
             term = rows[at] / size * log(2 * p / (p + q)) + there / table * log(2 * q / (p + q))
@@ -171,17 +173,19 @@ def largest_ratios(
     """``max |ln(p / q)|`` over the column's values; infinite where one is absent."""
     columns, table, total = len(plan.first) - 1, plan.rows, plan.total
     starts, value, rows = lists.starts, lists.value, lists.rows
-    values = plan.first[column + 1] - plan.first[column]
     for group in range(groups):
         size = int64(sizes[group])
-        begin, end = starts[group * columns + column], starts[group * columns + column + 1]
-        if int64(end) - int64(begin) < values:
-            out[group] = -inf
-            continue
         ratio = 1.0
-        for at in range(begin, end):
+        known = plan.first[column + 1] - plan.first[column]
+        for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
+            if rows[at] == 0:
+                break
             p, q = float(int64(rows[at]) * table), float(total[value[at]] * size)
             ratio = max(ratio, p / q, q / p)
+            known -= 1
+        if known > 0:
+            out[group] = -inf
+            continue
         out[group] = min(out[group], -log(ratio))
 
 

@@ -1,9 +1,9 @@
 """Privacy models of groups: what the sensitive values of one group give away.
 
-Groups come as *lists*: for each group and column the values that occur, ascending, with the rows
-that have each (compressed rows). From these every model of L §2.2 and D §4.2 follows, one short
-loop each (those that compare a group with the whole table are in ``closeness``); a group with
-several sensitive columns is as good as its worst one.
+Groups come as *lists*: for each group and column values, ascending, with the rows that have each
+(compressed rows). All values that occur must be there; others may, with no rows. From these every
+model of L §2.2 and D §4.2 follows, one short loop each (those that compare a group with the whole
+table are in ``closeness``); a group with several sensitive columns is as good as its worst one.
 
 Models are kept as *goodness*: turned so that more is better, the worst of several is the least and
 a bound is always a lower one (``MODELS`` says what each number is). Whatever is a quotient of
@@ -27,7 +27,7 @@ from moanon.kernels.jit import compiled, int64
 from moanon.kernels.plan import Lists, Plan, count_log
 from moanon.kernels.scoring import sort_by
 
-__all__ = ["MODELS", "list_dense", "list_sparse", "measure_models"]
+__all__ = ["MODELS", "count_rows", "list_sparse", "measure_models"]
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
@@ -53,48 +53,16 @@ _DISTINCT, _FREQUENCY, _ENTROPY, _RECURSIVE, _ALPHA, _CLOSENESS, _EQUAL, _JS, _D
 
 
 @compiled
-def list_dense(
-    histograms: Words,
-    groups: int,
-    first: Ints,
-    starts: Words,
-    value: Words,
-    rows: Words,
-    sizes: Words,
-) -> None:
-    """List groups whose histograms stand side by side, a place for every value.
-
-    Parameters
-    ----------
-    histograms : array
-        Rows of group ``g`` with value ``v`` at ``g * values + v``.
-    groups : int
-    first : array (columns + 1,)
-        First value of each column.
-    starts, value, rows : arrays
-        Results: group ``g`` has in column ``c`` the values at ``starts[g * columns + c]`` up to the
-        next start.
-    sizes : array (groups,)
-        Result: rows of each group.
-    """
-    columns = len(first) - 1
-    width = np.uint32(first[columns])
-    found = np.uint32(0)
+def count_rows(histograms: Words, groups: int, first: Ints, sizes: Words) -> None:
+    """Count the rows of groups whose histograms stand side by side; any one column tells them."""
+    width = np.uint32(first[-1])
+    begin, end = np.uint32(first[-2]), width
     for group in range(groups):
-        begin = np.uint32(group) * width
+        here = np.uint32(group) * width
         size = np.uint32(0)
-        for column in range(columns):
-            starts[group * columns + column] = found
-            size = np.uint32(0)
-            for each in range(np.uint32(first[column]), np.uint32(first[column + 1])):
-                # Written in any case, counted only where there are rows: no branch to mispredict.
-                count = histograms[begin + each]
-                value[found] = each
-                rows[found] = count
-                size += count
-                found += np.uint32(count > 0)
+        for at in range(here + begin, here + end):
+            size += histograms[at]
         sizes[group] = size
-    starts[groups * columns] = found
 
 
 @compiled
@@ -109,7 +77,21 @@ def list_sparse(
     rows: Words,
     sizes: Words,
 ) -> None:
-    """Do the same for groups whose values are listed in any order (compressed rows)."""
+    """List groups whose values are listed in any order (compressed rows), and count their rows.
+
+    Parameters
+    ----------
+    merged_starts, merged, counts : arrays
+        Values of each group, those of all columns, and the rows that have them.
+    groups : int
+    first : array (columns + 1,)
+        First value of each column.
+    starts, value, rows : arrays
+        Results: group ``g`` has in column ``c`` the values at ``starts[g * columns + c]`` up to the
+        next start.
+    sizes : array (groups,)
+        Result: rows of each group.
+    """
     columns = len(first) - 1
     for group in range(groups):
         begin = int64(merged_starts[group])
@@ -149,10 +131,11 @@ def _count_values(
         least = int64(2**62)
         top = int64(0)
         for column in range(sensitive):
-            begin, end = starts[group * columns + column], starts[group * columns + column + 1]
-            least = min(least, int64(end) - int64(begin))
-            for at in range(begin, end):
+            values = int64(0)
+            for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
+                values += int64(rows[at] > 0)
                 top = max(top, int64(rows[at]))
+            least = min(least, values)
         size = int64(sizes[group])
         distinct[group] = least
         frequency[group] = size // top
@@ -205,9 +188,10 @@ def _recursions(
     for group in range(groups):
         least = int64(2**62)
         for column in range(sensitive):
-            begin, end = starts[group * columns + column], starts[group * columns + column + 1]
-            number = int64(end) - int64(begin)
-            counts[:number] = rows[begin:end]
+            number = int64(0)
+            for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
+                counts[number] = rows[at]
+                number += int64(rows[at] > 0)
             sort_by(counts, counts, number)  # nothing goes along
             top = counts[number - 1]
             tail = int64(0)

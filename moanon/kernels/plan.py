@@ -25,6 +25,7 @@ __all__ = [
     "Plan",
     "count_log",
     "fill_logs",
+    "list_histograms",
     "log_unit",
     "make_lists",
     "make_plan",
@@ -67,7 +68,11 @@ class Plan(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """The values of groups, and scratch for sorting those of one."""
+    """The values of groups, and scratch for sorting those of one.
+
+    Of groups that have a histogram, a place for every value, all values are listed: `starts` and
+    `value` are the same for all forms of a table, and the histograms are the `rows`.
+    """
 
     starts: Words  # per group and column
     value: Words
@@ -181,12 +186,24 @@ def make_plan(columns: Sequence[HistogramColumn], sensitive: int, label: int, ro
     )
 
 
+def list_histograms(plan: Plan, groups: int) -> Lists:
+    """List every value of so many groups; `rows` are to be replaced by their histograms."""
+    values = int(plan.first[-1])
+    first = np.arange(groups)[:, None] * values + plan.first[:-1]
+    return Lists(
+        np.append(first.ravel(), groups * values).astype(np.uint32),
+        np.tile(np.arange(values, dtype=np.uint32), groups),
+        np.zeros(0, dtype=np.uint32),
+        np.zeros(values + 1, dtype=np.int64),
+    )
+
+
 def make_lists(plan: Plan, groups: int, pairs: int) -> Lists:
     """Allocate lists of at most so many groups, and so many pairs of group and value."""
     columns, values = len(plan.first) - 1, int(plan.first[-1])
     return Lists(
         np.zeros(groups * columns + 1, dtype=np.uint32),
-        np.zeros(pairs + 1, dtype=np.uint32),  # one more: written before it is counted
-        np.zeros(pairs + 1, dtype=np.uint32),
-        np.zeros(values, dtype=np.int64),
+        np.zeros(pairs, dtype=np.uint32),
+        np.zeros(pairs, dtype=np.uint32),
+        np.zeros(values + 1, dtype=np.int64),  # one more: written before it is counted
     )

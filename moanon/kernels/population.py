@@ -39,7 +39,15 @@ from moanon.kernels.grouping import (
 from moanon.kernels.join import JoinTree, LossScale
 from moanon.kernels.keeping import BY_SIZE, MOST_RANKS, ModelRule, make_alive, result_width
 from moanon.kernels.models import MODELS
-from moanon.kernels.plan import EQUAL, HistogramColumn, Plan, make_lists, make_plan
+from moanon.kernels.plan import (
+    EQUAL,
+    HistogramColumn,
+    Lists,
+    Plan,
+    list_histograms,
+    make_lists,
+    make_plan,
+)
 from moanon.kernels.runs import ModelDesk, Rule, evaluate_models, evaluate_plain
 from moanon.kernels.scoring import FIELDS, Scratch, make_scratch
 from moanon.kernels.tallies import OF_COLUMNS, make_tally_desk
@@ -238,7 +246,7 @@ class PopulationKernel:
         ]
         self._model_desks = [
             ModelDesk(
-                make_lists(self.plan, cells, len(self.sensitive.values)),
+                self._make_lists(),
                 make_alive(cells),
                 np.zeros((len(MODELS), cells)),
                 np.zeros((len(COSTS), places if len(self.prices.full) else 0), dtype=np.int64),
@@ -247,6 +255,12 @@ class PopulationKernel:
             )
             for _ in self._desks
         ]
+
+    def _make_lists(self) -> Lists:
+        cells = len(self._counts)
+        if self._desks[0].forms.histograms.shape[1]:
+            return list_histograms(self.plan, cells)
+        return make_lists(self.plan, cells, len(self.sensitive.values))
 
     def _furnish_tallies(self, tallies: int) -> None:
         """Give every desk room for so many tallies."""

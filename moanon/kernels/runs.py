@@ -17,7 +17,7 @@ from moanon.kernels.grouping import Forms, Workspace, coarsen, merge_values
 from moanon.kernels.jit import compiled, truth
 from moanon.kernels.join import Shape
 from moanon.kernels.keeping import Alive, ModelRule, keep_groups
-from moanon.kernels.models import list_dense, list_sparse, measure_models
+from moanon.kernels.models import count_rows, list_sparse, measure_models
 from moanon.kernels.plan import Lists, Plan
 from moanon.kernels.scoring import (
     EXACT_LIMIT,
@@ -141,43 +141,25 @@ def evaluate_plain(
 
 
 @compiled
-def _measure_models(forms: Forms, level: int, rule: ModelRule, plan: Plan, desk: ModelDesk) -> None:
+def _list_values(forms: Forms, level: int, plan: Plan, lists: Lists) -> Lists:
+    """List the sensitive values of a form's groups, and count its rows."""
     groups = forms.entries[level, -1]
     sizes = forms.counts[level]
-    lists = desk.lists
     if forms.histograms.shape[1]:
-        list_dense(
-            forms.histograms[level],
-            groups,
-            plan.first,
-            lists.starts,
-            lists.value,
-            lists.rows,
-            sizes,
-        )
-    else:
-        list_sparse(
-            forms.value_starts[level],
-            forms.values[level],
-            forms.value_counts[level],
-            groups,
-            plan.first,
-            lists.starts,
-            lists.value,
-            lists.rows,
-            sizes,
-        )
-    measure_models(
+        count_rows(forms.histograms[level], groups, plan.first, sizes)
+        return Lists(lists.starts, lists.value, forms.histograms[level], lists.sorted)
+    list_sparse(
+        forms.value_starts[level],
+        forms.values[level],
+        forms.value_counts[level],
         groups,
+        plan.first,
+        lists.starts,
+        lists.value,
+        lists.rows,
         sizes,
-        rule.need,
-        rule.above,
-        rule.below,
-        plan,
-        lists,
-        desk.models,
-        desk.mistakes,
     )
+    return lists
 
 
 @compiled
@@ -207,15 +189,25 @@ def evaluate_models(
     root = shape.place[-2]
     for at in range(begin, end):
         _group(shape, forms, spans, genomes, order, begin, end, at, rule.with_values, work)
+        groups, sizes, losses = forms.entries[level, -1], forms.counts[level], work.loss[root:]
+        lists = desk.lists
         if rule.with_values:
-            _measure_models(forms, level, rule, plan, desk)
+            lists = _list_values(forms, level, plan, desk.lists)
+            measure_models(
+                groups,
+                sizes,
+                rule.need,
+                rule.above,
+                rule.below,
+                plan,
+                lists,
+                desk.models,
+                desk.mistakes,
+            )
         if len(rule.wanted_costs):
             measure_costs(shape, forms, level, rule.need_costs, prices, desk.costs)
-        groups, sizes, losses = forms.entries[level, -1], forms.counts[level], work.loss[root:]
         if len(rule.wanted_tallies):
-            measure_tallies(
-                rule.wanted_tallies, groups, sizes, losses, plan, desk.lists, desk.tallies
-            )
+            measure_tallies(rule.wanted_tallies, groups, sizes, losses, plan, lists, desk.tallies)
             for value in range(len(plan.total)):
                 desk.tallies.left[value] = plan.total[value]
         which = order[at]
@@ -228,7 +220,7 @@ def evaluate_models(
             desk.mistakes,
             groups,
             plan,
-            desk.lists,
+            lists,
             desk.tallies,
             given[which],
             scratch,

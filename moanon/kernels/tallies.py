@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.kernels.jit import compiled, int64
-from moanon.kernels.models import list_dense
-from moanon.kernels.plan import Lists, Plan, make_lists
+from moanon.kernels.plan import Lists, Plan, list_histograms
 
 __all__ = [
     "OF_COLUMNS",
@@ -63,9 +62,9 @@ class TallyDesk(NamedTuple):
     """Where one thread keeps tallies, and the suppressed rows as a group of their own."""
 
     of_groups: Ints  # (tallies, groups)
-    left: Words  # (values,): suppressed rows with each value
+    left: Words  # (values,): suppressed rows with each value, the `rows` of …
+    lists: Lists  # … their list
     unit: float
-    lists: Lists  # of the suppressed rows
     size: Words  # (1,): their number
     loss: Ints  # (1,): the loss of each
     tally: Ints  # (1,)
@@ -81,12 +80,12 @@ def make_tally_desk(plan: Plan, groups: int, tallies: int, full_loss: int) -> Ta
 
     `full_loss` is the integer loss of a row of which nothing is left.
     """
-    values = int(plan.first[-1])
+    left = np.zeros(int(plan.first[-1]), dtype=np.uint32)
     return TallyDesk(
         np.zeros((tallies, groups), dtype=np.int64),
-        np.zeros(values, dtype=np.uint32),
+        left,
+        list_histograms(plan, 1)._replace(rows=left),
         tally_unit(plan.rows),
-        make_lists(plan, 1, values),
         np.zeros(1, dtype=np.uint32),
         np.full(1, full_loss, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
@@ -136,7 +135,9 @@ def _of_values(
     for group in range(groups):
         size = int64(sizes[group])
         begin, end = starts[group * columns + column], starts[group * columns + column + 1]
-        lacking = known - (int64(end) - int64(begin))
+        lacking = known
+        for at in range(begin, end):
+            lacking -= int64(rows[at] > 0)
         if tally == _VALUES:
             out[group] = size * (known - lacking)
         elif tally == _VALUES_GAP:
@@ -242,8 +243,6 @@ def add_tallies(
             group = int64(alive_group[i])
             for at in range(lists.starts[group * columns], lists.starts[(group + 1) * columns]):
                 desk.left[lists.value[at]] -= lists.rows[at]
-        own = desk.lists
-        list_dense(desk.left, 1, plan.first, own.starts, own.value, own.rows, desk.size)
     if suppressed == 0:
         return
     desk.size[0] = suppressed

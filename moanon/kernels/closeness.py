@@ -144,6 +144,72 @@ def _tree_distances(
 
 
 @compiled
+def _ordered_histograms(
+    column: int,
+    starts: Words,
+    rows: Words,
+    sizes: Words,
+    groups: int,
+    columns: int,
+    places: int,
+    below: Ints,
+    table: int,
+    out: Floats,
+) -> None:
+    """Do as `_ordered_distances` where every place has one value, and all values are listed."""
+    for group in range(groups):
+        size = int64(sizes[group])
+        begin = starts[group * columns + column]
+        moved = int64(0)
+        seen = int64(0)
+        for i in range(np.uint32(places - 1)):
+            seen += int64(rows[begin + i])
+            moved += abs(seen * table - below[i + np.uint32(1)] * size)
+        far = moved / (float(size) * table * (places - 1)) if places > 1 else 0.0
+        out[group] = min(out[group], -far)
+
+
+@compiled
+def _tree_histograms(
+    column: int,
+    starts: Words,
+    rows: Words,
+    sizes: Words,
+    groups: int,
+    columns: int,
+    places: int,
+    total: Ints,
+    leaf_levels: Ints,
+    nodes: Words,
+    height: int,
+    table: int,
+    extras: Ints,
+    out: Floats,
+) -> None:
+    """Do as `_tree_distances` where every place has one value, and all values are listed.
+
+    Nodes that are on several levels are looked at once; what one above leaves has too much is the
+    difference of two sums over all places before.
+    """
+    for group in range(groups):
+        size = int64(sizes[group])
+        begin = starts[group * columns + column]
+        moved = int64(0)
+        before = int64(0)
+        for i in range(np.uint32(places)):
+            extra = int64(rows[begin + i]) * table - total[i] * size
+            moved += leaf_levels[i] * max(int64(0), extra)
+            extras[i] = before
+            before += extra
+        extras[places] = before
+        for node in range(np.uint32(len(nodes))):
+            extra = extras[nodes[node, 1]] - extras[nodes[node, 0]]
+            moved += int64(nodes[node, 2]) * max(int64(0), extra)
+        far = moved / (float(size) * table * height) if height > 0 else 0.0
+        out[group] = min(out[group], -far)
+
+
+@compiled
 def divergences(
     column: int, groups: int, sizes: Words, plan: Plan, lists: Lists, out: Floats
 ) -> None:
@@ -196,35 +262,58 @@ def own_distances(
     """Earth mover's distance by the column's own ground distance."""
     kind = plan.distance[column]
     columns, table = len(plan.first) - 1, plan.rows
+    starts, rows = lists.starts, lists.rows
+    first, places = plan.first[column], plan.size[column]
+    direct = plan.whole[column] and lists.complete
     if kind == EQUAL:
         equal_distances(column, groups, sizes, plan, lists, out)
+    elif kind == ORDERED and direct:
+        below = plan.below[plan.domain[column] :]
+        _ordered_histograms(column, starts, rows, sizes, groups, columns, places, below, table, out)
     elif kind == ORDERED:
         _ordered_distances(
             column,
-            lists.starts,
+            starts,
             lists.value,
-            lists.rows,
+            rows,
             sizes,
             groups,
             columns,
             plan.place,
-            plan.size[column],
+            places,
             plan.below[plan.domain[column] :],
             plan.below_sum[plan.domain[column] :],
             table,
             out,
         )
+    elif direct:
+        _tree_histograms(
+            column,
+            starts,
+            rows,
+            sizes,
+            groups,
+            columns,
+            places,
+            plan.total[first:],
+            plan.leaf_levels[first:],
+            plan.nodes[plan.inner[column] : plan.inner[column + 1]],
+            plan.height[column],
+            table,
+            lists.sorted,
+            out,
+        )
     else:
         _tree_distances(
             column,
-            lists.starts,
+            starts,
             lists.value,
-            lists.rows,
+            rows,
             sizes,
             groups,
             columns,
             plan.place,
-            plan.size[column],
+            places,
             plan.node[plan.tree[column] :],
             plan.node_rows[plan.tree[column] :],
             plan.height[column],

@@ -63,6 +63,10 @@ class Plan(NamedTuple):
     tree: Ints  # (columns,): … and in the next two, level by level from the leaves on
     node: Ints  # first place of the node that a place is in
     node_rows: Ints  # rows of the table in that node
+    whole: npt.NDArray[np.bool_]  # (columns,): whether every place has one value, and few rows do
+    leaf_levels: Ints  # (values,): levels of the tree on which a leaf is a node of its own
+    inner: Ints  # (columns + 1,): where the column's larger nodes begin in the next array
+    nodes: Words  # (nodes, 3): first place and the one after the last, levels it is on
     logs: Ints  # count · ln(count), in units
     unit: float
 
@@ -78,6 +82,7 @@ class Lists(NamedTuple):
     value: Words
     rows: Words
     sorted: Ints
+    complete: bool  # whether all values are listed
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,27 @@ class HistogramColumn:
         """Rows of the table before each place, and in all."""
         at_place = np.bincount(self.place, weights=self.total, minlength=self.size)
         return np.concatenate(([0], np.cumsum(at_place))).astype(np.int64)
+
+    def is_whole(self, rows: int) -> bool:
+        """Whether every place has one value, and distances can be added up as 64-bit integers."""
+        in_place = np.array_equal(self.place, np.arange(self.size))
+        return in_place and max(self.size, len(self.levels)) * rows**2 < 2**62
+
+    @property
+    def nodes(self) -> tuple[Ints, Words]:
+        """Levels on which each leaf is a node of its own, and the larger nodes below the root."""
+        leaf_levels = np.zeros(len(self.total), dtype=np.int64)
+        levels: dict[tuple[int, int], int] = {}
+        for first in self.levels:
+            starts, widths = np.unique(first, return_counts=True)
+            for start, width in zip(starts.tolist(), widths.tolist(), strict=True):
+                if width == 1 and start < len(leaf_levels):
+                    leaf_levels[start] += 1
+                elif width > 1:
+                    node = (start, start + width)
+                    levels[node] = levels.get(node, 0) + 1
+        nodes = [(*node, number) for node, number in levels.items()]
+        return leaf_levels, np.array(nodes, dtype=np.uint32).reshape(-1, 3)
 
     @property
     def level_rows(self) -> Ints:
@@ -161,6 +187,7 @@ def make_plan(columns: Sequence[HistogramColumn], sensitive: int, label: int, ro
     belows = [column.below for column in columns]
     sums = [np.concatenate(([0.0], np.cumsum(below[:-1], dtype=np.float64))) for below in belows]
     places = [column.levels.size for column in columns]
+    nodes = [column.nodes for column in columns]
     unit = log_unit(rows)
     logs = np.zeros(min(rows + 1, _MOST_LOGS), dtype=np.int64)
     fill_logs(unit, logs)
@@ -181,6 +208,10 @@ def make_plan(columns: Sequence[HistogramColumn], sensitive: int, label: int, ro
         tree=np.cumsum([0, *places])[:-1].astype(np.int64),
         node=joined([column.levels.ravel() for column in columns]),
         node_rows=joined([column.level_rows.ravel() for column in columns]),
+        whole=np.array([column.is_whole(rows) for column in columns], dtype=np.bool_),
+        leaf_levels=joined([leaves for leaves, _ in nodes]),
+        inner=np.cumsum([0, *(len(larger) for _, larger in nodes)]).astype(np.int64),
+        nodes=np.concatenate([np.zeros((0, 3), np.uint32), *(larger for _, larger in nodes)]),
         logs=logs,
         unit=unit,
     )
@@ -195,6 +226,7 @@ def list_histograms(plan: Plan, groups: int) -> Lists:
         np.tile(np.arange(values, dtype=np.uint32), groups),
         np.zeros(0, dtype=np.uint32),
         np.zeros(values + 1, dtype=np.int64),
+        True,
     )
 
 
@@ -206,4 +238,5 @@ def make_lists(plan: Plan, groups: int, pairs: int) -> Lists:
         np.zeros(pairs, dtype=np.uint32),
         np.zeros(pairs, dtype=np.uint32),
         np.zeros(values + 1, dtype=np.int64),  # one more: written before it is counted
+        False,
     )

@@ -278,7 +278,7 @@ class PopulationKernel:
         total = sum(array.nbytes for desk in self._desks for part in desk for array in part)
         for desk in self._model_desks:
             more = (desk.models, desk.costs, desk.mistakes, desk.tallies.of_groups)
-            total += sum(array.nbytes for array in (*desk.lists, *desk.alive, *more))
+            total += sum(array.nbytes for array in (*desk.lists[:4], *desk.alive, *more))
         return total
 
     def evaluate(

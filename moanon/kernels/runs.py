@@ -147,7 +147,8 @@ def _list_values(forms: Forms, level: int, plan: Plan, lists: Lists) -> Lists:
     sizes = forms.counts[level]
     if forms.histograms.shape[1]:
         count_rows(forms.histograms[level], groups, plan.first, sizes)
-        return Lists(lists.starts, lists.value, forms.histograms[level], lists.sorted)
+        histograms = forms.histograms[level]
+        return Lists(lists.starts, lists.value, histograms, lists.sorted, lists.complete)
     list_sparse(
         forms.value_starts[level],
         forms.values[level],

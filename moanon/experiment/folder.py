@@ -97,7 +97,7 @@ def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
         If it holds those of another one, or incomplete ones.
     """
     found = {}
-    for path in find_fronts(folder):
+    for path in find_fronts(folder, partly=True):
         traces = [name for name in RESULTS if os.path.lexists(path / name)]
         if not traces or (holds_checkpoint(path) and RECORD not in traces):
             continue
@@ -112,7 +112,7 @@ def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
                     "config": record["config"]["search"],
                 }
             )
-        except (DataError, OSError, ValueError, KeyError, TypeError):
+        except (DataError, OSError, ValueError, KeyError, TypeError, RecursionError):
             difference = f"its {RECORD} cannot be read"
         if difference is not None:
             raise OutputError(

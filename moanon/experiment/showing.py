@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,7 @@ from moanon.errors import DataError, MoanonError, OutputError
 from moanon.experiment.loading import load_front
 from moanon.front import Front
 from moanon.landmarks import find_landmarks
-from moanon.results import RECORD, is_part, read_listed, read_record
+from moanon.results import RECORD, check_complete, holds, is_part, read_listed, read_record
 from moanon.search.checkpoint import NAMES
 
 __all__ = ["FinishedRun", "Found", "draw_plots", "find_runs", "read_run", "run_of", "write_page"]
@@ -72,17 +71,21 @@ def find_runs(results: Path) -> Found:
     Raises
     ------
     DataError
-        If there is no finished one.
+        If there is no finished one; if a folder cannot be looked into, or that of a limit holds
+        results in part.
     """
     if not results.is_dir():
         raise DataError(f"{results} is not a folder; name one that moanon run has written")
     places = [results, *results.glob("*/"), *results.glob("*/*/")]
-    finished = [folder for folder in places if (folder / RECORD).is_file()]
+    finished = [folder for folder in places if holds(folder, RECORD)]
     unfinished = tuple(
         folder
         for folder in places
-        if folder not in finished and any((folder / name).exists() for name in NAMES)
+        if folder not in finished and any(holds(folder, name) for name in NAMES)
     )
+    for folder in places:
+        if _LIMIT.match(folder.name):  # others may be anybody's
+            check_complete(folder)
     if not finished and unfinished:
         raise DataError(f"{unfinished[0]} holds an unfinished run; go on with moanon run --resume")
     if not finished:
@@ -113,8 +116,8 @@ def read_run(folder: Path) -> FinishedRun:
 
 def run_of(folder: Path, front: Front) -> FinishedRun:
     """Take a run that has just been written, whose front is at hand."""
-    record = json.loads((folder / RECORD).read_bytes())
-    return FinishedRun(folder, front, record, (folder / "config.yaml").read_text(encoding="utf-8"))
+    record = read_record(folder)
+    return FinishedRun(folder, front, record, read_listed(folder, record, "config.yaml").decode())
 
 
 def draw_plots(

@@ -99,6 +99,28 @@ def test_an_unfinished_run_is_left_out_and_told(several: Path, capsys: Captured)
     assert titles == ["η = 5 %", "η = 30 %"]
 
 
+@pytest.mark.parametrize("command", ["report", "plot", "ask"])
+def test_a_limit_that_is_damaged_is_refused_and_told(
+    several: Path, command: str, capsys: Captured
+) -> None:
+    record = several / "eta-0.1" / "run.json"
+    text = record.read_text()
+    record.unlink()
+    assert main([command, "results"]) == 2
+    message = "results/eta-0.1 holds results that are not complete (run.json is missing)"
+    assert capsys.readouterr().err == f"moanon: {message}; run it again with --force\n"
+    record.symlink_to("run.json")  # to itself: nobody can read it
+    assert main([command, "results"]) == 2
+    message = "results/eta-0.1 cannot be read: Too many levels of symbolic links"
+    assert capsys.readouterr().err == f"moanon: {message}\n"
+    record.unlink()
+    record.write_text(json.dumps({**json.loads(text), "data": []}))
+    assert main([command, "results"]) == 2
+    message = "results/eta-0.1/run.json is damaged: data must be an object. Got []"
+    assert capsys.readouterr().err == f"moanon: {message}\n"
+    assert not (several / "report.html").exists()
+
+
 @pytest.mark.parametrize("change", ["gone", "other"])
 def test_without_its_data_a_front_is_shown_without_group_sizes(
     results: Path, change: str, capsys: Captured

@@ -19,15 +19,18 @@ from moanon.errors import DataError
 
 __all__ = [
     "FORMAT",
+    "NO_SOLUTION",
     "RECORD",
     "check_complete",
     "check_data",
     "find_fronts",
+    "has_no_solution",
     "holds",
     "is_part",
     "read_listed",
     "read_object",
     "read_record",
+    "unfinished",
 ]
 
 #: What results files look like; others are refused. To be raised when an old reader would
@@ -39,6 +42,8 @@ RECORD = "run.json"
 _OTHERS = ("front.csv", "solutions.json", "config.yaml")
 _TRACES = ("front.csv", "solutions.json", ".moanon-*")
 _CHECKPOINTS = "checkpoint*.npz"
+#: Stands beside a checkpoint where the run has ended, and nothing meets its constraints.
+NO_SOLUTION = "no-solution.txt"
 #: How the folders of a run with several suppression limits begin.
 _LIMITS = "eta-"
 
@@ -84,6 +89,18 @@ def holds(folder: Path, name: str) -> bool:
     except OSError as error:
         raise DataError(f"{folder} cannot be read: {error.strerror}") from None
     return True
+
+
+def has_no_solution(folder: Path) -> bool:
+    """Whether the last run here has ended, and nothing that it found meets its constraints."""
+    return holds(folder, NO_SOLUTION) and any(folder.glob(_CHECKPOINTS))
+
+
+def unfinished(folder: Path) -> str:
+    """What a folder with a checkpoint holds, as part of a sentence."""
+    if has_no_solution(folder):
+        return f"a run that ended without a feasible solution ({NO_SOLUTION} says why)"
+    return "an unfinished run"
 
 
 def check_complete(folder: Path) -> None:
@@ -237,10 +254,8 @@ def _check_finished(folder: Path) -> None:
             f"{folder} is a file; {f'name its folder, {folder.parent}' if inside else wanted}"
         )
     if any(folder.glob(_CHECKPOINTS)):
-        raise DataError(
-            f"{folder} holds an unfinished run; finish it with moanon run and --resume, or run it "
-            "again with --force"
-        )
+        finish = "" if has_no_solution(folder) else "finish it with moanon run and --resume, or "
+        raise DataError(f"{folder} holds {unfinished(folder)}; {finish}run it again with --force")
     if (folder / RECORD).exists():
         return
     fronts = find_fronts(folder)

@@ -78,7 +78,7 @@ def find_runs(results: Path) -> Found:
         raise DataError(f"{results} is not a folder; name one that moanon run has written")
     places = [results, *results.glob("*/"), *results.glob("*/*/")]
     finished = [folder for folder in places if holds(folder, RECORD)]
-    unfinished = tuple(
+    begun = tuple(
         folder
         for folder in places
         if folder not in finished and any(holds(folder, name) for name in NAMES)
@@ -86,12 +86,12 @@ def find_runs(results: Path) -> Found:
     for folder in places:
         if _LIMIT.match(folder.name):  # others may be anybody's
             check_complete(folder)
-    if not finished and unfinished:
-        raise DataError(f"{unfinished[0]} holds an unfinished run; go on with moanon run --resume")
+    if not finished and begun:
+        read_record(begun[0])  # which says what it is instead
     if not finished:
         raise DataError(f"{results} holds no results: neither it nor a folder in it has a {RECORD}")
     order = sorted(finished, key=lambda folder: (folder.parent, _eta(folder), folder))
-    return Found(tuple(order), unfinished)
+    return Found(tuple(order), begun)
 
 
 def read_run(folder: Path) -> FinishedRun:

@@ -97,6 +97,11 @@ def test_an_unfinished_run_is_left_out_and_told(several: Path, capsys: Captured)
     assert capsys.readouterr().err == note
     titles = [tab["title"] for tab in told_by(several / "report.html")]
     assert titles == ["η = 5 %", "η = 30 %"]
+    (several / "eta-0.1" / "no-solution.txt").write_text("why\n")
+    assert main(["report", "results"]) == 0
+    what = "a run that ended without a feasible solution (no-solution.txt says why)"
+    note = f"note: results/eta-0.1 holds {what}, which is left out\n"
+    assert capsys.readouterr().err == note
 
 
 @pytest.mark.parametrize("command", ["report", "plot", "ask"])
@@ -153,7 +158,8 @@ def test_what_holds_no_results_is_refused(config: str, capsys: Captured) -> None
     for name, message in {
         "nowhere": "nowhere is not a folder; name one that moanon run has written",
         "empty": "empty holds no results: neither it nor a folder in it has a run.json",
-        "half": "half holds an unfinished run; go on with moanon run --resume",
+        "half": "half holds an unfinished run; finish it with moanon run and --resume, or run it "
+        "again with --force",
     }.items():
         assert main(["report", name]) == 2
         assert capsys.readouterr().err == f"moanon: {message}\n"

@@ -24,6 +24,7 @@ __all__ = [
     "check_complete",
     "check_data",
     "find_fronts",
+    "has_config",
     "has_no_solution",
     "holds",
     "is_part",
@@ -211,6 +212,15 @@ def read_listed(folder: Path, record: Mapping[str, Any], name: str) -> bytes:
             "or is of another run"
         )
     return content
+
+
+def has_config(record: Mapping[str, Any]) -> bool:
+    """Whether results come with the configuration that says where their table is.
+
+    Those of a run do; a front that was saved from Python does not, and only Python, where the table
+    is at hand, can release a solution of it.
+    """
+    return "config.yaml" in record.get("files", {})
 
 
 def check_data(folder: str | Path, record: Mapping[str, Any], source: str, digest: str) -> None:

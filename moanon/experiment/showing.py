@@ -13,7 +13,15 @@ from moanon.errors import DataError, MoanonError, OutputError
 from moanon.experiment.loading import load_front
 from moanon.front import Front
 from moanon.landmarks import find_landmarks
-from moanon.results import RECORD, check_complete, holds, is_part, read_listed, read_record
+from moanon.results import (
+    RECORD,
+    check_complete,
+    has_config,
+    holds,
+    is_part,
+    read_listed,
+    read_record,
+)
 from moanon.search.checkpoint import NAMES
 
 __all__ = ["FinishedRun", "Found", "draw_plots", "find_runs", "read_run", "run_of", "write_page"]
@@ -35,7 +43,7 @@ class FinishedRun:
     record : mapping
         The content of ``run.json``.
     config : str
-        The text of ``config.yaml``.
+        The text of ``config.yaml``; empty for a front that was saved from Python.
     without_table : str
         Where the front has no table: why not. Sizes of groups cannot be shown then.
     """
@@ -102,15 +110,17 @@ def read_run(folder: Path) -> FinishedRun:
     DataError
         If the folder itself is at fault.
     """
+    record = read_record(folder)
+    if not has_config(record):
+        why = "it was saved from Python, without a config.yaml that says where its table is"
+        return FinishedRun(folder, Front.load(folder), record, "", why)
     why = ""
     try:
         front = load_front(folder, advise=False)
     except MoanonError as error:
         front = Front.load(folder)  # which fails too, unless only the table was at fault
         why = str(error)
-    record = read_record(folder)
-    listed = "config.yaml" in record.get("files", {})  # a front saved by hand has none
-    config = read_listed(folder, record, "config.yaml").decode() if listed else ""
+    config = read_listed(folder, record, "config.yaml").decode()
     return FinishedRun(folder, front, record, config, why)
 
 
@@ -187,6 +197,7 @@ def write_page(
             config=run.config,
             marks=_marks(run.front),
             without_table=run.without_table,
+            exportable=has_config(run.record),
         )
         for run in runs
     ]

@@ -243,6 +243,17 @@ def test_the_selected_solution_can_be_exported_by_its_command(report: Report) ->
     assert command == "moanon export 'results/my people' 3 --out release-3.csv"
 
 
+def test_without_a_configuration_the_release_is_made_in_python(
+    browser: Browser, people: Front, tmp_path: Path
+) -> None:
+    with browser.page() as page:
+        tab = Tab("people", people, RECORD, "x", exportable=False)
+        report = make_report(page, tmp_path, [tab])
+        report.click_point(3)
+        assert page.text(".command code") == 'front.release(3).write("release-3.csv")'
+        assert "Export it, in Python" in page.texts(".solution h3")
+
+
 def test_the_command_is_copied(report: Report) -> None:
     report.page.allow("clipboardReadWrite", "clipboardSanitizedWrite")
     report.click_point(4)

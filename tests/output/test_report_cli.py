@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from moanon.cli import main
+from moanon.front import Front
 from tests.search.people import people_frame
 
 CONFIG = """\
@@ -141,6 +142,18 @@ def test_without_its_data_a_front_is_shown_without_group_sizes(
     (tab,) = told_by(results / "report.html")
     assert tab["sizes"] is None
     assert why in tab["without"]
+
+
+def test_a_front_saved_from_python_has_no_export_command(results: Path, capsys: Captured) -> None:
+    Path("saved").mkdir()
+    Front.load(results).save("saved")
+    assert main(["report", "saved"]) == 0
+    assert capsys.readouterr().err == (
+        "note: group sizes are left out of the report: it was saved from Python, without a "
+        "config.yaml that says where its table is\n"
+    )
+    (tab,) = told_by(Path("saved/report.html"))
+    assert tab["command"] is None
 
 
 def test_a_changed_front_is_refused(results: Path, capsys: Captured) -> None:

@@ -16,6 +16,7 @@ from moanon.genome import Instance
 from moanon.progress import show_progress
 from moanon.search.fronts import front_of
 from moanon.search.run import choose_algorithm, make_search, run_search, stop_of
+from moanon.search.warming import warm_up
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +96,7 @@ def optimize(
         )
     task = make_problem(config, instance, threads or os.cpu_count() or 1)
     algorithm = choose_algorithm(instance.layout.count(), config.search)
+    warm_up(task)  # which a limit in seconds should not count
     with show_progress(config.name, quiet=not progress) as show:
         outcome = run_search(
             make_search(task, config.search), stop_of(config.search, algorithm), on_generation=show

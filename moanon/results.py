@@ -19,13 +19,19 @@ from moanon.errors import DataError
 
 __all__ = [
     "FORMAT",
+    "NO_SOLUTION",
     "RECORD",
+    "check_complete",
     "check_data",
     "find_fronts",
+    "has_config",
+    "has_no_solution",
+    "holds",
     "is_part",
     "read_listed",
     "read_object",
     "read_record",
+    "unfinished",
 ]
 
 #: What results files look like; others are refused. To be raised when an old reader would
@@ -37,26 +43,101 @@ RECORD = "run.json"
 _OTHERS = ("front.csv", "solutions.json", "config.yaml")
 _TRACES = ("front.csv", "solutions.json", ".moanon-*")
 _CHECKPOINTS = "checkpoint*.npz"
-#: Folders of a run with several suppression limits.
-_LIMITS = "eta-*"
+#: Stands beside a checkpoint where the run has ended, and nothing meets its constraints.
+NO_SOLUTION = "no-solution.txt"
+#: How the folders of a run with several suppression limits begin.
+_LIMITS = "eta-"
 
 
-def find_fronts(folder: str | Path) -> tuple[Path, ...]:
+def find_fronts(folder: str | Path, *, partly: bool = False) -> tuple[Path, ...]:
     """List the folders that hold a front: this one, or those of its suppression limits.
 
-    Nothing is said about whether they can be used; `read_record` does that.
+    Whether they can be used is for `read_record` to say.
+
+    Parameters
+    ----------
+    folder : path
+    partly : bool
+        Leave out limits whose results are not complete, which a run that goes on writes anew.
+
+    Raises
+    ------
+    DataError
+        If a folder cannot be looked into; or, unless `partly`, if a limit's results are not
+        complete: without it, answers would be about the others alone and nobody would know.
     """
     folder = Path(folder)
-    below = [path.parent for path in folder.glob(f"{_LIMITS}/{RECORD}")]
-    if (folder / "front.csv").exists() or not below:
+    if holds(folder, "front.csv"):
         return (folder,)
-    return tuple(sorted(below, key=_limit))
+    limits = _limits_of(folder)
+    for path in limits if not partly else ():
+        check_complete(path)
+    return tuple(path for path in limits if holds(path, RECORD)) or (folder,)
+
+
+def holds(folder: Path, name: str) -> bool:
+    """Whether a folder holds something of that name.
+
+    Raises
+    ------
+    DataError
+        If the system does not let anybody look.
+    """
+    try:
+        (folder / name).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise DataError(f"{folder} cannot be read: {error.strerror}") from None
+    return True
+
+
+def has_no_solution(folder: Path) -> bool:
+    """Whether the last run here has ended, and nothing that it found meets its constraints."""
+    return holds(folder, NO_SOLUTION) and any(folder.glob(_CHECKPOINTS))
+
+
+def unfinished(folder: Path) -> str:
+    """What a folder with a checkpoint holds, as part of a sentence."""
+    if has_no_solution(folder):
+        return f"a run that ended without a feasible solution ({NO_SOLUTION} says why)"
+    return "an unfinished run"
+
+
+def check_complete(folder: Path) -> None:
+    """Refuse a folder with results in part and nothing to go on from.
+
+    Raises
+    ------
+    DataError
+        If it is one, or cannot be looked into.
+    """
+    if holds(folder, RECORD) or any(folder.glob(_CHECKPOINTS)):
+        return
+    if any(next(folder.glob(trace), None) for trace in _TRACES):
+        # The checkpoint of a run for several limits lies above their folders.
+        above = folder.name.startswith(_LIMITS) and any(folder.parent.glob(_CHECKPOINTS))
+        again = "go on with moanon run and --resume" if above else "run it again with --force"
+        raise DataError(
+            f"{folder} holds results that are not complete ({RECORD} is missing); {again}"
+        )
+
+
+def _limits_of(folder: Path) -> list[Path]:
+    """List the folders of suppression limits, the narrowest first."""
+    try:
+        found = [path for path in folder.iterdir() if path.name.startswith(_LIMITS)]
+        return sorted((path for path in found if path.is_dir()), key=_limit)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise DataError(f"{folder} cannot be read: {error.strerror}") from None
 
 
 def _limit(folder: Path) -> tuple[float, str]:
     """Sort ``eta-0.05`` before ``eta-0.1``, and what is no number last."""
     try:
-        return float(folder.name.removeprefix("eta-")), folder.name
+        return float(folder.name.removeprefix(_LIMITS)), folder.name
     except ValueError:
         return float("inf"), folder.name
 
@@ -96,7 +177,22 @@ def read_record(folder: str | Path) -> dict[str, Any]:
             f"{folder} was written by moanon {theirs}, and this is {__version__}, to which its "
             "numbers may mean something else; run it again, or use that version"
         )
+    _check_shape(path, record)
     return record
+
+
+def _check_shape(path: Path, record: Mapping[str, Any]) -> None:
+    """Refuse a record whose parts are not of their kind: somebody changed it, or it is damaged."""
+    for name in ("data", "files", "front", "problem"):
+        part = record.get(name, {})
+        if not isinstance(part, dict):
+            raise DataError(f"{path} is damaged: {name} must be an object. Got {part!r}")
+    objectives = record.get("problem", {}).get("objectives", ["k"])
+    named = isinstance(objectives, list) and all(isinstance(name, str) for name in objectives)
+    if not (named and objectives):
+        raise DataError(
+            f"{path} is damaged: problem.objectives must name measures. Got {objectives!r}"
+        )
 
 
 def read_listed(folder: Path, record: Mapping[str, Any], name: str) -> bytes:
@@ -116,6 +212,15 @@ def read_listed(folder: Path, record: Mapping[str, Any], name: str) -> bytes:
             "or is of another run"
         )
     return content
+
+
+def has_config(record: Mapping[str, Any]) -> bool:
+    """Whether results come with the configuration that says where their table is.
+
+    Those of a run do; a front that was saved from Python does not, and only Python, where the table
+    is at hand, can release a solution of it.
+    """
+    return "config.yaml" in record.get("files", {})
 
 
 def check_data(folder: str | Path, record: Mapping[str, Any], source: str, digest: str) -> None:
@@ -141,6 +246,8 @@ def read_object(path: Path, content: bytes) -> dict[str, Any]:
         found = json.loads(content)
     except ValueError as error:
         raise DataError(f"{path} is not valid JSON: {error}") from None
+    except RecursionError:
+        raise DataError(f"{path} is not valid JSON: it is nested too deeply") from None
     if not isinstance(found, dict):
         raise DataError(f"{path} must hold a JSON object. Got {type(found).__name__}")
     return found
@@ -157,10 +264,8 @@ def _check_finished(folder: Path) -> None:
             f"{folder} is a file; {f'name its folder, {folder.parent}' if inside else wanted}"
         )
     if any(folder.glob(_CHECKPOINTS)):
-        raise DataError(
-            f"{folder} holds an unfinished run; finish it with moanon run and --resume, or run it "
-            "again with --force"
-        )
+        finish = "" if has_no_solution(folder) else "finish it with moanon run and --resume, or "
+        raise DataError(f"{folder} holds {unfinished(folder)}; {finish}run it again with --force")
     if (folder / RECORD).exists():
         return
     fronts = find_fronts(folder)
@@ -170,11 +275,7 @@ def _check_finished(folder: Path) -> None:
             f"{folder} holds results for several limits ({names}); name one of them, such as "
             f"{fronts[-1]}"
         )
-    if any(next(folder.glob(trace), None) for trace in _TRACES):
-        raise DataError(
-            f"{folder} holds results that are not complete ({RECORD} is missing); run it again "
-            "with --force"
-        )
+    check_complete(folder)
     raise DataError(f"{folder} holds no results; {wanted}")
 
 

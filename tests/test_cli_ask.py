@@ -21,7 +21,9 @@ Captured = pytest.CaptureFixture[str]
 ROWS = [(2, 0.05, 0.0), (10, 0.2, 0.05), (14, 0.249, 0.1), (16, 0.26, 0.1), (36, 0.269, 0.1)]
 
 
-def save(folder: Path, rows: list[tuple[float, ...]], eta: float = 0.1) -> None:
+def save(
+    folder: Path, rows: list[tuple[float, ...]], eta: float = 0.1, *, config: bool = True
+) -> None:
     """Write a front with these numbers; nobody asks for its genomes."""
     k, loss, sl = (np.array(column) for column in zip(*rows, strict=True))
     measures = {
@@ -37,7 +39,7 @@ def save(folder: Path, rows: list[tuple[float, ...]], eta: float = 0.1) -> None:
     rule = Suppression("limit", eta)
     front = Front(("k", "loss"), rule, genomes, thresholds, measures, blocks, len(rows))
     folder.mkdir(parents=True)
-    front.save(folder)
+    front.save(folder, texts={"config.yaml": "name: people\n"} if config else None)
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +74,17 @@ def test_the_answer_names_the_solution_its_numbers_and_what_is_near(capsys: Capt
         "  loss 26.9% instead of 25%: k 36 instead of 14 (solution 5)",
         " Next: moanon export people 3 --out release.csv",
     ]
+
+
+def test_no_export_is_promised_that_would_be_refused(capsys: Captured) -> None:
+    save(Path("by hand"), ROWS, config=False)
+    assert asked(capsys, "--max-loss", "25%", results="by hand")[-1] == (
+        ' Next: front.release(3).write("release.csv") in Python, where the front was saved from; '
+        "moanon export needs a config.yaml, which only moanon run writes"
+    )
+    assert main(["export", "by hand", "3", "--out", "release.csv"]) == 2
+    assert "config.yaml" in capsys.readouterr().err
+    assert as_json(capsys, "--max-loss", "25%", results="by hand")["export"] is None
 
 
 def test_least_loss_for_a_needed_privacy(capsys: Captured) -> None:

@@ -157,6 +157,34 @@ class TestQuestions:
         assert "columns size rows to suppress delta" in out
         assert " V 1 2 0.1667 \n W 1 0 0.0000 \n" in out
 
+    def test_10_where_no_set_can_be_is_a_no(self, example, capsys):
+        # 12 rows: a group of 13 there will never be
+        options = ("--columns", "V,W", "--k", "13", "--delta", "ask")
+        out = ask(capsys, example, *options, code=NO)
+        assert "None: no set of columns reaches that, whatever is suppressed" in out
+        assert " V 1 not possible \n" in out
+        assert ask_json(capsys, example, *options, code=NO)["answer"]["yes"] is False
+        # V has a group of 7 rows, W two of 6: one set is enough for a yes
+        mixed = ("--columns", "V,W", "--k", "7", "--delta", "ask")
+        assert ask_json(capsys, example, *mixed)["answer"]["yes"] is True
+
+    def test_10_at_most_where_all_sets_are_safer_is_a_no(self, example, capsys):
+        options = ("--columns", "V", "--k", "1", "--at-most", "--delta", "ask")
+        assert "None: all sets are safer than that" in ask(capsys, example, *options, code=NO)
+
+    def test_what_more_columns_do_is_told_before_and_after_suppression(self, folder, capsys):
+        # a: sizes 1, 5. With b: 1, 2, 3. One row may go: k from 5 to 2. Alone: 1, and 1 again.
+        # With c: 1, 1, 4. One row is not enough: k 1, and 2 rows alone.
+        frame = pd.DataFrame({"a": list("xyyyyy"), "b": list("pqqrrr"), "c": list("uuvvvv")})
+        frame.to_csv("t.csv", index=False)
+        out = ask(capsys, "t.csv", "--subset", "a", "--delta", "0.17")
+        assert "k = 5, with 1 row (16.7%) suppressed" in out
+        assert "adding b to {a} takes k after suppression from 5 to 2\n" in out
+        assert (
+            "adding c to {a} takes k after suppression from 5 to 1 and the rows alone in their "
+            "group before it from 1 to 2\n"
+        ) in out
+
     def test_11_reads_the_curve_at_round_levels(self, example, capsys):
         out = ask(capsys, example, "--subset", "V", "--delta", "ask")
         assert "k at least rows to suppress delta rows left" in out
@@ -188,6 +216,14 @@ class TestOtherModels:
         assert "at least 2-diverse on r (ℓ of s, rule distinct)?\n No: ℓ = 1" in out
         assert "ℓ (frequency) 1" in out
         assert "t (equal) 0.250" in out
+
+    def test_the_constant_of_recursive_counts_everywhere(self, jobs, capsys):
+        # y: counts 2, 1, 1. With c = 3: 2 < 3 · 1, so ℓ = 3; with c = 0.5: 2 < 0.5 · (2 + 1 + 1) is
+        # false, so ℓ = 0. x: 4 ones, 4 < 3 · 4 and ℓ = 1; 4 < 0.5 · 4 is false, ℓ = 0.
+        options = ("--sensitive", "s", "--subset", "r", "--rule", "recursive")
+        assert "ℓ (recursive, c = 3) 1\n" in ask(capsys, jobs, *options)
+        assert "ℓ (recursive, c = 0.5) 0\n" in ask(capsys, jobs, *options, "--c", "0.5")
+        assert ask_json(capsys, jobs, *options, "--c", "0.5")["profile"]["l_recursive"] == 0
 
     def test_closeness_is_at_most_by_default(self, jobs, capsys):
         # x: 1 in all rows against 6/8 of the table
@@ -252,9 +288,41 @@ class TestSources:
         out = ask(capsys, "c.yaml")
         assert "t.csv: 4 rows, 3 distinct in 2 columns" in out
         assert "no row is dropped: b (1)" in out
-        assert "note: the configuration drops these rows" in out
+        drops = "the configuration drops 1 row without a value in b before it anonymizes; here they"
+        assert f"note: {drops} are examined" in out
         found = ask_json(capsys, "c.yaml", "--l", "2", code=NO)
         assert (found["columns"], found["sensitive"]) == (["a", "b"], ["c"])
+
+    @pytest.fixture
+    def gappy(self, folder: Path) -> str:
+        """Rows 2 and 3 miss a value of b or c, which nobody need examine."""
+        (folder / "t.csv").write_text("a,b,c,d\n1,x,p,1\n1,?,p,2\n2,x,?,3\n2,x,q,4\n")
+        (folder / "c.yaml").write_text(
+            "data: {source: t.csv, missing: drop, missing_tokens: ['?']}\n"
+            "columns:\n"
+            "  a: {role: quasi, kind: interval}\n"
+            "  b: {role: quasi, kind: ordered, order: [x]}\n"
+            "  c: {role: sensitive}\n"
+        )
+        return "c.yaml"
+
+    def test_rows_that_a_configuration_drops_are_told_whatever_is_examined(self, gappy, capsys):
+        out = ask(capsys, gappy, "--columns", "a")
+        assert "t.csv: 4 rows, 2 distinct in 1 column\n" in out
+        assert "the configuration drops 2 rows without a value in b, c before it anonymizes" in out
+        Path("c.yaml").write_text(Path("c.yaml").read_text().replace("drop", "category"))
+        assert "drops" not in ask(capsys, gappy, "--columns", "a")
+
+    def test_a_sensitive_column_of_a_configuration_is_not_examined(self, gappy, capsys):
+        assert refused(capsys, gappy, "--columns", "a,c") == (
+            "column 'c' is sensitive in c.yaml and cannot be one of the columns that people are "
+            "recognized by; leave it out of --columns, or say with --sensitive which one is"
+        )
+        assert "column 'c' is sensitive" in refused(capsys, gappy, "--subset", "a,c")
+
+    def test_unless_another_one_is_called_so_and_then_it_is_told(self, gappy, capsys):
+        out = ask(capsys, gappy, "--columns", "a,c", "--sensitive", "b")
+        assert "note: c is sensitive in c.yaml; here it counts among what others may know\n" in out
 
     def test_a_release_is_a_table_like_any_other(self, folder, capsys):
         config = Config.from_dict(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from moanon.config import Config
 from moanon.errors import ConfigError, DataError, InfeasibleError, OutputError, SearchError
 from moanon.experiment import Experiment, Result, load_front, make_problem, plan
 from moanon.search.checkpoint import Checkpoints
+from moanon.search.problem import SearchProblem
 from tests.search.people import people_frame
 
 REPOSITORY = Path(__file__).parents[1]
@@ -478,11 +480,52 @@ def test_a_front_under_constraints_is_loaded_and_released_as_it_was(config: Path
     assert len(kept) == 120 - again.measures["suppressed"][last - 1]
 
 
-def test_constraints_that_nothing_meets_are_told_and_the_run_can_go_on(config: Path) -> None:
-    impossible = "problem.constraints={k: {min: 100}, loss: {max: 0.1}}"
+IMPOSSIBLE = "problem.constraints={k: {min: 100}, loss: {max: 0.1}}"
+
+
+def test_a_run_without_a_feasible_solution_says_so_now_and_later(config: Path) -> None:
     with pytest.raises(InfeasibleError, match="no solution that was evaluated meets the con"):
-        run(config, impossible)
-    assert written("results/people") == ["checkpoint.npz"]
+        run(config, IMPOSSIBLE, out="a")
+    assert written("a") == ["checkpoint.npz", "no-solution.txt"]
+    assert Path("a/no-solution.txt").read_text().startswith("no solution that was evaluated")
+    ended = r"a holds a run that ended without a feasible solution \(no-solution\.txt says why\); "
+    with pytest.raises(OutputError, match=ended + "start anew with --force, or name another"):
+        prepared(config, IMPOSSIBLE, out="a")
+    with pytest.raises(DataError, match=ended + "run it again with --force"):
+        load_front("a")
+    with pytest.raises(InfeasibleError):  # the same answer, from where it ended
+        run(config, IMPOSSIBLE, out="a", resume=True)
+
+
+def test_a_feasible_run_leaves_nothing_of_the_one_before_it(config: Path) -> None:
+    with pytest.raises(InfeasibleError):
+        run(config, IMPOSSIBLE, out="a")
+    run(config, out="a", force=True)
+    assert written("a") == ["config.yaml", "front.csv", "run.json", "solutions.json"]
+
+
+def test_a_run_that_was_killed_after_one_without_a_solution_is_unfinished(config: Path) -> None:
+    with pytest.raises(InfeasibleError):
+        run(config, IMPOSSIBLE, out="a")
+    interrupted(config, out="a", force=True)
+    with pytest.raises(OutputError, match="a holds an unfinished run; go on with --resume"):
+        prepared(config, out="a")
+
+
+# -- the clock -----------------------------------------------------------------------------------
+
+
+def test_compiling_is_told_but_not_counted(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(problem: SearchProblem) -> float:
+        time.sleep(0.2)
+        return 7.5
+
+    monkeypatch.setattr("moanon.experiment.run.warm_up", slow)
+    result = run(config, out="a")
+    assert result.compiling == 7.5
+    times = record("a")["times"]
+    assert times["compiling"] == 7.5
+    assert times["search"] + 0.2 <= times["process"] + 0.002  # each is rounded
 
 
 def test_another_tree_of_a_sensitive_column_is_another_run(config: Path) -> None:

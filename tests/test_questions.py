@@ -315,7 +315,55 @@ def test_rows_that_stand_alone_are_noted() -> None:
     mean = Solutions(solutions.measures, ("weighted_k", "loss"), Suppression("none"))
     (note,) = ask(mean, max_loss=0.5).notes
     assert note.startswith("k is 1: some rows of this solution are alone in their group")
-    assert ask(mean, max_loss=0.5, min_k=2).notes == ()
+    (other,) = ask(mean, max_loss=0.5, min_k=2).notes
+    assert other.startswith("this run did not search for k")
+
+
+BY_CHANCE = (
+    "this run did not search for l: its solutions have it by chance; a run with the preset "
+    "kl-safety, or with l among its objectives or constraints, finds better ones"
+)
+
+
+@pytest.mark.parametrize("question", [{"min_l": 2}, {"at_least": {"l": 2}}, {"prefer": "l"}])
+def test_privacy_that_was_not_searched_for_is_noted(question: dict[str, Any]) -> None:
+    solutions = front((2, 3, 0.1), (4, 1, 0.2), names=("k", "l", "loss"), objectives=("k", "loss"))
+    assert ask(solutions, **question).notes == (BY_CHANCE,)
+    assert ask(solutions, **{**question, "min_l": 9}).notes == (BY_CHANCE,)  # where nothing has it
+    assert ask(solutions, min_k=2).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("objectives", "rule"),
+    [
+        (("k", "l", "loss"), Suppression("limit", 0.1)),
+        (("l_distinct", "loss"), Suppression("limit", 0.1)),
+        (("d1", "d2", "loss"), Suppression("kl-safety", 0.1)),
+        (("k", "loss"), Suppression("limit", 0.1, constraints=(("l", 2.0),))),
+    ],
+)
+def test_privacy_that_was_searched_for_or_ensured_is_not(
+    objectives: tuple[str, ...], rule: Suppression
+) -> None:
+    columns = {name: np.array([3, 4]) for name in ("k", "l", "d1", "d2", "l_distinct")}
+    columns |= {"loss": np.array([0.1, 0.2]), "gl": np.array([0.1, 0.2]), "sl": np.zeros(2)}
+    solutions = Solutions(columns | {"suppressed": np.zeros(2)}, objectives, rule)
+    assert ask(solutions, min_l=2).notes == ()
+
+
+def test_more_privacy_than_was_ensured_is_noted() -> None:
+    rule = Suppression("limit", 0.1, constraints=(("l", 2.0),))
+    solutions = front((2, 3, 0.1), names=("k", "l", "loss"), objectives=("k", "loss"), rule=rule)
+    assert ask(solutions, min_l=3).notes == (BY_CHANCE,)
+
+
+def test_another_rule_of_diversity_is_named_as_it_is() -> None:
+    names = ("k", "l_entropy", "loss")
+    solutions = front((2, 1.5, 0.1), names=names, objectives=("k", "loss"))
+    (note,) = ask(solutions, at_least={"l_entropy": 1.2}).notes
+    assert note.endswith(
+        "a run with l_entropy among its objectives or constraints finds better ones"
+    )
 
 
 def test_an_answer_as_a_frame_has_the_answer_first() -> None:

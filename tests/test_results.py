@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,6 +67,20 @@ def test_another_third_number_of_the_version_is_read(results: Path) -> None:
         (lambda f: (f / "checkpoint.previous.npz").touch(), "holds an unfinished run"),
         (lambda f: (f / "run.json").write_text("{"), r"run\.json is not valid JSON"),
         (lambda f: (f / "run.json").write_text("[]"), "must hold a JSON object. Got list"),
+        (
+            lambda f: (f / "run.json").write_text("[" * 100_000),
+            r"run\.json is not valid JSON: it is nested too deeply",
+        ),
+        (lambda f: set_record(f, files=[]), r"run\.json is damaged: files must be an object\. Got"),
+        (lambda f: set_record(f, data=3), r"run\.json is damaged: data must be an object\. Got 3"),
+        (
+            lambda f: set_record(f, problem={"objectives": [["k"]]}),
+            r"is damaged: problem\.objectives must name measures\. Got \[\['k'\]\]",
+        ),
+        (
+            lambda f: set_record(f, problem={"objectives": []}),
+            r"problem\.objectives must name measures\. Got \[\]",
+        ),
     ],
 )
 def test_what_is_no_finished_run_of_this_version_is_refused(
@@ -111,7 +126,7 @@ def test_a_listed_file_must_be_what_it_was(results: Path) -> None:
 @pytest.mark.parametrize("value", [3, None, [], "x", {"suppression": 3, "objectives": 3}])
 def test_a_record_of_nonsense_is_refused(results: Path, entry: str, value: object) -> None:
     set_record(results, **{entry: value})
-    with pytest.raises(DataError, match=r"holds no front of moanon|is not the file that"):
+    with pytest.raises(DataError, match=r"holds no front of|is not the file that|is damaged"):
         Front.load(results)
 
 
@@ -143,3 +158,54 @@ def test_which_files_make_up_a_folder(results: Path, tmp_path: Path) -> None:
     assert not is_part(results, results / "release.csv")
     (results / "release.csv").touch()
     assert not is_part(results, results / "release.csv")
+
+
+# -- limits --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def several(front: Front, tmp_path: Path) -> Path:
+    for eta in ("0.1", "0.05"):
+        folder = tmp_path / f"eta-{eta}"
+        folder.mkdir()
+        front.save(folder, texts={"config.yaml": "name: x\n"})
+    return tmp_path
+
+
+def unreadable(path: Path) -> None:
+    """Make a file that the system refuses to look at, whoever asks: a link to itself."""
+    path.unlink()
+    path.symlink_to(path.name)
+
+
+def test_a_limit_that_cannot_be_read_is_not_left_out_in_silence(several: Path) -> None:
+    unreadable(several / "eta-0.1" / "run.json")
+    for partly in (False, True):
+        with pytest.raises(DataError, match=r"eta-0\.1 cannot be read: Too many levels"):
+            find_fronts(several, partly=partly)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
+@pytest.mark.parametrize("mode", [0o000, 0o400])
+def test_a_folder_that_cannot_be_entered_is_told(several: Path, mode: int) -> None:
+    (several / "eta-0.1").chmod(mode)
+    try:
+        with pytest.raises(DataError, match=r"eta-0\.1 cannot be read: Permission denied"):
+            find_fronts(several)
+    finally:
+        (several / "eta-0.1").chmod(0o700)
+
+
+def test_results_of_a_limit_in_part_are_refused_but_to_a_run_that_goes_on(several: Path) -> None:
+    (several / "eta-0.1" / "run.json").unlink()
+    with pytest.raises(DataError, match=r"eta-0\.1 holds .* not complete .*; run it again with"):
+        find_fronts(several)
+    assert find_fronts(several, partly=True) == (several / "eta-0.05",)
+    (several / "checkpoint.npz").touch()
+    with pytest.raises(DataError, match=r"eta-0\.1 holds .*; go on with moanon run and --resume"):
+        find_fronts(several)
+
+
+def test_an_empty_folder_of_a_limit_is_nothing(several: Path) -> None:
+    (several / "eta-0.2").mkdir()
+    assert [path.name for path in find_fronts(several)] == ["eta-0.05", "eta-0.1"]

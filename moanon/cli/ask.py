@@ -124,7 +124,7 @@ def _show(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) 
         for line in answers[place].lines(f" of {folder}"):
             typer.echo(f" {line}")
     if best is not None and (choice := answers[best].choice) is not None:
-        typer.echo(f" Next: {_export(folders[best], choice)}")
+        typer.echo(f" Next: {_next(folders[best], choice)}")
 
 
 def _compare(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) -> None:
@@ -206,6 +206,21 @@ def _print_json(folders: Sequence[Path], answers: Sequence[Answer], best: int | 
     typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
 
 
-def _export(folder: Path, choice: Choice) -> str:
-    """The command that makes the release."""
+def _export(folder: Path, choice: Choice) -> str | None:
+    """The command that makes the release; None where there is none."""
+    from moanon.results import has_config, read_record
+
+    if not has_config(read_record(folder)):
+        return None
     return f"moanon export {on_one_line(shlex.quote(str(folder)))} {choice.id} --out release.csv"
+
+
+def _next(folder: Path, choice: Choice) -> str:
+    """What to do with the answer."""
+    command = _export(folder, choice)
+    if command is not None:
+        return command
+    return (
+        f'front.release({choice.id}).write("release.csv") in Python, where the front was saved '
+        "from; moanon export needs a config.yaml, which only moanon run writes"
+    )

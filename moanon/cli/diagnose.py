@@ -8,18 +8,17 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from moanon.cli.application import NO, app
+from moanon.cli.diagnosis_reading import Examined, examine
 from moanon.cli.showing import on_one_line
 
 if TYPE_CHECKING:
     from moanon.atomic import Beside
-    from moanon.config import Config
     from moanon.data.hierarchy import Hierarchy
     from moanon.diagnosis import Answer, Diagnosis, Form, Model, Progress
 
@@ -177,7 +176,7 @@ def diagnose(
     model, level = _model(k, ell, t, rule, c, hierarchy)
     named = _names("--subset", subset)
     _check_files(list_rows, plot, named)
-    examined = _read(
+    examined = examine(
         file,
         _names("--columns", columns),
         _names("--sensitive", sensitive) or (),
@@ -298,68 +297,6 @@ def _form(*, at_least: bool, at_most: bool) -> Form | None:
     return "at least" if at_least else "at most" if at_most else None
 
 
-# -- the table -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Examined:
-    """A table, the files it came from, and what must be said about it."""
-
-    diagnosis: Diagnosis
-    files: tuple[Path, ...]
-    notes: tuple[str, ...]
-
-
-def _read(
-    file: str,
-    columns: tuple[str, ...] | None,
-    sensitive: tuple[str, ...],
-    subset: tuple[str, ...],
-    delimiter: str | None,
-) -> _Examined:
-    """Read a table, the table of a configuration, or an embedded one."""
-    from moanon import datasets
-    from moanon.data.source import read_source
-    from moanon.diagnosis import Diagnosis
-
-    config = _config(file)
-    source, drops = file, False
-    tokens: tuple[str, ...] = ("",)
-    if config is not None:
-        data = config.data
-        source, tokens, drops = data.source, data.missing_tokens, data.missing == "drop"
-        delimiter = delimiter or data.delimiter
-        columns = columns or tuple(n for n, role in config.roles.items() if role == "quasi")
-        sensitive = sensitive or tuple(
-            n for n, role in config.roles.items() if role == "sensitive" and n not in columns
-        )
-    wanted = None if columns is None else tuple(dict.fromkeys((*columns, *sensitive, *subset)))
-    read = read_source(
-        datasets.load(source) if source in datasets.names() else source,
-        name=source,
-        missing_tokens=tokens,
-        delimiter=delimiter,
-        columns=wanted,
-    )
-    diagnosis = Diagnosis.of(read, columns, sensitive)
-    own = () if config is None else (Path(file).resolve(),)
-    return _Examined(diagnosis, (*read.files, *own), tuple(_notes(diagnosis, drops=drops)))
-
-
-def _config(file: str) -> Config | None:
-    from moanon.config import Config
-
-    return Config.load(file) if file.lower().endswith((".yaml", ".yml")) else None
-
-
-def _notes(diagnosis: Diagnosis, *, drops: bool) -> Iterator[str]:
-    if diagnosis.missing:
-        gaps = ", ".join(f"{name} ({rows:,})" for name, rows in diagnosis.missing.items())
-        yield f"missing values count as a value of their own, no row is dropped: {gaps}"
-        if drops:
-            yield "the configuration drops these rows before it anonymizes; here they are examined"
-
-
 # -- files -----------------------------------------------------------------------------------------
 
 
@@ -428,7 +365,7 @@ def _plot(answer: Answer, place: Path, name: Path) -> str:
     return f"Wrote {name}"
 
 
-def _json_text(examined: _Examined, answer: Answer) -> str:
+def _json_text(examined: Examined, answer: Answer) -> str:
     diagnosis, asked = examined.diagnosis, answer.asked
     effort = answer.effort
     found: dict[str, Any] = {
@@ -441,7 +378,7 @@ def _json_text(examined: _Examined, answer: Answer) -> str:
     }
     if asked.subset is not None:
         found["risk"] = diagnosis.risk(asked.subset).to_dict()
-        found["profile"] = diagnosis.profile(asked.subset)
+        found["profile"] = diagnosis.profile(asked.subset, c=asked.model.c)
         found["additions"] = [
             {
                 "column": step.column,

@@ -114,24 +114,24 @@ def _show_subset(diagnosis: Diagnosis, answer: SubsetAnswer, shown: int | None) 
         "mean risk": f"{risk.mean:.4f}, one over the size of a row's group",
         "highest risk": f"{risk.highest:.4f}",
     }
-    _say("As the table is, on these columns:")
-    for fact, value in facts.items():
-        _say(f"  {fact:<22}{value}")
     if diagnosis.sensitive:
-        for rule, level in _profile(diagnosis, asked.subset):
-            _say(f"  {rule:<22}{level}")
+        facts |= dict(_profile(diagnosis, asked.subset, asked.model.c))
+    _say("As the table is, on these columns:")
+    width = max(map(len, facts)) + 2
+    for fact, value in facts.items():
+        _say(f"  {fact:<{width}}{value}")
     steps = diagnosis.additions(asked.subset, delta=asked.delta or 0.0, model=asked.model)
     _say_steps(steps, answer)
 
 
-def _profile(diagnosis: Diagnosis, subset: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _profile(diagnosis: Diagnosis, subset: Sequence[str], c: float) -> Iterator[tuple[str, str]]:
     from moanon.diagnosis import Measure, Model
 
-    for name, level in diagnosis.profile(subset).items():
+    for name, level in diagnosis.profile(subset, c=c).items():
         if "_" in name:
             measure, rule = name.split("_")
             known: Measure = "l" if measure == "l" else "t"
-            model = Model(known, rule)
+            model = Model(known, rule, c)
             constant = f", c = {model.c:g}" if rule == "recursive" else ""
             yield f"{model.symbol} ({rule}{constant})", model.show(level)
 
@@ -224,16 +224,17 @@ def _say_steps(steps: Sequence[Step], answer: Answer) -> None:
         for step in steps
         if step.before != step.after or (step.alone and len(set(step.alone)) > 1)
     ]
+    # Who is alone is counted as the table is: after suppression nobody is, or all of them are.
+    after, before = (" after suppression", " before it") if answer.asked.limit else ("", "")
     for step in telling[:_TOLD]:
         effects = []
         if step.before != step.after:
-            effects.append(
-                f"{model.symbol} from {model.show(step.before)} to {model.show(step.after)}"
-            )
+            levels = f"{model.show(step.before)} to {model.show(step.after)}"
+            effects.append(f"{model.symbol}{after} from {levels}")
         if step.alone and len(set(step.alone)) > 1:
-            effects.append(
-                f"the rows alone in their group from {step.alone[0]:,} to {step.alone[1]:,}"
-            )
+            when = before if effects else before.replace("it", "suppression")
+            rows = f"{step.alone[0]:,} to {step.alone[1]:,}"
+            effects.append(f"the rows alone in their group{when} from {rows}")
         _say(f"adding {step.column} to {{{_named(step.to)}}} takes {' and '.join(effects)}")
 
 
@@ -288,6 +289,9 @@ def _show_sets(answer: SetsAnswer, shown: int | None) -> None:
             lines.append((name, size, cost, delta))
         elif level != worst:
             lines.append((name, size, model.show(level)))
+    if not answer.yes:
+        none = "no set of columns reaches that, whatever is suppressed"
+        _say(f"None: {none if asked.is_protective else 'all sets are safer than that'}")
     must = "rows to suppress" if asked.is_protective else "rows that can go"
     values = (must, "delta") if answer.levels is None else (model.symbol,)
     if lines:

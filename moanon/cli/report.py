@@ -40,10 +40,11 @@ def report(
     results folder itself is replaced; a file named with --out only with --force.
     """
     from moanon.experiment.showing import find_runs, read_run, write_page
+    from moanon.results import unfinished
 
     found = find_runs(results)
     for folder in found.unfinished:
-        note(f"{folder} holds an unfinished run, which is left out")
+        note(f"{folder} holds {unfinished(folder)}, which is left out")
     runs = [read_run(folder) for folder in found.finished]
     for run in runs:
         if run.without_table:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
+#: Seconds of compiling that are worth a word.
+_NOTICED = 3.0
+
 
 @app.command(epilog="Example: moanon run configs/quickstart.yaml --seed 7 --out results/seven")
 def run(
@@ -125,6 +128,8 @@ def _run(experiment: Experiment, *, quiet: bool) -> int:
             + (f"for {len(result.fronts)} limits" if several else f"in {duration(outcome.seconds)}")
             + f" by {experiment.algorithm}; stopped because {outcome.why}"
         )
+        if result.compiling >= _NOTICED:
+            typer.echo(f" Compiling took {duration(result.compiling)} before, which is not counted")
         _show_fronts(result.fronts)
         typer.echo(f" Wrote {folder}: {', '.join(_written(experiment))}")
     return DONE

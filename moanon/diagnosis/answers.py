@@ -265,10 +265,13 @@ class SetsAnswer:
     effort: Effort
     columns_of: Callable[[int], tuple[str, ...]]
 
-    yes = True
-
     def __len__(self) -> int:
         return len(self.masks)
+
+    @property
+    def yes(self) -> bool:
+        """Whether there is an answer other than no: where δ is asked for, on any set."""
+        return self.levels is not None or bool((self.suppressed >= 0).any())
 
     @cached_property
     def sizes(self) -> Ints:
@@ -347,7 +350,7 @@ class SetsAnswer:
             if self.levels is None:
                 each["delta"] = None if rows is None else rows / asked.rows
             sets.append({**each, "grouped": grouped})
-        return {"sets": sets}
+        return {"sets": sets} if self.levels is not None else {"yes": self.yes, "sets": sets}
 
 
 @dataclass(frozen=True, eq=False)

@@ -314,15 +314,23 @@ class Diagnosis:
         steps.sort(key=lambda step: (step.after * model.sign, -step.alone[1] if step.alone else 0))
         return tuple(steps)
 
-    def profile(self, subset: Iterable[str]) -> dict[str, float]:
-        """Level of a set by every rule that its sensitive columns allow; k always."""
+    def profile(self, subset: Iterable[str], *, c: float = Model.c) -> dict[str, float]:
+        """Level of a set by every rule that its sensitive columns allow; k always.
+
+        Parameters
+        ----------
+        subset : iterable of str
+        c : float
+            Constant of the rule ``recursive``.
+        """
         chosen = tuple(subset)
         levels: dict[str, float] = {"k": self.curve(chosen).level}
         if self.sensitive:
             for rule, (measure, _, _) in RULES.items():
                 if rule != "tree":
+                    model = Model(measure, rule, c)
                     try:
-                        level = self.curve(chosen, Model(measure, rule)).level
+                        level = self.curve(chosen, model).level
                     except QuestionError:  # no order among the values
                         continue
                     levels[f"{measure}_{rule}"] = level

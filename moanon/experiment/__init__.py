@@ -13,7 +13,9 @@ With several limits η each has a folder ``eta-E`` with these files, and ``compa
 above them. A limit can be added to a folder later: the search for it starts from what is there.
 
 While it runs, the folder holds its checkpoints, from the first generation on until the results are
-complete. So whatever moment a run is killed at, the folder tells whether it is finished.
+complete. So whatever moment a run is killed at, the folder tells whether it is finished. Where
+nothing meets the constraints they stay, and ``no-solution.txt`` beside them says why. One run at a
+time works in a folder, behind a lock that the system takes back when the process ends.
 `load_front` reads results again, together with their table.
 """
 

@@ -16,9 +16,17 @@ import numpy.typing as npt
 from moanon.config import Config
 from moanon.data.domain import TreeDomain
 from moanon.errors import DataError, OutputError, SearchError
+from moanon.experiment.lock import LOCK
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.results import RECORD, find_fronts, read_record
+from moanon.results import (
+    NO_SOLUTION,
+    RECORD,
+    find_fronts,
+    has_no_solution,
+    read_record,
+    unfinished,
+)
 from moanon.search.checkpoint import NAMES, Identity, read_arrays, write_arrays
 
 __all__ = [
@@ -29,6 +37,7 @@ __all__ = [
     "holds_checkpoint",
     "identity_of",
     "make_folder",
+    "mark_without_solution",
     "read_evaluated",
     "results_of",
     "with_limits",
@@ -76,11 +85,29 @@ def check_folder(folder: Path, *, resume: bool, force: bool) -> None:
         raise OutputError("a run is resumed or replaced: give --resume or --force. Got both")
     if os.path.lexists(folder) and not folder.is_dir():
         raise OutputError(f"{folder} is a file; results go into a folder")
-    if not (resume or force) and holds_checkpoint(folder):
+    if resume or force or not holds_checkpoint(folder):
+        return
+    if has_no_solution(folder):
         raise OutputError(
-            f"{folder} holds an unfinished run; go on with --resume, start anew with --force, "
-            "name another folder with --out, or give it up by deleting its checkpoint*.npz"
+            f"{folder} holds {unfinished(folder)}; start anew with --force, or name another folder "
+            "with --out"
         )
+    raise OutputError(
+        f"{folder} holds {unfinished(folder)}; go on with --resume, start anew with --force, "
+        "name another folder with --out, or give it up by deleting its checkpoint*.npz"
+    )
+
+
+def mark_without_solution(folder: Path, why: str | None) -> None:
+    """Note that a run has ended without a solution, and why; or, with None, that it has not."""
+    path = folder / NO_SOLUTION
+    try:
+        if why is None:
+            path.unlink(missing_ok=True)
+        else:
+            path.write_text(f"{why}\n", encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def holds_checkpoint(folder: Path) -> bool:
@@ -97,7 +124,7 @@ def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
         If it holds those of another one, or incomplete ones.
     """
     found = {}
-    for path in find_fronts(folder):
+    for path in find_fronts(folder, partly=True):
         traces = [name for name in RESULTS if os.path.lexists(path / name)]
         if not traces or (holds_checkpoint(path) and RECORD not in traces):
             continue
@@ -112,7 +139,7 @@ def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
                     "config": record["config"]["search"],
                 }
             )
-        except (DataError, OSError, ValueError, KeyError, TypeError):
+        except (DataError, OSError, ValueError, KeyError, TypeError, RecursionError):
             difference = f"its {RECORD} cannot be read"
         if difference is not None:
             raise OutputError(
@@ -146,7 +173,7 @@ def make_folder(folder: Path) -> None:
 def clear_results(folder: Path) -> None:
     """Remove the results of a run that has been replaced, and its folder if nothing else is in."""
     clear_pictures(folder)
-    for name in (*RESULTS, *NAMES, _EVALUATED):
+    for name in (*RESULTS, *NAMES, _EVALUATED, NO_SOLUTION, LOCK):
         (folder / name).unlink(missing_ok=True)
     for place in (folder / "plots", folder):
         if place.is_dir() and not any(place.iterdir()):

@@ -16,7 +16,7 @@ import numpy as np
 
 from moanon import __version__
 from moanon.config import Config
-from moanon.errors import OutputError, SearchError
+from moanon.errors import InfeasibleError, OutputError, SearchError
 from moanon.experiment.comparison import COMPARISON, write_comparison_table
 from moanon.experiment.folder import (
     RESULTS,
@@ -25,11 +25,13 @@ from moanon.experiment.folder import (
     clear_results,
     identity_of,
     make_folder,
+    mark_without_solution,
     read_evaluated,
     results_of,
     with_limits,
     write_evaluated,
 )
+from moanon.experiment.lock import LOCK, FolderLock
 from moanon.experiment.plan import etas_of, make_problem, with_eta, with_folder
 from moanon.experiment.showing import draw_plots, run_of, write_page
 from moanon.front import Front
@@ -48,6 +50,7 @@ from moanon.search.run import (
     stop_of,
 )
 from moanon.search.state import State
+from moanon.search.warming import warm_up
 
 __all__ = ["Experiment", "Result"]
 
@@ -73,12 +76,15 @@ class Result:
         What was written for each limit, the widest first; empty where the run was interrupted.
     evaluations : int
         Different genomes that were evaluated, earlier ones in the folder included.
+    compiling : float
+        Seconds that compiling or loading the kernels took, before the search.
     """
 
     folder: Path
     outcome: Outcome
     fronts: Mapping[float, Front]
     evaluations: int
+    compiling: float
 
     @property
     def front(self) -> Front | None:
@@ -95,6 +101,8 @@ class Experiment:
     config : Config
     folder : Path
         Where results go; those of several limits, to ``eta-E`` in it.
+    lock : FolderLock
+        Keeps other runs away, from `prepare` to the end of `run`.
     instance : Instance
         The table.
     limits : SharedLimits
@@ -127,6 +135,7 @@ class Experiment:
 
     config: Config
     folder: Path
+    lock: FolderLock
     instance: Instance
     limits: SharedLimits
     phases: tuple[float, ...]
@@ -163,13 +172,28 @@ class Experiment:
         Raises
         ------
         OutputError
-            If the folder holds another run; or, unless it is to be resumed, this one already.
+            If the folder is in use or holds another run; or, unless it is to be resumed, this one
+            already.
         SearchError
             If its checkpoints cannot be used.
         MoanonError
             If the configuration does not fit its data.
         """
         folder = Path(config.output.dir)
+        lock = FolderLock(folder)
+        try:
+            if folder.is_dir():  # else it is made, and locked, by the run
+                lock.enter()
+            return cls._prepare(config, lock, resume=resume, force=force, threads=threads)
+        except BaseException:
+            lock.leave()
+            raise
+
+    @classmethod
+    def _prepare(
+        cls, config: Config, lock: FolderLock, *, resume: bool, force: bool, threads: int
+    ) -> Experiment:
+        folder = lock.folder
         check_folder(folder, resume=resume, force=force)
         instance = config.instance()
         identity = identity_of(config, instance)
@@ -209,6 +233,7 @@ class Experiment:
         return cls(
             config=config,
             folder=folder,
+            lock=lock,
             instance=instance,
             limits=SharedLimits(problem, etas, room_of(config.search, algorithm)),
             phases=phases,
@@ -249,15 +274,39 @@ class Experiment:
         on_generation, interrupted
             As for `moanon.search.run.run_search`.
         """
-        started = time.monotonic()
+        try:
+            self._enter()
+            return self._run(on_generation, interrupted)
+        except InfeasibleError as error:
+            mark_without_solution(self.folder, str(error))
+            raise
+        finally:
+            self.lock.leave()
+
+    def _enter(self) -> None:
+        """Be alone in the folder; as it was, or new."""
+        if not self.lock.entered:
+            self.lock.enter()
+            if any(path.name != LOCK for path in self.folder.iterdir()) and not self.force:
+                raise OutputError(
+                    f"{self.folder} was filled by somebody else since this run was prepared; look "
+                    "at it, and run again"
+                )
         make_folder(self.folder)
+        mark_without_solution(self.folder, None)
+
+    def _run(
+        self, on_generation: OnGeneration | None, interrupted: Callable[[], bool] | None
+    ) -> Result:
+        started = time.monotonic()
+        compiling = warm_up(self.limits.problems[0])
         begin, state = self._begin()
         for number in range(begin, len(self.phases)):
             outcome = self._search(number, state, on_generation, interrupted)
             state = None
             if outcome.reason == "interrupted":
-                return Result(self.folder, outcome, {}, len(self.limits.evaluated))
-            course = self._course(outcome, time.monotonic() - started)
+                return Result(self.folder, outcome, {}, len(self.limits.evaluated), compiling)
+            course = self._course(outcome, compiling, time.monotonic() - started)
             self.courses[self.phases[number]] = course
             if outcome.reason == "exhausted":  # and so it is for all the others
                 self.courses.update(dict.fromkeys(self.phases[number:], course))
@@ -265,7 +314,7 @@ class Experiment:
         fronts = self._write()
         self.checkpoints.remove()
         self.show(fronts)
-        return Result(self.folder, outcome, fronts, len(self.limits.evaluated))
+        return Result(self.folder, outcome, fronts, len(self.limits.evaluated), compiling)
 
     # -- searching -------------------------------------------------------------------------------
 
@@ -396,7 +445,7 @@ class Experiment:
             record["shared"] = {"etas": sorted(self.limits.etas), "evaluations": total}
         return record
 
-    def _course(self, outcome: Outcome, seconds: float) -> dict[str, Any]:
+    def _course(self, outcome: Outcome, compiling: float, seconds: float) -> dict[str, Any]:
         return {
             "search": {
                 "algorithm": self.algorithm,
@@ -407,7 +456,9 @@ class Experiment:
                 "why": outcome.why,
             },
             "times": {
+                # Of the search alone; the process, up to here, also compiled.
                 "search": round(outcome.seconds, 3),
+                "compiling": round(compiling, 3),
                 "process": round(seconds, 3),
                 "finished": datetime.now(UTC).isoformat(timespec="seconds"),
                 "threads": self.threads,

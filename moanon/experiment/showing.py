@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,15 @@ from moanon.errors import DataError, MoanonError, OutputError
 from moanon.experiment.loading import load_front
 from moanon.front import Front
 from moanon.landmarks import find_landmarks
-from moanon.results import RECORD, is_part, read_listed, read_record
+from moanon.results import (
+    RECORD,
+    check_complete,
+    has_config,
+    holds,
+    is_part,
+    read_listed,
+    read_record,
+)
 from moanon.search.checkpoint import NAMES
 
 __all__ = ["FinishedRun", "Found", "draw_plots", "find_runs", "read_run", "run_of", "write_page"]
@@ -36,7 +43,7 @@ class FinishedRun:
     record : mapping
         The content of ``run.json``.
     config : str
-        The text of ``config.yaml``.
+        The text of ``config.yaml``; empty for a front that was saved from Python.
     without_table : str
         Where the front has no table: why not. Sizes of groups cannot be shown then.
     """
@@ -72,23 +79,27 @@ def find_runs(results: Path) -> Found:
     Raises
     ------
     DataError
-        If there is no finished one.
+        If there is no finished one; if a folder cannot be looked into, or that of a limit holds
+        results in part.
     """
     if not results.is_dir():
         raise DataError(f"{results} is not a folder; name one that moanon run has written")
     places = [results, *results.glob("*/"), *results.glob("*/*/")]
-    finished = [folder for folder in places if (folder / RECORD).is_file()]
-    unfinished = tuple(
+    finished = [folder for folder in places if holds(folder, RECORD)]
+    begun = tuple(
         folder
         for folder in places
-        if folder not in finished and any((folder / name).exists() for name in NAMES)
+        if folder not in finished and any(holds(folder, name) for name in NAMES)
     )
-    if not finished and unfinished:
-        raise DataError(f"{unfinished[0]} holds an unfinished run; go on with moanon run --resume")
+    for folder in places:
+        if _LIMIT.match(folder.name):  # others may be anybody's
+            check_complete(folder)
+    if not finished and begun:
+        read_record(begun[0])  # which says what it is instead
     if not finished:
         raise DataError(f"{results} holds no results: neither it nor a folder in it has a {RECORD}")
     order = sorted(finished, key=lambda folder: (folder.parent, _eta(folder), folder))
-    return Found(tuple(order), unfinished)
+    return Found(tuple(order), begun)
 
 
 def read_run(folder: Path) -> FinishedRun:
@@ -99,22 +110,24 @@ def read_run(folder: Path) -> FinishedRun:
     DataError
         If the folder itself is at fault.
     """
+    record = read_record(folder)
+    if not has_config(record):
+        why = "it was saved from Python, without a config.yaml that says where its table is"
+        return FinishedRun(folder, Front.load(folder), record, "", why)
     why = ""
     try:
         front = load_front(folder, advise=False)
     except MoanonError as error:
         front = Front.load(folder)  # which fails too, unless only the table was at fault
         why = str(error)
-    record = read_record(folder)
-    listed = "config.yaml" in record.get("files", {})  # a front saved by hand has none
-    config = read_listed(folder, record, "config.yaml").decode() if listed else ""
+    config = read_listed(folder, record, "config.yaml").decode()
     return FinishedRun(folder, front, record, config, why)
 
 
 def run_of(folder: Path, front: Front) -> FinishedRun:
     """Take a run that has just been written, whose front is at hand."""
-    record = json.loads((folder / RECORD).read_bytes())
-    return FinishedRun(folder, front, record, (folder / "config.yaml").read_text(encoding="utf-8"))
+    record = read_record(folder)
+    return FinishedRun(folder, front, record, read_listed(folder, record, "config.yaml").decode())
 
 
 def draw_plots(
@@ -184,6 +197,7 @@ def write_page(
             config=run.config,
             marks=_marks(run.front),
             without_table=run.without_table,
+            exportable=has_config(run.record),
         )
         for run in runs
     ]

@@ -4,16 +4,21 @@ The page is one file. Its scripts are named in its Content-Security-Policy by th
 browser runs these and nothing else, and the policy forbids every request. What comes from the data
 (column names, labels, file names) reaches the page as JSON in which nothing can end the element it
 stands in, and is shown as text only. Its parts are in the folder ``page``.
+
+The front is drawn by the page's own script at once. Plotly, with which one zooms, is packed and
+unpacked when first used: running it keeps a browser busy for more than a second.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import html
 import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -26,7 +31,20 @@ from moanon.output.report_data import Tab, page_data, page_title
 __all__ = ["Tab", "report_html", "write_report"]
 
 #: In this order they are one program.
-_SCRIPTS = ("base.js", "plot.js", "sizes.js", "solution.js", "table.js", "compare.js", "main.js")
+_SCRIPTS = (
+    "base.js",
+    "axis.js",
+    "sketch.js",
+    "library.js",
+    "zoomable.js",
+    "chart.js",
+    "plot.js",
+    "sizes.js",
+    "solution.js",
+    "table.js",
+    "compare.js",
+    "main.js",
+)
 _PLACE = re.compile(r"@([a-z]+)@")
 
 
@@ -50,18 +68,17 @@ def report_html(tabs: Sequence[Tab]) -> str:
             raise OutputError(f"the front {tab.title!r} has no solutions; there is nothing to show")
     from plotly.offline import get_plotlyjs  # here, because it is large
 
-    program = "\n".join(_part(name) for name in _SCRIPTS)
-    scripts = {
-        "script": _as_script(f'"use strict";\n(() => {{\n{program}\n}})();\n'),
-        "plotly": _as_script(get_plotlyjs()),
-    }
+    joined = "\n".join(_part(name) for name in _SCRIPTS)
+    program = _as_script(f'"use strict";\n(() => {{\n{joined}\n}})();\n')
+    library = get_plotlyjs()
     parts = {
-        "policy": _policy(scripts.values()),
+        "policy": _policy([program, library]),
         "version": __version__,
         "title": _as_text(page_title(tabs)),
         "style": _part("page.css"),
         "data": _as_json(page_data(tabs)),
-        **scripts,
+        "script": program,
+        "plotly": _packed(library),
     }
     return _PLACE.sub(lambda place: parts[place[1]], _part("page.html"))
 
@@ -103,6 +120,12 @@ def _as_script(text: str) -> str:
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return re.sub(r"<(?=/script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
+
+
+@lru_cache(maxsize=1)
+def _packed(text: str) -> str:
+    """Compress a text, the same way each time; base64 holds nothing that ends an element."""
+    return b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def _as_json(value: Any) -> str:

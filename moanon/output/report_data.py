@@ -53,6 +53,8 @@ class Tab:
         Solutions worth pointing at, each with a word that says why.
     without_table : str
         Where the front has no table: why not.
+    exportable : bool
+        Whether ``moanon export`` finds what it needs in the folder.
     """
 
     title: str
@@ -62,6 +64,7 @@ class Tab:
     config: str = ""
     marks: Mapping[int, str] = field(default_factory=dict)
     without_table: str = ""
+    exportable: bool = True
 
 
 def page_title(tabs: Sequence[Tab]) -> str:
@@ -110,7 +113,7 @@ def _tab_data(tab: Tab) -> dict[str, Any]:
         "ways": ways,
         "sizes": None if front.instance is None else [_steps(front, i) for i in front.ids.tolist()],
         "without": tab.without_table or "this front was loaded without its table",
-        "command": f"moanon export {_quoted(tab.folder)}",
+        "command": f"moanon export {_quoted(tab.folder)}" if tab.exportable else None,
         "marks": {str(solution): word for solution, word in tab.marks.items()},
         "rule": rule_in_words(front.suppression, _rows(tab)),
         "facts": facts_of(front, tab.record),

@@ -91,6 +91,7 @@ def _facts(front: Front, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]
         ),
     )
     yield "Seconds of search", _joined(_told(times, "search"), f" on {threads} threads", threads)
+    yield "Seconds of compiling", _joined(_told(times, "compiling"), " before the search", True)
     yield "Finished", _told(times, "finished").replace("T", " ").replace("+00:00", " UTC")
     yield (
         "Versions",

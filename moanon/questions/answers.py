@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from moanon.questions.nearby import Nearby, find_near, find_nearest
-from moanon.questions.numbers import as_given, shown, turned
+from moanon.questions.numbers import as_given, is_privacy, shown, turned
 from moanon.questions.question import Question
 from moanon.questions.solutions import Choice, Limit, Solutions
 
@@ -120,7 +120,7 @@ def answer(question: Question, solutions: Solutions) -> Answer:
         near = tuple(find_nearest(question, solutions))
     else:
         near = tuple(find_near(question, solutions, choice))
-    notes = (*_notes(question, solutions), *_warnings(choice))
+    notes = (*_notes(question, solutions), *_by_chance(question, solutions), *_warnings(choice))
     return Answer(question, goal, solutions.order(goal), choice, near, notes)
 
 
@@ -157,6 +157,31 @@ def _notes(question: Question, solutions: Solutions) -> Iterator[str]:
                 f"this run was made for a suppression of up to {made_for}, which its solutions "
                 f"mostly spend; {other} finds better ones within {asked}"
             )
+
+
+def _by_chance(question: Question, solutions: Solutions) -> Iterator[str]:
+    """Say which privacy was asked for that nobody searched for.
+
+    Such a front holds what is best in other respects: solutions with more of this one, at a price,
+    were beaten and are absent.
+    """
+    ensured = dict(solutions.suppression.constraints)
+    asked = [
+        limit.measure
+        for limit in question.limits
+        if not (limit.measure in ensured and limit.allows(ensured[limit.measure]))
+    ]
+    for name in dict.fromkeys((*asked, *question.prefer)):
+        if not is_privacy(name) or solutions.searched_for(name):
+            continue
+        preset = {"k": "the preset k-suppression", "l": "the preset kl-safety"}.get(name)
+        other = f"{name} among its objectives or constraints"
+        if preset:
+            other = f"{preset}, or with {other},"
+        yield (
+            f"this run did not search for {name}: its solutions have it by chance; a run with "
+            f"{other} finds better ones"
+        )
 
 
 def _warnings(choice: Choice | None) -> Iterator[str]:

@@ -134,6 +134,14 @@ class Solutions:
             return ("l", "k") if self.suppression.prefer == "l" else ("k", "l")
         return tuple(name for name in self.objectives if is_privacy(name)) or ("k",)
 
+    def searched_for(self, name: str) -> bool:
+        """Whether a measure was optimized; a constraint on it alone is none of that."""
+        searched = set(self.objectives)
+        if self.suppression.kind == "kl-safety":
+            searched |= {"k", "l"}
+        same = f"l_{self.suppression.diversity}"  # by another name
+        return name in searched or (name in ("l", same) and not searched.isdisjoint({"l", same}))
+
     def order(self, goal: Sequence[str]) -> tuple[str, ...]:
         """What decides among solutions, the first measures first: a goal, then what breaks ties."""
         ties = (*self.privacy, "loss", "k", "l", "weighted_k", "suppressed")

@@ -287,6 +287,17 @@ class Page:
         for kind in ("mousePressed", "mouseReleased"):
             self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
+    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """Press at a place, move in small steps, release at another."""
+        self.hover_at(*start)
+        time.sleep(0.1)
+        button: dict[str, Any] = {"button": "left", "clickCount": 1}
+        self.ask("Input.dispatchMouseEvent", type="mousePressed", x=start[0], y=start[1], **button)
+        for step in range(1, 11):
+            x, y = (a + (b - a) * step / 10 for a, b in zip(start, end, strict=True))
+            self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, **button, buttons=1)
+        self.ask("Input.dispatchMouseEvent", type="mouseReleased", x=end[0], y=end[1], **button)
+
     def hover_at(self, x: float, y: float) -> None:
         self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from moanon.cli import main
+from moanon.front import Front
 from tests.search.people import people_frame
 
 CONFIG = """\
@@ -97,6 +98,33 @@ def test_an_unfinished_run_is_left_out_and_told(several: Path, capsys: Captured)
     assert capsys.readouterr().err == note
     titles = [tab["title"] for tab in told_by(several / "report.html")]
     assert titles == ["η = 5 %", "η = 30 %"]
+    (several / "eta-0.1" / "no-solution.txt").write_text("why\n")
+    assert main(["report", "results"]) == 0
+    what = "a run that ended without a feasible solution (no-solution.txt says why)"
+    note = f"note: results/eta-0.1 holds {what}, which is left out\n"
+    assert capsys.readouterr().err == note
+
+
+@pytest.mark.parametrize("command", ["report", "plot", "ask"])
+def test_a_limit_that_is_damaged_is_refused_and_told(
+    several: Path, command: str, capsys: Captured
+) -> None:
+    record = several / "eta-0.1" / "run.json"
+    text = record.read_text()
+    record.unlink()
+    assert main([command, "results"]) == 2
+    message = "results/eta-0.1 holds results that are not complete (run.json is missing)"
+    assert capsys.readouterr().err == f"moanon: {message}; run it again with --force\n"
+    record.symlink_to("run.json")  # to itself: nobody can read it
+    assert main([command, "results"]) == 2
+    message = "results/eta-0.1 cannot be read: Too many levels of symbolic links"
+    assert capsys.readouterr().err == f"moanon: {message}\n"
+    record.unlink()
+    record.write_text(json.dumps({**json.loads(text), "data": []}))
+    assert main([command, "results"]) == 2
+    message = "results/eta-0.1/run.json is damaged: data must be an object. Got []"
+    assert capsys.readouterr().err == f"moanon: {message}\n"
+    assert not (several / "report.html").exists()
 
 
 @pytest.mark.parametrize("change", ["gone", "other"])
@@ -116,6 +144,18 @@ def test_without_its_data_a_front_is_shown_without_group_sizes(
     assert why in tab["without"]
 
 
+def test_a_front_saved_from_python_has_no_export_command(results: Path, capsys: Captured) -> None:
+    Path("saved").mkdir()
+    Front.load(results).save("saved")
+    assert main(["report", "saved"]) == 0
+    assert capsys.readouterr().err == (
+        "note: group sizes are left out of the report: it was saved from Python, without a "
+        "config.yaml that says where its table is\n"
+    )
+    (tab,) = told_by(Path("saved/report.html"))
+    assert tab["command"] is None
+
+
 def test_a_changed_front_is_refused(results: Path, capsys: Captured) -> None:
     with (results / "front.csv").open("a") as file:
         file.write("99,1000,0.0\n")
@@ -131,7 +171,8 @@ def test_what_holds_no_results_is_refused(config: str, capsys: Captured) -> None
     for name, message in {
         "nowhere": "nowhere is not a folder; name one that moanon run has written",
         "empty": "empty holds no results: neither it nor a folder in it has a run.json",
-        "half": "half holds an unfinished run; go on with moanon run --resume",
+        "half": "half holds an unfinished run; finish it with moanon run and --resume, or run it "
+        "again with --force",
     }.items():
         assert main(["report", name]) == 2
         assert capsys.readouterr().err == f"moanon: {message}\n"

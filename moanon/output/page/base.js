@@ -25,9 +25,12 @@ function breakable(name) {
   return name.split(/(?<=_)/).flatMap((part) => [part, make("wbr")]);
 }
 
-/** Text for a plot: plotly reads tags and entities in every label. */
-function plotText(text) {
-  return String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+/** The same for a drawing (SVG). */
+function draw(tag, attributes, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
 }
 
 function say(text) {
@@ -70,10 +73,15 @@ class Front {
     return this.texts[name][id - 1];
   }
 
-  /** What a plot shows: shares in percent. */
-  plotted(name) {
-    const factor = isShare(name) ? 100 : 1;
-    return this.values[name].map((value) => value * factor);
+  /** All solutions' places on an axis. */
+  places(axis) {
+    return this.values[axis.name].map((value) => axis.place(value));
+  }
+
+  /** What to tell about a solution in a plot. */
+  lines(id) {
+    const mark = this.marks[id] ? ` (${this.marks[id]})` : "";
+    return [`Solution ${id}${mark}`, ...this.main.map((name) => `${name} ${this.shown(name, id)}`)];
   }
 
   range(name) {
@@ -151,7 +159,7 @@ function percent(share, digits = 2) {
 
 function axisTitle(name) {
   const unit = isShare(name) ? "%" : data.measures[name].unit;
-  return plotText(unit ? `${name}, ${unit}` : name);
+  return unit ? `${name}, ${unit}` : name;
 }
 
 // -- colours -------------------------------------------------------------------------------------
@@ -215,57 +223,6 @@ const theme = {
 // -- what plots share ----------------------------------------------------------------------------
 
 const isTouched = matchMedia("(pointer: coarse)").matches;
-
-/** Nothing that leads out of the page; zooming has its own buttons, which the keyboard reaches. */
-const PLOT_CONFIG = {
-  displayModeBar: false,
-  displaylogo: false,
-  showLink: false,
-  showSendToCloud: false,
-  plotlyServerURL: "",
-  responsive: true,
-};
-
-/** Whether the library is there, and the place for the plot is in view. */
-function canDraw(area) {
-  return "Plotly" in window && area.isConnected && area.offsetParent !== null;
-}
-
-function plotLayout(more) {
-  return {
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: "system-ui, sans-serif", size: 12, color: theme.colour("muted") },
-    hoverlabel: {
-      bgcolor: theme.colour("card"),
-      bordercolor: theme.colour("line"),
-      font: { color: theme.colour("text"), size: 12 },
-      align: "left",
-    },
-    showlegend: false,
-    hovermode: "closest",
-    // On a touch screen a drag scrolls the page.
-    dragmode: isTouched ? false : "zoom",
-    ...more,
-  };
-}
-
-/** Axis for a measure; shares in percent. */
-function measureAxis(name, log, fronts) {
-  // So few that a logarithmic axis names its decades, and more only where it is zoomed.
-  const decades = 1.12 * Math.log10(highest(fronts, name) / lowest(fronts, name)); // with margins
-  return {
-    type: log ? "log" : "linear",
-    title: { text: axisTitle(name), standoff: 12 },
-    nticks: log ? Math.max(3, Math.ceil(decades + 0.2)) : 8,
-    gridcolor: theme.colour("grid"),
-    linecolor: theme.colour("line"),
-    zeroline: false,
-    showline: true,
-    separatethousands: true,
-    exponentformat: "none",
-  };
-}
 
 /** Room for the numbers left of a plot. */
 function leftRoom(fronts, name) {

@@ -8,7 +8,11 @@ class Comparison {
     this.fronts = members.map((i) => fronts[i]);
     this.open = (at, id) => open(members[at], id);
     this.axes = firstAxes(this.fronts[0]);
-    this.area = make("div", { class: "plot" });
+    this.hidden = new Set();
+    this.chart = new Chart("Fronts laid over each other: + and − zoom", (series, id) =>
+      this.open(series.at, id),
+    );
+    this.legend = make("div", { class: "legend" });
     this.element = make(
       "div",
       { class: "single" },
@@ -16,7 +20,8 @@ class Comparison {
         "section",
         { class: "card", "aria-label": "Fronts laid over each other" },
         make("h2", {}, "Fronts laid over each other"),
-        this.area,
+        this.legend,
+        this.chart.element,
         make("p", { class: "hint" }, this.hint()),
       ),
       this.limits(),
@@ -35,49 +40,49 @@ class Comparison {
   }
 
   draw() {
-    if (!canDraw(this.area)) return;
-    const { x, y } = this.axes;
     const log = (name) =>
       lowest(this.fronts, name) > 0 && this.fronts.some((front) => front.spansDecades(name));
-    const layout = plotLayout({
-      margin: { l: leftRoom(this.fronts, y), r: 16, t: 10, b: 48 },
-      showlegend: true,
-      legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 },
-      xaxis: measureAxis(x, log(x), this.fronts),
-      yaxis: measureAxis(y, log(y), this.fronts),
-      uirevision: "same",
+    const [x, y] = [this.axes.x, this.axes.y].map((name) => new Axis(name, log(name), this.fronts));
+    const series = this.fronts.map((front, at) => this.series(front, at, x, y));
+    this.legend.replaceChildren(...series.map((each) => this.named(each)));
+    this.chart.draw({
+      x,
+      y,
+      colour: null,
+      series,
+      marks: [],
+      margin: { l: leftRoom(this.fronts, y.name), r: 16, t: 10, b: 48 },
+      key: "same",
     });
-    const traces = this.fronts.map((front, i) => this.trace(front, i));
-    Plotly.react(this.area, traces, layout, PLOT_CONFIG);
-    if (!this.wired) {
-      this.wired = true;
-      this.area.on("plotly_click", (event) => {
-        const [point] = event.points;
-        this.open(point.curveNumber, point.customdata);
-      });
-    }
   }
 
-  trace(front, i) {
-    const { x, y } = this.axes;
-    const order = Array.from({ length: front.count }, (_, at) => at);
-    const [xs, ys] = [front.plotted(x), front.plotted(y)];
-    order.sort((a, b) => xs[a] - xs[b] || ys[a] - ys[b]);
-    const colours = theme.distinct;
-    const color = colours[i % colours.length];
-    const title = plotText(front.title);
+  series(front, at, x, y) {
+    const xs = front.places(x);
     return {
-      type: "scatter",
-      mode: front.objectives.length === 2 ? "lines+markers" : "markers",
-      name: title,
-      x: order.map((at) => xs[at]),
-      y: order.map((at) => ys[at]),
-      customdata: order.map((at) => at + 1),
-      text: order.map((at) => `${title}<br>${hoverText(front, at + 1)}`),
-      hovertemplate: "%{text}<extra></extra>",
-      line: { color, width: 1, shape: higherIsBetter(x) ? "vh" : "hv" },
-      marker: { color, size: 6, symbol: SYMBOLS[i % SYMBOLS.length] },
+      at,
+      title: front.title,
+      colour: theme.distinct[at % theme.distinct.length],
+      symbol: SYMBOLS[at % SYMBOLS.length],
+      xs,
+      ys: front.places(y),
+      ids: xs.map((_, i) => i + 1),
+      stairs: front.objectives.length === 2 ? stairsOf(x.name) : "",
+      hidden: this.hidden.has(at),
+      lines: (id) => [front.title, ...front.lines(id)],
     };
+  }
+
+  /** A front's name, which shows and hides it. */
+  named({ at, title, colour, symbol, hidden }) {
+    const shape = draw("path", { d: SHAPES[symbol](POINT_RADIUS), fill: colour });
+    const picture = draw("svg", { viewBox: "-6 -6 12 12", "aria-hidden": "true" }, shape);
+    const onclick = () => {
+      if (!this.hidden.delete(at)) this.hidden.add(at);
+      this.draw();
+      this.legend.children[at].focus();
+    };
+    const attributes = { type: "button", class: "quiet", "aria-pressed": String(!hidden), onclick };
+    return make("button", attributes, picture, title);
   }
 
   /** The best privacy within each limit of loss, front by front. */

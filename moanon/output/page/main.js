@@ -250,13 +250,8 @@ function start() {
   tabs.open(0);
   preparePrinting(tabs);
   say("");
-  performance.mark("shown");
-  // Plots come last: their library takes the browser longer than everything else together.
-  addEventListener("DOMContentLoaded", () => {
-    tabs.views[tabs.at].panel.show();
-    performance.mark("ready");
-    document.documentElement.dataset.ready = "true";
-  });
+  performance.mark("ready");
+  document.documentElement.dataset.ready = "true";
 }
 
 start();

@@ -29,13 +29,6 @@ function describeSizes(steps) {
 
 const rowsText = (number) => `${grouped(number)} ${number === 1 ? "row" : "rows"}`;
 
-function draw(tag, attributes, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
 function sizesPicture(steps, text) {
   const { width, height, left, right, top, bottom } = PICTURE;
   const kept = steps.at(-1).upTo;

@@ -31,7 +31,7 @@ class SolutionView {
       this.tiles,
       this.more,
       all,
-      make("h3", {}, "Export it"),
+      make("h3", {}, front.command === null ? "Export it, in Python" : "Export it"),
       make("div", { class: "command" }, this.command, this.copy),
       make("h3", {}, "Sizes of its groups"),
       this.sizes,
@@ -48,7 +48,7 @@ class SolutionView {
       ...(mark ? [" ", make("span", { class: "mark" }, mark)] : []),
     );
     this.showNumbers();
-    this.command.textContent = `${this.front.command} ${id} --out release-${id}.csv`;
+    this.command.textContent = this.exportCommand(id);
     this.copy.textContent = "Copy";
     this.showSizes();
     this.showColumns();
@@ -85,6 +85,13 @@ class SolutionView {
   }
 
   // -- exporting ---------------------------------------------------------------------------------
+
+  /** How to make the release; without a configuration that says where the table is, in Python. */
+  exportCommand(id) {
+    const { command } = this.front;
+    if (command === null) return `front.release(${id}).write("release-${id}.csv")`;
+    return `${command} ${id} --out release-${id}.csv`;
+  }
 
   async copyCommand() {
     const text = this.command.textContent;

@@ -25,7 +25,8 @@ __all__: list[str] = []
 #: What the letters stand for that measures are cited with.
 _SOURCES = (
     "D: Dewri et al., multi-objective optimization of anonymity and loss; L: Li and Li, the "
-    "tradeoff between privacy and utility (2009); M: Marchand, limits of information loss metrics."
+    "tradeoff between privacy and utility (2009); M: Marchand, limits of information loss metrics; "
+    "C: Dewri et al., on the comparison of disclosure control algorithms."
 )
 
 

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from moanon.compare import INDICES, find_index
 from moanon.compare.indices import coverage, dominance, mean, minimum, rank, spread
+from moanon.compare.vectors import PROPERTIES, property_vectors
 from moanon.errors import ConfigError
+from moanon.measures import individual
+from moanon.measures.evaluate import Evaluator
+from moanon.measures.registry import MEASURES
+from moanon.measures.suppression import Suppression
+from moanon.release import Release
+from moanon.release.anonymized import Anonymized
+from tests.strategies import populations, rich_instances
 
 S3A = [3, 3, 3, 3, 4, 4, 4, 3, 3, 4]
 S3B = [3, 7, 7, 3, 7, 7, 7, 3, 7, 7]
@@ -136,3 +144,28 @@ def test_what_is_no_vector_is_refused(bad: list[float]) -> None:
 def test_an_unknown_index_is_refused_with_the_nearest() -> None:
     with pytest.raises(ConfigError, match=r"^there is no index called 'meen'; did you mean 'mean'"):
         find_index("meen")
+
+
+@given(st.data())
+def test_measures_of_the_same_name_are_the_indices_of_property_vectors(data):
+    instance = data.draw(rich_instances())
+    genome = data.draw(populations(instance, most=1))[:1]
+    rule = Suppression("limit", data.draw(st.sampled_from([0.0, 0.3])))
+    scores = Evaluator(instance).evaluate(genome, rule, measures=individual.__all__)
+    release = Release.of(instance, genome[0], k=int(scores.field("d1")[0]))
+    vectors = property_vectors(Anonymized.of_release(release, "a"), PROPERTIES)
+    for name in individual.__all__:
+        prop, _, index = name.rpartition("_")
+        of_columns = [v for full, v in vectors.items() if full.partition(":")[0] == prop]
+        found = [
+            INDICES["min" if index == "max" else index].of(
+                v.turned(v.entries), v.rows, float(v.turned(np.array(v.ideal)))
+            )
+            for v in of_columns
+        ]
+        if index != "rank":  # as measured; turning twice brings it back
+            found = [float(v.turned(np.array(n))) for v, n in zip(of_columns, found, strict=True)]
+        assert found
+        worst = min if MEASURES[name].direction == "max" else max
+        expected = MEASURES[name].of(scores)[0]
+        assert worst(found) == pytest.approx(expected, rel=1e-9, abs=1e-6), name

@@ -190,8 +190,9 @@ class _Meaning:
 
     Attributes
     ----------
-    blocks : mapping of str to array (labels, 2)
-        For each quasi-identifier the block behind each label that kept rows show.
+    blocks : mapping of str to array (labels + 1, 2)
+        For each quasi-identifier the block behind each label that kept rows show; the last is that
+        of a cell without a value, whose code is -1.
     values : mapping of str to array (rows of the original,)
         For each quasi-identifier the base value of each row.
     """
@@ -217,10 +218,13 @@ def _blocks(file: _File, place: int, domain: Domain) -> Ints:
     """Block behind each label of a column that kept rows show; (0, 0) for the others."""
     name = file.quasi[place]
     column, rules = file.columns[name], label_rules(domain, every_name=True)
-    blocks = np.zeros((len(column.values), 2), dtype=np.int64)
+    blocks = np.zeros((len(column.values) + 1, 2), dtype=np.int64)  # the code -1 is the last one
     for code in np.unique(file.group_labels[place]).tolist():
         label = None if code < 0 else column.values[code]
         block = None if label is None else _block(label, rules)
+        if block is None and not label and domain.has_missing:
+            # Other programs leave a gap where there was one; ours has a label and is a base value.
+            block = domain.size - 1, domain.size
         if block is None:
             shown = "a cell without a value" if label is None else f"the label {label!r}"
             raise DataError(

@@ -148,8 +148,8 @@ class _File:
             starred = np.zeros(source.rows, dtype=bool)
         elif stars == "all" and (more := int(np.count_nonzero(labels_only & ~everything))):
             notes.append(
-                f"{source.name}: {more:,} rows show {SUPPRESSED} in every quasi-identifier, but "
-                "not in all cells, and are measured as a group; if they are suppressed, say "
+                f"{source.name}: rows that show {SUPPRESSED} in every quasi-identifier, but not in "
+                f"all cells ({more:,}), are measured as a group; if they are suppressed, say "
                 "--stars quasi"
             )
         kept = np.flatnonzero(~starred)
@@ -258,7 +258,11 @@ def _blocks(file: _File, place: int, domain: Domain) -> Ints:
 
 def _shown(column: Column, code: int) -> str:
     """Name a label in a sentence."""
-    return "a cell without a value" if code < 0 else f"the label {column.values[code]!r}"
+    return "a cell without a value" if code < 0 else f"the label {_label(column, code)}"
+
+
+def _label(column: Column, code: int) -> str:
+    return "no value" if code < 0 else repr(column.values[code])
 
 
 def _block(label: str, rules: BlockLabels) -> Block | None:
@@ -400,7 +404,7 @@ def _overlap(file: _File, meaning: _Meaning) -> str:
         starts, stops = blocks[order].T
         clash = np.flatnonzero(starts[1:] < stops[:-1])
         if len(clash):
-            one, other = (_shown(file.columns[name], order[at]) for at in (clash[0], clash[0] + 1))
+            one, other = (_label(file.columns[name], order[at]) for at in (clash[0], clash[0] + 1))
             return f"column {name!r} shows both {one} and {other}"
     return ""
 
@@ -435,7 +439,7 @@ def _refuse_other_groups(file: _File, row_group: Ints) -> None:
     wrong = np.flatnonzero(counts != file.sizes)
     if len(wrong):
         labels = [
-            "no value" if code < 0 else repr(file.columns[name].values[code])
+            _label(file.columns[name], code)
             for name, code in zip(file.quasi, file.group_labels[:, wrong[0]], strict=True)
         ]
         size = int(file.sizes[wrong[0]])

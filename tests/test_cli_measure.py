@@ -194,6 +194,9 @@ def test_results_are_no_released_file(capsys: Captured) -> None:
     ):
         assert main(["measure", *arguments, "--config", "people.yaml"]) == 2
         assert capsys.readouterr().err.startswith(f"moanon: {message}")
+    Path("found").rename("adult")  # which the embedded table is called
+    assert main(["measure", "adult", "ours.csv", "--quasi", "age"]) == 2
+    assert capsys.readouterr().err.startswith("moanon: ours.csv cannot be matched row by row: it ")
 
 
 def test_a_label_that_no_domain_explains_is_refused(capsys: Captured) -> None:

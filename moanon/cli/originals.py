@@ -202,7 +202,10 @@ def solution(text: str) -> tuple[Path, int] | None:
 
 def _refuse_results(original: str | None, released: Sequence[str]) -> None:
     """Refuse results folders, and solutions of them, where tables are to be read."""
-    for text in (*([] if original is None else [original]), *released):
+    from moanon import datasets
+
+    read = [] if original is None or original in datasets.names() else [original]
+    for text in (*read, *released):
         folder, mark, number = text.rpartition("#")
         if _exists(text) or not mark:
             folder, number = text, ""
@@ -230,7 +233,9 @@ def _fronts_in(text: str) -> tuple[Path, ...]:
     if not os.path.isdir(text):  # noqa: PTH112 (as above)
         return ()
     fronts = find_fronts(folder)
-    return fronts if all((front / RECORD).is_file() for front in fronts) else ()
+    marks = (RECORD, "solutions.json")  # a folder of tables may well hold a front.csv
+    are_results = all(any((front / mark).is_file() for mark in marks) for front in fronts)
+    return fronts if are_results else ()
 
 
 def read_original(

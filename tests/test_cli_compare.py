@@ -62,8 +62,45 @@ def test_solutions_are_compared_by_everything(capsys: Captured) -> None:
         assert f" groups, {suppressed} of 120 rows suppressed\n" in out
     for comparator in ("dominance", "min", "mean", "rank", "cov", "spr", "hv", "wtd", "lex"):
         assert f" {comparator} " in out
-    assert "A over B" in out
-    assert "rows better off by" in out
+    assert "\n A against B: who is better off\n" in out
+    assert "\n size: rows in the row's group; more is better\n" in out
+    assert out.endswith(
+        " wtd adds up 0.5 × cov of size, 0.5 × cov of utility\n"
+        " lex goes by cov of size, cov of utility, in this order\n"
+    )
+
+
+def test_who_is_better_off_is_told_first(capsys: Captured) -> None:
+    assert main(["compare", "found#5", "found#8", "--properties", "size"]) == 0
+    out = capsys.readouterr().out
+    (count,) = told(capsys, "found#5", "found#8", "--properties", "size")["individuals"]
+    (line,) = (line for line in out.splitlines() if line.startswith(" size  "))
+    numbers = (count["better_in_first"], count["better_in_second"], count["equal"])
+    assert line.split() == [
+        "size",
+        *(part for number in numbers for part in (str(number), f"({number / 120:.1%})")),
+    ]
+    assert out.index(line) < out.index("comparator")
+
+
+def test_lex_names_the_property_that_decides(capsys: Captured) -> None:
+    arguments = ["compare", "found#5", "found#8", "--comparators", "lex", "--epsilon", "size=1"]
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    (line,) = (line for line in out.splitlines() if line.startswith(" lex  "))
+    # Any lead in size is overlooked, so utility decides.
+    assert line.split()[:4] == ["lex", "first", "property", "ahead"]
+    assert sorted(line.split()[4:6]) == ["-", "utility"]
+    assert " lex goes by cov of size (overlooks 1), cov of utility (overlooks 0), in " in out
+
+
+def test_all_of_it_fits_a_terminal(capsys: Captured) -> None:
+    arguments = ["found#5", "found#8", "--sensitive", "size", "--goal", "1,1,1,1,1"]
+    named = "size,utility,sensitive_share,sensitive_count,diversity"
+    assert main(["compare", *arguments, "--properties", named]) == 0
+    out = capsys.readouterr().out
+    tables = [line for line in out.splitlines() if "  " in line.strip() or "──" in line]
+    assert max(len(line.rstrip()) for line in tables) <= 80
 
 
 def test_files_and_solutions_are_the_same_thing(capsys: Captured) -> None:
@@ -127,7 +164,9 @@ def test_a_sensitive_column_need_not_be_declared(capsys: Captured, tmp_path: Pat
 def test_three_make_three_pairs(capsys: Captured) -> None:
     assert main(["compare", "found#5", "found#8", "found#3", "--comparators", "hv"]) == 0
     out, err = capsys.readouterr()
-    assert [pair in out for pair in ("A over B", "A over C", "B over C")] == [True] * 3
+    assert [f" {pair}: " in out for pair in ("A against B", "A against C", "B against C")] == [
+        True
+    ] * 3
     assert "note: hv of utility says nothing about A and C: each has a row of 0" in err
 
 
@@ -158,7 +197,20 @@ def test_a_plot_is_written_once(capsys: Captured, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["found#5"], "compared are two or more anonymizations. Got found#5 alone"),
-        (["found#5", "found#999"], "solutions of this front are 1 to "),
+        (["found#5", "found#999"], "found has no solution 999; its solutions are 1 to 21 (moanon "),
+        (["found#0", "found#5"], "found has no solution 0; its solutions are 1 to 21 (moanon ask "),
+        (
+            ["found", "found#5"],
+            "found is a results folder; name a solution of it, such as found#1 ",
+        ),
+        (["found#5", "found#x"], "a solution of found is named by its number, such as found#1 ("),
+        (["found#5", "found#"], "a solution of found is named by its number, such as found#1 (mo"),
+        (["found#5", "found#1.5"], "a solution of found is named by its number, such as found#1 "),
+        (["found#5", "found#" + "9" * 5_000], "a solution of found is named by its number, such "),
+        (["found#5", "#5"], "compared are released files and solutions of results folders (RESUL"),
+        (["found#5", ""], "compared are released files and solutions of results folders (RESULTS"),
+        (["found#5", "foundd#5"], "there is no results folder foundd (did you mean 'found'?)"),
+        (["found#5", "five.csv", "--original", "found"], "found is a results folder, and an origi"),
         (["found#5", "lost#8"], "there is no results folder lost"),
         (
             ["five.csv", "eight.csv"],
@@ -173,6 +225,8 @@ def test_a_plot_is_written_once(capsys: Captured, tmp_path: Path) -> None:
         (["found#5", "found#8", "--weights", "size=a"], "--weights must hold numbers. Got 'a'"),
         (["found#5", "found#8", "--weights", "size=1,k=0"], "weights names 'k', which is not comp"),
         (["found#5", "found#8", "--properties", "sice"], "there is no property called 'sice'; did"),
+        (["found#5", "found#8", "--properties", "size,size"], "properties name 'size' twice"),
+        (["found#5", "found#8", "--comparators", "cov,cov"], "comparators name 'cov' twice"),
         (["found#5", "found#8", "--properties", "diversity"], "the property diversity needs a sen"),
         (["found#5", "found#8", "--comparators", "coff"], "there is no comparator called 'coff'"),
         (["found#5", "found#8", "--comparators", "goal"], "the comparator goal needs goals, and"),
@@ -181,6 +235,16 @@ def test_a_plot_is_written_once(capsys: Captured, tmp_path: Path) -> None:
         (["found#5", "found#8", "--goal", "size=1,size=2"], "--goal names 'size' twice"),
         (["found#5", "found#8", "--epsilon", "-1,0"], "an epsilon must be a number of at least 0."),
         (["found#5", "found#8", "--ideal", "3"], "--ideal must be PROPERTY=NUMBER. Got '3'"),
+        (
+            ["found#5", "found#8", "--goal", "1e200,1"],
+            "a goal must be a number from -1e+100 to 1e+",
+        ),
+        (["found#5", "found#8", "--ideal", "size=1e308"], "the ideal of size must be a number fro"),
+        (["found#5", "found#8", "--order", ""], "order must name every property. Got nothing for "),
+        (["found#5", "found#8", "--epsilon", ""], "epsilon must be one for each of 2 properties. "),
+        (["found#5", "found#8", "--key", "age"], "--key finds the rows of released files, and no"),
+        (["found#5", "found#8", "--quasi", "age"], "--quasi says what a configuration says alrea"),
+        (["found#5", "found#8", "--hierarchy", "age=a.csv"], "--hierarchy says what a configurati"),
         (["found#5", "found#8", "--order", "size"], "order must name every property. Got nothing"),
         (["found#5", "found#8", "--plot", "a.gif"], "a plot is a .png, .svg or .pdf file. Got 'a."),
         (["found#5", "found#8", "--sensitive", "sice"], "{here}/people.csv has no column 'sice'"),
@@ -193,6 +257,56 @@ def test_bad_input_is_one_sentence(capsys: Captured, arguments: list[str], messa
     assert out == ""
     assert err.startswith("moanon: " + message.replace("{here}", str(Path.cwd())))
     assert err.count("\n") == 1
+
+
+def test_results_of_several_limits_are_named_by_one(
+    capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = ["--eta", "0", "--eta", "0.1", "--out", str(tmp_path / "both"), "--quiet"]
+    assert main(["run", "people.yaml", *limits]) == 0
+    capsys.readouterr()
+    monkeypatch.chdir(tmp_path)
+    assert main(["compare", "both", "both/eta-0.1#1"]) == 2
+    assert capsys.readouterr().err == (
+        "moanon: both is a results folder; name a solution of one of its limits, such as "
+        "both/eta-0.1#1 (moanon ask both shows them)\n"
+    )
+
+
+def test_a_table_that_has_moved_is_found_where_the_original_is(
+    capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    people_frame().to_csv("people.csv", index=False)
+    Path("people.yaml").write_text(CONFIG)
+    assert main(["run", "people.yaml", "--quiet"]) == 0
+    before = told(capsys, "found#1", "found#2")
+    Path("people.csv").rename("moved.csv")
+    assert main(["compare", "found#1", "found#2"]) == 2
+    err = capsys.readouterr().err
+    assert "people.csv does not exist" in err
+    assert err.endswith("; if it has moved, say where with --original\n")
+    after = told(capsys, "found#1", "found#2", "--original", "moved.csv")
+    assert after["verdicts"] == before["verdicts"]
+    people_frame()[::-1].to_csv("moved.csv", index=False)
+    assert main(["compare", "found#1", "found#2", "--original", "moved.csv"]) == 2
+    assert "the front in found belongs to other data than " in capsys.readouterr().err
+
+
+def test_solutions_keep_the_domains_they_were_found_in(capsys: Captured, tmp_path: Path) -> None:
+    coarse = CONFIG.replace("range: [20, 27]", "range: [20, 27], granularity: 4")
+    coarse = coarse.replace("people.csv", str(Path("people.csv").absolute()))
+    (tmp_path / "coarse.yaml").write_text(coarse)
+    other = str(tmp_path / "coarse")
+    assert main(["run", str(tmp_path / "coarse.yaml"), "--out", other, "--quiet"]) == 0
+    capsys.readouterr()
+    for pair in ((f"{other}#1", "found#1"), ("found#1", f"{other}#1")):
+        found = told(capsys, *pair)
+        assert {each["property"] for each in found["verdicts"]} == {"size", "all"}
+        (note,) = (note for note in found["notes"] if note.startswith("utility is left out: "))
+        assert note.endswith("(column 'age')")
+        assert main(["compare", *pair, "--properties", "utility"]) == 2
+        assert capsys.readouterr().err.startswith("moanon: utility cannot be compared: ")
 
 
 def test_another_original_is_refused(capsys: Captured, tmp_path: Path) -> None:

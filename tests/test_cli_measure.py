@@ -94,6 +94,8 @@ def test_without_meaning_labels_are_counted(capsys: Captured) -> None:
     assert "loss" not in found["measures"]
     assert main(["measure", *arguments]) == 0
     assert capsys.readouterr().err == (
+        "note: theirs.csv: not counted as quasi-identifiers: nr; whoever knows such values can "
+        "tell apart more rows than k says\n"
         "note: without --config or --hierarchy it is not known what labels mean, so losses are "
         "left out\n"
     )
@@ -124,6 +126,26 @@ def test_what_has_no_bound_is_said_in_words(
     assert " k         no bound   higher " in capsys.readouterr().out
 
 
+def test_what_arx_left_and_what_it_hid_are_told_apart(capsys: Captured) -> None:
+    # Interval labels between commas, a column of stars for a name, and a row that is hidden.
+    Path("in.csv").write_text("name;age;ill\nAnn;20;flu\nBob;31;gout\nCid;;flu\nDan;35;flu\n")
+    Path("age.csv").write_text('20,"[20, 30[",any\n31,"[30, 40[",any\n35,"[30, 40[",any\n')
+    Path("out.csv").write_text("name;age;ill\n*;*;flu\n*;[30, 40[;gout\n*;;flu\n*;[30, 40[;flu\n")
+    arguments = ["in.csv", "out.csv", "--hierarchy", "age=age.csv", "--sensitive", "ill"]
+    found = measured(capsys, *arguments, "--stars", "quasi")["measures"]
+    assert (found["k"], found["groups"], found["suppressed"]) == (1, 2, 1)
+    # Ages 20, 31, 35 and none: a row in full, two of 2 values, 1/3 each, and one of its own.
+    assert found["loss"] == pytest.approx((1 + 2 / 3) / 4)
+    # The thirties are 2 of 4 values and a step of 2 up; the hidden row is at the top.
+    assert found["ncp"] == pytest.approx((1 + 2 * 2 / 4) / 4)
+    assert found["prec"] == pytest.approx(1 - (1 + 2 * 1 / 2) / 4)
+    assert main(["measure", *arguments]) == 0
+    assert (
+        "in every quasi-identifier, but not in all cells (1), are measured as a group"
+        in capsys.readouterr().err
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -149,6 +171,9 @@ def test_what_has_no_bound_is_said_in_words(
          "column 'age' is a quasi-identifier; it cannot be sensitive, too"),
         (["theirs.csv", "--sensitive", "statsu"], "people.csv has no column 'statsu'"),
         (["theirs.csv", "--stars", "some"], "Invalid value for '--stars'"),
+        (["theirs.csv", "--sensitive", "status,status"], "--sensitive names the column 'status'"),
+        (["theirs.csv", "--quasi", "zip", "--quasi", "zip"], "--quasi names the column 'zip'"),
+        (["theirs.csv", "--key", ""], "--key must name a column. Got an empty name"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_sentence(capsys: Captured, arguments: list[str], message: str) -> None:
@@ -157,6 +182,21 @@ def test_bad_input_is_one_sentence(capsys: Captured, arguments: list[str], messa
     assert out == ""
     assert err.startswith(f"moanon: {message}")
     assert err.count("\n") == 1
+
+
+def test_results_are_no_released_file(capsys: Captured) -> None:
+    assert main(["run", "people.yaml", "--out", "found", "--quiet"]) == 0
+    capsys.readouterr()
+    for arguments, message in (
+        (["people.csv", "found"], "found is a results folder, and measured are released files; "),
+        (["people.csv", "found#2"], "found#2 is a solution, and measured are released files; "),
+        (["found", "ours.csv"], "found is a results folder, and an original is the table before "),
+    ):
+        assert main(["measure", *arguments, "--config", "people.yaml"]) == 2
+        assert capsys.readouterr().err.startswith(f"moanon: {message}")
+    Path("found").rename("adult")  # which the embedded table is called
+    assert main(["measure", "adult", "ours.csv", "--quasi", "age"]) == 2
+    assert capsys.readouterr().err.startswith("moanon: ours.csv cannot be matched row by row: it ")
 
 
 def test_a_label_that_no_domain_explains_is_refused(capsys: Captured) -> None:
@@ -197,3 +237,38 @@ def test_the_hierarchies_of_arx_explain_a_table_of_adult(
     assert found["suppressed"] == (sizes < 100).sum()
     kept = table[sizes >= 100]
     assert found["l_distinct"] == kept.groupby(list(levels))["occupation"].nunique().min()
+
+
+def test_cells_of_arx_at_different_levels_lose_what_they_hide(
+    capsys: Captured, shared: Path, tmp_path: Path
+) -> None:
+    """ARX may generalize each part of a table in its own way; counted cell by cell."""
+    table = datasets.load("adult")[:3_000]
+    table.to_csv("in.csv", sep=";", index=False)
+    quasi, options, losses = ["age", "education", "workclass"], [], []
+    levels = {"Male": (2, 1, 2), "Female": (1, 3, 0)}
+    for place, name in enumerate(quasi):
+        file = shared / "arx" / f"adult_hierarchy_{name}.csv"
+        with file.open(newline="") as stream:
+            rows = list(csv.reader(stream, delimiter=";"))
+        options += ["--hierarchy", f"{name}={file}"]
+        shown = [
+            next(row for row in rows if row[0] == value)[levels[sex][place]]
+            for value, sex in zip(table[name].astype(str), table["sex"], strict=True)
+        ]
+        held = {label: len({row[0] for row in rows if label in row}) for label in set(shown)}
+        losses.append([(held[label] - 1) / (len(rows) - 1) for label in shown])
+        table[name] = shown
+    sizes = table.groupby(quasi)["sex"].transform("size")
+    table.loc[sizes < 5, quasi] = "*"
+    table.to_csv("out.csv", sep=";", index=False)
+    options += ["--sensitive", "occupation", "--stars", "quasi"]
+    told = measured(capsys, "in.csv", "out.csv", *options)
+    found, gone = told["measures"], int((sizes < 5).sum())
+    assert (told["matched_by"], found["suppressed"]) == ("position", gone)
+    assert found["k"] == sizes[sizes >= 5].min()
+    kept = [
+        sum(row) for row, size in zip(zip(*losses, strict=True), sizes, strict=True) if size > 4
+    ]
+    assert found["loss"] == pytest.approx((math.fsum(kept) + 3 * gone) / (3 * 3_000))
+    assert found["dm"] == int(sizes[sizes >= 5].sum()) + gone * 3_000

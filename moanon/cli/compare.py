@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +24,7 @@ from moanon.cli.originals import (
     read_original,
     solution,
 )
-from moanon.cli.showing import console, on_one_line
+from moanon.cli.showing import console, note, on_one_line
 from moanon.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
     from moanon.cli.originals import Original
     from moanon.compare import Comparison, Preferences, Verdict
-    from moanon.compare.comparison import Value
+    from moanon.compare.verdicts import Value
+    from moanon.data.table import Table
     from moanon.front import Front
     from moanon.release import Anonymized
 
@@ -39,7 +41,7 @@ __all__: list[str] = []
 
 #: What each comparator looks at, in few words.
 _WORDS = {
-    "dominance": "every row at least as well off",
+    "dominance": "no row worse off",
     "min": "worst-off row",
     "mean": "mean row",
     "rank": "distance to the ideal",
@@ -48,11 +50,15 @@ _WORDS = {
     "hv": "volume it alone dominates",
     "wtd": "weighted sum",
     "lex": "first property ahead",
-    "goal": "squared distance to the goals",
+    "goal": "squared distance",
 }
+#: Least width of values, so that the tables of all properties stand in line, within 80 characters.
+_WIDTH = 12
 _NEITHER = "-"
 #: Larger volumes are shown as powers of ten.
 _MOST_DIGITS = 1e9
+#: Numbers below are written without an exponent.
+_LONGEST = 1e12
 
 
 def _numbers(what: str) -> str:
@@ -207,39 +213,67 @@ def _load(
     given: Sequence[str], original: str | None, known: WhatIsKnown, stars: Stars
 ) -> tuple[list[Anonymized], Original]:
     """Read all anonymizations and the original they are of."""
-    from dataclasses import replace
-
-    from moanon.compare.comparison import refuse_other_rows
     from moanon.config import Config
-    from moanon.experiment import load_front
-    from moanon.release import Anonymized, read_released
+    from moanon.release import read_released
 
     solutions = {text: place for text in given if (place := solution(text)) is not None}
     files = [text for text in given if text not in solutions]
-    folders = dict.fromkeys(folder for folder, _ in solutions.values())
-    for folder in folders:
-        if not folder.is_dir():
-            raise ConfigError(f"there is no results folder {folder}")
-    fronts: dict[Path, Front] = {folder: load_front(folder) for folder in folders}
+    fronts = _fronts([folder for folder, _ in solutions.values()], original)
     own = Config.load(next(iter(fronts)) / "config.yaml") if fronts else None
     undeclared = own is not None and not set(known.sensitive or ()) <= set(own.columns)
     if files or original is not None or known.config is not None or undeclared or own is None:
         origin = read_original(original, known, files, own)
     else:
+        known.refuse_domains()
         instance = next(iter(fronts.values())).instance
         assert instance is not None  # fronts are loaded with their tables
         origin = of_instance(instance, known)
+    if known.key is not None and not files:
+        raise ConfigError("--key finds the rows of released files, and none is given")
     found = []
     for text in given:
         if text in solutions:
             folder, number = solutions[text]
-            each = Anonymized.of_release(fronts[folder].release(number), text)
-            refuse_other_rows(origin.table, each)
-            each = replace(each, original=origin.of)  # which may have more sensitive columns
+            found.append(_solution(fronts[folder], number, text, origin.table))
         else:
-            each = read_released(text, origin.of, key=known.key, stars=stars.value)
-        found.append(each)
+            found.append(read_released(text, origin.of, key=known.key, stars=stars.value))
     return found, origin
+
+
+def _fronts(folders: Sequence[Path], original: str | None) -> dict[Path, Front]:
+    """Load the fronts of results folders, each with its table."""
+    from moanon.data.column import did_you_mean
+    from moanon.experiment import load_front
+
+    for folder in folders:
+        if not folder.is_dir():
+            beside = folder.parent.iterdir() if folder.parent.is_dir() else ()
+            hint = did_you_mean(folder.name, sorted(path.name for path in beside if path.is_dir()))
+            raise ConfigError(f"there is no results folder {folder}{hint}")
+    return {
+        folder: load_front(folder, fallback=original, option="--original")
+        for folder in dict.fromkeys(folders)
+    }
+
+
+def _solution(front: Front, number: int, text: str, table: Table) -> Anonymized:
+    """Look at a solution with the columns of the original, which may have more sensitive ones."""
+    from dataclasses import replace
+
+    from moanon.compare.comparison import refuse_other_rows
+    from moanon.release import Anonymized
+
+    if not 1 <= number <= len(front):
+        folder = text.rpartition("#")[0]
+        raise ConfigError(
+            f"{folder} has no solution {number}; its solutions are 1 to {len(front):,} (moanon ask "
+            f"{folder} shows them)"
+        )
+    each = Anonymized.of_release(front.release(number), text)
+    refuse_other_rows(table, each)
+    # Its own domains: what its blocks are is not what blocks of the same numbers are elsewhere.
+    assert each.instance is not None
+    return replace(each, original=replace(each.instance, label=None).over(table))
 
 
 def _preferences(
@@ -299,79 +333,23 @@ def _show(comparison: Comparison) -> None:
     screen = console()
     for letter, each in comparison.anonymized.items():
         how = "" if each.matched_by == "genome" else f"; rows found by {each.matched_by}"
+        groups = "1 group" if len(each.sizes) == 1 else f"{len(each.sizes):,} groups"
         typer.echo(
-            f" {letter}  {on_one_line(each.name)}: k {each.k:,} in {len(each.sizes):,} groups, "
+            f" {letter}  {on_one_line(each.name)}: k {each.k:,} in {groups}, "
             f"{each.suppressed:,} of {each.rows:,} rows suppressed{how}"
         )
-    for note in _notes(comparison):
-        typer.echo(f"note: {on_one_line(note)}", err=True)
-    for first, second in dict.fromkeys((v.first, v.second) for v in comparison.verdicts):
-        typer.echo()
-        screen.print(_verdicts_grid(comparison, first, second))
+    for text in comparison.notes:
+        note(text)
+    for first, second in combinations(comparison.anonymized, 2):
+        typer.echo(f"\n {first} against {second}: who is better off")
         screen.print(_headcounts_grid(comparison, first, second))
-
-
-def _notes(comparison: Comparison) -> Iterator[str]:
-    for each in comparison.anonymized.values():
-        yield from each.notes
-    if any(each.suppressed for each in comparison.anonymized.values()):
-        yield (
-            "suppressed rows count as one group that lost everything, so the worst-off row may be "
-            "one of them and not of the group that k is about"
-        )
-    empty: dict[str, list[str]] = {}
-    for verdict in comparison.verdicts:
-        if verdict.comparator == "hv" and _are_empty(comparison, verdict):
-            pairs = empty.setdefault(verdict.property, [])
-            pairs.append(f"{verdict.first} and {verdict.second}")
-    for name, pairs in empty.items():
-        yield (
-            f"hv of {name} says nothing about {', '.join(pairs)}: each has a row of 0, which makes "
-            "its volume 0"
-        )
-
-
-def _are_empty(comparison: Comparison, verdict: Verdict) -> bool:
-    """Whether both vectors have a row of 0."""
-    pair = (comparison.vectors[letter] for letter in (verdict.first, verdict.second))
-    return all((vectors[verdict.property].oriented == 0).any() for vectors in pair)
-
-
-def _verdicts_grid(comparison: Comparison, first: str, second: str) -> Grid:
-    from rich import box
-    from rich.table import Table as Grid
-
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    for header in ("property", "comparator", ""):
-        grid.add_column(header, overflow="fold")
-    for header in (f"{first} over {second}", f"{second} over {first}"):
-        grid.add_column(header, justify="right", overflow="fold")
-    grid.add_column("better", overflow="fold")
-    before = ""
-    for verdict in comparison.verdicts:
-        if (verdict.first, verdict.second) != (first, second):
-            continue
-        if before and verdict.property != before:
-            grid.add_section()
-        shown = on_one_line(verdict.property) if verdict.property != before else ""
-        before = verdict.property
-        words = _words(comparison, verdict.comparator)
-        cells = _pair(verdict)
-        grid.add_row(shown, verdict.comparator, words, *cells, verdict.better or _NEITHER)
-    return grid
-
-
-def _words(comparison: Comparison, comparator: str) -> str:
-    """Say what a comparator looks at, and what weighs how much where that can be chosen."""
-    words, wishes = _WORDS[comparator], comparison.preferences
-    chosen: Sequence[str] = ()
-    if comparator == "wtd":
-        chosen = [f"{weight:.3g} {name}" for name, weight in wishes.weights.items()]
-    elif comparator == "lex":
-        chosen = wishes.order
-    elif comparator == "goal":
-        chosen = [f"{goal:.6g} {name}" for name, goal in (wishes.goals or {}).items()]
-    return f"{words}: {', '.join(map(on_one_line, chosen))}" if chosen else words
+        verdicts = [v for v in comparison.verdicts if (v.first, v.second) == (first, second)]
+        for name in dict.fromkeys(verdict.property for verdict in verdicts):
+            typer.echo(_heading(name))
+            about = [verdict for verdict in verdicts if verdict.property == name]
+            screen.print(_verdicts_grid(about, comparison.preferences.order))
+        for words in _choices(comparison, verdicts):
+            typer.echo(f" {words}")
 
 
 def _headcounts_grid(comparison: Comparison, first: str, second: str) -> Grid:
@@ -381,16 +359,70 @@ def _headcounts_grid(comparison: Comparison, first: str, second: str) -> Grid:
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     grid.add_column("rows better off by", overflow="fold")
     for header in (f"in {first}", f"in {second}", "in neither"):
-        grid.add_column(header, justify="right", overflow="fold")
+        grid.add_column(header, justify="right", no_wrap=True)
     for count in comparison.headcounts:
         if (count.first, count.second) == (first, second):
             numbers = (count.better_in_first, count.better_in_second, count.equal)
-            grid.add_row(on_one_line(count.property), *(f"{number:,}" for number in numbers))
+            rows = sum(numbers)
+            cells = (f"{number:,} ({number / rows:.1%})" for number in numbers)
+            grid.add_row(on_one_line(count.property), *cells)
     return grid
 
 
-def _pair(verdict: Verdict) -> tuple[str, str]:
+def _heading(name: str) -> str:
+    from moanon.compare.vectors import find_property
+    from moanon.compare.verdicts import ALL
+
+    if name == ALL:
+        return " All properties together"
+    return f" {on_one_line(name)}: {find_property(name).meaning}"
+
+
+def _verdicts_grid(verdicts: Sequence[Verdict], order: Sequence[str]) -> Grid:
+    from rich import box
+    from rich.table import Table as Grid
+
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    grid.add_column("comparator", no_wrap=True)
+    grid.add_column("looks at", overflow="fold")
+    for letter in (verdicts[0].first, verdicts[0].second):
+        grid.add_column(letter, justify="right", overflow="fold", min_width=_WIDTH)
+    grid.add_column("better", no_wrap=True)
+    for verdict in verdicts:
+        words = _WORDS[verdict.comparator]
+        pair = _pair(verdict, order)
+        grid.add_row(verdict.comparator, words, *pair, verdict.better or _NEITHER)
+    return grid
+
+
+def _choices(comparison: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Say what weighs how much, where that can be chosen."""
+    wishes, shown = comparison.preferences, {verdict.comparator for verdict in verdicts}
+
+    def listed(properties: Iterable[str], words: str, numbers: Mapping[str, float]) -> str:
+        return ", ".join(
+            words.format(f"{wishes.index[name]} of {on_one_line(name)}", numbers[name])
+            for name in properties
+        )
+
+    if "wtd" in shown:
+        yield f"wtd adds up {listed(wishes.weights, '{1:.3g} × {0}', wishes.weights)}"
+    if "lex" in shown:
+        words = "{0}" + (" (overlooks {1:.6g})" if any(wishes.epsilon.values()) else "")
+        yield f"lex goes by {listed(wishes.order, words, wishes.epsilon)}, in this order"
+    if "goal" in shown and wishes.goals is not None:
+        yield f"goal wants {listed(wishes.goals, '{0} at {1:.6g}', wishes.goals)}"
+
+
+def _pair(verdict: Verdict, order: Sequence[str]) -> tuple[str, str]:
     """Write both values of a verdict, with as many digits as tell them apart."""
+    if verdict.comparator == "lex":  # a place in the order
+        one, other = (
+            _NEITHER if place is None else on_one_line(order[place - 1])
+            for place in (verdict.forward, verdict.backward)
+            if place is None or isinstance(place, int)
+        )
+        return one, other
     for digits in (3, 5, 8, 12):
         one = _written(verdict.forward, verdict.comparator, digits)
         other = _written(verdict.backward, verdict.comparator, digits)
@@ -402,16 +434,14 @@ def _pair(verdict: Verdict) -> tuple[str, str]:
 def _written(value: Value, comparator: str, digits: int) -> str:
     from moanon.compare import LogVolume
 
-    if value is None:
-        return _NEITHER
-    if isinstance(value, str):
-        return value
+    if value is None or isinstance(value, str):
+        return value or _NEITHER
     if isinstance(value, LogVolume):
         if value.value < _MOST_DIGITS and (value.value > 0 or not value.sign):
             return _written(value.value, comparator, digits)
         return f"10^{value.log10:,.{digits - 1}f}"
     if comparator == "cov":
         return f"{value:.{digits - 2}%}"
-    if value == int(value) or abs(value) >= 10**digits:
+    if abs(value) < _LONGEST and (value == int(value) or abs(value) >= 10**digits):
         return f"{value:,.0f}"
     return f"{value:,.{digits}g}"

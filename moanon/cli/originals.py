@@ -6,7 +6,9 @@ that can be told apart: group sizes can be counted, losses cannot.
 
 from __future__ import annotations
 
+import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -40,7 +42,11 @@ __all__ = [
     "solution",
 ]
 
-_SOLUTION = re.compile(r"(.+)#([0-9]+)")
+_NUMBER = re.compile("[0-9]{1,18}")
+
+
+#: What can be compared.
+_COMPARED = "compared are released files and solutions of results folders (RESULTS#ID)"
 
 
 class Stars(StrEnum):
@@ -118,6 +124,21 @@ class WhatIsKnown:
     sensitive: Sequence[str] | None = None
     key: str | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what can only be a slip: a column that is named twice, or not at all."""
+        for option, given in (("--quasi", self.quasi), ("--sensitive", self.sensitive or ())):
+            for name, times in Counter(given).items():
+                if times > 1:
+                    raise ConfigError(f"{option} names the column {name!r} twice")
+        if self.key == "":
+            raise ConfigError("--key must name a column. Got an empty name")
+
+    def refuse_domains(self) -> None:
+        """Refuse to be told by options what a configuration says already."""
+        if self.hierarchies or self.quasi:
+            option = "--hierarchy" if self.hierarchies else "--quasi"
+            raise ConfigError(f"{option} says what a configuration says already; give one of them")
+
 
 @dataclass(frozen=True, eq=False)
 class Original:
@@ -148,11 +169,73 @@ def names(given: Iterable[str] | None) -> list[str]:
 
 
 def solution(text: str) -> tuple[Path, int] | None:
-    """Take ``RESULTS#17`` apart; None for anything else, and for a file that is called so."""
-    match = _SOLUTION.fullmatch(text)
-    if match is None or Path(text).exists():
+    """Take ``RESULTS#17`` apart; None for a released file, which may be called so, too.
+
+    Raises
+    ------
+    ConfigError
+        If a results folder is named without a solution, a solution without a folder, or one by
+        something else than its number.
+    """
+    if not text:
+        raise ConfigError(f"{_COMPARED}. Got an empty name")
+    if _exists(text):
+        if fronts := _fronts_in(text):
+            each = "it" if fronts == (Path(text),) else "one of its limits"
+            raise ConfigError(
+                f"{text} is a results folder; name a solution of {each}, such as {fronts[-1]}#1 "
+                f"(moanon ask {text} shows them)"
+            )
         return None
-    return Path(match[1]), int(match[2])
+    folder, mark, number = text.rpartition("#")
+    if mark and not folder:
+        raise ConfigError(f"{_COMPARED}. Got {text!r}, which names no folder")
+    if mark and _NUMBER.fullmatch(number):
+        return Path(folder), int(number)
+    if mark and _fronts_in(folder):
+        raise ConfigError(
+            f"a solution of {folder} is named by its number, such as {folder}#1 (moanon ask "
+            f"{folder} shows them). Got {number!r}"
+        )
+    return None
+
+
+def _refuse_results(original: str | None, released: Sequence[str]) -> None:
+    """Refuse results folders, and solutions of them, where tables are to be read."""
+    from moanon import datasets
+
+    read = [] if original is None or original in datasets.names() else [original]
+    for text in (*read, *released):
+        folder, mark, number = text.rpartition("#")
+        if _exists(text) or not mark:
+            folder, number = text, ""
+        if not (fronts := _fronts_in(folder)):
+            continue
+        what = f"{text} is a {'solution' if number else 'results folder'}"
+        if text == original:
+            raise ConfigError(f"{what}, and an original is the table before it was anonymized")
+        raise ConfigError(
+            f"{what}, and measured are released files; write one with moanon export "
+            f"{fronts[-1]} {number or 'ID'} --out FILE"
+        )
+
+
+def _exists(text: str) -> bool:
+    """Whether there is such a file; a name that no file can have is none."""
+    return os.path.exists(text)  # noqa: PTH110 (pathlib raises for such a name)
+
+
+def _fronts_in(text: str) -> tuple[Path, ...]:
+    """Give the fronts in a results folder; none for a folder that is something else."""
+    from moanon.results import RECORD, find_fronts
+
+    folder = Path(text)
+    if not os.path.isdir(text):  # noqa: PTH112 (as above)
+        return ()
+    fronts = find_fronts(folder)
+    marks = (RECORD, "solutions.json")  # a folder of tables may well hold a front.csv
+    are_results = all(any((front / mark).is_file() for mark in marks) for front in fronts)
+    return fronts if are_results else ()
 
 
 def read_original(
@@ -173,12 +256,11 @@ def read_original(
     """
     from moanon.config import Config
 
+    _refuse_results(source, released)
     if known.config is not None:
         config = Config.load(known.config)
     if config is not None:
-        if known.hierarchies or known.quasi:
-            option = "--hierarchy" if known.hierarchies else "--quasi"
-            raise ConfigError(f"{option} says what a configuration says already; give one of them")
+        known.refuse_domains()
         return _configured(config, source, known)
     if source is None:
         raise ConfigError(

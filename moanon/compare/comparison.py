@@ -1,9 +1,8 @@
 """Which of several anonymizations of one table is better, for whom, and by which comparator.
 
-Every pair is compared in every property by dominance and by each index of ``indices``, and in all
-properties together by dominance and by the comparators of ``preferences``. There is no best answer
-among them; C's point is that a single number hides who pays for it. `Comparison` therefore also
-counts, property by property, how many people are better off in which.
+Every pair is compared by every comparator (``verdicts``). There is no best answer among them; C's
+point is that a single number hides who pays for it. `Comparison` therefore also counts, property by
+property, how many people are better off in which.
 """
 
 from __future__ import annotations
@@ -18,25 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moanon.compare.hypervolume import LogVolume
-from moanon.compare.indices import (
-    INDICES,
-    Dominance,
-    Index,
-    IndexPair,
-    dominance,
-    find_index,
-    mean,
-)
-from moanon.compare.preferences import (
-    Preferences,
-    Settled,
-    goal_distance,
-    is_ahead,
-    lexicographic,
-    weighted_sum,
-)
-from moanon.compare.vectors import PropertyVector, property_vectors
+from moanon.compare.preferences import Preferences, Settled
+from moanon.compare.vectors import PropertyVector, find_property, property_vectors
+from moanon.compare.verdicts import COMPARATORS, Headcount, Pair, Verdict
 from moanon.data.column import did_you_mean
+from moanon.data.domain import Domain
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError
 from moanon.release.anonymized import Anonymized
@@ -44,56 +29,7 @@ from moanon.release.anonymized import Anonymized
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COMPARATORS", "Comparison", "Headcount", "Verdict", "compare", "refuse_other_rows"]
-
-#: For sets of properties.
-_OF_SETS = ("wtd", "lex", "goal")
-#: Every comparator, by name.
-COMPARATORS = ("dominance", *INDICES, *_OF_SETS)
-#: What verdicts on all properties together are about.
-ALL = "all"
-
-Value = float | int | str | LogVolume | None
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What one comparator says about one pair.
-
-    Attributes
-    ----------
-    property : str
-        Its name; ``all`` for all properties together.
-    comparator : str
-    first, second : str
-        Letters of the pair.
-    forward, backward
-        The comparator's index of the first against the second, and the other way round; for a unary
-        one, of each, as measured. For ``dominance`` one of strong, weak, none. For ``lex`` the
-        place of the first property in which it is ahead, or None.
-    better : str or None
-        Letter of the one that wins; None if neither does.
-    """
-
-    property: str
-    comparator: str
-    first: str
-    second: str
-    forward: Value
-    backward: Value
-    better: str | None
-
-
-@dataclass(frozen=True)
-class Headcount:
-    """How many people are better off in which of a pair, in one property."""
-
-    property: str
-    first: str
-    second: str
-    better_in_first: int
-    better_in_second: int
-    equal: int
+__all__ = ["Comparison", "compare", "refuse_other_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +46,8 @@ class Comparison:
     headcounts : tuple of Headcount
     preferences : Settled
         How the properties were weighed.
+    notes : tuple of str
+        What a reader should know who takes the numbers at their word.
     """
 
     anonymized: Mapping[str, Anonymized]
@@ -117,6 +55,7 @@ class Comparison:
     verdicts: tuple[Verdict, ...]
     headcounts: tuple[Headcount, ...]
     preferences: Settled
+    notes: tuple[str, ...] = ()
 
     @property
     def properties(self) -> tuple[str, ...]:
@@ -132,8 +71,23 @@ class Comparison:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the vectors as numbers, texts, lists and dicts only."""
+        """Return everything but the vectors as numbers, texts, lists and dicts only.
+
+        No number is infinite or undefined, so that all of it can be written as JSON.
+        """
+        one = next(iter(self.anonymized.values()))
         return {
+            "original": one.table.source,
+            "rows": one.rows,
+            "properties": {
+                name: {
+                    "meaning": find_property(name).meaning,
+                    "better": "higher" if vector.direction == "max" else "lower",
+                    "best": vector.ideal,
+                    "worst": vector.worst,
+                }
+                for name, vector in next(iter(self.vectors.values())).items()
+            },
             "anonymized": {
                 letter: {
                     "name": each.name,
@@ -148,6 +102,7 @@ class Comparison:
             "preferences": asdict(self.preferences),
             "verdicts": [{**vars(each), **_json_pair(each)} for each in self.verdicts],
             "individuals": [vars(each) for each in self.headcounts],
+            "notes": list(self.notes),
         }
 
 
@@ -164,10 +119,11 @@ def _json_pair(verdict: Verdict) -> dict[str, Any]:
     for side in ("forward", "backward"):
         value = getattr(verdict, side)
         if isinstance(value, LogVolume):
+            held = math.isfinite(value.value) and (value.value > 0 or not value.sign)
             pair[side] = {
                 "sign": value.sign,
                 "log10": value.log10 if value.sign else None,
-                "value": value.value if math.isfinite(value.value) else None,
+                "value": value.value if held else None,
             }
         else:
             pair[side] = value
@@ -214,11 +170,18 @@ def compare(
         refuse_other_rows(anonymized[0].table, each)
     letters = ascii_uppercase[: len(anonymized)]
     named = dict(zip(letters, anonymized, strict=True))
-    if properties is None and any(each.instance is None for each in anonymized):
-        columns = anonymized[0].table.sensitive if sensitive is None else sensitive
+    columns = anonymized[0].table.sensitive if sensitive is None else sensitive
+    notes = []
+    if properties is None:
         properties = ["size", *(["sensitive_share"] if columns else [])]
+        if reason := _why_no_utility(anonymized):
+            notes.append(f"utility is left out: {reason}")
+        else:
+            properties.append("utility")
+    elif any(find_property(name).needs == "meaning" for name in properties):
+        _refuse_other_base_values(anonymized)
     vectors = {
-        letter: property_vectors(each, properties, sensitive=sensitive)
+        letter: property_vectors(each, properties, sensitive=columns)
         for letter, each in named.items()
     }
     settled = (preferences or Preferences()).settle(tuple(vectors["A"]))
@@ -227,10 +190,11 @@ def compare(
     verdicts: list[Verdict] = []
     headcounts: list[Headcount] = []
     for first, second in combinations(letters, 2):
-        pair = _Pair(first, second, vectors[first], vectors[second], settled)
+        pair = Pair(first, second, vectors[first], vectors[second], settled)
         verdicts += pair.verdicts(wanted)
         headcounts += pair.headcounts()
-    return Comparison(named, vectors, tuple(verdicts), tuple(headcounts), settled)
+    notes += _notes(named, vectors, verdicts, headcounts)
+    return Comparison(named, vectors, tuple(verdicts), tuple(headcounts), settled, tuple(notes))
 
 
 def _checked_comparators(names: Sequence[str] | None) -> tuple[str, ...]:
@@ -244,6 +208,8 @@ def _checked_comparators(names: Sequence[str] | None) -> tuple[str, ...]:
                 f"there is no comparator called {name!r}{did_you_mean(name, COMPARATORS)}. "
                 f"Known: {', '.join(COMPARATORS)}"
             )
+        if list(names).count(name) > 1:
+            raise ConfigError(f"comparators name {name!r} twice")
     return tuple(name for name in COMPARATORS if name in names)
 
 
@@ -274,116 +240,78 @@ def refuse_other_rows(table: Table, other: Anonymized) -> None:
             )
 
 
-@dataclass(frozen=True, eq=False)
-class _Pair:
-    """Two anonymizations and how their properties are weighed."""
+def _why_no_utility(anonymized: Sequence[Anonymized]) -> str:
+    """Say why losses cannot be compared; nothing where they can."""
+    for each in anonymized:
+        if each.instance is None:
+            return f"what labels mean is not known of {each.name}"
+    for other in anonymized[1:]:
+        if column := _other_base_values(anonymized[0], other):
+            return (
+                f"{other.name} counts losses in other base values than {anonymized[0].name} "
+                f"(column {column!r})"
+            )
+    return ""
 
-    first: str
-    second: str
-    one: Mapping[str, PropertyVector]
-    other: Mapping[str, PropertyVector]
-    preferences: Settled
 
-    def verdicts(self, wanted: Sequence[str]) -> Iterator[Verdict]:
-        for name in self.one:
-            for comparator in wanted:
-                if comparator == "dominance":
-                    yield self._dominance(name, [self._stand(name)])
-                elif comparator in INDICES:
-                    yield self._indexed(name, comparator)
-        if "dominance" in wanted:
-            yield self._dominance(ALL, [self._stand(name) for name in self.one])
-        for comparator in wanted:
-            if comparator in _OF_SETS and (comparator != "goal" or self.preferences.goals):
-                yield self._weighed(comparator)
+def _refuse_other_base_values(anonymized: Sequence[Anonymized]) -> None:
+    if all(each.instance is not None for each in anonymized) and (
+        reason := _why_no_utility(anonymized)
+    ):
+        raise ConfigError(
+            f"utility cannot be compared: {reason}; leave it out, or compare anonymizations of the "
+            "same domains"
+        )
 
-    def headcounts(self) -> Iterator[Headcount]:
-        for name, vector in self.one.items():
-            a, b = vector.oriented, self.other[name].oriented
-            ahead, behind = int(np.count_nonzero(a > b)), int(np.count_nonzero(a < b))
-            yield Headcount(name, self.first, self.second, ahead, behind, len(a) - ahead - behind)
 
-    # -- one property ----------------------------------------------------------------------------
+def _other_base_values(one: Anonymized, other: Anonymized) -> str:
+    """Name a column whose base values differ, if there is one.
 
-    def _stand(self, name: str) -> tuple[Dominance, Dominance]:
-        a, b = self.one[name].oriented, self.other[name].oriented
-        return dominance(a, b), dominance(b, a)
+    A loss counts base values (D eq. 3): a decade is nothing lost where decades are the base values,
+    and much where years are. Their order, and what may be merged, does not matter.
+    """
+    assert one.instance is not None
+    assert other.instance is not None
+    there = other.instance.layout.domains
+    for name, domain in one.instance.layout.domains.items():
+        if domain != there[name] and _base_values(domain) != _base_values(there[name]):
+            return name
+    return ""
 
-    def _dominance(self, name: str, stands: Sequence[tuple[Dominance, Dominance]]) -> Verdict:
-        """Dominance in each of some properties, and a strong one in some (C Table 4)."""
-        both: list[Dominance] = []
-        for side in (0, 1):
-            found = {stand[side] for stand in stands}
-            both.append("none" if "none" in found else "strong" if "strong" in found else "weak")
-        sign = (both[0] == "strong") - (both[1] == "strong")
-        return self._verdict(name, "dominance", both[0], both[1], sign)
 
-    def _pair(self, name: str, index: Index) -> IndexPair:
-        vector = self.one[name]
-        ideal = self.preferences.ideals.get(name, vector.ideal)
-        turned = float(vector.turned(np.array(ideal)))
-        return index.pair(vector.oriented, self.other[name].oriented, turned)
+def _base_values(domain: Domain) -> frozenset[str]:
+    return frozenset(domain.label(place, place + 1) for place in range(domain.size))
 
-    def _indexed(self, name: str, comparator: str) -> Verdict:
-        pair = self._pair(name, find_index(comparator))
-        shown = self._measured(name, comparator, pair)
-        return self._verdict(name, comparator, *shown, pair.better)
 
-    def _measured(
-        self, name: str, comparator: str, pair: IndexPair
-    ) -> tuple[float | LogVolume, float | LogVolume]:
-        """Say values as they were measured, before they were turned; anything else as it is."""
-        if comparator not in ("min", "mean"):
-            return pair.forward, pair.backward
-        one, other = self.one[name], self.other[name]
-        if comparator == "mean":
-            return mean(one.entries, one.rows), mean(other.entries, other.rows)
-        worst = np.min if one.direction == "max" else np.max
-        return float(worst(one.entries)), float(worst(other.entries))
+# -- what to know beside the numbers -------------------------------------------------------------
 
-    # -- several properties ----------------------------------------------------------------------
 
-    def _weighed(self, comparator: str) -> Verdict:
-        wishes = self.preferences
-        names = wishes.order if comparator == "lex" else tuple(self.one)
-        pairs = {name: self._pair(name, self._index(name)) for name in names}
-        if comparator == "wtd":
-            shares = [self._index(name).shares(pair) for name, pair in pairs.items()]
-            forward, backward = weighted_sum(shares, [wishes.weights[name] for name in names])
-            sign = is_ahead(forward, backward) - is_ahead(backward, forward)
-            return self._verdict(ALL, comparator, forward, backward, sign)
-        if comparator == "lex":
-            leads = [self._leads(name, pair) for name, pair in pairs.items()]
-            places = lexicographic(leads, [wishes.epsilon[name] for name in names])
-            ranks = [math.inf if place is None else place for place in places]
-            sign = (ranks[0] < ranks[1]) - (ranks[0] > ranks[1])
-            return self._verdict(ALL, comparator, *places, sign)
-        assert wishes.goals is not None  # there is no goal without goals
-        values = [self._plain(name, pair) for name, pair in pairs.items()]
-        forward, backward = goal_distance(values, [wishes.goals[name] for name in names])
-        sign = is_ahead(backward, forward) - is_ahead(forward, backward)
-        return self._verdict(ALL, comparator, forward, backward, sign)
-
-    def _index(self, name: str) -> Index:
-        return find_index(self.preferences.index[name])
-
-    def _plain(self, name: str, pair: IndexPair) -> tuple[float, float]:
-        """Both values of an index as measured; of volumes, which no float holds, their shares."""
-        index = self._index(name)
-        forward, backward = self._measured(name, index.name, pair)
-        if isinstance(forward, LogVolume) or isinstance(backward, LogVolume):
-            return index.shares(pair)
-        return forward, backward
-
-    def _leads(self, name: str, pair: IndexPair) -> tuple[float, float]:
-        """Both values of an index, turned so that higher is better."""
-        if isinstance(pair.forward, LogVolume) or isinstance(pair.backward, LogVolume):
-            return self._index(name).shares(pair)
-        sign = -1 if self._index(name).name == "rank" else 1
-        return sign * pair.forward, sign * pair.backward
-
-    def _verdict(
-        self, name: str, comparator: str, forward: Value, backward: Value, sign: int
-    ) -> Verdict:
-        better = {1: self.first, -1: self.second}.get(sign)
-        return Verdict(name, comparator, self.first, self.second, forward, backward, better)
+def _notes(
+    named: Mapping[str, Anonymized],
+    vectors: Mapping[str, Mapping[str, PropertyVector]],
+    verdicts: Sequence[Verdict],
+    headcounts: Sequence[Headcount],
+) -> Iterator[str]:
+    for each in named.values():
+        yield from each.notes
+    if any(each.suppressed for each in named.values()):
+        yield (
+            "suppressed rows count as one group that lost everything, so the worst-off row may be "
+            "one of them and not of the group that k is about"
+        )
+    for first, second in combinations(named, 2):
+        counts = [each for each in headcounts if (each.first, each.second) == (first, second)]
+        if all(each.equal == named[first].rows for each in counts):
+            yield f"by what is compared, every row is as well off in {first} as in {second}"
+    empty: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        pair = [vectors[letter] for letter in (verdict.first, verdict.second)]
+        if verdict.comparator == "hv" and all(
+            (each[verdict.property].oriented == 0).any() for each in pair
+        ):
+            empty.setdefault(verdict.property, []).append(f"{verdict.first} and {verdict.second}")
+    for name, pairs in empty.items():
+        yield (
+            f"hv of {name} says nothing about {', '.join(pairs)}: each has a row of 0, which makes "
+            "its volume 0"
+        )

@@ -4,6 +4,10 @@ A *unary* index says one number about one vector; the anonymization with the bet
 *binary* one says how far one vector is ahead of another; the two numbers of a pair, one for each
 way round, decide. Vectors are turned beforehand so that higher is better.
 
+The numbers of a vector are rounded, as shares of groups are: the mean of 1, 1, 5/7 and that of
+6/7, 1, 6/7 differ in their last digit. So what is no larger than rounding could make it does not
+decide (`_ROUNDING`); whole numbers are not rounded and far enough apart.
+
 A unary index also takes how many rows share each number, so that it can be worked out from groups
 (one number and one size for each) without a vector as long as the table; see `UnaryIndex.of`.
 """
@@ -43,6 +47,9 @@ Numbers = npt.ArrayLike
 #: nowhere (weak); or not at least as good everywhere (none).
 Dominance = Literal["strong", "weak", "none"]
 IndexValue = float | LogVolume
+
+#: The numbers of a vector are rounded by less than this share of their scale; generous.
+_ROUNDING = 2.0**-50
 
 
 def _pair(a: Numbers, b: Numbers) -> tuple[Floats, Floats]:
@@ -100,6 +107,8 @@ class UnaryIndex:
     of : callable (values, rows=None, ideal=nan) -> float
         `values` of rows, or of groups with their numbers of `rows`; `ideal` is what every row would
         have at best, which only ``rank`` looks at.
+    errors : callable (rows) -> float
+        How many times the error of a number the index may be off, for so many rows.
     """
 
     name: str
@@ -107,12 +116,13 @@ class UnaryIndex:
     citation: str
     better: Literal["max", "min"]
     of: Callable[..., float]
+    errors: Callable[[int], float]
 
-    def pair(self, a: Numbers, b: Numbers, ideal: float) -> IndexPair:
-        """Apply the index to both vectors."""
+    def pair(self, a: Numbers, b: Numbers, ideal: float, scale: float = 0.0) -> IndexPair:
+        """Apply the index to both vectors; `scale` is what their numbers were rounded at."""
         one, other = _pair(a, b)
         values = self.of(one, ideal=ideal), self.of(other, ideal=ideal)
-        sign = _sign(values[0] - values[1])
+        sign = _sign(values[0] - values[1], self.errors(len(one)) * _scale(one, other, scale))
         return IndexPair(*values, sign if self.better == "max" else -sign)
 
     def shares(self, pair: IndexPair) -> tuple[float, float]:
@@ -164,12 +174,15 @@ class BinaryIndex:
     citation: str
     of: Callable[[Numbers, Numbers], IndexValue]
 
-    def pair(self, a: Numbers, b: Numbers, ideal: float) -> IndexPair:
-        """Apply the index both ways round."""
-        forward, backward = self.of(a, b), self.of(b, a)
+    def pair(self, a: Numbers, b: Numbers, ideal: float, scale: float = 0.0) -> IndexPair:
+        """Apply the index both ways round; `scale` is what the numbers were rounded at."""
+        one, other = _pair(a, b)
+        forward, backward = self.of(one, other), self.of(other, one)
         if isinstance(forward, LogVolume) or isinstance(backward, LogVolume):
-            return IndexPair(forward, backward, compare_products(*_pair(a, b)))
-        return IndexPair(forward, backward, _sign(forward - backward))
+            return IndexPair(forward, backward, compare_products(one, other))
+        # Shares of rows are counted; a sum over rows may be off by the error of each.
+        error = 0.0 if self.name == "cov" else len(one) * _scale(one, other, scale)
+        return IndexPair(forward, backward, _sign(forward - backward, error))
 
     def shares(self, pair: IndexPair) -> tuple[float, float]:
         """Both numbers between 0 and 1: shares of their sum, or as they are for shares of rows."""
@@ -200,13 +213,19 @@ class IndexPair:
 
 Index = UnaryIndex | BinaryIndex
 
+
+def _once(rows: int) -> float:
+    """Say that an index is off by no more than each number is."""
+    return 1.0
+
+
 #: Every index, by name.
 INDICES: dict[str, Index] = {
     index.name: index
     for index in (
-        UnaryIndex("min", "value of the row that is worst off", "C §3", "max", minimum),
-        UnaryIndex("mean", "mean over the rows", "C §3", "max", mean),
-        UnaryIndex("rank", "distance to the ideal vector", "C §5.1", "min", rank),
+        UnaryIndex("min", "value of the row that is worst off", "C §3", "max", minimum, _once),
+        UnaryIndex("mean", "mean over the rows", "C §3", "max", mean, _once),
+        UnaryIndex("rank", "distance to the ideal vector", "C §5.1", "min", rank, math.sqrt),
         BinaryIndex("cov", "share of rows at least as well off", "C §5.2", coverage),
         BinaryIndex("spr", "sum of how far rows are better off", "C §5.3", spread),
         BinaryIndex("hv", "volume of vectors that it alone dominates", "C §5.4", _volume),
@@ -228,8 +247,14 @@ def _plain(value: IndexValue) -> float:
     return value
 
 
-def _sign(number: float) -> int:
-    return (number > 0) - (number < 0)
+def _scale(a: Floats, b: Floats, at_least: float) -> float:
+    return max(at_least, float(np.abs(a).max()), float(np.abs(b).max()))
+
+
+def _sign(number: float, error: float) -> int:
+    """Sign of a difference of numbers that are rounded at `error`; 0 where that explains it."""
+    bound = _ROUNDING * error
+    return (number > bound) - (number < -bound)
 
 
 def _shares(one: float, other: float) -> tuple[float, float]:

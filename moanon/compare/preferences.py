@@ -30,6 +30,8 @@ Numbers = Mapping[str, float] | Sequence[float]
 
 #: Indices are sums and quotients of floats; what differs by less than this share does not differ.
 _ROUNDING = 1e-12
+#: Goals and ideals lie within; the sum of squared distances over any table is then a float.
+_FARTHEST = 1e100
 
 
 def is_ahead(one: float, other: float, by: float = 0.0) -> bool:
@@ -62,8 +64,7 @@ def lexicographic(pairs: Pairs, epsilons: Sequence[float]) -> tuple[int | None, 
     """
     _one_for_each("epsilons", epsilons, len(pairs))
     for epsilon in epsilons:
-        if not 0 <= epsilon < math.inf:
-            raise ConfigError(f"an epsilon must be a number of at least 0. Got {epsilon:g}")
+        _check_epsilon(epsilon)
     places: list[int | None] = []
     for side in (0, 1):
         ahead = (
@@ -82,9 +83,21 @@ def goal_distance(pairs: Pairs, goals: Sequence[float]) -> tuple[float, float]:
     """
     _one_for_each("goals", goals, len(pairs))
     for goal in goals:
-        if not math.isfinite(goal):
-            raise ConfigError(f"a goal must be a number. Got {goal:g}")
+        _check_reachable("a goal", goal)
     return _both(lambda i, value: (value - goals[i]) ** 2, pairs)
+
+
+def _check_epsilon(epsilon: float) -> None:
+    if not 0 <= epsilon < math.inf:
+        raise ConfigError(f"an epsilon must be a number of at least 0. Got {epsilon:g}")
+
+
+def _check_reachable(what: str, number: float) -> None:
+    """Refuse what is no number, and what is so far away that its squared distance is none."""
+    if not abs(number) <= _FARTHEST:
+        raise ConfigError(
+            f"{what} must be a number from {-_FARTHEST:g} to {_FARTHEST:g}. Got {number:g}"
+        )
 
 
 def _both(term: Callable[[int, float], float], pairs: Pairs) -> tuple[float, float]:
@@ -148,7 +161,7 @@ class Preferences:
     def settle(self, properties: Sequence[str]) -> Settled:
         """Fill in what is left open for these properties; what does not fit them is refused."""
         index = self._index(properties)
-        order = tuple(self.order or properties)
+        order = tuple(properties if self.order is None else self.order)
         _refuse_gaps("order", order, properties)
         if len(set(order)) < len(order):
             raise ConfigError(f"order must name each property once. Got {', '.join(order)}")
@@ -160,11 +173,15 @@ class Preferences:
         goals = None if self.goals is None else _named("goal", self.goals, properties)
         if goals is not None:
             _refuse_gaps("goal", goals, properties)
-        epsilon = dict.fromkeys(order, 0.0) | _named("epsilon", self.epsilon or {}, order)
+            for goal in goals.values():
+                _check_reachable("a goal", goal)
+        given = {} if self.epsilon is None else self.epsilon
+        epsilon = dict.fromkeys(order, 0.0) | _named("epsilon", given, order)
+        for overlooked in epsilon.values():
+            _check_epsilon(overlooked)
         _refuse_others("ideal", self.ideals, properties)
         for name, ideal in self.ideals.items():
-            if not math.isfinite(ideal):
-                raise ConfigError(f"the ideal of {name} must be a number. Got {ideal}")
+            _check_reachable(f"the ideal of {name}", ideal)
         return Settled(index, weights, order, epsilon, goals, self.ideals)
 
     def _index(self, properties: Sequence[str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ it, and is turned (`PropertyVector.oriented`) before it is compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -28,7 +28,14 @@ import numpy.typing as npt
 from moanon.errors import ConfigError
 from moanon.release.anonymized import Anonymized
 
-__all__ = ["PROPERTIES", "Property", "PropertyVector", "property_vectors", "register"]
+__all__ = [
+    "PROPERTIES",
+    "Property",
+    "PropertyVector",
+    "find_property",
+    "property_vectors",
+    "register",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -144,51 +151,57 @@ def property_vectors(
     Raises
     ------
     ConfigError
-        If a property is not known, or what it needs is not there.
+        If a property is not known or is named twice, or what it needs is not there.
     DataError
         If the original has no such column.
     """
-    columns = tuple(anonymized.table.sensitive if sensitive is None else sensitive)
+    columns = tuple(dict.fromkeys(anonymized.table.sensitive if sensitive is None else sensitive))
     for column in columns:
         anonymized.column(column)  # refused where there is none
     if names is None:
         names = ["size", *(["sensitive_share"] if columns else [])]
         names += [] if anonymized.instance is None else ["utility"]
     found: dict[str, PropertyVector] = {}
+    asked: dict[tuple[str, str], str] = {}
     for name in names:
-        for vector in _vectors(anonymized, name, columns):
-            found[vector.name] = vector
+        prop = find_property(name)
+        if prop.needs == "meaning" and anonymized.instance is None:
+            raise ConfigError(
+                f"the property {prop.name} needs to know what labels mean, and {anonymized.name} "
+                "came without a configuration or hierarchies"
+            )
+        for column in _columns_of(prop, name, columns):
+            if (before := asked.get((prop.name, column))) is not None:
+                same = "" if before == name else f": {before!r} is the same"
+                raise ConfigError(f"properties name {name!r} twice{same}")
+            asked[prop.name, column] = name
+            several = prop.needs == "sensitive" and len(columns) > 1
+            shown = f"{prop.name}{_OF}{column}" if several else name
+            found[shown] = prop.of(anonymized, column, shown)
     if not found:
         raise ConfigError("a comparison needs at least one property. Got none")
     return found
 
 
-def _vectors(
-    anonymized: Anonymized, name: str, columns: tuple[str, ...]
-) -> Iterable[PropertyVector]:
-    base, _, column = name.partition(_OF)
-    prop = _find(base)
-    if prop.needs == "meaning" and anonymized.instance is None:
-        raise ConfigError(
-            f"the property {base} needs to know what labels mean, and {anonymized.name} came "
-            "without a configuration or hierarchies"
-        )
+def _columns_of(prop: Property, name: str, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Columns that a property is asked of; one that is of no column has the empty name."""
+    _, mark, column = name.partition(_OF)
     if prop.needs != "sensitive":
-        if column:
-            raise ConfigError(f"the property {base} is not one of a column. Got {name!r}")
-        return [prop.of(anonymized, "", name)]
+        if mark:
+            raise ConfigError(f"the property {prop.name} is not one of a column. Got {name!r}")
+        return ("",)
     if not columns:
-        raise ConfigError(f"the property {base} needs a sensitive column, and none is given")
-    if column and column not in columns:
+        raise ConfigError(f"the property {prop.name} needs a sensitive column, and none is given")
+    if mark and column not in columns:
         raise ConfigError(
             f"the property {name!r} must name a sensitive column. Known: {', '.join(columns)}"
         )
-    if column or len(columns) == 1:
-        return [prop.of(anonymized, column or columns[0], name)]
-    return [prop.of(anonymized, each, f"{base}{_OF}{each}") for each in columns]
+    return (column,) if mark else columns
 
 
-def _find(name: str) -> Property:
+def find_property(name: str) -> Property:
+    """Return the property of that name, whatever column it is of; or say which one was meant."""
+    name = name.partition(_OF)[0]
     if name in PROPERTIES:
         return PROPERTIES[name]
     near = get_close_matches(name, PROPERTIES, n=1)

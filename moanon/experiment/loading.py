@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 
+from moanon import datasets
 from moanon.config import Config
 from moanon.data.table import Table
 from moanon.errors import DataError, MoanonError
@@ -13,7 +15,14 @@ from moanon.results import check_data, read_listed, read_record
 __all__ = ["load_front", "read_rows"]
 
 
-def load_front(folder: str | Path, data: str | Path | None = None, *, advise: bool = True) -> Front:
+def load_front(
+    folder: str | Path,
+    data: str | Path | None = None,
+    *,
+    fallback: str | Path | None = None,
+    advise: bool = True,
+    option: str = "--data",
+) -> Front:
     """Read the front of a results folder together with its table, as its configuration says.
 
     Parameters
@@ -21,8 +30,12 @@ def load_front(folder: str | Path, data: str | Path | None = None, *, advise: bo
     folder : path
     data : path, optional
         Where the table is now, if it has moved; it must be the same.
+    fallback : path, optional
+        The same, for a table that need not have moved.
     advise : bool
         Whether to say how a command can be told where the table is now.
+    option : str
+        Which of its options takes that.
 
     Raises
     ------
@@ -31,18 +44,27 @@ def load_front(folder: str | Path, data: str | Path | None = None, *, advise: bo
         what they were.
     """
     config = _config_of(folder, data)
+    if data is None and fallback is not None and _is_gone(config):
+        config = _config_of(folder, fallback)
     try:
         config.specs()  # a hierarchy that is gone is told before a large table is read
         table = config.read_table()
     except MoanonError as error:
-        gone = isinstance(error, DataError) and not Path(config.data.source).exists()
-        hint = (
-            "; if it has moved, say where with --data" if gone and advise and data is None else ""
-        )
+        asked = isinstance(error, DataError) and data is None and fallback is None
+        moved = asked and advise and _is_gone(config)
+        hint = f"; if it has moved, say where with {option}" if moved else ""
         raise type(error)(f"the table of {folder} cannot be read: {error}{hint}") from None
     # First, since other data may also be at odds with the domains, which would explain less.
     check_data(folder, read_record(folder), table.source, table.digest)
     return Front.load(folder, config.instance_of(table))
+
+
+def _is_gone(config: Config) -> bool:
+    """Whether the table is neither embedded nor where the configuration says."""
+    source = config.data.source
+    if source in datasets.names() or Path(source).exists():
+        return False
+    return not glob.glob(source, recursive=True)  # noqa: PTH207 (absolute globs)
 
 
 def read_rows(folder: str | Path, data: str | Path) -> Table:

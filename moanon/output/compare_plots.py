@@ -144,7 +144,7 @@ def _draw_differences(ax: Axes, comparison: Comparison, name: str) -> None:
         locator.set_params(numticks=9)
         ax.yaxis.set_major_locator(locator)
     elif len(others) == 1:  # the corners are for the numbers of rows
-        ax.set_ylim(-1.05 * far or -1, 1.05 * far or 1)
+        ax.set_ylim(-1.4 * far or -1, 1.4 * far or 1)
     ax.axhline(0, color=_GREY, linewidth=0.6)
     _dress(ax, f"gain over {first}" if len(others) > 1 else f"gain from {first} to {others[0]}")
     if len(others) == 1:
@@ -170,12 +170,12 @@ def _tell_counts(ax: Axes, count: Headcount) -> None:
 
 
 def _line(ax: Axes, shares: Floats, values: Floats, number: int, label: str = "") -> None:
-    place = number % len(_COLOURS)
+    again, place = divmod(number, len(_COLOURS))
     ax.plot(
         shares,
         values,
         color=_COLOURS[place],
-        linestyle=_DASHES[place],
+        linestyle=_DASHES[(place + again) % len(_DASHES)],  # a colour comes back with another dash
         linewidth=1.2,
         label=label,
         drawstyle="steps-post",

@@ -43,6 +43,8 @@ Mask = npt.NDArray[np.bool_]
 #: Which rows count as suppressed: those with a star in every cell of the file, or in every
 #: quasi-identifier, as ARX leaves them.
 StarredRows = Literal["all", "quasi"]
+#: More columns are not listed in a note.
+_MOST_NAMES = 5
 
 
 def read_released(
@@ -141,13 +143,13 @@ class _File:
         everything = _starred(source.columns)
         labels_only = _starred(quasi)
         starred = everything if stars == "all" else labels_only
-        notes = []
+        notes = _open_columns(source.name, columns, table)
         if starred.all():  # then stars are the labels of a table in which all is generalized away
             starred = np.zeros(source.rows, dtype=bool)
         elif stars == "all" and (more := int(np.count_nonzero(labels_only & ~everything))):
             notes.append(
-                f"{source.name}: {more:,} rows show {SUPPRESSED} in every quasi-identifier, but "
-                "not in all cells, and are measured as a group; if they are suppressed, say "
+                f"{source.name}: rows that show {SUPPRESSED} in every quasi-identifier, but not in "
+                f"all cells ({more:,}), are measured as a group; if they are suppressed, say "
                 "--stars quasi"
             )
         kept = np.flatnonzero(~starred)
@@ -172,6 +174,24 @@ class _File:
         )
 
 
+def _open_columns(file: str, columns: Mapping[str, Column], table: Table) -> list[str]:
+    """Note columns that tell rows apart and that nobody has said to be harmless."""
+    harmless = {*table.quasi, *table.sensitive, *table.insensitive}
+    found = [
+        name
+        for name, column in columns.items()
+        if name not in harmless and len(column.values) + bool(column.missing) > 1
+    ]
+    if not found:
+        return []
+    shown = ", ".join(found[:_MOST_NAMES])
+    more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
+    return [
+        f"{file}: not counted as quasi-identifiers: {shown}{more}; whoever knows such values can "
+        "tell apart more rows than k says"
+    ]
+
+
 def _starred(columns: Sequence[Column]) -> Mask:
     """Rows with a star in each of some columns."""
     found = np.ones(len(columns[0].codes), dtype=bool)
@@ -190,8 +210,9 @@ class _Meaning:
 
     Attributes
     ----------
-    blocks : mapping of str to array (labels, 2)
-        For each quasi-identifier the block behind each label that kept rows show.
+    blocks : mapping of str to array (labels + 1, 2)
+        For each quasi-identifier the block behind each label that kept rows show; the last is that
+        of a cell without a value, whose code is -1.
     values : mapping of str to array (rows of the original,)
         For each quasi-identifier the base value of each row.
     """
@@ -217,18 +238,31 @@ def _blocks(file: _File, place: int, domain: Domain) -> Ints:
     """Block behind each label of a column that kept rows show; (0, 0) for the others."""
     name = file.quasi[place]
     column, rules = file.columns[name], label_rules(domain, every_name=True)
-    blocks = np.zeros((len(column.values), 2), dtype=np.int64)
+    blocks = np.zeros((len(column.values) + 1, 2), dtype=np.int64)  # the code -1 is the last one
     for code in np.unique(file.group_labels[place]).tolist():
         label = None if code < 0 else column.values[code]
         block = None if label is None else _block(label, rules)
+        if block is None and not label and domain.has_missing:
+            # Other programs leave a gap where there was one; ours has a label and is a base value.
+            block = domain.size - 1, domain.size
+        if block is None and label == SUPPRESSED:  # for any value, also of a single one
+            block = 0, domain.size
         if block is None:
-            shown = "a cell without a value" if label is None else f"the label {label!r}"
             raise DataError(
-                f"{file.name}, column {name!r}: {shown} stands for no block of its {domain.kind} "
-                f"domain ({domain.describe()}), or for more than one"
+                f"{file.name}, column {name!r}: {_shown(column, code)} stands for no block of its "
+                f"{domain.kind} domain ({domain.describe()}), or for more than one"
             )
         blocks[code] = block
     return blocks
+
+
+def _shown(column: Column, code: int) -> str:
+    """Name a label in a sentence."""
+    return "a cell without a value" if code < 0 else f"the label {_label(column, code)}"
+
+
+def _label(column: Column, code: int) -> str:
+    return "no value" if code < 0 else repr(column.values[code])
 
 
 def _block(label: str, rules: BlockLabels) -> Block | None:
@@ -319,10 +353,10 @@ def _unheld(file: _File, rows: Ints, meaning: _Meaning) -> str:
         values = meaning.values[name][rows]
         wrong = np.flatnonzero((values < starts) | (values >= stops))
         if len(wrong):
-            label = file.columns[name].values[codes[wrong[0]]]
+            label = _shown(file.columns[name], codes[wrong[0]])
             return (
-                f"in row {file.kept[wrong[0]] + 1:,} the label {label!r} of column {name!r} does "
-                "not hold the original's value"
+                f"in row {file.kept[wrong[0]] + 1:,} {label} of column {name!r} does not hold the "
+                "original's value"
             )
     return ""
 
@@ -370,8 +404,8 @@ def _overlap(file: _File, meaning: _Meaning) -> str:
         starts, stops = blocks[order].T
         clash = np.flatnonzero(starts[1:] < stops[:-1])
         if len(clash):
-            one, other = (file.columns[name].values[order[at]] for at in (clash[0], clash[0] + 1))
-            return f"column {name!r} shows both {one!r} and {other!r}"
+            one, other = (_label(file.columns[name], order[at]) for at in (clash[0], clash[0] + 1))
+            return f"column {name!r} shows both {one} and {other}"
     return ""
 
 
@@ -381,12 +415,14 @@ def _group_by_labels(file: _File, meaning: _Meaning) -> Ints:
     codes, spans = [], []
     for i, name in enumerate(file.quasi):
         blocks, values = meaning.blocks[name], meaning.values[name]
-        label_of = np.zeros(max(int(values.max()) + 1, int(blocks.max())), dtype=np.int64)
-        for code in np.unique(file.group_labels[i]).tolist():
-            label_of[slice(*blocks[code])] = code + 1
-        hidden |= label_of[values] == 0
-        codes.append(np.concatenate([file.group_labels[i] + 1, label_of[values]]))
-        spans.append(len(blocks) + 1)
+        nothing = len(blocks)
+        shown = file.group_labels[i] % nothing  # the code -1 becomes the last one
+        label_of = np.full(max(int(values.max()) + 1, int(blocks.max())), nothing, dtype=np.int64)
+        for code in np.unique(shown).tolist():
+            label_of[slice(*blocks[code])] = code
+        hidden |= label_of[values] == nothing
+        codes.append(np.concatenate([shown, label_of[values]]))
+        spans.append(nothing + 1)
     groups = len(file.sizes)
     keys = row_keys(codes, spans)  # of the groups, then of the rows
     order = np.argsort(keys[:groups])
@@ -403,13 +439,14 @@ def _refuse_other_groups(file: _File, row_group: Ints) -> None:
     wrong = np.flatnonzero(counts != file.sizes)
     if len(wrong):
         labels = [
-            file.columns[name].values[code]
+            _label(file.columns[name], code)
             for name, code in zip(file.quasi, file.group_labels[:, wrong[0]], strict=True)
         ]
+        size = int(file.sizes[wrong[0]])
         raise DataError(
-            f"{file.name} does not fit {_original(file.table)}: it has {file.sizes[wrong[0]]:,} "
-            f"rows with the labels {', '.join(map(repr, labels))}, and the original "
-            f"{counts[wrong[0]]:,} for them"
+            f"{file.name} does not fit {_original(file.table)}: it has {size:,} "
+            f"row{'' if size == 1 else 's'} with the labels {', '.join(labels)}, and "
+            f"the original {counts[wrong[0]]:,} for them"
         )
     for name in _compared(file):
         original, released = _same_codes(file, name)

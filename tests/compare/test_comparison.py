@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -12,8 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon import Instance, OrderedSpec, Release, read_table
-from moanon.compare import COMPARATORS, Comparison, LogVolume, Preferences, Verdict, compare
+from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, Release, TreeSpec, read_table
+from moanon.compare import (
+    COMPARATORS,
+    Comparison,
+    LogVolume,
+    Preferences,
+    PropertyVector,
+    Verdict,
+    compare,
+)
+from moanon.compare.verdicts import Pair
 from moanon.errors import ConfigError, DataError
 from moanon.release import Anonymized
 from tests.compare.source import anonymized
@@ -184,6 +194,49 @@ def test_a_comparison_becomes_a_frame_and_json(source: Comparison) -> None:
     assert volume == {"sign": 0, "log10": None, "value": 0}
 
 
+def test_json_says_what_its_numbers_mean(source: Comparison) -> None:
+    told = source.to_dict()
+    assert (told["original"], told["rows"]) == ("DataFrame", 10)
+    assert told["properties"]["size"] == {
+        "meaning": "rows in the row's group; more is better",
+        "better": "higher",
+        "best": 10.0,
+        "worst": 0.0,
+    }
+    assert told["notes"] == list(source.notes) == []
+
+
+def test_a_volume_that_no_float_holds_is_no_number_in_json() -> None:
+    # Halves of 2,000 groups of two: 2^-2000 either way, where the other has a share of 1.
+    frame = pd.DataFrame({"row": list(map(str, range(2_000))) * 2, "ill": ["a", "b"] * 2_000})
+    table = read_table(frame, {"row": "quasi", "ill": "sensitive"})
+    made = Instance.build(table, {"row": OrderedSpec(tuple(map(str, range(2_000))))})
+    pair = [
+        Anonymized.of_release(Release.of(made, [bit] * made.layout.bits), str(bit))
+        for bit in (0, 1)
+    ]
+    found = compare(pair, ["sensitive_share"], comparators=["hv"]).to_dict()["verdicts"][0]
+    # In one group half of the rows share a value, so its volume is 2^-4000; alone, all do: 0.
+    assert found["forward"] == {
+        "sign": 1,
+        "log10": pytest.approx(-4_000 * math.log10(2)),
+        "value": None,
+    }
+    assert (found["backward"]["sign"], found["backward"]["value"]) == (0, 0)
+
+
+def test_what_a_reader_should_know_is_noted() -> None:
+    pair = [anonymized("T3a"), anonymized("T3a")]
+    assert compare(pair, ["size"]).notes == (
+        "by what is compared, every row is as well off in A as in B",
+    )
+    table = pair[0].table
+    blind = [replace(each, original=table, blocks=None) for each in pair]
+    found = compare([blind[0], anonymized("T4")])
+    assert found.properties == ("size", "sensitive_share")
+    assert found.notes == ("utility is left out: what labels mean is not known of T3a",)
+
+
 def test_comparators_can_be_chosen() -> None:
     found = compare([anonymized("T3a"), anonymized("T4")], ["size"], comparators=["hv", "cov"])
     assert [each.comparator for each in found.verdicts] == ["cov", "hv"]
@@ -199,6 +252,8 @@ def test_what_cannot_be_compared_is_refused() -> None:
         compare(pair, comparators=["coff"])
     with pytest.raises(ConfigError, match=r"^a comparison needs at least one comparator\. Got no"):
         compare(pair, comparators=[])
+    with pytest.raises(ConfigError, match=r"^comparators name 'cov' twice$"):
+        compare(pair, comparators=["cov", "hv", "cov"])
     with pytest.raises(ConfigError, match=r"^the comparator goal needs goals, and none are given$"):
         compare(pair, comparators=["goal"])
     with pytest.raises(ConfigError, match=r"^compared are 2 to 26 anonymizations\. Got 1$"):
@@ -210,6 +265,55 @@ def shirts(sizes: str, **more: list[str]) -> Anonymized:
     table = read_table(frame, dict.fromkeys(frame, "quasi"))
     made = Instance.build(table, {name: OrderedSpec(("S", "M", "L")) for name in frame})
     return Anonymized.of_release(Release.of(made, [1] * made.layout.bits), sizes)
+
+
+def ages(granularity: int) -> Anonymized:
+    frame = pd.DataFrame({"age": ["20", "25", "34", "47"]})
+    table = read_table(frame, {"age": "quasi"})
+    spec = IntervalSpec(granularity, range=(20, 49))
+    made = Instance.build(table, {"age": spec})
+    release = Release.of(made, [1] * made.layout.bits)
+    return Anonymized.of_release(release, f"steps of {granularity}")
+
+
+def test_losses_are_compared_only_where_they_count_the_same() -> None:
+    # In steps of ten nothing is lost to a decade, in steps of one all but 9 of 29.
+    pair = [ages(10), ages(1)]
+    found = compare(pair)
+    assert found.properties == ("size",)
+    assert found.notes == (
+        "utility is left out: steps of 1 counts losses in other base values than steps of 10 "
+        "(column 'age')",
+    )
+    message = r"^utility cannot be compared: steps of 1 counts losses in other base values than ste"
+    with pytest.raises(ConfigError, match=message):
+        compare(pair, ["size", "utility"])
+    assert compare([ages(10), ages(10)]).properties == ("size", "utility")
+
+
+def test_another_order_of_the_same_base_values_loses_the_same() -> None:
+    table = read_table(pd.DataFrame({"size": list("SMLL")}), {"size": "quasi"})
+    tree = Hierarchy.from_nested("any", {"large": ["L", "M"], "small": ["S"]})
+    pair = []
+    for spec in (OrderedSpec(("S", "M", "L")), TreeSpec(tree)):
+        made = Instance.build(table, {"size": spec})
+        pair.append(Anonymized.of_release(Release.of(made, [0, 1]), spec.kind))
+    # S..M and L keep 1/2 1/2 1 1 of the rows' sizes; L..M and S keep 1 1/2 1/2 1/2.
+    (count,) = compare(pair, ["utility"]).headcounts
+    assert (count.better_in_first, count.better_in_second, count.equal) == (2, 1, 1)
+
+
+def test_lex_sees_a_lead_that_no_float_shows() -> None:
+    far, rows = 1e13, np.arange(2)
+    vectors = [
+        {"size": PropertyVector("size", np.array(sizes), rows, "max", far, 0.0)}
+        for sizes in ([far, far], [far + 1, far - 1])  # far² and far² - 1
+    ]
+    settled = Preferences(index="hv").settle(["size"])
+    found = {v.comparator: v for v in Pair("A", "B", *vectors, settled).verdicts(COMPARATORS)}
+    assert found["wtd"].better is None
+    assert (found["hv"].better, found["lex"].better) == ("A", "A")
+    assert (found["lex"].forward, found["lex"].backward) == (1, None)
 
 
 def test_only_anonymizations_of_the_same_rows_and_columns_are_compared() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pytest
@@ -106,6 +108,40 @@ def test_unary_indices_of_groups_are_those_of_their_rows(groups: list[tuple[int,
     every_row = np.repeat(values, rows)
     for index in (minimum, mean, rank):
         assert index(values, rows, ideal=9) == pytest.approx(index(every_row, ideal=9))
+
+
+shares = st.tuples(st.integers(1, 9), st.integers(0, 8)).map(
+    lambda pair: Fraction(min(pair), max(pair))
+)
+
+
+@given(st.lists(st.tuples(shares, shares), min_size=1, max_size=12), st.randoms())
+def test_rounding_makes_no_winner(pairs: list[tuple[Fraction, Fraction]], chance: Random) -> None:
+    """Shares of groups, turned, and decided as fractions would decide."""
+    one = [a for a, _ in pairs]
+    other = [b for _, b in pairs] if chance.random() < 0.3 else chance.sample(one, len(one))
+    turned = [1 - np.array([float(share) for share in vector]) for vector in (one, other)]
+    lead = sum(other) - sum(one)  # less is better
+    # What one gains over the other in some rows, less what it loses in the rest, is the same sum.
+    for name in ("mean", "spr"):
+        found = find_index(name).pair(*turned, ideal=1, scale=1)
+        assert found.better == (lead > 0) - (lead < 0)
+    squares = sum(share**2 for share in other) - sum(share**2 for share in one)
+    found = find_index("rank").pair(*turned, ideal=1, scale=1)
+    assert found.better == (squares > 0) - (squares < 0)
+
+
+def test_one_row_more_decides_among_many() -> None:
+    many = np.full(30_162, 30_162.0)
+    fewer = many.copy()
+    fewer[0] -= 1
+    for name in ("mean", "spr", "rank", "min", "cov", "hv"):
+        assert find_index(name).pair(many, fewer, ideal=30_163, scale=30_162).better == 1
+    # Squared distances to 30,163: 30,162 times 1; or 0, 4 and 30,160 times 1.
+    apart = many.copy()
+    apart[:2] += 1, -1
+    assert find_index("mean").pair(many, apart, ideal=30_163).better == 0
+    assert find_index("rank").pair(many, apart, ideal=30_163).better == 1
 
 
 def test_hv_names_the_winner_of_a_tie_of_logarithms() -> None:

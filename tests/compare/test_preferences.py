@@ -67,8 +67,9 @@ def test_epsilons_are_at_least_zero(epsilon: float) -> None:
 def test_goals_are_missed_by_squares() -> None:
     # (0.3 - 1)² + (1 - 0.5)² = 0.74 and (1 - 1)² + (0.3 - 0.5)² = 0.04
     assert goal_distance(SOURCE, [1, 0.5]) == pytest.approx((0.74, 0.04))
-    with pytest.raises(ConfigError, match=r"^a goal must be a number\. Got nan$"):
-        goal_distance(SOURCE, [1, float("nan")])
+    for far in (float("nan"), float("inf"), -1e200):
+        with pytest.raises(ConfigError, match=r"^a goal must be a number from -1e\+100 to 1e\+100"):
+            goal_distance(SOURCE, [1, far])
     with pytest.raises(ConfigError, match=r"^goals must be one for each of 2 properties\. Got 1$"):
         goal_distance(SOURCE, [1])
 
@@ -94,7 +95,12 @@ def test_what_is_left_open_is_filled_in() -> None:
         ({"order": ["size"]}, r"^order must name every property\. Got nothing for 'utility'$"),
         ({"order": ["size", "size", "utility"]}, r"^order must name each property once\."),
         ({"goals": {"k": 1}}, r"^goal names 'k', which is not compared; compared are size, util"),
+        ({"goals": {"size": 1, "utility": 1e101}}, r"^a goal must be a number from -1e\+100 to "),
         ({"epsilon": {"k": 1}}, r"^epsilon names 'k'"),
+        ({"epsilon": {"size": -1}}, r"^an epsilon must be a number of at least 0\. Got -1$"),
+        ({"epsilon": []}, r"^epsilon must be one for each of 2 properties\. Got 0$"),
+        ({"order": []}, r"^order must name every property\. Got nothing for 'size'$"),
+        ({"ideals": {"size": 1e308}}, r"^the ideal of size must be a number from -1e\+100 to 1e"),
         ({"ideals": {"k": 1}}, r"^ideal names 'k'"),
     ],
 )

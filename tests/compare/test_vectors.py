@@ -162,6 +162,22 @@ def test_sensitive_columns_can_be_named() -> None:
         (["diversity:zip"], None, r"^the property 'diversity:zip' must name a sensitive column\."),
         (["diversity"], (), r"^the property diversity needs a sensitive column, and none is given"),
         ([], None, r"^a comparison needs at least one property\. Got none$"),
+        (
+            ["diversity:"],
+            None,
+            r"^the property 'diversity:' must name a sensitive column\. Known: ",
+        ),
+        (["size", "utility", "size"], None, r"^properties name 'size' twice$"),
+        (
+            ["diversity", "diversity:status"],
+            None,
+            r"^properties name 'diversity:status' twice: 'diversity' is the same$",
+        ),
+        (
+            ["diversity:marital", "diversity"],
+            ("status", "marital"),
+            r"^properties name 'diversity' twice: 'diversity:marital' is the same$",
+        ),
     ],
 )
 def test_what_cannot_be_known_is_refused(

@@ -56,6 +56,19 @@ def test_several_are_compared_with_the_first() -> None:
     assert not axes[1].texts
 
 
+def test_many_are_told_apart() -> None:
+    names = ("T3a", "T3b", "T4") * 8
+    (size, _) = plot_comparison(compared(*names, properties=("size",))).axes
+    styles = {(line.get_color(), repr(line._dash_pattern)) for line in size.lines}
+    assert len(styles) == len(names)
+
+
+def test_the_numbers_of_rows_stand_beside_the_gains() -> None:
+    _, gains = plot_comparison(compared("T3a", "T3b", properties=("size",))).axes
+    low, high = gains.get_ylim()
+    assert (low, high) == pytest.approx((-1.4 * 4, 1.4 * 4))  # the largest gain is 4
+
+
 def test_names_are_no_formulas_and_are_cut_in_front() -> None:
     pair = compared("T3a", "T3b")
     pair.anonymized["A"].__dict__["name"] = "$x$\n" + "long" * 20 + "end.csv"

@@ -97,6 +97,70 @@ def test_labels_of_a_release_are_read_whatever_a_spreadsheet_would_do(tmp_path: 
 # -- files of other programs ---------------------------------------------------------------------
 
 
+def with_gaps() -> Instance:
+    """PEOPLE without the ages of the second and of the last one; a gap is a base value."""
+    roles = {"age": "quasi", "sex": "quasi"}
+    frame = PEOPLE.assign(age=["21", None, "24", "36", "37", None])
+    table = read_table(frame, roles, missing="category")
+    specs = {
+        "age": TreeSpec(Hierarchy.from_arx(AGES)),
+        "sex": TreeSpec(Hierarchy.from_arx(SEXES)),
+    }
+    return Instance.build(table, specs)
+
+
+@pytest.mark.parametrize("gap", ["", "(missing)"])
+def test_a_gap_may_stay_a_gap(tmp_path: Path, gap: str) -> None:
+    rows = ["20s,f", f"{gap},any", "20s,any", "30s,f", "30s,f", f"{gap},any"]
+    (tmp_path / "a.csv").write_text("\n".join(["age,sex", *rows]) + "\n")
+    found = read_released(tmp_path / "a.csv", with_gaps())
+    assert (found.matched_by, sizes(found)) == ("position", [1, 2, 1, 2, 2, 2])
+    # Six base values with the gap: 20s and 30s hold 2 of them, 1/5; the gap holds itself.
+    assert losses(found) == pytest.approx([0.2, 1, 1.2, 0.2, 0.2, 1])
+
+
+@pytest.mark.parametrize("rows", [[0, 1, 2, 3, 4, 5], [5, 3, 1, 0, 4], [1, 5]])
+def test_a_gap_of_a_typed_file_is_a_label_like_others(tmp_path: Path, rows: list[int]) -> None:
+    ages = ["20s", None, "20s", "30s", "30s", None]
+    frame = pd.DataFrame({"age": ages, "sex": list("fmmffm")}).iloc[rows]
+    path = str(tmp_path / "a.parquet")
+    duckdb.from_df(frame).write_parquet(path)
+    found = read_released(path, with_gaps())
+    expected = [1, 2, 1, 2, 2, 2]
+    assert sizes(found) == [expected[row] if row in rows else 0 for row in range(6)]
+
+
+def test_a_gap_that_was_none_is_refused(tmp_path: Path) -> None:
+    message = r"column 'age': the label '' stands for no block of its tree domain"
+    (tmp_path / "a.csv").write_text("age,sex\n,f\n" + "20s,f\n" * 5)
+    with pytest.raises(DataError, match=message):
+        read_released(tmp_path / "a.csv", people())
+    message = r"it has 1 row with the labels '', 'f', and the original 0 for them$"
+    with pytest.raises(DataError, match=message):
+        read_released(tmp_path / "a.csv", with_gaps())
+
+
+def test_a_star_stands_for_the_only_value_too(tmp_path: Path) -> None:
+    table = read_table(PEOPLE.assign(land="here"), {"land": "quasi", "sex": "quasi"})
+    specs = {"land": OrderedSpec(("here",)), "sex": OrderedSpec(("f", "m"))}
+    (tmp_path / "a.csv").write_text("land,sex\n" + "".join(f"*,{sex}\n" for sex in "fmmffm"))
+    found = read_released(tmp_path / "a.csv", Instance.build(table, specs))
+    assert (sizes(found), losses(found)) == ([3] * 6, [0] * 6)
+
+
+def test_columns_that_nobody_spoke_of_are_noted(tmp_path: Path) -> None:
+    text = "number age sex zip land ill\n" + "".join(
+        f"{row} * {sex} 130{row} here {ill}\n"
+        for row, (sex, ill) in enumerate(zip(PEOPLE["sex"], PEOPLE["ill"], strict=True), 1)
+    )
+    found = released(tmp_path, text)
+    assert found.notes == (  # not land, which is the same for all, and not ill, which is sensitive
+        f"{tmp_path / 'out.csv'}: not counted as quasi-identifiers: number, zip; whoever knows "
+        "such values can tell apart more rows than k says",
+    )
+    assert released(tmp_path, text, key="number").k == found.k == 3
+
+
 def test_groups_are_made_of_labels_and_losses_of_their_blocks(tmp_path: Path) -> None:
     found = released(
         tmp_path,
@@ -151,8 +215,8 @@ def test_stars_in_all_quasi_identifiers_are_a_group_unless_told_otherwise(tmp_pa
     assert (found.k, sizes(found)) == (2, [2] * 6)
     (note,) = found.notes
     assert note.endswith(
-        "out.csv: 2 rows show * in every quasi-identifier, but not in all cells, and are measured "
-        "as a group; if they are suppressed, say --stars quasi"
+        "out.csv: rows that show * in every quasi-identifier, but not in all cells (2), are "
+        "measured as a group; if they are suppressed, say --stars quasi"
     )
     found = released(tmp_path, text, stars="quasi")
     assert (found.suppressed, sizes(found)) == (2, [0, 2, 2, 2, 2, 0])
@@ -204,7 +268,7 @@ ALL = "age sex ill\n21 f flu\n24 m gout\n24 m flu\n36 f ill\n37 f flu\n"
         (
             "age sex ill\n20s m flu",
             {},
-            r"does not fit DataFrame: it has 1 rows with the labels '20s', 'm', and the original 2 "
+            r"does not fit DataFrame: it has 1 row with the labels '20s', 'm', and the original 2 "
             r"for them$",
         ),
         (
@@ -276,5 +340,5 @@ def test_the_file_of_another_table_is_refused(tmp_path: Path) -> None:
         {"age": TreeSpec(Hierarchy.from_arx(AGES)), "sex": TreeSpec(Hierarchy.from_arx(SEXES))},
     )
     Release.of(made, np.ones(made.layout.bits, dtype=int)).write(tmp_path / "a.csv")
-    with pytest.raises(DataError, match=r"does not fit DataFrame: it has 1 rows with the labels"):
+    with pytest.raises(DataError, match=r"does not fit DataFrame: it has 1 row with the labels"):
         read_released(tmp_path / "a.csv", people())

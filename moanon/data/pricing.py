@@ -131,8 +131,9 @@ def column_shares(
         if not (weight >= 0 and np.isfinite(weight)):
             raise ConfigError(f"the weight of column {name!r} must be at least 0. Got {weight}")
     given = np.array([weights.get(name, 1.0) for name in domains], dtype=np.float64)
-    if not given.sum() > 0:
+    if not given.max() > 0:
         raise ConfigError("the weights of the quasi-identifiers must not all be 0")
+    given = np.ldexp(given, -np.frexp(given.max())[1])  # the sum of huge ones would be infinite
     return np.asarray(given / given.sum())
 
 

@@ -174,7 +174,8 @@ def absdist(scores: Scores) -> Values:
     """``Σ_j d_j`` over tree columns (M eq. 1), the levels each was generalized by.
 
     M has whole levels only. A cut that mixes levels counts as the lowest level that is at least as
-    general, the highest of its nodes.
+    general, the highest of its nodes. Of a file alone, the nodes that only suppressed rows had are
+    not known, and do not count.
     """
     return np.asarray(scores.levels().sum(axis=1))
 

@@ -145,6 +145,12 @@ def test_loss_with_weights():
     assert values(weighted, COARSE, "loss_weighted") == 1
 
 
+def test_weights_count_by_their_shares_however_large_they_are():
+    small = people(weights=dict.fromkeys(("age", "size", "status"), 1.0) | {"age": 0.5})
+    huge = people(weights=dict.fromkeys(("age", "size", "status"), 1e308) | {"age": 5e307})
+    assert values(huge, MIDDLE, "gl_weighted") == values(small, MIDDLE, "gl_weighted")
+
+
 def test_precision_counts_levels_of_trees():
     # height 2: Single stays at level 0, three rows climb 1 of 2 → 1 - 1.5/4
     assert values(people(), MIDDLE, "prec") == pytest.approx(1 - 1.5 / 4)

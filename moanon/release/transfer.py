@@ -31,7 +31,7 @@ def release_rows(
     instance: Instance,
     genome: npt.ArrayLike,
     table: Table,
-    wanted: Wanted | None,
+    wanted: Wanted,
     outside: Outside = "refuse",
     *,
     recursive_c: float = RECURSIVE_C,
@@ -46,8 +46,8 @@ def release_rows(
         A valid genome of it.
     table : Table
         The new rows, with the same columns in the same roles.
-    wanted : Wanted or None
-        What released groups must have; the others are suppressed. None: all are released.
+    wanted : Wanted
+        What released groups must have; the others are suppressed.
     outside : {"refuse", "suppress"}
         What becomes of rows with a value outside the domains.
     recursive_c : float
@@ -62,7 +62,7 @@ def release_rows(
     """
     fitted, is_outside = fit_rows(instance, table, outside)
     groups = Groups.of(fitted, genome)
-    kept = np.ones(len(groups.sizes), dtype=bool) if wanted is None else wanted.is_met(groups)
+    kept = wanted.is_met(groups)
     if not kept.any():
         raise OutputError(
             f"no row of {table.source} would be released: none of its {len(groups.sizes):,} groups "

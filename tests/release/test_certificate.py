@@ -19,7 +19,7 @@ from moanon import Certificate, Instance, IntervalSpec, OrderedSpec, Release, Tr
 from moanon.data.hierarchy import Hierarchy
 from moanon.errors import DataError, OutputError
 from moanon.measures.groups import Groups
-from moanon.release.readback import Diversity
+from moanon.release.models import Diversity
 from tests import naive
 from tests.release.tables import certify, instances, releases
 
@@ -213,8 +213,8 @@ def test_certificate_names_its_entries() -> None:
     assert list(entries) == [
         "moanon", "file", "rows_in", "rows_dropped_missing", "rows", "suppressed",
         "suppressed_rows", "row_order", "k", "groups", "weighted_k", "weighted_k_exact",
-        "weighted_k_released", "weighted_k_released_exact", "l", "recursive_c", "gl", "sl", "loss",
-        "quasi", "sensitive", "genome", "digests",
+        "weighted_k_released", "weighted_k_released_exact", "privacy", "l", "recursive_c", "alpha",
+        "closeness", "compared_with", "gl", "sl", "loss", "quasi", "sensitive", "genome", "digests",
     ]  # fmt: skip
     assert list(entries["l"]["status"]) == ["distinct", "frequency", "entropy", "recursive"]
     assert entries["weighted_k_exact"] == "11/7"  # {1, 2}, {3}, {4, 5}, {6}, {7}

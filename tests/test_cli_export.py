@@ -162,7 +162,7 @@ def test_a_release_is_replaced_only_with_force(capsys: Captured) -> None:
     done(capsys, "export", "people", "2", "--out", "r.csv")
     words = ["export", "people", "3", "--out", "r.csv"]
     before = Path("r.csv").read_bytes()
-    assert "r.csv exists already" in refused(capsys, *words)
+    assert "r.csv exists already; it is replaced only with --force" in refused(capsys, *words)
     assert Path("r.csv").read_bytes() == before
     done(capsys, *words, "--force")
     assert Path("r.csv").read_bytes() != before
@@ -353,7 +353,7 @@ def test_bad_words_are_one_sentence(
     ("options", "message"),
     [
         (["--k", "0"], "Invalid value for '--k'"),
-        (["--max-suppression", "20%"], "max_suppression goes with another k"),
+        (["--max-suppression", "20%"], "--max-suppression goes with --k"),
         (["--k", "2", "--max-suppression", "2"], "a share is from 0 to 1"),
         (["--shuffle", "x"], "a seed is a whole number, or 'random'. Got 'x'"),
         (["--shuffle", "-3"], "a seed is a whole number, or 'random'. Got '-3'"),

@@ -57,6 +57,8 @@ _ABSOLUTE = 1e-10
 _SHARES = frozenset({"alpha", "average_class_size", "sl"})
 #: … and so are these, unless the whole numbers of a very large table are too large for floats.
 _QUOTIENTS = frozenset({"t_closeness", "t_equal", "weighted_k", "weighted_k_kept"})
+#: Privacy models of which the worst is the least.
+_MORE_IS_BETTER = ("l_distinct", "l_frequency", "l_entropy", "l_recursive", "p_sensitive")
 
 
 @dataclass(frozen=True)
@@ -124,17 +126,30 @@ class Certificate:
     genome: str
     digests: Mapping[str, str | None]
 
+    def privacy_of(self, column: str) -> dict[str, float]:
+        """Privacy models of a sensitive column, by the names they have in a front."""
+        diversity, closeness = self.l[column], self.closeness[column]
+        return {
+            "l_distinct": diversity.distinct,
+            "l_frequency": diversity.frequency,
+            "l_entropy": diversity.entropy,
+            "l_recursive": diversity.recursive,
+            "p_sensitive": diversity.distinct,
+            "alpha": self.alpha[column],
+            "t_closeness": closeness.t_closeness,
+            "t_equal": closeness.t_equal,
+            "t_js": closeness.t_js,
+            "delta": closeness.delta,
+        }
+
     @property
     def privacy(self) -> dict[str, float]:
         """Every privacy model by the name it has in a front; with several columns, of the worst."""
         shown: dict[str, float] = {"k": self.k}
-        for rule in ("distinct", "frequency", "entropy", "recursive") if self.l else ():
-            shown[f"l_{rule}"] = min(getattr(each, rule) for each in self.l.values())
-        if self.l:
-            shown["p_sensitive"] = shown["l_distinct"]
-            shown["alpha"] = max(self.alpha.values())
-        for name in ("t_closeness", "t_equal", "t_js", "delta") if self.closeness else ():
-            shown[name] = max(getattr(each, name) for each in self.closeness.values())
+        for column in self.sensitive:
+            for name, value in self.privacy_of(column).items():
+                worse = min if name in _MORE_IS_BETTER else max
+                shown[name] = worse(shown.get(name, value), value)
         return shown
 
     @property

@@ -87,7 +87,7 @@ def kept_above(groups: Groups, wanted: Wanted, limit: int, *, name: str) -> Trut
     largest = f"its largest k within that is {within[-1]:,}" if len(within) else "no k does"
     raise ConfigError(
         f"{wanted} would suppress {lost:,} of {rows:,} rows ({lost / rows:.1%}) of {name}, and at "
-        f"most {limit:,} ({limit / rows:.1%}) may be; {largest} (allow more with max_suppression)"
+        f"most {limit:,} ({limit / rows:.1%}) may be; {largest} (or allow more to be suppressed)"
     )
 
 

@@ -99,6 +99,7 @@ def _with_rows_outside(scores: Scores, number: int) -> Scores:
 
 
 def _shown(value: float, bound: float) -> str:
-    """Write a value shortly, with all its digits where it would look like the bound."""
+    """Write a value shortly, with all its digits where it would seem to meet the bound."""
     short = f"{value:.6g}"
-    return short if float(short) != bound else repr(value)
+    is_clear = float(short) != bound and (float(short) > bound) == (value > bound)
+    return short if is_clear else repr(value)

@@ -19,7 +19,6 @@ from moanon.release.labels import OrderLabels
 from moanon.release.models import Closeness, Diversity, SensitiveFacts
 from moanon.release.readback import Reading, measure_file
 
-
 FACTS = SensitiveFacts({"a": 3, "b": 1})
 
 
@@ -64,8 +63,8 @@ def test_reader_counts_what_is_in_the_file(tmp_path: Path) -> None:
     assert (found.gl, found.sl, found.loss) == (0, 0.25, 0.25)
     assert found.l == {"s": Diversity(1, 1, 1.0, 1)}
     assert found.alpha == {"s": 1.0}
-    # {a, b} beside 3/4 and 1/4: 1/4 must move. {a}: 1/4 too, and b is missing.
-    # JS of {a, b}: ½ (½ ln(4/5) + ½ ln(4/3) + ¾ ln(6/5) + ¼ ln(2/3)); of {a}: the larger
+    # Beside 3/4 and 1/4 of the table, 1/4 of {a, b} must move, and of {a}, where b is missing.
+    # JS of {a}, the larger one: ½ (ln(8/7) + ¾ ln(6/7) + ¼ ln 2)
     js = (math.log(8 / 7) + 3 / 4 * math.log(6 / 7) + 1 / 4 * math.log(2)) / 2
     assert found.closeness == {"s": Closeness("equal", 0.25, 0.25, pytest.approx(js), math.inf)}
 

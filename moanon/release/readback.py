@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 __all__ = [
-    "Closeness",
-    "Diversity",
     "Format",
     "Measurement",
     "Reading",

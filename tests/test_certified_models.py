@@ -309,14 +309,21 @@ def check_release(
 
 def tightened(front: Front, solution: int, data: st.DataObject) -> Front:
     """The front with bounds that a solution just meets, so that much else does not."""
-    names = [name for name in sorted(BOUNDS) if not MEASURES[name].group_wise]
-    some = st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True)
-    bounds = dict(front.bounds)
-    for name in data.draw(st.one_of(st.just(names), some)):
+    whole = [name for name in sorted(BOUNDS) if not MEASURES[name].group_wise]
+    some = st.lists(st.sampled_from(whole), max_size=3, unique=True)
+    names = data.draw(st.one_of(st.just(whole), some))
+    names += data.draw(st.lists(st.sampled_from(["k", "l", *GROUP_WISE]), max_size=2, unique=True))
+    bounds, of_groups = dict(front.bounds), list(front.suppression.constraints)
+    for name in names:
         value = float(front.measures[name][solution - 1])
-        slack = 1e-6 * (1 + value)  # more than rounding makes
-        bounds[name] = value - slack if MEASURES[name].direction == "max" else value + slack
-    return replace(front, bounds=bounds)
+        slack = 0.0 if name in EXACT else 1e-6 * (1 + value)  # more than rounding makes
+        bound = value - slack if MEASURES[name].direction == "max" else value + slack
+        if not MEASURES[name].group_wise:
+            bounds[name] = bound
+        elif np.isfinite(bound):
+            of_groups = [(other, b) for other, b in of_groups if other != name] + [(name, bound)]
+    rule = replace(front.suppression, constraints=tuple(of_groups))
+    return replace(front, bounds=bounds, suppression=rule)
 
 
 @given(fronts(least_rows=10), st.data())

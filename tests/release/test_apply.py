@@ -122,6 +122,19 @@ def test_other_roles_are_refused(first: Instance) -> None:
         fit_rows(first, replace(first.table, roles=first.table.roles | {"age": "insensitive"}))
 
 
+def test_identifying_columns_may_be_absent_but_not_released() -> None:
+    frame = pd.DataFrame({"name": ["Ann"], "size": ["S"]})
+    specs = {"size": SPECS["size"]}
+    named = read_table(frame, {"name": "identifying", "size": "quasi"})
+    unnamed = read_table(frame, {"size": "quasi"})
+    for first, new in ((named, unnamed), (unnamed, named), (named, named)):
+        release = release_rows(Instance.build(first, specs), [0, 0], new, ALL)
+        assert list(release.to_frame()) == ["size"]
+    open_ = read_table(frame, {"name": "insensitive", "size": "quasi"})
+    with pytest.raises(DataError, match="'name' is identifying there and insensitive here"):
+        fit_rows(Instance.build(named, specs), open_)
+
+
 # -- what is released ----------------------------------------------------------------------------
 
 

@@ -21,7 +21,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
-from moanon.errors import OutputError
+from moanon.errors import ExistsError, OutputError
 
 if sys.platform != "win32":
     import fcntl
@@ -157,7 +157,7 @@ class Beside:
             if target.is_dir():
                 raise OutputError(f"{target} is a folder; name a file in it")
             if not self._force and os.path.lexists(target):
-                raise _taken(target)
+                raise ExistsError(target)
             if not target.parent.is_dir():
                 raise OutputError(
                     f"{target} cannot be written: the folder {target.parent} does not exist"
@@ -167,10 +167,6 @@ class Beside:
 def _unguessable(target: Path) -> Path:
     # Without the target's own name, which may already be as long as a name can be.
     return target.with_name(f".moanon-{secrets.token_hex(8)}")
-
-
-def _taken(target: Path) -> OutputError:
-    return OutputError(f"{target} exists already; it is replaced only with force")
 
 
 def _permissions(target: Path) -> int | None:
@@ -193,12 +189,12 @@ def _claim(temporary: Path, target: Path) -> None:
     try:
         os.link(temporary, target)
     except FileExistsError:
-        raise _taken(target) from None
+        raise ExistsError(target) from None
     except (OSError, NotImplementedError):  # no hard links on this disk: an empty file claims it
         try:
             os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
-            raise _taken(target) from None
+            raise ExistsError(target) from None
         try:
             temporary.replace(target)
         except BaseException:

@@ -11,6 +11,7 @@ __all__ = [
     "CertificateError",
     "ConfigError",
     "DataError",
+    "ExistsError",
     "GenomeError",
     "HierarchyError",
     "InfeasibleError",
@@ -55,6 +56,14 @@ class InfeasibleError(MoanonError):
 
 class OutputError(MoanonError):
     """A file cannot be written, or must not be overwritten."""
+
+
+class ExistsError(OutputError):
+    """A file exists already, and was not to be replaced."""
+
+    def __init__(self, target: object) -> None:
+        super().__init__(f"{target} exists already; it is replaced only with force")
+        self.target = target
 
 
 class CertificateError(MoanonError):

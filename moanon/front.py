@@ -9,7 +9,8 @@ and must agree with what the search saw.
 found on, `Front.apply` to rows that came later.
 
 On disk a front is three files: ``front.csv``, one row per solution; ``solutions.json``, what each
-does to the columns; and, in ``run.json``, which objectives and suppression rule they belong to.
+does to the columns; and, in ``run.json``, which objectives, suppression rule and bounds they belong
+to.
 The first two are the same bytes for the same front.
 """
 
@@ -18,10 +19,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,15 +33,12 @@ from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError, GenomeError, SearchError
 from moanon.genome import Instance, Layout
 from moanon.measures.evaluate import Evaluator
-from moanon.measures.groups import Groups
-from moanon.measures.kept import kept_groups
 from moanon.measures.registry import applicable, find_measure, objective_matrix
-from moanon.measures.suppression import Suppression, row_limit
+from moanon.measures.suppression import Suppression
 from moanon.questions import Answer, Question, Solutions, answer
 from moanon.questions.tables import front_html, front_sentence
 from moanon.release import Outside, Release
-from moanon.release.kept import Wanted, check_k, kept_above
-from moanon.release.transfer import release_rows
+from moanon.release.chosen import ChosenSolution, Small
 from moanon.results import FORMAT, RECORD, check_data, read_listed, read_object, read_record
 
 if TYPE_CHECKING:
@@ -80,6 +78,9 @@ class Front:
         search holds some 8,000 to 12,000 at a time, so of very large fronts it saw even more.
     instance : Instance or None
         The table; without it there is no release.
+    bounds : dict of str to float
+        What a solution had to have in measures of the whole table, in their better direction.
+        Bounds on measures of groups are constraints of the rule.
     """
 
     objectives: tuple[str, ...]
@@ -90,6 +91,7 @@ class Front:
     blocks: tuple[Blocks, ...]
     found: int
     instance: Instance | None = None
+    bounds: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -102,6 +104,7 @@ class Front:
         *,
         values: Floats | None = None,
         found: int | None = None,
+        bounds: Mapping[str, float] | None = None,
     ) -> Front:
         """Measure solutions and put them in order.
 
@@ -115,6 +118,8 @@ class Front:
             What the search saw, turned so that smaller is better.
         found : int, optional
             As the attribute. Default: the number of solutions.
+        bounds : dict of str to float, optional
+            As the attribute.
 
         Raises
         ------
@@ -138,6 +143,7 @@ class Front:
             _labels(instance.layout, genomes[order]),
             len(genomes) if found is None else found,
             instance,
+            dict(bounds or {}),
         )
 
     def __len__(self) -> int:
@@ -252,8 +258,7 @@ class Front:
         k : int, optional
             Another threshold on the solution's staircase: give up the groups smaller than this
             instead. Those that fall short of what the solution attains in another measure of
-            groups (ℓ, t, …) or of a constraint stay given up. Bounds on the whole table, such as on
-            loss, are about the solution's own k and are not checked for another.
+            groups (ℓ, t, …) or of a constraint stay given up.
         max_suppression : float, optional
             With `k`: share of rows that may be suppressed. Default: what the search allowed, which
             is any share under the rule ``weighted-k``.
@@ -265,21 +270,15 @@ class Front:
         ConfigError
             If there is no such solution, the front was loaded without its table, or `k` would
             suppress more rows than is allowed.
+        OutputError
+            If with that `k` a bound on the whole table is not met.
         """
-        row = self._row(solution)
-        groups = Groups.of(self._table(), self.genomes[row])
+        chosen, instance = self._chosen(solution), self._table()
         if k is not None:
-            wanted = self._wanted(row, check_k(k))
-            limit = self._limit(max_suppression, groups.instance.table.rows)
-            kept = kept_above(groups, wanted, limit, name=f"solution {solution}")
-        elif max_suppression is not None:
+            return chosen.release_with(instance, k, max_suppression, recursive_c)
+        if max_suppression is not None:
             raise ConfigError("max_suppression goes with another k; a solution has its own limit")
-        else:
-            kept = kept_groups(groups, self.thresholds[row], self.suppression)
-        release = Release.of(
-            groups.instance, groups.genome, suppressed=~kept, recursive_c=self._c(recursive_c)
-        )
-        return replace(release, stated=self._stated(row, () if k is None else ("weighted_k",)))
+        return chosen.release(instance, recursive_c)
 
     def apply(
         self,
@@ -287,15 +286,16 @@ class Front:
         table: Table,
         *,
         outside: Outside = "refuse",
-        small: Literal["suppress", "keep"] = "suppress",
+        small: Small = "suppress",
         k: int | None = None,
         recursive_c: float | None = None,
     ) -> Release:
         """Apply a solution's generalization to new rows.
 
         The domains are those of the table that the front was found on. By default new groups that
-        are smaller than the solution's k are suppressed, and those below its ℓ where ℓ was among
-        what was searched for: the new file keeps what the solution promised, or is not made.
+        are smaller than the solution's k are suppressed, and those that fall short of what it
+        attains in another measure of groups that was searched for: the new file keeps what the
+        solution promised, or is not made. Constraints hold for it as for the solution.
 
         Parameters
         ----------
@@ -306,7 +306,8 @@ class Front:
         outside : {"refuse", "suppress"}
             What becomes of rows with a value outside the domains.
         small : {"suppress", "keep"}
-            What becomes of groups that fall short. Those that are kept are certified as they are.
+            What becomes of groups that fall short. Those that are kept are certified as they are;
+            they must meet the constraints all the same.
         k : int, optional
             Another threshold than the solution's k.
         recursive_c : float, optional
@@ -319,24 +320,10 @@ class Front:
         DataError
             If the columns are others, or rows lie outside the domains and are refused.
         OutputError
-            If no row would be left.
+            If no row would be left, or what is left does not meet the constraints.
         """
-        row = self._row(solution)
-        if small not in ("suppress", "keep"):
-            raise ConfigError(f"small groups are 'suppress' or 'keep'. Got {small!r}")
-        if k is not None and small == "keep":
-            raise ConfigError("small groups are kept, or suppressed below another k. Got both")
-        wanted = None
-        if small == "suppress":
-            size = int(self.measures["k"][row]) if k is None else check_k(k)
-            wanted = self._wanted(row, size)
-        return release_rows(
-            self._table(),
-            self.genomes[row],
-            table,
-            wanted,
-            outside,
-            recursive_c=self._c(recursive_c),
+        return self._chosen(solution).apply(
+            self._table(), table, outside=outside, small=small, k=k, recursive_c=recursive_c
         )
 
     def _table(self) -> Instance:
@@ -344,54 +331,17 @@ class Front:
             raise ConfigError("this front was loaded without its table; a release needs the rows")
         return self.instance
 
-    @property
-    def wants_diversity(self) -> bool:
-        """Whether ℓ was among what was searched for."""
-        return self.suppression.kind == "kl-safety" or any(
-            find_measure(name).needs_sensitive for name in self.objectives
+    def _chosen(self, solution: int) -> ChosenSolution:
+        row = self._row(solution)
+        return ChosenSolution(
+            number=solution,
+            genome=self.genomes[row],
+            thresholds=self.thresholds[row],
+            rule=self.suppression,
+            objectives=self.objectives,
+            bounds=self.bounds,
+            measures={name: column[row].item() for name, column in self.measures.items()},
         )
-
-    def _diversity(self, row: int) -> int:
-        """The ℓ that a solution promises; 0, where ℓ was not searched for."""
-        return int(self.measures["l"][row]) if self.wants_diversity else 0
-
-    def _wanted(self, row: int, k: int) -> Wanted:
-        """What groups must have to be released with another k, or on other rows.
-
-        Besides the constraints on groups, what the solution attained in every other objective that
-        each group has a value of, and in what its groups were given up by.
-        """
-        rule = self.suppression
-        names = [name for name in self.objectives if find_measure(name).group_wise]
-        promised = {*names, rule.by} - {"k", "l"}
-        bounds = [*rule.constraints, *((n, self.measures[n][row].item()) for n in sorted(promised))]
-        wanted = Wanted(k, self._diversity(row), rule.diversity)
-        if not bounds:
-            return wanted
-        return replace(
-            wanted, others=replace(rule, kind="limit", by="k", constraints=tuple(bounds))
-        )
-
-    def _limit(self, max_suppression: float | None, rows: int) -> int:
-        """Most rows that a release with another k may suppress."""
-        if max_suppression is not None:
-            if not 0 <= max_suppression < 1:
-                raise ConfigError(f"max_suppression must be in [0, 1). Got {max_suppression}")
-            return row_limit(max_suppression, rows)
-        free = self.suppression.kind == "weighted-k"
-        return rows - 1 if free else row_limit(self.suppression.eta, rows)
-
-    def _stated(self, row: int, names: Sequence[str] = ()) -> tuple[tuple[str, float], ...]:
-        """What the front says about a solution, by names that mean the same on any front."""
-        own = {"l": f"l_{self.suppression.diversity}"}
-        return tuple(
-            (own.get(name, name), column[row].item())
-            for name, column in self.measures.items()
-            if not names or name in names
-        )
-
-    def _c(self, given: float | None) -> float:
-        return self.suppression.recursive_c if given is None else given
 
     def _row(self, solution: int) -> int:
         if isinstance(solution, bool) or not isinstance(solution, (int, np.integer)):
@@ -437,6 +387,7 @@ class Front:
             "problem": {
                 "objectives": list(self.objectives),
                 "suppression": asdict(self.suppression),
+                "bounds": dict(self.bounds),
             },
             "front": {"solutions": len(self), "found": self.found},
             "files": digests,
@@ -490,6 +441,7 @@ class Front:
         try:
             objectives = tuple(record["problem"]["objectives"])
             suppression = Suppression(**record["problem"]["suppression"])
+            bounds = {str(name): float(b) for name, b in record["problem"]["bounds"].items()}
             found = int(record["front"]["found"])
             measures = _columns(read_listed(folder, record, _TABLE).decode())
             solutions = read_object(folder / _SOLUTIONS, read_listed(folder, record, _SOLUTIONS))
@@ -513,6 +465,7 @@ class Front:
             blocks,
             found,
             instance,
+            bounds,
         )
         if instance is not None:
             _check_table(folder, record, front, instance)

@@ -36,7 +36,7 @@ __all__ = [
 
 #: What results files look like; others are refused. To be raised when an old reader would
 #: misunderstand a new file or the other way round.
-FORMAT = 1
+FORMAT = 2
 #: The file that completes a results folder.
 RECORD = "run.json"
 #: The others, and what else only a run leaves behind.

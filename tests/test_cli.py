@@ -419,7 +419,7 @@ def test_bench_replaces_a_file_only_when_told_and_asks_before_it_runs(
     assert main(["bench"]) == 2
     assert capsys.readouterr() == (
         "",
-        "moanon: bench.json exists already; it is replaced only with force\n",
+        "moanon: bench.json exists already; it is replaced only with --force\n",
     )
     assert timed == []
     assert main(["bench", "--force"]) == 0

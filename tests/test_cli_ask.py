@@ -278,8 +278,8 @@ def test_bad_input_is_one_sentence(capsys: Captured, options: list[str], message
         (["rm", "people/run.json"], "not complete (run.json is missing)"),
         (["touch", "people/checkpoint.npz"], "people holds an unfinished run"),
         (
-            ["sed", "-i", 's/"format": 1/"format": 2/', "people/run.json"],
-            "in format 2, and this is",
+            ["sed", "-i", 's/"format": 2/"format": 1/', "people/run.json"],
+            "in format 1, and this is",
         ),
         (["sed", "-i", "s/0.1.0/0.7.0/", "people/run.json"], "was written by moanon 0.7.0, and"),
         (["sed", "-i", "s/14/15/", "people/front.csv"], "people/front.csv is not the file that"),

@@ -7,10 +7,12 @@ import json
 import math
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from moanon import Config, Release, datasets
 from moanon.cli import main
+from moanon.measures.registry import MEASURES
 from tests.compare.source import PEOPLE
 
 Captured = pytest.CaptureFixture[str]
@@ -108,6 +110,52 @@ def test_other_columns_can_be_sensitive_than_the_configuration_says(capsys: Capt
     assert found["sensitive"] == ["marital"]  # not even declared
     assert found["measures"] == measured(capsys, *config)["measures"]  # but the same values
     assert measured(capsys, *config, "--sensitive", "")["sensitive"] == []
+
+
+def without(name: str, *columns: str) -> None:
+    pd.read_csv("ours.csv", dtype=str).drop(columns=list(columns)).to_csv(name, index=False)
+
+
+def test_a_sensitive_column_that_was_not_released_is_not_measured(capsys: Captured) -> None:
+    without("bare.csv", "status")
+    arguments = ["people.csv", "bare.csv", "--config", "people.yaml"]
+    assert main(["measure", *arguments]) == 0
+    out, err = capsys.readouterr()
+    assert err == (
+        "note: bare.csv has no column 'status', so diversity, closeness and the like are not "
+        "measured for it\n"
+    )
+    assert "sensitive  " not in out
+    found = measured(capsys, *arguments)
+    assert found["sensitive"] == []
+    there = measured(capsys, "people.csv", "ours.csv", "--config", "people.yaml")["measures"]
+    assert found["measures"] == {
+        name: value for name, value in there.items() if not MEASURES[name].needs_sensitive
+    }
+
+
+def test_a_column_that_was_not_released_is_measured_where_it_is_asked_for(
+    capsys: Captured,
+) -> None:
+    without("bare.csv", "status")
+    arguments = ["people.csv", "bare.csv", "--config", "people.yaml", "--sensitive", "status"]
+    assert main(["measure", *arguments]) == 0
+    assert capsys.readouterr().err == (
+        "note: bare.csv has no column 'status'; diversity, closeness and the like go by the "
+        "original's values\n"
+    )
+    there = measured(capsys, "people.csv", "ours.csv", "--config", "people.yaml")
+    assert measured(capsys, *arguments)["measures"] == there["measures"]
+
+
+def test_classes_that_were_not_released_are_not_measured(capsys: Captured) -> None:
+    text = CONFIG + "  marital: {role: insensitive}\nproblem: {class_column: marital}\n"
+    Path("people.yaml").write_text(text)
+    assert main(["measure", "people.csv", "ours.csv", "--config", "people.yaml"]) == 0
+    out, err = capsys.readouterr()
+    assert err == "note: ours.csv has no column 'marital', so cm is not measured\n"
+    assert " cm " not in out
+    assert " l_distinct " in out
 
 
 def test_by_default_all_shared_columns_make_groups(capsys: Captured) -> None:

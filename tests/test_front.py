@@ -430,7 +430,7 @@ def test_a_front_without_its_table_can_be_looked_at_but_not_released(
         ("run.json", "{}", "was written by moanon an unknown version in format None, and this is"),
         (
             "run.json",
-            '{"format": 1, "moanon": "0.1.0"}',
+            '{"format": 2, "moanon": "0.1.0"}',
             "holds no front of moanon: KeyError\\('problem'\\)",
         ),
     ],

@@ -36,19 +36,19 @@ def set_record(folder: Path, **entries: object) -> None:
 
 def test_a_record_says_its_format_and_version(results: Path) -> None:
     record = read_record(results)
-    assert (record["format"], record["moanon"]) == (1, __version__)
+    assert (record["format"], record["moanon"]) == (2, __version__)
     assert list(record)[:2] == ["format", "moanon"]
 
 
 def test_another_third_number_of_the_version_is_read(results: Path) -> None:
     set_record(results, moanon=__version__.rpartition(".")[0] + ".99")
-    assert read_record(results)["format"] == 1
+    assert read_record(results)["format"] == 2
 
 
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda f: set_record(f, format=2), "was written by moanon 0.1.0 in format 2, and this is"),
+        (lambda f: set_record(f, format=1), "was written by moanon 0.1.0 in format 1, and this is"),
         (lambda f: set_record(f, format=None), "in format None, and this is moanon"),
         (
             lambda f: set_record(f, moanon="0.0.9"),

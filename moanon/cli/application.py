@@ -16,7 +16,7 @@ import typer
 
 from moanon import __version__
 from moanon.cli.showing import on_one_line
-from moanon.errors import InfeasibleError, MoanonError
+from moanon.errors import ExistsError, InfeasibleError, MoanonError
 
 __all__ = ["DONE", "NO", "ConfigArgument", "SetOption", "app", "main"]
 
@@ -80,6 +80,8 @@ def _answer(arguments: list[str]) -> int:
     except InfeasibleError as error:
         _refuse(str(error))
         return NO
+    except ExistsError as error:  # the commands call it so
+        return _refuse(f"{error.target} exists already; it is replaced only with --force")
     except MoanonError as error:
         return _refuse(str(error))
     except _UsageError as error:

@@ -94,7 +94,8 @@ def export(
             "--k",
             min=1,
             metavar="K",
-            help="Suppress the groups smaller than K instead of those that the solution gives up.",
+            help="Suppress the groups smaller than K instead of those that the solution gives up. "
+            "What the run demanded of solutions still holds.",
             show_default=False,
         ),
     ] = None,
@@ -120,6 +121,8 @@ def export(
     """
     from moanon.experiment import load_front
 
+    if max_suppression is not None and k is None:
+        raise typer.BadParameter("--max-suppression goes with --k; a solution has its own limit")
     _spare_results(results, out)
     front = load_front(results, data)
     release = front.release(solution, k=k, max_suppression=max_suppression)
@@ -169,9 +172,10 @@ def apply(
     """Apply a solution's generalization to new rows, and certify that file.
 
     The new rows are read as the run's configuration says and generalized exactly as the run's own:
-    its domains count, never those of the new file. Groups that are too small in the new file are
-    suppressed, so that it keeps the solution's k. That holds for the file by itself: who appears in
-    several releases may be found by joining them.
+    its domains count, never those of the new file. Groups that are too small in the new file, or
+    give away too much, are suppressed, so that it keeps what the solution promises; if it does not
+    meet the constraints of the run all the same, nothing is written. That holds for the file by
+    itself: who appears in several releases may be found by joining them.
     """
     from moanon.experiment import load_front, read_rows
 
@@ -240,11 +244,12 @@ def _show(
             f"{getattr(each, rule)} {rule} ({on_one_line(name)})"
             for name, each in certificate.l.items()
         )
+    texts |= {name: _model(certificate, name) for name in _other_models(front)}
     parts = f"generalization {certificate.gl:.1%}, suppression {certificate.sl:.1%}"
     texts["loss"] = f"{certificate.loss:.1%} ({parts})"
     if beside is not None:
         for name in texts:
-            value = shown(name, front.measures[name][beside - 1])
+            value = shown(name, front.measures[name][beside - 1], _digits(name))
             texts[name] += f"; solution {beside} has {value}"
     reasons = f": {why}" if why else ""
     texts["suppressed"] = f"{_counted(certificate.suppressed)} ({certificate.sl:.1%}){reasons}"
@@ -252,6 +257,37 @@ def _show(
         texts["dropped"] = f"{_counted(certificate.rows_dropped_missing)} for missing values"
     for name, text in texts.items():
         typer.echo(f"  {name:<20}{text}")
+
+
+def _other_models(front: Front) -> list[str]:
+    """Privacy models besides k and l that were searched for."""
+    from moanon.measures.registry import find_measure
+
+    rule = front.suppression
+    named = (*front.objectives, *(name for name, _ in rule.constraints), rule.by)
+    others = [name for name in dict.fromkeys(named) if name not in ("k", "l")]
+    return [name for name in others if find_measure(name).group_wise]
+
+
+def _model(certificate: Certificate, name: str) -> str:
+    """A privacy model of each sensitive column."""
+    from moanon.questions import shown
+
+    parts = []
+    for column in certificate.sensitive:
+        value = shown(name, certificate.privacy_of(column)[name], _digits(name))
+        by = ""
+        if name == "t_closeness":
+            by = f" by the {certificate.closeness[column].distance} distance"
+        parts.append(f"{value}{by} ({on_one_line(column)})")
+    return ", ".join(parts)
+
+
+def _digits(name: str) -> int:
+    """Decimals to show: distances are small."""
+    from moanon.questions.numbers import is_share
+
+    return 1 if is_share(name) or name in ("k", "l") else 3
 
 
 def _counted(rows: int) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,7 +22,7 @@ from moanon.cli.originals import (
     names,
     read_original,
 )
-from moanon.cli.showing import console, on_one_line
+from moanon.cli.showing import console, note, on_one_line
 from moanon.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ def measure(
 
     Groups are made of the labels in the file; what was lost follows from what the labels can stand
     for. Suppressed rows may be left out or be rows of stars. What a file alone cannot show is left
-    out: without a configuration or hierarchies, all that is about loss.
+    out: without a configuration or hierarchies, all that is about loss. A sensitive column that was
+    not released is not measured, unless --sensitive names it: then by the original's values.
     """
     from moanon.release import measure_anonymized, read_released
 
@@ -82,12 +84,16 @@ def measure(
         if name in origin.table.quasi:
             raise ConfigError(f"column {name!r} is a quasi-identifier; it cannot be sensitive, too")
     found = read_released(released, origin.of, key=key, stars=stars.value)
-    measures = measure_anonymized(found)
+    notes = [*found.notes, *_left_out(found, named=sensitive is not None)]
+    if sensitive is not None:
+        found = replace(found, absent=tuple(n for n in found.absent if n not in origin.sensitive))
+    rule: dict[str, Any] = {}
     if config is not None:  # which says how l is counted
         from moanon.config import Config
 
-        rule = Config.load(config).problem
-        measures = measure_anonymized(found, diversity=rule.diversity, recursive_c=rule.recursive_c)
+        problem = Config.load(config).problem
+        rule = {"diversity": problem.diversity, "recursive_c": problem.recursive_c}
+    measures = measure_anonymized(found, **rule)
     if as_json:
         _print_json(found, measures)
         return
@@ -97,13 +103,11 @@ def measure(
         f"released{how}"
     )
     typer.echo(f" {'quasi-identifiers':<21}{', '.join(map(on_one_line, found.quasi))}")
-    if origin.sensitive:
-        typer.echo(f" {'sensitive':<21}{', '.join(map(on_one_line, origin.sensitive))}")
+    if shown := _measured_sensitive(found):
+        typer.echo(f" {'sensitive':<21}{', '.join(map(on_one_line, shown))}")
     console().print(_grid(measures))
-    for note in found.notes:
-        typer.echo(f"note: {on_one_line(note)}", err=True)
-    for note in _left_out(found):
-        typer.echo(f"note: {note}", err=True)
+    for each in notes:
+        note(each)
 
 
 def _print_json(found: Anonymized, measures: Mapping[str, float]) -> None:
@@ -115,7 +119,7 @@ def _print_json(found: Anonymized, measures: Mapping[str, float]) -> None:
         "rows": found.rows,
         "matched_by": found.matched_by,
         "quasi": list(found.quasi),
-        "sensitive": list(found.table.sensitive),
+        "sensitive": _measured_sensitive(found),
         # JSON has no infinity: what cannot be bounded is a text.
         "measures": {n: v if math.isfinite(v) else str(v) for n, v in measures.items()},
     }
@@ -148,8 +152,21 @@ def _written(value: float, unit: str) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
 
 
-def _left_out(found: Anonymized) -> list[str]:
+def _measured_sensitive(found: Anonymized) -> list[str]:
+    return [name for name in found.table.sensitive if name not in found.absent]
+
+
+def _left_out(found: Anonymized, *, named: bool) -> list[str]:
+    """Say what is not measured, or not by what the file shows; `named`: by --sensitive."""
     notes = []
+    for name in found.absent:
+        lacks = f"{found.name} has no column {name!r}"
+        if name not in found.table.sensitive:
+            notes.append(f"{lacks}, so cm is not measured")
+        elif named:
+            notes.append(f"{lacks}; diversity, closeness and the like go by the original's values")
+        else:
+            notes.append(f"{lacks}, so diversity, closeness and the like are not measured for it")
     if found.instance is None:
         notes.append(
             "without --config or --hierarchy it is not known what labels mean, so losses are left "

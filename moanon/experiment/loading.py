@@ -70,12 +70,16 @@ def _is_gone(config: Config) -> bool:
 def read_rows(folder: str | Path, data: str | Path) -> Table:
     """Read other data the way the table of a results folder was read.
 
+    Identifying columns are left out: they are not released, and the data need not have them.
+
     Raises
     ------
     MoanonError
         As for `load_front`; if the data lack a column, or cannot be read.
     """
-    return _config_of(folder, data).read_table()
+    config = _config_of(folder, data)
+    columns = {name: c for name, c in config.columns.items() if c.role != "identifying"}
+    return config.model_copy(update={"columns": columns}).read_table()
 
 
 def _config_of(folder: str | Path, data: str | Path | None) -> Config:

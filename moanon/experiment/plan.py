@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from moanon.config import Config
+from moanon.config.constraints import check_reach
 from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.measures.presets import find_preset, suppress_by
@@ -98,4 +99,6 @@ def make_problem(config: Config, instance: Instance, threads: int = 1) -> Search
     if suppression.kind == "limit":
         by = section.suppress_by or suppress_by(objectives)
         suppression = replace(suppression, by=by)
-    return SearchProblem(instance, objectives, suppression, threads, config.bounds)
+    problem = SearchProblem(instance, objectives, suppression, threads, config.bounds)
+    check_reach(config.bounds, instance)
+    return problem

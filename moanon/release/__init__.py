@@ -4,14 +4,18 @@ A release is written by one half of this package and measured by the other; the 
 file alone, so that a mistake in the writer cannot hide behind itself.
 
 - ``applied``: `Release`, a genome and the groups that are suppressed (`SuppressedRows` says how
-  they are shown). It promises what the file must measure as, and writes it.
-- ``kept``: which groups a solution of a front keeps, or would keep with another k.
+  they are shown). It writes the file; ``promised`` says what that must measure as.
 - ``formats``: how released columns become CSV or Parquet.
-- ``readback``: the independent reader, which finds out what a file itself shows (`Measurement`,
-  with the `Diversity` of each sensitive column).
-- ``labels``: what the labels in a file say, worked out from their text; for the reader.
+- ``readback``: the independent reader, which finds out what a file itself shows (`Measurement`).
+- ``labels``, ``models``: for the reader. What the labels in a file say, worked out from their text,
+  and what groups give away (`Diversity` and `Closeness` of each sensitive column).
 - ``certificate``: `Certificate`, what the reader found, compared with what was promised and, for
   a solution of a front, with what the front says.
+
+A solution of a front is more than a genome: it promises what was searched for.
+
+- ``chosen``: a solution on its own rows, with another k, or on rows that came later.
+- ``kept``: which groups it would keep then; ``bounds``: whether the constraints of its run hold.
 - ``transfer``: reads new rows against the domains of the table that a generalization was found on.
 
 Whoever made a released table, it can be looked at from the rows of its original:
@@ -37,13 +41,15 @@ from moanon.release.applied import RECURSIVE_C, Release, SuppressedRows
 from moanon.release.certificate import Certificate
 from moanon.release.matching import read_released
 from moanon.release.measured import measure_anonymized
-from moanon.release.readback import Diversity, Measurement
+from moanon.release.models import Closeness, Diversity
+from moanon.release.readback import Measurement
 from moanon.release.transfer import Outside
 
 __all__ = [
     "RECURSIVE_C",
     "Anonymized",
     "Certificate",
+    "Closeness",
     "Diversity",
     "Measurement",
     "Outside",

@@ -58,6 +58,8 @@ class Anonymized:
         How rows were found.
     notes : tuple of str
         What was noticed on the way and should be told.
+    absent : tuple of str
+        Sensitive and class columns of the original that the anonymized table does not have.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Anonymized:
     blocks: Ints | None
     matched_by: MatchedBy
     notes: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
 
     @classmethod
     def of_release(cls, release: Release, name: str) -> Anonymized:

@@ -35,7 +35,8 @@ from moanon.release.certificate import Certificate, Promise, certify_file
 from moanon.release.formats import ReleasedColumn, write_csv, write_parquet
 from moanon.release.kept import check_k
 from moanon.release.labels import label_rules
-from moanon.release.readback import Diversity, Format, Measurement, Reading
+from moanon.release.promised import measure_kept, sensitive_facts
+from moanon.release.readback import Format, Measurement, Reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,56 +178,7 @@ class Release:
     @cached_property
     def promised(self) -> Measurement:
         """What the release must measure as (spec of each entry: `Measurement`)."""
-        table = self.instance.table
-        sizes = self.groups.sizes[~self.suppressed]
-        rows = int(sizes.sum())
-        lost = float((self.groups.row_loss[~self.suppressed] * sizes).sum())
-        gl = lost / (self.rows * len(table.quasi))
-        sl = (self.rows - rows) / self.rows
-        return Measurement(
-            rows=rows,
-            suppressed=self.rows - rows,
-            groups=len(sizes),
-            k=int(sizes.min()),
-            squares=int((sizes**2).sum()),
-            l={name: self._diversity(i) for i, name in enumerate(table.sensitive)},
-            gl=gl,
-            sl=sl,
-            loss=gl + sl,
-        )
-
-    def _diversity(self, index: int) -> Diversity:
-        """Diversity of a sensitive column in its worst released group.
-
-        Works on the (group, value) pairs that occur: a matrix of all groups by all values would
-        not fit for a column such as a salary.
-        """
-        column = self.instance.cells.sensitive[index]
-        group = np.repeat(self.groups.cell_group, np.diff(column.starts)).astype(np.int64)
-        released = ~self.suppressed[group]
-        keys, entry = np.unique(
-            group[released] * len(column.labels) + column.values[released], return_inverse=True
-        )
-        counts = np.bincount(entry, weights=column.counts[released]).astype(np.int64)
-        group = keys // len(column.labels)
-        order = np.lexsort((-counts, group))
-        counts, group = counts[order], group[order]
-        first = np.flatnonzero(np.diff(group, prepend=-1))
-        lengths = np.diff(first, append=len(group))
-        sizes = np.add.reduceat(counts, first)
-        largest = np.repeat(counts[first], lengths)
-        share = counts / np.repeat(sizes, lengths)
-        before = np.cumsum(counts) - counts  # rows of earlier groups and of more frequent values
-        tail = np.repeat(sizes, lengths) - (before - np.repeat(before[first], lengths))
-        c = Fraction(str(self.recursive_c))
-        # Python's integers, since c may have many digits. Tails shrink, so what holds comes first.
-        holds = largest.astype(object) * c.denominator < tail.astype(object) * c.numerator
-        return Diversity(
-            distinct=int(lengths.min()),
-            frequency=int((sizes // counts[first]).min()),
-            entropy=float(np.exp(np.add.reduceat(-share * np.log(share), first).min())),
-            recursive=int(np.add.reduceat(holds.astype(np.int64), first).min()),
-        )
+        return measure_kept(self.groups, ~self.suppressed, self.rows, self.recursive_c)
 
     # -- showing ---------------------------------------------------------------------------------
 
@@ -402,7 +354,10 @@ class Release:
             format=form,
             header=tuple(column.name for column in columns),
             quasi={name: label_rules(d) for name, d in self.instance.layout.domains.items()},
-            sensitive=table.sensitive,
+            sensitive={
+                name: sensitive_facts(table.columns[name], self.instance.distances.get(name))
+                for name in table.sensitive
+            },
             table_rows=self.rows,
             stars=stars,
             defused=defused and form == "csv",

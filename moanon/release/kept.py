@@ -6,7 +6,7 @@ the front has those steps that no other solution beats. A publisher may want ano
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,8 @@ from moanon.measures.groups import Groups
 from moanon.measures.kept import kept_groups
 from moanon.measures.suppression import Suppression
 
-__all__ = ["Wanted", "check_k", "group_diversity", "kept_above"]
+__all__ = ["Wanted", "check_k", "kept_above"]
 
-Ints = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 
 
@@ -32,25 +31,25 @@ class Wanted:
         Rows.
     l : int
         Diversity; 0 where none is wanted.
-    rule : {"distinct", "frequency"}
-        How diversity is counted.
-    others : Suppression or None
-        A rule whose constraints hold whatever the k.
+    others : Suppression
+        A rule whose constraints hold whatever the k. It also says how diversity is counted.
     """
 
     k: int
     l: int = 0  # noqa: E741 (the name of the measure)
-    rule: str = "distinct"
-    others: Suppression | None = None
+    others: Suppression = field(default_factory=Suppression)
+
+    @property
+    def rule(self) -> Suppression:
+        """All of it but the size, as constraints of a rule that gives up the smallest groups."""
+        constraints = (*self.others.constraints, *([("l", float(self.l))] if self.l else []))
+        return replace(self.others, kind="limit", by="k", constraints=constraints)
 
     def is_fit(self, groups: Groups) -> Truths:
         """Which groups have all that is wanted but the size."""
-        fit = np.ones(len(groups.sizes), dtype=bool)
-        if self.l:
-            fit &= group_diversity(groups, self.rule) >= self.l
-        if self.others is not None:
-            fit &= kept_groups(groups, np.array([1, 0]), self.others)
-        return fit
+        if not self.rule.constraints:
+            return np.ones(len(groups.sizes), dtype=bool)
+        return kept_groups(groups, np.array([1, 0]), self.rule)
 
     def is_met(self, groups: Groups) -> Truths:
         """Which groups have everything."""
@@ -88,7 +87,7 @@ def kept_above(groups: Groups, wanted: Wanted, limit: int, *, name: str) -> Trut
     largest = f"its largest k within that is {within[-1]:,}" if len(within) else "no k does"
     raise ConfigError(
         f"{wanted} would suppress {lost:,} of {rows:,} rows ({lost / rows:.1%}) of {name}, and at "
-        f"most {limit:,} ({limit / rows:.1%}) may be; {largest} (allow more with max_suppression)"
+        f"most {limit:,} ({limit / rows:.1%}) may be; {largest} (or allow more to be suppressed)"
     )
 
 
@@ -97,23 +96,3 @@ def check_k(k: int) -> int:
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise ConfigError(f"k must be a whole number of at least 1. Got {k!r}")
     return int(k)
-
-
-def group_diversity(groups: Groups, rule: str) -> Ints:
-    """Diversity of each group: the least over the sensitive columns."""
-    number = len(groups.sizes)
-    least = np.full(number, np.iinfo(np.int64).max)
-    for column in groups.instance.cells.sensitive:
-        group = np.repeat(groups.cell_group, np.diff(column.starts)).astype(np.int64)
-        # Only pairs of group and value that occur: a matrix of all of them may not fit.
-        pairs, entry = np.unique(group * len(column.labels) + column.values, return_inverse=True)
-        rows = np.bincount(entry, weights=column.counts).astype(np.int64)
-        owner = pairs // len(column.labels)
-        if rule == "distinct":
-            found = np.bincount(owner, minlength=number)
-        else:
-            top = np.zeros(number, dtype=np.int64)
-            np.maximum.at(top, owner, rows)
-            found = groups.sizes // top
-        least = np.minimum(least, found)
-    return least

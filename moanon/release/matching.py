@@ -86,7 +86,13 @@ def read_released(
         meaning = _Meaning.of(file, original.layout.domains)
     row_group, matched_by = _match(file, meaning)
     blocks = None if meaning is None else meaning.group_blocks(file)
-    return Anonymized(file.name, original, row_group, file.sizes, blocks, matched_by, file.notes)
+    kept = list(table.sensitive)
+    if isinstance(original, Instance) and original.label is not None:
+        kept.append(original.label.name)
+    absent = tuple(name for name in dict.fromkeys(kept) if name not in file.columns)
+    return Anonymized(
+        file.name, original, row_group, file.sizes, blocks, matched_by, file.notes, absent
+    )
 
 
 @dataclass(frozen=True, eq=False)

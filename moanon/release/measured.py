@@ -3,11 +3,13 @@
 The groups are measured by the same loops as those of a search (`measure_grouping`), so that
 whatever is registered is measured here, too. A file does not show everything: how suppressed rows
 were grouped before, which thresholds a rule arrived at, or, where nobody says it, what labels mean.
-A measure that asks for such a thing is left out, not guessed.
+A measure that asks for such a thing is left out, not guessed. So it is with a sensitive column that
+was not released: what the original has there is not what the file gives away.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -45,7 +47,7 @@ def measure_anonymized(
     if anonymized.instance is not None and anonymized.blocks is not None:
         starts, stops = np.moveaxis(anonymized.blocks, 2, 0).transpose(0, 2, 1)
         return measure_grouping(
-            anonymized.instance,
+            _released_part(anonymized.instance, anonymized.absent),
             anonymized.row_group,
             starts,
             stops,
@@ -53,7 +55,7 @@ def measure_anonymized(
             recursive_c=recursive_c,
         )
     shown = np.zeros((1, len(anonymized.sizes)), dtype=np.int64)
-    blind = _without_meaning(anonymized.table)
+    blind = _without_meaning(anonymized.table, anonymized.absent)
     found = measure_grouping(
         blind,
         anonymized.row_group,
@@ -65,10 +67,28 @@ def measure_anonymized(
     return {name: value for name, value in found.items() if not _reads_labels(name)}
 
 
-def _without_meaning(table: Table) -> Instance:
+def _released_part(instance: Instance, absent: Collection[str]) -> Instance:
+    """The table without sensitive values and classes that were not released."""
+    if not absent:
+        return instance
+    table, cells, label = instance.table, instance.cells, instance.label
+    roles = {n: Role.INSENSITIVE if n in absent else role for n, role in table.roles.items()}
+    return replace(
+        instance,
+        table=replace(table, roles=roles),
+        cells=replace(cells, sensitive=tuple(c for c in cells.sensitive if c.name not in absent)),
+        label=None if label is None or label.name in absent else label,
+    )
+
+
+def _without_meaning(table: Table, absent: Collection[str]) -> Instance:
     """The table with one column that says nothing in the place of its quasi-identifiers."""
     nothing = Column(_ANY, np.zeros(table.rows, dtype=np.int32), (_ANY,), None)
-    kept = {name: role for name, role in table.roles.items() if role is Role.SENSITIVE}
+    kept = {
+        name: role
+        for name, role in table.roles.items()
+        if role is Role.SENSITIVE and name not in absent
+    }
     columns = {_ANY: nothing, **{name: table.columns[name] for name in kept}}
     bare = replace(table, roles={_ANY: Role.QUASI, **kept}, columns=columns)
     return Instance.build(bare, {_ANY: OrderedSpec((_ANY,))})

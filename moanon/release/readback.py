@@ -3,13 +3,13 @@
 Nothing here is shared with the code that writes a release. The file is parsed from its bytes, its
 labels are taken apart as texts, and groups are counted from those labels in plain Python. All that
 the reader is told (`Reading`) are plain facts: the columns' roles, what a label of each column may
-say, how many rows the table had. A mistake in the writer can therefore not hide behind itself.
+say, how many rows the table had and with which sensitive values. A mistake in the writer can
+therefore not hide behind itself.
 """
 
 from __future__ import annotations
 
 import csv
-import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -17,14 +17,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from operator import itemgetter
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from moanon.data.csvfile import long_fields
 from moanon.errors import CertificateError
 from moanon.release.labels import BlockLabels
+from moanon.release.models import (
+    Closeness,
+    Diversity,
+    SensitiveFacts,
+    worst_alpha,
+    worst_closeness,
+    worst_diversity,
+)
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 __all__ = [
-    "Diversity",
     "Format",
     "Measurement",
     "Reading",
@@ -41,29 +51,10 @@ Format = Literal["csv", "parquet"]
 #: How often each tuple of measured cells occurs: the quasi-identifiers, then the sensitive ones.
 #: Cells as they stand in the file; apostrophes are taken away only where a text is looked at.
 Tally = dict[tuple[str | None, ...], int]
-
-
-@dataclass(frozen=True)
-class Diversity:
-    """Diversity ℓ of one sensitive column in its worst group, by each rule.
-
-    Attributes
-    ----------
-    distinct : int
-        Number of sensitive values.
-    frequency : int
-        Rows divided by the count of the most frequent value, rounded down (D def. 4).
-    entropy : float
-        exp of the entropy of the values.
-    recursive : int
-        Largest ℓ for which (c,ℓ)-diversity holds in every group: ``r1 < c * (r_ℓ + … + r_m)``
-        with counts in descending order; 0 where not even ℓ = 1 holds (c <= 1 only).
-    """
-
-    distinct: int
-    frequency: int
-    entropy: float
-    recursive: int
+#: For sensitive columns that a file holds in another type than text: what its cells are as texts.
+Spelled = dict[str, dict[str | None, str]]
+#: Floats hold every whole number up to here.
+_WHOLE = 2**53
 
 
 @dataclass(frozen=True)
@@ -84,6 +75,10 @@ class Measurement:
         Sum of squared group sizes; divided by `rows` it is the weighted-k of the released rows.
     l : mapping of str to Diversity
         Per sensitive column.
+    alpha : mapping of str to float
+        Per sensitive column, the largest share of one value in a group.
+    closeness : mapping of str to Closeness
+        Per sensitive column, how far groups are from the whole table.
     gl, sl, loss : float
         Generalization loss of the released rows, suppression loss, and their sum; as fractions of
         all cells of the table's quasi-identifiers.
@@ -95,6 +90,8 @@ class Measurement:
     k: int
     squares: int
     l: Mapping[str, Diversity]  # noqa: E741 (the name of the measure)
+    alpha: Mapping[str, float]
+    closeness: Mapping[str, Closeness]
     gl: float
     sl: float
     loss: float
@@ -112,8 +109,8 @@ class Reading:
         All its columns in order.
     quasi : mapping of str to BlockLabels
         The quasi-identifiers, and what their labels may say.
-    sensitive : tuple of str
-        The sensitive columns.
+    sensitive : mapping of str to SensitiveFacts
+        The sensitive columns, and which values the whole table has there.
     table_rows : int
         Rows of the table before any suppression.
     stars : bool
@@ -127,7 +124,7 @@ class Reading:
     format: Format
     header: tuple[str, ...]
     quasi: Mapping[str, BlockLabels]
-    sensitive: tuple[str, ...]
+    sensitive: Mapping[str, SensitiveFacts]
     table_rows: int
     stars: bool = False
     defused: bool = True
@@ -138,6 +135,12 @@ class Reading:
         """Positions of the columns that are measured: quasi-identifiers, then sensitive ones."""
         return tuple(self.header.index(name) for name in (*self.quasi, *self.sensitive))
 
+    @property
+    def has_exact_quotients(self) -> bool:
+        """Whether compiled loops, which divide floats, find the same quotients to the last bit."""
+        spans = [facts.span for facts in self.sensitive.values()]
+        return self.table_rows**2 * max([1, *spans]) < _WHOLE
+
 
 def measure_file(path: Path, reading: Reading) -> Measurement:
     """Measure a released file from what is in it.
@@ -146,15 +149,22 @@ def measure_file(path: Path, reading: Reading) -> Measurement:
     ------
     CertificateError
         If the file cannot be read as a release: other columns, no rows, a label that stands for no
-        block of its column.
+        block of its column, a sensitive value that the table does not have.
     """
-    tally, starred = (_read_csv if reading.format == "csv" else _read_parquet)(path, reading)
+    read = _read_csv if reading.format == "csv" else _read_parquet
+    tally, starred, spelled = read(path, reading)
     if not tally:
         raise CertificateError("it has no rows")
     rows = sum(tally.values())
     suppressed = starred if reading.stars else reading.table_rows - rows
     width = len(reading.quasi)
     numbers, sizes = _number_groups(tally, width)
+    values = {
+        name: _histograms(
+            tally, numbers, width + i, _texts(name, tally, width + i, reading, spelled)
+        )
+        for i, name in enumerate(reading.sensitive)
+    }
     gl = _lost(tally, reading) / (reading.table_rows * width)
     sl = Fraction(suppressed, reading.table_rows)
     return Measurement(
@@ -163,10 +173,9 @@ def measure_file(path: Path, reading: Reading) -> Measurement:
         groups=len(sizes),
         k=min(sizes),
         squares=sum(size * size for size in sizes),
-        l={
-            name: _worst(tally, numbers, width + i, Fraction(str(reading.c)))
-            for i, name in enumerate(reading.sensitive)
-        },
+        l={name: worst_diversity(each, Fraction(str(reading.c))) for name, each in values.items()},
+        alpha={name: worst_alpha(each) for name, each in values.items()},
+        closeness={name: _closeness(name, each, reading) for name, each in values.items()},
         gl=float(gl),
         sl=float(sl),
         loss=float(gl + sl),
@@ -203,42 +212,42 @@ def _lost(tally: Tally, reading: Reading) -> Fraction:
     return total
 
 
-def _worst(tally: Tally, numbers: list[int], place: int, c: Fraction) -> Diversity:
-    """Diversity of one sensitive column in its worst group."""
-    pairs: defaultdict[tuple[int, str | None], int] = defaultdict(int)
+def _texts(
+    name: str, tally: Tally, place: int, reading: Reading, spelled: Spelled
+) -> dict[str | None, str]:
+    """Texts that the cells of a sensitive column stand for."""
+    found: dict[str | None, str] = {}
+    for cell in {cells[place] for cells in tally}:
+        if cell is None:
+            raise CertificateError(f"column {name!r}: a sensitive cell has no value")
+        if name in spelled:
+            found[cell] = spelled[name].get(cell, cell)
+        else:
+            found[cell] = undefuse(cell) if reading.defused else cell
+    return found
+
+
+def _histograms(
+    tally: Tally, numbers: list[int], place: int, texts: Mapping[str | None, str]
+) -> list[dict[str, int]]:
+    """Count the values of one sensitive column, group by group."""
+    groups: defaultdict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for number, (cells, count) in zip(numbers, tally.items(), strict=True):
-        pairs[number, cells[place]] += count
-    groups: defaultdict[int, list[int]] = defaultdict(list)
-    for (number, _), count in pairs.items():
-        groups[number].append(count)
-    # Small groups have few different histograms between them.
-    different = {tuple(sorted(counts, reverse=True)) for counts in groups.values()}
-    found = [_diversity(counts, c) for counts in different]
-    return Diversity(
-        distinct=min(each.distinct for each in found),
-        frequency=min(each.frequency for each in found),
-        entropy=min(each.entropy for each in found),
-        recursive=min(each.recursive for each in found),
-    )
+        groups[number][texts[cells[place]]] += count
+    return list(groups.values())
 
 
-def _diversity(counts: tuple[int, ...], c: Fraction) -> Diversity:
-    """Diversity of one group whose values occur so often, most frequent first."""
-    size = sum(counts)
-    entropy = -math.fsum(count / size * math.log(count / size) for count in counts)
-    tail, recursive = size, 0
-    for count in counts:  # ℓ = 1 leaves out no value, ℓ = 2 the most frequent one, ...
-        if counts[0] * c.denominator >= c.numerator * tail:
-            break
-        recursive += 1
-        tail -= count
-    return Diversity(len(counts), size // counts[0], math.exp(entropy), recursive)
+def _closeness(name: str, groups: list[dict[str, int]], reading: Reading) -> Closeness:
+    try:
+        return worst_closeness(groups, reading.sensitive[name])
+    except CertificateError as error:
+        raise CertificateError(f"column {name!r}: {error}") from None
 
 
 # -- reading ------------------------------------------------------------------------------------
 
 
-def _read_csv(path: Path, reading: Reading) -> tuple[Tally, int]:
+def _read_csv(path: Path, reading: Reading) -> tuple[Tally, int, Spelled]:
     """Count the measured cells of the rows of a CSV file; suppressed rows are counted apart."""
     pick = _picker(reading.measured)
     counts: Tally = defaultdict(int)
@@ -260,7 +269,7 @@ def _read_csv(path: Path, reading: Reading) -> tuple[Tally, int]:
                     counts[pick(row)] += 1
     except (csv.Error, UnicodeDecodeError) as error:
         raise CertificateError(f"it is not a readable CSV file: {error}") from None
-    return counts, starred
+    return counts, starred, {}
 
 
 def _picker(places: tuple[int, ...]) -> Callable[[list[str]], tuple[str, ...]]:
@@ -274,7 +283,7 @@ def undefuse(cell: str) -> str:
     return cell[1:] if _DEFUSED.match(cell) else cell
 
 
-def _read_parquet(path: Path, reading: Reading) -> tuple[Tally, int]:
+def _read_parquet(path: Path, reading: Reading) -> tuple[Tally, int, Spelled]:
     """Count the measured cells of the rows of a Parquet file; suppressed rows are counted apart."""
     import duckdb  # here, because a CSV must not wait for it
 
@@ -296,10 +305,27 @@ def _read_parquet(path: Path, reading: Reading) -> tuple[Tally, int]:
             (starred,) = database.execute(
                 f"SELECT count(*) FROM {table} WHERE NOT ({kept})"
             ).fetchall()[0]
+            spelled = _spellings(database, table, reading)
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         raise CertificateError(f"it is not a readable Parquet file: {reason}") from None
-    return {row[:-1]: row[-1] for row in found}, starred
+    return {row[:-1]: row[-1] for row in found}, starred, spelled
+
+
+def _spellings(database: DuckDBPyConnection, table: str, reading: Reading) -> Spelled:
+    """Find how the types of a file spell the table's values: floats may have 39.0 for 39."""
+    types = [row[1] for row in database.execute(f"DESCRIBE FROM {table}").fetchall()]
+    spelled = {}
+    for name, facts in reading.sensitive.items():
+        sql_type = types[reading.header.index(name)]
+        if sql_type != "VARCHAR":
+            shown = database.execute(
+                f"SELECT TRY_CAST(value AS {sql_type})::VARCHAR, value "
+                "FROM (SELECT unnest(?::VARCHAR[]) AS value)",
+                [list(facts.rows)],
+            )
+            spelled[name] = dict(shown.fetchall())
+    return spelled
 
 
 def _check_header(found: tuple[str, ...], reading: Reading) -> None:

@@ -4,19 +4,23 @@ What the values of a quasi-identifier are was settled when the search ran: a ran
 data, and so does the place for missing values. New rows are read against exactly those domains,
 never against domains of their own, since otherwise the same label would mean something else in two
 files. A value without a place there is *outside*: such rows are refused, or suppressed on request.
+So it is with a sensitive value that is not among those whose distances were declared: nobody could
+say how close a group with it is to the table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from moanon.data.table import Table
+from moanon.data.domain import Domain
+from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, OutputError
-from moanon.genome import Instance, Layout
+from moanon.genome import Instance
 from moanon.measures.groups import Groups
 from moanon.release.applied import RECURSIVE_C, Release
 from moanon.release.kept import Wanted
@@ -31,7 +35,7 @@ def release_rows(
     instance: Instance,
     genome: npt.ArrayLike,
     table: Table,
-    wanted: Wanted | None,
+    wanted: Wanted,
     outside: Outside = "refuse",
     *,
     recursive_c: float = RECURSIVE_C,
@@ -45,9 +49,9 @@ def release_rows(
     genome : array of 0 and 1
         A valid genome of it.
     table : Table
-        The new rows, with the same columns in the same roles.
-    wanted : Wanted or None
-        What released groups must have; the others are suppressed. None: all are released.
+        The new rows, with the same columns in the same roles; identifying ones may be absent.
+    wanted : Wanted
+        What released groups must have; the others are suppressed.
     outside : {"refuse", "suppress"}
         What becomes of rows with a value outside the domains.
     recursive_c : float
@@ -62,7 +66,7 @@ def release_rows(
     """
     fitted, is_outside = fit_rows(instance, table, outside)
     groups = Groups.of(fitted, genome)
-    kept = np.ones(len(groups.sizes), dtype=bool) if wanted is None else wanted.is_met(groups)
+    kept = wanted.is_met(groups)
     if not kept.any():
         raise OutputError(
             f"no row of {table.source} would be released: none of its {len(groups.sizes):,} groups "
@@ -82,7 +86,7 @@ def fit_rows(
     instance : Instance
         The table whose domains count.
     table : Table
-        The new rows, with the same columns in the same roles.
+        The new rows, with the same columns in the same roles; identifying ones may be absent.
     outside : {"refuse", "suppress"}
         What becomes of rows with a value outside the domains.
 
@@ -104,12 +108,12 @@ def fit_rows(
     """
     if outside not in get_args(Outside):
         raise ConfigError(f"rows outside are 'refuse' or 'suppress'. Got {outside!r}")
-    layout = instance.layout
     _check_roles(instance.table, table)
-    is_outside = _find_outside(layout, table)
+    domains = {**instance.layout.domains, **instance.distances}
+    is_outside = _find_outside(domains, table)
     if is_outside.any():
         if outside == "refuse":
-            raise _refusal(layout, table)
+            raise _refusal(domains, table)
         if is_outside.all():
             raise OutputError(
                 f"no row of {table.source} would be released: each holds a value outside the "
@@ -121,19 +125,22 @@ def fit_rows(
 
 
 def _check_roles(first: Table, table: Table) -> None:
-    """Refuse other columns: a sensitive one that is absent would count as diverse enough."""
+    """Refuse other columns: a sensitive one that is absent would count as diverse enough.
+
+    Identifying ones are not released, so it does not matter whether they are there.
+    """
     for name in sorted({*first.roles, *table.roles}):
         here, there = table.roles.get(name, "absent"), first.roles.get(name, "absent")
-        if here != there:
+        if here != there and {here, there} != {"absent", Role.IDENTIFYING}:
             raise DataError(
                 f"{table.source} must have the columns of the run in their roles: {name!r} is "
                 f"{there} there and {here} here"
             )
 
 
-def _find_outside(layout: Layout, table: Table) -> npt.NDArray[np.bool_]:
+def _find_outside(domains: Mapping[str, Domain], table: Table) -> npt.NDArray[np.bool_]:
     is_outside = np.zeros(table.rows, dtype=bool)
-    for name, domain in layout.domains.items():
+    for name, domain in domains.items():
         column = table.columns[name]
         # One more entry for missing cells, whose code -1 points to it.
         lacks = np.append(domain.find(column.values) < 0, not domain.has_missing)
@@ -141,9 +148,9 @@ def _find_outside(layout: Layout, table: Table) -> npt.NDArray[np.bool_]:
     return is_outside
 
 
-def _refusal(layout: Layout, table: Table) -> DataError:
+def _refusal(domains: Mapping[str, Domain], table: Table) -> DataError:
     """Say which values of the first column with such are outside."""
-    for name, domain in layout.domains.items():
+    for name, domain in domains.items():
         try:
             domain.encode(table.columns[name])
         except DataError as error:

@@ -34,4 +34,5 @@ def front_of(problem: SearchProblem, archive: Archive, cap: int) -> Front:
         archive.thresholds[chosen],
         values=archive.values[chosen],
         found=len(archive),
+        bounds={measure.name: bound for measure, bound in problem.bounds.items()},
     )

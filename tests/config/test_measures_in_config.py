@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 
 import pytest
 
 from moanon.config import Config, config_schema
+from moanon.config.constraints import _Range
 from moanon.data.distances import distance_of
-from moanon.errors import ConfigError
+from moanon.errors import ConfigError, InfeasibleError
 from moanon.experiment import make_problem
+from moanon.genome import Instance
+from moanon.measures.registry import MEASURES
 
 ADULT = """\
 data: {source: adult}
@@ -25,6 +29,11 @@ columns:
   salary-class: {role: insensitive}
 """
 PLAIN = "data: {source: adult}\ncolumns:\n  age: {role: quasi, kind: interval}\n"
+
+
+@pytest.fixture(scope="module")
+def instance(tmp_path_factory: pytest.TempPathFactory) -> Instance:
+    return Config.load(write(tmp_path_factory.mktemp("adult"), ADULT)).instance()
 
 
 def write(folder: Path, text: str) -> Path:
@@ -135,6 +144,38 @@ def test_other_presets_go_by_their_own_rule(tmp_path: Path, preset: str) -> None
             "(a.yaml: problem.constraints)",
         ),
         (
+            "constraints: {t_closeness: {max: -1}}",
+            "constraints are wrong: t_closeness is at least 0. Got {max: -1} "
+            "(a.yaml: problem.constraints)",
+        ),
+        (
+            "constraints: {alpha: {max: 0}}",
+            "constraints are wrong: alpha is above 0. Got {max: 0} (a.yaml: problem.constraints)",
+        ),
+        (
+            "constraints: {k: {min: -3}}",
+            "constraints are wrong: k is at least 1. Got {min: -3} (a.yaml: problem.constraints)",
+        ),
+        (
+            "constraints: {k: {min: 5}, loss: {max: 30}}",
+            "constraints are wrong: loss is at most 1. Got {max: 30} (a.yaml: problem.constraints)",
+        ),
+        (
+            "constraints: {t_js: {max: 0.7}}",
+            "constraints are wrong: t_js is at most ln 2. Got {max: 0.7} "
+            "(a.yaml: problem.constraints)",
+        ),
+        (
+            "constraints: {prec: {min: 1.1}}",
+            "constraints are wrong: prec is at most 1. Got {min: 1.1} "
+            "(a.yaml: problem.constraints)",
+        ),
+        (
+            "constraints: {suppressed: {max: -1}}",
+            "constraints are wrong: suppressed is at least 0. Got {max: -1} "
+            "(a.yaml: problem.constraints)",
+        ),
+        (
             "constraints: [k, 5]",
             "constraints must be bounds of measures, e.g. {k: {min: 5}, t_closeness: {max: 0.2}}. "
             "Got [k, 5] (a.yaml: problem.constraints)",
@@ -173,6 +214,62 @@ def test_other_presets_go_by_their_own_rule(tmp_path: Path, preset: str) -> None
 )
 def test_what_cannot_be_meant_is_refused(tmp_path: Path, problem: str, message: str) -> None:
     assert refusal(tmp_path, f"{ADULT}problem: {{{problem}}}") == message
+
+
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        "alpha: {max: 1}",
+        "t_equal: {max: 1}",  # which nothing reaches: a bound that asks for nothing
+        "sl: {max: 1}",
+        "t_closeness: {max: 0}",
+        "delta: {max: 1000}",
+        "l_recursive: {min: 0}",
+        "k: {min: 1}",
+        "dm: {max: 1e12}",
+        "absdist: {max: 99}",
+        "conditional_entropy: {max: 0}",
+    ],
+)
+def test_a_bound_at_the_end_of_a_range_is_one(tmp_path: Path, constraints: str) -> None:
+    text = f"{ADULT}problem: {{constraints: {{{constraints}}}}}"
+    assert len(Config.load(write(tmp_path, text)).bounds) == 1
+
+
+@pytest.mark.parametrize(
+    ("constraints", "message"),
+    [
+        ("groups: {min: 30163}", "groups at least 30163: it is at most 30162"),
+        ("weighted_k: {min: 30162.5}", "weighted_k at least 30162.5: it is at most 30162"),
+        ("d: {min: 30162}", "d at least 30162: it is at most 30161"),
+        ("d2: {min: 6}", "d2 at least 6: it is at most 5"),  # five races
+        ("dm: {max: 30161}", "dm at most 30161: it is at least 30162"),
+    ],
+)
+def test_a_bound_that_the_table_cannot_meet_is_refused(
+    tmp_path: Path, instance: Instance, constraints: str, message: str
+) -> None:
+    config = Config.load(write(tmp_path, f"{ADULT}problem: {{constraints: {{{constraints}}}}}"))
+    with pytest.raises(InfeasibleError) as refused:
+        make_problem(config, instance)
+    assert str(refused.value) == f"no release of this table of 30,162 rows can have {message}"
+
+
+def test_a_bound_that_any_release_meets_is_none_of_the_tables_business(
+    tmp_path: Path, instance: Instance
+) -> None:
+    bounds = "{suppressed: {max: 99999}, cm: {max: 99999}, average_class_size: {max: 99999}}"
+    text = f"{ADULT}problem: {{class_column: salary-class, constraints: {bounds}}}"
+    config = Config.load(write(tmp_path, text))
+    make_problem(config, config.instance())
+
+
+def test_every_range_is_understood() -> None:
+    """Of a measure whose range cannot be read, any bound would be searched for."""
+    for measure in MEASURES.values():
+        found = _Range.of(measure, {"n": 10, "n-1": 9, "values": 3})
+        assert found.low > -math.inf, measure.name
+        assert found.high_text, measure.name
 
 
 @pytest.mark.parametrize(

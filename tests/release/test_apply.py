@@ -19,6 +19,7 @@ from moanon.release.kept import Wanted
 from moanon.release.transfer import fit_rows, release_rows
 from tests.release.tables import instances
 
+ALL = Wanted(1)  # of a group that it be one
 ROLES = {"age": "quasi", "size": "quasi", "place": "quasi", "ill": "sensitive"}
 SPECS: dict[str, DomainSpec] = {
     "age": IntervalSpec(granularity=5),  # its range comes from the data
@@ -55,21 +56,21 @@ def first() -> Instance:
 
 
 def test_labels_are_those_of_the_run_not_of_the_new_rows(first: Instance) -> None:
-    release = release_rows(first, [1, 1, 1, 0, 0, 0, 0], table_of([33, 34]), None)
+    release = release_rows(first, [1, 1, 1, 0, 0, 0, 0], table_of([33, 34]), ALL)
     assert release.to_frame()["age"].tolist() == ["[30-34]", "[30-34]"]
     alone = Instance.build(table_of([33, 34]), SPECS)
     assert alone.layout.domains["age"].size == 1  # which would have shown nothing of the ages
 
 
 def test_loss_is_counted_in_the_domains_of_the_run(first: Instance) -> None:
-    release = release_rows(first, [0, 1, 0, 1, 1, 1, 1], table_of([20, 29]), None)
+    release = release_rows(first, [0, 1, 0, 1, 1, 1, 1], table_of([20, 29]), ALL)
     # [20-29] of four steps: (2 - 1) / (4 - 1) in one of three columns
     assert release.promised.gl == pytest.approx(1 / 9)
 
 
 def test_columns_stand_in_the_order_of_the_run(first: Instance) -> None:
     frame = pd.DataFrame({"ill": ["flu"], "place": ["Rome"], "size": ["M"], "age": [20]})
-    release = release_rows(first, [1, 1, 1, 1, 1, 1, 1], read_table(frame, ROLES), None)
+    release = release_rows(first, [1, 1, 1, 1, 1, 1, 1], read_table(frame, ROLES), ALL)
     assert list(release.to_frame()) == ["age", "size", "place", "ill"]
     assert release.to_frame().iloc[0].tolist() == ["[20-24]", "M", "Rome", "flu"]
 
@@ -121,6 +122,19 @@ def test_other_roles_are_refused(first: Instance) -> None:
         fit_rows(first, replace(first.table, roles=first.table.roles | {"age": "insensitive"}))
 
 
+def test_identifying_columns_may_be_absent_but_not_released() -> None:
+    frame = pd.DataFrame({"name": ["Ann"], "size": ["S"]})
+    specs = {"size": SPECS["size"]}
+    named = read_table(frame, {"name": "identifying", "size": "quasi"})
+    unnamed = read_table(frame, {"size": "quasi"})
+    for first, new in ((named, unnamed), (unnamed, named), (named, named)):
+        release = release_rows(Instance.build(first, specs), [0, 0], new, ALL)
+        assert list(release.to_frame()) == ["size"]
+    open_ = read_table(frame, {"name": "insensitive", "size": "quasi"})
+    with pytest.raises(DataError, match="'name' is identifying there and insensitive here"):
+        fit_rows(Instance.build(named, specs), open_)
+
+
 # -- what is released ----------------------------------------------------------------------------
 
 
@@ -169,7 +183,7 @@ def test_neither_source_is_replaced(tmp_path: Path) -> None:
     for path in paths:
         path.write_text("age,size,place,ill\n20,S,Oslo,flu\n31,M,Rome,flu\n")
     first = Instance.build(read_table(paths[0], ROLES), SPECS)
-    release = release_rows(first, [0] * first.layout.bits, read_table(paths[1], ROLES), None)
+    release = release_rows(first, [0] * first.layout.bits, read_table(paths[1], ROLES), ALL)
     for path in paths:
         with pytest.raises(OutputError, match="a release must not replace it"):
             release.write(path, force=True)
@@ -189,8 +203,8 @@ def test_rows_of_the_table_itself_are_released_alike(
     rows[data.draw(st.integers(0, len(rows) - 1))] = True
     genome = instance.layout.sample(1, np.random.default_rng(data.draw(st.integers(0, 99))))[0]
     some = instance.table.only(np.array(rows))
-    release = release_rows(instance, genome, some, None)
-    whole = release_rows(instance, genome, instance.table, None)
+    release = release_rows(instance, genome, some, ALL)
+    whole = release_rows(instance, genome, instance.table, ALL)
     names = list(instance.table.quasi)
     shown = release.to_frame()[names].to_numpy().tolist()
     assert shown == whole.to_frame()[names].to_numpy()[np.array(rows)].tolist()

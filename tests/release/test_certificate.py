@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
@@ -17,10 +18,12 @@ from hypothesis import strategies as st
 import moanon
 from moanon import Certificate, Instance, IntervalSpec, OrderedSpec, Release, TreeSpec, read_table
 from moanon.data.hierarchy import Hierarchy
-from moanon.errors import DataError, OutputError
+from moanon.errors import CertificateError, DataError, OutputError
 from moanon.measures.groups import Groups
-from moanon.release.readback import Diversity
-from tests import naive
+from moanon.release.labels import OrderLabels
+from moanon.release.models import Diversity, SensitiveFacts
+from moanon.release.readback import Reading
+from tests import naive, naive_measures
 from tests.release.tables import certify, instances, releases
 
 
@@ -213,12 +216,138 @@ def test_certificate_names_its_entries() -> None:
     assert list(entries) == [
         "moanon", "file", "rows_in", "rows_dropped_missing", "rows", "suppressed",
         "suppressed_rows", "row_order", "k", "groups", "weighted_k", "weighted_k_exact",
-        "weighted_k_released", "weighted_k_released_exact", "l", "recursive_c", "gl", "sl", "loss",
-        "quasi", "sensitive", "genome", "digests",
+        "weighted_k_released", "weighted_k_released_exact", "privacy", "l", "recursive_c", "alpha",
+        "closeness", "compared_with", "gl", "sl", "loss", "quasi", "sensitive", "genome", "digests",
     ]  # fmt: skip
     assert list(entries["l"]["status"]) == ["distinct", "frequency", "entropy", "recursive"]
     assert entries["weighted_k_exact"] == "11/7"  # {1, 2}, {3}, {4, 5}, {6}, {7}
     assert entries["weighted_k"] == pytest.approx(11 / 7)
+
+
+def test_models_of_table_t1_of_the_paper() -> None:
+    # Never Married 2, Civ-Spouse 2, AF-Spouse 3 of 7. Groups {NM, NM} and {Civ, AF, AF, Civ, AF}.
+    certificate = certify(Release.of(illustrative_example(), [1, 0, *(0, 0, 0, 1, 0, 0)]))
+    assert certificate.alpha == {"status": 1.0}
+    found = certificate.closeness["status"]
+    # {NM, NM}: 1 - 2/7 must move
+    assert (found.distance, found.t_closeness, found.t_equal) == ("equal", 5 / 7, 5 / 7)
+    assert found.delta == math.inf
+    assert certificate.compared_with == "all 7 rows of the table, suppressed ones included"
+    assert certificate.privacy == {
+        "k": 2, "l_distinct": 1, "l_frequency": 1, "l_entropy": 1.0, "l_recursive": 1,
+        "p_sensitive": 1, "alpha": 1.0, "t_closeness": 5 / 7, "t_equal": 5 / 7,
+        "t_js": found.t_js, "delta": math.inf,
+    }  # fmt: skip
+
+
+def test_suppressed_rows_are_part_of_the_whole_table() -> None:
+    certificate = certify(Release.of(illustrative_example(), [1, 0, *(0, 0, 0, 1, 0, 0)], k=3))
+    # {Civ 2, AF 3} beside Civ 2/7, AF 3/7 and NM 2/7, which are suppressed: 2/7 must move
+    assert certificate.privacy["t_closeness"] == 2 / 7
+    assert certificate.compared_with == "all 7 rows of the table, suppressed ones included"
+
+
+def test_an_infinite_delta_is_a_text_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "t1.csv"
+    certificate = Release.of(illustrative_example(), [1, 0, *(0, 0, 0, 1, 0, 0)]).write(path)
+    notice = tmp_path / "t1.csv.certificate.json"
+    entries = json.loads(notice.read_text())
+    assert entries["closeness"]["status"]["delta"] == entries["privacy"]["delta"] == "inf"
+    assert Certificate.load(notice) == certificate
+
+
+def test_a_table_without_a_sensitive_column_has_k_alone() -> None:
+    table = read_table(pd.DataFrame({"q": ["5", "5"]}), {"q": "quasi"})
+    certificate = certify(Release.of(Instance.build(table, {"q": OrderedSpec(("5",))}), []))
+    assert certificate.privacy == {"k": 2}
+    assert (certificate.alpha, certificate.closeness, certificate.compared_with) == ({}, {}, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "agrees"),
+    [
+        ("t_closeness", 2**-53, False),  # the last bit: a quotient of whole numbers has no rounding
+        ("t_equal", 2**-53, False),
+        ("alpha", -(2**-53), False),
+        ("weighted_k", 2**-51, False),
+        ("t_js", 1e-12, True),  # logarithms have
+        ("l_entropy", 1e-12, True),
+        ("t_js", 1e-6, False),
+        ("l_entropy", 1e-6, False),
+        ("delta", -1.0, True),  # infinite all the same
+        ("l_recursive", 1, False),
+        ("dm", 1, False),
+        ("c_avg", 1e-6, False),
+    ],
+)
+def test_a_file_shows_what_was_stated_as_exactly_as_can_be(
+    tmp_path: Path, name: str, change: float, agrees: bool
+) -> None:
+    release = Release.of(illustrative_example(), [1, 0, *(0, 0, 0, 1, 0, 0)])
+    value = certify(release).measures[name]
+    stated = dataclasses.replace(release, stated=((name, value + change),))
+    if agrees:
+        stated.write(tmp_path / "r.csv")
+        return
+    with pytest.raises(
+        CertificateError, match=rf"as the front says: {name} is {value} in the file"
+    ):
+        stated.write(tmp_path / "r.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_farther_from_the_table_than_promised_is_not_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = Release.of(illustrative_example(), [1, 0, *(0, 0, 0, 1, 0, 0)])
+    promised = release.promised
+    nearer = dataclasses.replace(promised.closeness["status"], t_closeness=0.7)
+    wrong = dataclasses.replace(promised, closeness={"status": nearer})
+    monkeypatch.setattr("moanon.release.applied.measure_kept", lambda *told: wrong)
+    again = Release.of(illustrative_example(), [1, 0, *(0, 0, 0, 1, 0, 0)])
+    message = f"t_closeness of column 'status' is {5 / 7} in the file, 0.7 was promised"
+    with pytest.raises(CertificateError, match=message):
+        again.write(tmp_path / "r.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_very_large_table_is_compared_up_to_rounding() -> None:
+    # 10^8 rows: N n = 10^16 is beyond what floats hold exactly.
+    facts = SensitiveFacts({"a": 5 * 10**7, "b": 5 * 10**7})
+    told = Reading("csv", ("s",), {}, {"s": facts}, table_rows=10**8)
+    assert not told.has_exact_quotients
+    small = dataclasses.replace(told, table_rows=9 * 10**7)
+    assert small.has_exact_quotients
+    # nor are ten million rows over a hundred places
+    order = OrderLabels({str(i): i for i in range(101)}, 101)
+    ordered = {"s": SensitiveFacts({"0": 10**7}, order)}
+    assert not dataclasses.replace(told, sensitive=ordered, table_rows=10**7).has_exact_quotients
+
+
+TYPED = {
+    "int": [3, -3, 3, 12, -3],
+    "float": [1.5, 1e20, 1.5, -3e-7, 1e20],
+    "whole": [39.0, 40.0, 39.0, 41.0, 40.0],
+    "bool": [True, False, True, True, False],
+    "date": list(pd.to_datetime(["2020-01-01", "2020-02-01"])) * 2 + [pd.Timestamp("2020-03-01")],
+    "time": list(pd.to_datetime(["2020-01-01 10:00", "2020-01-01 10:01"])) * 2
+    + [pd.Timestamp("2020-01-01")],
+    "zoned": list(pd.to_datetime(["2020-01-01 10:00+02:00", "2020-01-01 10:01+02:00"])) * 2
+    + [pd.Timestamp("2020-01-01", tz="UTC")],
+    "text": ["=1", "'=1", "-3", "", "=1"],
+}
+
+
+@pytest.mark.parametrize("kind", TYPED)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_values_of_every_type_are_known_again(kind: str, ending: str) -> None:
+    frame = pd.DataFrame({"q": ["x", "x", "y", "y", "y"], "s": TYPED[kind]})
+    table = read_table(frame, {"q": "quasi", "s": "sensitive"}, missing_tokens=())
+    instance = Instance.build(table, {"q": OrderedSpec(("x", "y"))})
+    certificate = certify(Release.of(instance, [1]), f"r.{ending}")
+    x, y = (frame["s"][frame["q"] == q].tolist() for q in "xy")
+    t = max(naive_measures.emd_equal(group, frame["s"].tolist()) for group in (x, y))
+    assert certificate.privacy["t_closeness"] == float(t)
 
 
 def test_certificate_that_lacks_an_entry_is_refused(tmp_path: Path) -> None:

@@ -66,3 +66,14 @@ def test_without_domains_losses_are_left_out() -> None:
     found = measure_anonymized(blind)
     assert (found["k"], found["sl"], found["l_distinct"]) == (3, 0.4, 2)
     assert not {"gl", "loss"} & set(found)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_sensitive_values_that_are_not_there_are_left_out(known: bool) -> None:
+    seen = shirts(3)
+    if not known:
+        seen = replace(seen, original=seen.table, blocks=None)
+    found = measure_anonymized(replace(seen, absent=("ill",)))
+    whole = measure_anonymized(seen)
+    assert found == {n: v for n, v in whole.items() if not MEASURES[n].needs_sensitive}
+    assert len(found) < len(whole)

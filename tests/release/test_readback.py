@@ -6,6 +6,7 @@ import ast
 import csv
 import dataclasses
 import importlib.util
+import math
 import re
 import threading
 from pathlib import Path
@@ -15,12 +16,15 @@ import pytest
 from moanon.data.csvfile import long_fields
 from moanon.errors import CertificateError
 from moanon.release.labels import OrderLabels
-from moanon.release.readback import Diversity, Reading, measure_file
+from moanon.release.models import Closeness, Diversity, SensitiveFacts
+from moanon.release.readback import Reading, measure_file
+
+FACTS = SensitiveFacts({"a": 3, "b": 1})
 
 
 def reading(**changes: object) -> Reading:
     rules = OrderLabels({"1": 0, "2": 1}, 2)
-    told = Reading("csv", ("q", "s"), {"q": rules}, ("s",), table_rows=4)
+    told = Reading("csv", ("q", "s"), {"q": rules}, {"s": FACTS}, table_rows=4)
     return dataclasses.replace(told, **changes)
 
 
@@ -34,6 +38,7 @@ def reading(**changes: object) -> Reading:
         ("q,s\n1,a\n3,a\n", "column 'q': the label '3' stands for no block"),
         ('q,s\n1,"a\n', "it is not a readable CSV file"),
         ("q,s\n1,\udcff\n", "it is not a readable CSV file"),
+        ("q,s\n1,a\n1,c\n", "column 's': the table has no value 'c'"),
     ],
 )
 def test_files_that_are_no_release_are_refused(tmp_path: Path, text: str, complaint: str) -> None:
@@ -57,17 +62,23 @@ def test_reader_counts_what_is_in_the_file(tmp_path: Path) -> None:
     assert (found.rows, found.suppressed, found.groups, found.k, found.squares) == (3, 1, 2, 1, 5)
     assert (found.gl, found.sl, found.loss) == (0, 0.25, 0.25)
     assert found.l == {"s": Diversity(1, 1, 1.0, 1)}
+    assert found.alpha == {"s": 1.0}
+    # Beside 3/4 and 1/4 of the table, 1/4 of {a, b} must move, and of {a}, where b is missing.
+    # JS of {a}, the larger one: ½ (ln(8/7) + ¾ ln(6/7) + ¼ ln 2)
+    js = (math.log(8 / 7) + 3 / 4 * math.log(6 / 7) + 1 / 4 * math.log(2)) / 2
+    assert found.closeness == {"s": Closeness("equal", 0.25, 0.25, pytest.approx(js), math.inf)}
 
 
 def test_reader_shares_no_code_with_the_writer() -> None:
-    for module in ("labels", "readback", "certificate"):
+    for module in ("labels", "models", "readback", "certificate"):
         source = importlib.util.find_spec(f"moanon.release.{module}")
         assert source is not None
         assert source.origin is not None
         nodes = ast.walk(ast.parse(Path(source.origin).read_text(encoding="utf-8")))
         imported = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-        writer = {"moanon.release", "moanon.release.applied", "moanon.release.formats"}
-        assert not imported & {*writer, "moanon.measures.groups"}
+        writer = {f"moanon.release{each}" for each in ("", ".applied", ".formats", ".promised")}
+        assert not imported & {*writer, "moanon.measures.groups", "moanon.measures.grouped"}
+        assert not any(str(name).startswith("moanon.kernels") for name in imported)
 
 
 def test_the_limit_on_cells_stays_lifted_while_another_reader_ends(tmp_path: Path) -> None:

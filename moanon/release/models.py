@@ -1,0 +1,332 @@
+"""Privacy models of released groups, in plain Python; for the reader.
+
+What a group gives away is worked out here from the counts of its sensitive values alone, by other
+means than the compiled loops of a search: whole numbers of any size, and one division at the end.
+
+Two kinds of models:
+
+- Diversity and α look at a group by itself.
+- t-closeness and δ compare it with the *whole table*: all its rows, suppressed ones included, as
+  in a search. A released file does not show the suppressed ones, so the reader is told how often
+  each value occurs in the table, and how far apart values are (`SensitiveFacts`).
+
+Formulas and citations: `moanon.measures.privacy`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from typing import Literal
+
+from moanon.errors import CertificateError
+from moanon.release.labels import BlockLabels, IntervalLabels, NamedLabels, OrderLabels
+
+__all__ = [
+    "Closeness",
+    "Diversity",
+    "GroundDistance",
+    "SensitiveFacts",
+    "worst_alpha",
+    "worst_closeness",
+    "worst_diversity",
+]
+
+# Written here again on purpose: a promise about a released file, not about its writer.
+_MISSING = "(missing)"
+
+GroundDistance = Literal["equal", "ordered", "tree"]
+#: How often each value occurs in a group.
+Counts = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """Diversity ℓ of one sensitive column in its worst group, by each rule.
+
+    Attributes
+    ----------
+    distinct : int
+        Number of sensitive values; also the p of p-sensitive k-anonymity.
+    frequency : int
+        Rows divided by the count of the most frequent value, rounded down (D def. 4).
+    entropy : float
+        exp of the entropy of the values.
+    recursive : int
+        Largest ℓ for which (c,ℓ)-diversity holds in every group: ``r1 < c * (r_ℓ + … + r_m)``
+        with counts in descending order; 0 where not even ℓ = 1 holds (c <= 1 only).
+    """
+
+    distinct: int
+    frequency: int
+    entropy: float
+    recursive: int
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """How far one sensitive column is from the whole table in its worst group, by each model.
+
+    Attributes
+    ----------
+    distance : {"equal", "ordered", "tree"}
+        The ground distance of `t_closeness`: all values equally far apart, by their places in an
+        order, or by the height of the lowest tree node above both.
+    t_closeness : float
+        Earth mover's distance by that ground distance.
+    t_equal : float
+        The same with all values equally far apart.
+    t_js : float
+        Jensen-Shannon divergence, in nats.
+    delta : float
+        Largest |ln(share in the group / share in the table)|; infinite where a value is missing.
+    """
+
+    distance: GroundDistance
+    t_closeness: float
+    t_equal: float
+    t_js: float
+    delta: float
+
+
+@dataclass(frozen=True)
+class SensitiveFacts:
+    """What the reader is told about a sensitive column.
+
+    Attributes
+    ----------
+    rows : mapping of str to int
+        Rows of the whole table with each value that occurs there, suppressed rows included.
+    ground : BlockLabels or None
+        Where the values stand, if they are not all equally far apart.
+    levels : tuple of tuple of int
+        Of a tree, for each level below the root, from the leaves on: the first places of its nodes.
+    """
+
+    rows: Mapping[str, int]
+    ground: BlockLabels | None = None
+    levels: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def distance(self) -> GroundDistance:
+        """Name of the ground distance."""
+        if self.ground is None:
+            return "equal"
+        return "tree" if isinstance(self.ground, NamedLabels) else "ordered"
+
+    @cached_property
+    def table_rows(self) -> int:
+        """Rows of the whole table."""
+        return sum(self.rows.values())
+
+    @property
+    def span(self) -> int:
+        """How many of the shortest ways the longest one is; 0 where there is but one place."""
+        if self.ground is None:
+            return 1
+        return len(self.levels) if self.distance == "tree" else self.ground.size - 1
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Where each value of the table stands."""
+        return {value: self._place(value) for value in self.rows}
+
+    def _place(self, value: str) -> int:
+        ground, place = self.ground, None
+        if isinstance(ground, OrderLabels):
+            place = ground.places.get(value)
+        elif isinstance(ground, NamedLabels):
+            place = ground.blocks.get(value, (None, None))[0]
+        elif isinstance(ground, IntervalLabels):
+            place = _step(value, ground)
+        if place is None:
+            raise CertificateError(
+                f"a value of the table has no place in its {self.distance} domain"
+            )
+        return place
+
+    @cached_property
+    def below(self) -> list[int]:
+        """Of an order: rows of the table at each place or before it."""
+        assert self.ground is not None
+        at_place = [0] * self.ground.size
+        for value, rows in self.rows.items():
+            at_place[self.places[value]] += rows
+        return list(accumulate(at_place))
+
+    @cached_property
+    def below_sums(self) -> list[int]:
+        """Sums of `below` over earlier places."""
+        return list(accumulate(self.below, initial=0))
+
+    @cached_property
+    def paths(self) -> Mapping[str, tuple[int, ...]]:
+        """Of a tree: the node above each value on each level, by its number there."""
+        return {
+            value: tuple(bisect_right(starts, place) for starts in self.levels)
+            for value, place in self.places.items()
+        }
+
+    @cached_property
+    def node_rows(self) -> Mapping[tuple[int, int], int]:
+        """Of a tree: rows of the table in each node, by its level and number."""
+        return _by_node(self.rows, self.paths)
+
+
+def _step(value: str, ground: IntervalLabels) -> int | None:
+    """Step of a number or date as it stands in the table; it may be written in any usual way."""
+    if ground.missing and value == _MISSING:
+        return ground.steps
+    try:
+        if ground.type == "date":
+            day = datetime.date.fromisoformat(value[:10])
+            place = Fraction(12 * day.year + day.month - 1 if ground.months else day.toordinal())
+        else:
+            place = Fraction(value)
+    except ValueError:
+        return None
+    step = math.floor((place - ground.origin) / ground.width) - ground.first
+    # The end of a declared range belongs to the last step.
+    return min(step, ground.steps - 1) if 0 <= step <= ground.steps else None
+
+
+# -- groups by themselves --------------------------------------------------------------------------
+
+
+def worst_diversity(groups: Collection[Counts], c: Fraction) -> Diversity:
+    """Diversity of a sensitive column in its worst group."""
+    # Small groups have few different histograms between them.
+    different = {tuple(sorted(counts.values(), reverse=True)) for counts in groups}
+    found = [_diversity(counts, c) for counts in different]
+    return Diversity(
+        distinct=min(each.distinct for each in found),
+        frequency=min(each.frequency for each in found),
+        entropy=min(each.entropy for each in found),
+        recursive=min(each.recursive for each in found),
+    )
+
+
+def _diversity(counts: tuple[int, ...], c: Fraction) -> Diversity:
+    """Diversity of one group whose values occur so often, most frequent first."""
+    size = sum(counts)
+    entropy = -math.fsum(count / size * math.log(count / size) for count in counts)
+    tail, recursive = size, 0
+    for count in counts:  # ℓ = 1 leaves out no value, ℓ = 2 the most frequent one, ...
+        if counts[0] * c.denominator >= c.numerator * tail:
+            break
+        recursive += 1
+        tail -= count
+    return Diversity(len(counts), size // counts[0], math.exp(entropy), recursive)
+
+
+def worst_alpha(groups: Collection[Counts]) -> float:
+    """Largest share of one value in a group."""
+    return max(max(counts.values()) / sum(counts.values()) for counts in groups)
+
+
+# -- groups beside the whole table -----------------------------------------------------------------
+
+
+def worst_closeness(groups: Collection[Counts], facts: SensitiveFacts) -> Closeness:
+    """How far a sensitive column is from the whole table in its worst group.
+
+    Raises
+    ------
+    CertificateError
+        If a group has a value that the table has not, or one that has no place in its domain.
+    """
+    own = {"equal": _equal, "ordered": _ordered, "tree": _tree}[facts.distance]
+    t_closeness = t_equal = t_js = delta = 0.0
+    for values in {tuple(sorted(counts.items())) for counts in groups}:
+        counts = dict(values)
+        if not counts.keys() <= facts.rows.keys():
+            stranger = min(counts.keys() - facts.rows.keys())
+            raise CertificateError(f"the table has no value {stranger!r}")
+        t_closeness = max(t_closeness, own(counts, facts))
+        t_equal = max(t_equal, _equal(counts, facts))
+        t_js = max(t_js, _divergence(counts, facts))
+        delta = max(delta, _delta(counts, facts))
+    return Closeness(facts.distance, t_closeness, t_equal, t_js, delta)
+
+
+# Shares p of the group and q of the table are compared as p·N·n and q·N·n, which are whole: N rows
+# in the group, n in the table.
+
+
+def _equal(counts: Counts, facts: SensitiveFacts) -> float:
+    """``Σ max(0, p - q)``: what must be moved, all ways being equally long."""
+    size, table = sum(counts.values()), facts.table_rows
+    moved = sum(max(0, rows * table - facts.rows[value] * size) for value, rows in counts.items())
+    return moved / (size * table)
+
+
+def _ordered(counts: Counts, facts: SensitiveFacts) -> float:
+    """``Σ_i |Σ_{j <= i} (p_j - q_j)| / (m - 1)``.
+
+    Between two places of the group its running share stays and that of the table only grows, so
+    the difference changes its sign once, and the sums on both sides are looked up.
+    """
+    if not facts.span:
+        return 0.0
+    size, table, last = sum(counts.values()), facts.table_rows, facts.span
+    at_place: defaultdict[int, int] = defaultdict(int)
+    for value, rows in counts.items():
+        at_place[facts.places[value]] += rows
+    stops = sorted(place for place in at_place if place < last)
+    moved = seen = 0
+    for here, there in zip([0, *stops], [*stops, last], strict=True):
+        seen += at_place.pop(here, 0)
+        level = seen * table
+        turn = bisect_right(facts.below, level // size, here, there)
+        before = facts.below_sums[turn] - facts.below_sums[here]
+        behind = facts.below_sums[there] - facts.below_sums[turn]
+        moved += level * (turn - here) - size * before + size * behind - level * (there - turn)
+    return moved / (size * table * last)
+
+
+def _tree(counts: Counts, facts: SensitiveFacts) -> float:
+    """Sum over the levels below the root of what leaves their nodes, each level being 1 / H."""
+    if not facts.span:
+        return 0.0
+    size, table = sum(counts.values()), facts.table_rows
+    moved = sum(
+        max(0, rows * table - facts.node_rows[node] * size)
+        for node, rows in _by_node(counts, facts.paths).items()
+    )
+    return moved / (size * table * facts.span)
+
+
+def _by_node(counts: Counts, paths: Mapping[str, tuple[int, ...]]) -> dict[tuple[int, int], int]:
+    found: defaultdict[tuple[int, int], int] = defaultdict(int)
+    for value, rows in counts.items():
+        for node in enumerate(paths[value]):
+            found[node] += rows
+    return found
+
+
+def _divergence(counts: Counts, facts: SensitiveFacts) -> float:
+    """``½ [KL(Q, M) + KL(P, M)]`` with M the mean of P and Q."""
+    size, table = sum(counts.values()), facts.table_rows
+    terms, absent = [], table
+    for value, rows in counts.items():
+        p, q = rows * table, facts.rows[value] * size
+        terms.append(rows / size * math.log(2 * p / (p + q)))
+        terms.append(facts.rows[value] / table * math.log(2 * q / (p + q)))
+        absent -= facts.rows[value]
+    return max(0.0, math.fsum([*terms, absent / table * math.log(2)]) / 2)
+
+
+def _delta(counts: Counts, facts: SensitiveFacts) -> float:
+    """``max |ln(p / q)|`` over the values of the table."""
+    if len(counts) < len(facts.rows):
+        return math.inf
+    size, table = sum(counts.values()), facts.table_rows
+    pairs = [(rows * table, facts.rows[value] * size) for value, rows in counts.items()]
+    return math.log(max(max(p / q, q / p) for p, q in pairs))

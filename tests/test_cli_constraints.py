@@ -1,0 +1,237 @@
+"""What a run demands of its solutions holds for every file that is made of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from moanon import Certificate
+from moanon.cli import main
+from moanon.experiment import load_front
+from moanon.front import Front
+from moanon.measures.groupwise import GROUP_WISE
+from moanon.measures.registry import MEASURES
+from tests.search.people import people_frame
+from tests.test_certified_models import check_certificate
+
+TREE = "Any:\n  Bad: [flu, gout]\n  Good: [cold, none]\n"
+CONFIG = """\
+data: {{source: people.csv}}
+columns:
+  name: {{role: identifying}}
+  age: {{role: quasi, kind: interval, range: [20, 27]}}
+  size: {{role: quasi, kind: ordered, order: [S, M, L, XL]}}
+  ill: {{role: sensitive, kind: tree, hierarchy: ill.yaml}}
+  pay: {{role: sensitive, kind: ordered, order: [low, middle, high]}}
+problem: {problem}
+search: {{algorithm: archive, population: 30, generations: 4}}
+output: {{plots: false, report: false}}
+"""
+Captured = pytest.CaptureFixture[str]
+
+
+def frame(rows: int = 120, seed: int = 0) -> pd.DataFrame:
+    found = people_frame(rows, seed).drop(columns="place")
+    found["pay"] = np.random.default_rng(seed).choice(["low", "middle", "high"], rows)
+    found.insert(0, "name", [f"person {i}" for i in range(rows)])
+    return found
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame().to_csv("people.csv", index=False)
+    Path("ill.yaml").write_text(TREE)
+
+
+def run(problem: str) -> Front:
+    Path("people.yaml").write_text(CONFIG.format(problem=problem))
+    assert main(["run", "people.yaml", "--quiet", "--out", "results"]) == 0
+    return load_front("results")
+
+
+def done(capsys: Captured, *words: object) -> list[str]:
+    capsys.readouterr()
+    assert main([str(word) for word in words]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out.splitlines()
+
+
+def refused(capsys: Captured, *words: object) -> str:
+    """Refuse a command in one sentence, and leave no file."""
+    capsys.readouterr()
+    before = sorted(Path().rglob("*"))
+    assert main([str(word) for word in words]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert sorted(Path().rglob("*")) == before
+    return err
+
+
+# -- certificates ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["k", "l", *GROUP_WISE])
+def test_every_id_of_a_front_over_any_model_is_certified(model: str, capsys: Captured) -> None:
+    bound = {
+        "k": "{min: 2}",
+        "t_js": "{max: 0.3}",
+        "delta": "{max: 2}",
+        "l_entropy": "{min: 1.2}",
+    }.get(model, "{max: 0.6}" if MEASURES[model].direction == "min" else "{min: 1}")
+    front = run(
+        f"{{preset: k-suppression, eta: 0.3, objectives: [{model}, loss], recursive_c: 2.5, "
+        f"constraints: {{{model}: {bound}}}}}"
+    )
+    assert front.instance is not None
+    for solution in front.ids.tolist():
+        path = Path(f"{solution}.csv")
+        *_, checked = done(capsys, "export", "results", solution, "--out", path)
+        assert checked == "  checked             22 measures of the file, all as in front.csv"
+        certificate = Certificate.load(f"{path}.certificate.json")
+        check_certificate(certificate, front.instance, path, 2.5)
+        name = "l_distinct" if model == "l" else model
+        stated = front.measures[model][solution - 1]
+        if name in ("l_entropy", "t_js", "delta"):  # logarithms
+            stated = pytest.approx(stated, rel=1e-9, abs=1e-10)
+        assert certificate.privacy[name] == stated
+
+
+def test_export_shows_the_models_that_were_searched_for(capsys: Captured) -> None:
+    front = run(
+        "{preset: k-suppression, eta: 0.3, objectives: [t_closeness, loss], "
+        "constraints: {alpha: {max: 0.9}, l_entropy: {min: 1.2}}}"
+    )
+    solution = len(front) // 2
+    lines = done(capsys, "export", "results", solution, "--out", "r.csv")
+    certificate = Certificate.load("r.csv.certificate.json")
+    ill, pay = (certificate.privacy_of(name) for name in ("ill", "pay"))
+    assert lines[3:6] == [
+        f"  t_closeness         {ill['t_closeness']:.3f} by the tree distance (ill), "
+        f"{pay['t_closeness']:.3f} by the ordered distance (pay)",
+        f"  alpha               {ill['alpha']:.1%} (ill), {pay['alpha']:.1%} (pay)",
+        f"  l_entropy           {ill['l_entropy']:.3f} (ill), {pay['l_entropy']:.3f} (pay)",
+    ]
+    own = front.measures["t_closeness"][solution - 1]
+    lines = done(capsys, "export", "results", solution, "--out", "s.csv", "--k", 1)
+    assert lines[3].endswith(f"; solution {solution} has {own:.3f}")
+
+
+def test_a_front_that_says_less_than_the_file_shows_is_not_exported(capsys: Captured) -> None:
+    front = run("{preset: k-suppression, eta: 0.3, objectives: [t_closeness, loss]}")
+    column = np.nextafter(front.measures["t_closeness"], 0)  # closer by one bit
+    wrong = Front(**{**vars(front), "measures": {**front.measures, "t_closeness": column}})
+    record = json.loads(Path("results/run.json").read_text())
+    texts = {"config.yaml": Path("results/config.yaml").read_text()}
+    wrong.save("results", record=record, texts=texts, force=True)
+    err = refused(capsys, "export", "results", len(front), "--out", "r.csv")
+    assert "r.csv does not measure as the front says: t_closeness is " in err
+
+
+# -- bounds on the whole table -------------------------------------------------------------------
+
+
+LOSS = "{preset: k-suppression, eta: 0.1, constraints: {loss: {max: 0.4}, dm: {max: 4000}}}"
+
+
+def test_bounds_are_kept_with_the_front(capsys: Captured) -> None:
+    front = run(LOSS)
+    assert front.bounds == {"loss": 0.4, "dm": 4000.0}
+    assert json.loads(Path("results/run.json").read_text())["problem"]["bounds"] == front.bounds
+    assert Front.load("results").bounds == front.bounds
+
+
+def test_another_k_that_breaks_a_bound_is_refused(capsys: Captured) -> None:
+    front = run(LOSS)
+    words = ["export", "results", len(front), "--out", "r.csv", "--max-suppression", "99%", "--k"]
+    sizes = np.sort(load_front("results").release(len(front)).groups.sizes)
+    k = int(sizes[-1])  # the largest group alone
+    err = refused(capsys, *words, k)
+    assert err.startswith(
+        f"moanon: solution {len(front)} with k = {k} does not meet the constraints of the run: "
+        "loss is 0."
+    )
+    assert " (at most 0.4) and dm is 1" in err
+    assert err.endswith(" (at most 4000)\n")
+    own = int(front.measures["k"][-1])
+    done(capsys, *words, own)
+    assert Certificate.load("r.csv.certificate.json").loss <= 0.4
+
+
+def test_new_rows_that_break_a_bound_are_refused(capsys: Captured) -> None:
+    front = run(LOSS)
+    frame(120, seed=7).to_csv("new.csv", index=False)
+    frame(4000, seed=7).to_csv("many.csv", index=False)
+    words = ["--out", "r.csv", "--small"]
+    err = refused(capsys, "apply", "results", len(front), "many.csv", *words, "keep")
+    assert f"solution {len(front)} on " in err
+    assert "many.csv does not meet the constraints of the run: dm is " in err
+    assert err.endswith(" (at most 4000)\n")
+    solution = 2
+    done(capsys, "apply", "results", solution, "new.csv", *words, "keep")
+    certificate = Certificate.load("r.csv.certificate.json")
+    assert certificate.loss <= 0.4
+    assert certificate.measures["dm"] <= 4000
+
+
+def test_rows_outside_the_domains_count_against_a_bound(capsys: Captured) -> None:
+    run(LOSS)
+    new = frame(100, seed=7)
+    new.loc[:59, "age"] = 99
+    new.to_csv("new.csv", index=False)
+    words = ["apply", "results", 1, "new.csv", "--out", "r.csv", "--outside", "suppress", "--k", 1]
+    assert "loss is 0.6 (at most 0.4) and dm is " in refused(capsys, *words)
+
+
+def test_groups_that_break_a_constraint_are_suppressed_or_refused(capsys: Captured) -> None:
+    run("{preset: k-suppression, eta: 0.2, constraints: {k: {min: 3}, alpha: {max: 0.8}}}")
+    frame(24, seed=3).to_csv("new.csv", index=False)
+    words = ["apply", "results", 1, "new.csv", "--out", "r.csv"]
+    done(capsys, *words, "--k", 1)
+    certificate = Certificate.load("r.csv.certificate.json")
+    assert certificate.k >= 3
+    assert certificate.privacy["alpha"] <= 0.8
+    err = refused(capsys, *words, "--small", "keep", "--force")
+    assert "does not meet the constraints of the run: k is 2 (at least 3) and alpha is 1 (at" in err
+    done(capsys, "export", "results", 1, "--out", "s.csv", "--k", 1)
+    certificate = Certificate.load("s.csv.certificate.json")
+    assert certificate.k >= 3
+    assert certificate.privacy["alpha"] <= 0.8
+
+
+def test_what_is_infinite_was_not_promised(capsys: Captured) -> None:
+    front = run("{preset: k-suppression, eta: 0.2, suppress_by: delta}")
+    assert np.isinf(front.measures["delta"][0])
+    done(capsys, "export", "results", 1, "--out", "r.csv", "--k", 1)
+
+
+# -- new rows ------------------------------------------------------------------------------------
+
+
+def test_new_rows_need_no_identifying_columns(capsys: Captured) -> None:
+    front = run("{preset: k-suppression, eta: 0.1}")
+    new = frame(300, seed=5)
+    new.to_csv("named.csv", index=False)
+    new.drop(columns="name").to_csv("new.csv", index=False)
+    for name in ("named", "new"):
+        done(capsys, "apply", "results", len(front), f"{name}.csv", "--out", f"{name}-r.csv")
+    assert list(pd.read_csv("new-r.csv")) == ["age", "size", "ill", "pay"]
+    assert Path("new-r.csv").read_bytes() == Path("named-r.csv").read_bytes()
+
+
+def test_a_sensitive_value_that_no_distance_knows_is_outside(capsys: Captured) -> None:
+    front = run("{preset: k-suppression, eta: 0.1}")
+    new = frame(300, seed=5)
+    new.loc[0, "ill"] = "plague"
+    new.to_csv("new.csv", index=False)
+    words = ["apply", "results", len(front), "new.csv", "--out", "r.csv"]
+    assert "column 'ill': 1 row holds a value outside its tree domain" in refused(capsys, *words)
+    done(capsys, *words, "--outside", "suppress")
+    assert Certificate.load("r.csv.certificate.json").compared_with == (
+        "all 299 rows of the table, suppressed ones included, without 1 outside its domains"
+    )

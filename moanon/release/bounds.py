@@ -53,7 +53,7 @@ def check_bounds(
         Names every measure that breaks its bound, its value and the bound.
     """
     broken = []
-    for measure, value in _measure(release, rule, k, bounds).items():
+    for measure, value in _measure(release, rule, k, bounds, name).items():
         bound, is_least = bounds[measure], find_measure(measure).direction == "max"
         slack = TOLERANCE * abs(bound) if measure in _ROUNDED else 0.0
         short = bound - value if is_least else value - bound
@@ -67,7 +67,7 @@ def check_bounds(
 
 
 def _measure(
-    release: Release, rule: Suppression, k: int, bounds: Mapping[str, float]
+    release: Release, rule: Suppression, k: int, bounds: Mapping[str, float], name: str
 ) -> dict[str, float]:
     if not bounds:
         return {}
@@ -75,11 +75,18 @@ def _measure(
     scores = Evaluator(release.instance).evaluate_at(
         release.groups.genome, [(k, 0)], rule, measures=names
     )
-    scores = _with_rows_outside(scores, release.rows - release.instance.table.rows)
+    outside = release.rows - release.instance.table.rows
+    for measure in names:
+        if outside and find_measure(measure).tallies:
+            raise OutputError(
+                f"{name} leaves {outside} rows outside the domains, and whether it meets the "
+                f"constraint {measure} cannot be told then; leave these rows out of the table"
+            )
+    scores = _with_rows_outside(scores, outside)
     found = {}
-    for name, taken in zip(bounds, names, strict=True):
+    for bounded, taken in zip(bounds, names, strict=True):
         value = find_measure(taken).of(scores)[0].item()
-        found[name] = value - 1 if name == "d" else value
+        found[bounded] = value - 1 if bounded == "d" else value
     return found
 
 

@@ -91,6 +91,9 @@ def test_rows_outside_count_as_suppressed_rows_of_the_table(first: Instance) -> 
         "conditional_entropy": here["conditional_entropy"] + out * unknown,
         "dm": sum(len(rows) ** 2 for rows in kept) + (n + out) * (gone + out),
         "cm": here["cm"] + out,
+        "size_min": min(gone + out, *map(len, kept)),
+        "size_mean": (sum(len(rows) ** 2 for rows in kept) + (gone + out) ** 2) / (n + out),
+        "utility_mean": 3 * (1 - release.promised.loss),
         "suppressed": gone + out,
         "groups": len(kept),
         "c_avg": here["c_avg"],
@@ -101,6 +104,15 @@ def test_rows_outside_count_as_suppressed_rows_of_the_table(first: Instance) -> 
     with pytest.raises(OutputError) as refused:
         check_bounds(release, Wanted(2).rule, 2, impossible, name="it")
     assert told(refused.value) == pytest.approx(expected, rel=1e-5)
+
+
+def test_rows_outside_leave_sums_over_people_unknown(first: Instance) -> None:
+    release = release_rows(first, GENOME, read_table(NEW, ROLES), Wanted(2), "suppress")
+    message = (
+        r"^it leaves 3 rows outside the domains, and whether it meets the constraint size_rank"
+    )
+    with pytest.raises(OutputError, match=message):
+        check_bounds(release, Wanted(2).rule, 2, {"size_rank": 1e9}, name="it")
 
 
 def test_a_release_that_meets_its_bounds_passes(first: Instance) -> None:

@@ -164,6 +164,23 @@ def test_by_default_all_shared_columns_make_groups(capsys: Captured) -> None:
     assert found["measures"]["k"] == 1
 
 
+def test_what_separates_fields_can_be_said(capsys: Captured) -> None:
+    # three fields at commas, three at semicolons
+    Path("either.csv").write_text("a,b;c,d;e\n1,2;3,4;5\n1,2;5,4;6\n")
+    assert main(["measure", "either.csv", "either.csv"]) == 2
+    assert "name the delimiter" in capsys.readouterr().err
+    found = measured(capsys, "either.csv", "either.csv", "--delimiter", ";")
+    assert found["quasi"] == ["a,b", "c,d", "e"]
+    assert found["measures"]["k"] == 1
+
+
+def test_notes_are_in_the_json(capsys: Captured) -> None:
+    Path("plain.csv").write_text("a,b\n1,2\n1,2\n")
+    notes = measured(capsys, "plain.csv", "plain.csv")["notes"]
+    assert any("losses are left out" in note for note in notes)
+    assert any("no column is --sensitive" in note for note in notes)
+
+
 def test_what_has_no_bound_is_said_in_words(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ import typer
 from moanon.cli.application import app
 from moanon.cli.originals import (
     ConfigOption,
+    DelimiterOption,
     HierarchyOption,
     KeyOption,
     QuasiOption,
@@ -91,6 +92,7 @@ def compare(
     sensitive: SensitiveOption = None,
     key: KeyOption = None,
     stars: StarsOption = Stars.ALL,
+    delimiter: DelimiterOption = None,
     properties: Annotated[
         list[str] | None,
         typer.Option(
@@ -176,6 +178,7 @@ def compare(
         names(quasi),
         None if sensitive is None else names(sensitive),
         key,
+        delimiter,
     )
     wishes = _preferences(index, weights, order, epsilon, goal, ideal)
     if len(anonymized) < 2:
@@ -236,7 +239,15 @@ def _load(
             folder, number = solutions[text]
             found.append(_solution(fronts[folder], number, text, origin.table))
         else:
-            found.append(read_released(text, origin.of, key=known.key, stars=stars.value))
+            found.append(
+                read_released(
+                    text,
+                    origin.of,
+                    key=known.key,
+                    stars=stars.value,
+                    delimiter=known.delimiter,
+                )
+            )
     return found, origin
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ import typer
 from moanon.cli.application import app
 from moanon.cli.originals import (
     ConfigOption,
+    DelimiterOption,
     HierarchyOption,
     KeyOption,
     QuasiOption,
@@ -61,6 +62,7 @@ def measure(
     sensitive: SensitiveOption = None,
     key: KeyOption = None,
     stars: StarsOption = Stars.ALL,
+    delimiter: DelimiterOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure a released file against its original.
@@ -78,12 +80,13 @@ def measure(
         names(quasi),
         None if sensitive is None else names(sensitive),
         key,
+        delimiter,
     )
     origin = read_original(original, known, [released])
     for name in origin.sensitive:
         if name in origin.table.quasi:
             raise ConfigError(f"column {name!r} is a quasi-identifier; it cannot be sensitive, too")
-    found = read_released(released, origin.of, key=key, stars=stars.value)
+    found = read_released(released, origin.of, key=key, stars=stars.value, delimiter=delimiter)
     notes = [*found.notes, *_left_out(found, named=sensitive is not None)]
     if sensitive is not None:
         found = replace(found, absent=tuple(n for n in found.absent if n not in origin.sensitive))
@@ -95,7 +98,7 @@ def measure(
         rule = {"diversity": problem.diversity, "recursive_c": problem.recursive_c}
     measures = measure_anonymized(found, **rule)
     if as_json:
-        _print_json(found, measures)
+        _print_json(found, measures, notes)
         return
     how = f"; rows found by {found.matched_by}"
     typer.echo(
@@ -110,7 +113,7 @@ def measure(
         note(each)
 
 
-def _print_json(found: Anonymized, measures: Mapping[str, float]) -> None:
+def _print_json(found: Anonymized, measures: Mapping[str, float], notes: Sequence[str]) -> None:
     import json
 
     told = {
@@ -122,6 +125,7 @@ def _print_json(found: Anonymized, measures: Mapping[str, float]) -> None:
         "sensitive": _measured_sensitive(found),
         # JSON has no infinity: what cannot be bounded is a text.
         "measures": {n: v if math.isfinite(v) else str(v) for n, v in measures.items()},
+        "notes": list(notes),
     }
     typer.echo(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False))
 

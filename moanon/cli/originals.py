@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConfigOption",
+    "DelimiterOption",
     "HierarchyOption",
     "KeyOption",
     "Original",
@@ -104,6 +105,14 @@ KeyOption = Annotated[
         show_default=False,
     ),
 ]
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What separates the fields of released CSV files, and of the original unless a "
+        "configuration says it. Default: seen in the header.",
+        show_default=False,
+    ),
+]
 StarsOption = Annotated[
     Stars,
     typer.Option(
@@ -123,6 +132,7 @@ class WhatIsKnown:
     quasi: Sequence[str] = ()
     sensitive: Sequence[str] | None = None
     key: str | None = None
+    delimiter: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what can only be a slip: a column that is named twice, or not at all."""
@@ -313,7 +323,7 @@ def _plain(source: str, known: WhatIsKnown, released: Sequence[str]) -> Original
     from moanon.genome import Instance
 
     hierarchies = _hierarchies(known.hierarchies)
-    read = _read(source)
+    read = _read(source, known.delimiter)
     sensitive = tuple(known.sensitive or ())
     quasi = known.quasi or list(hierarchies) or _shared(read, known, sensitive, released)
     for name in quasi:
@@ -347,13 +357,13 @@ def _hierarchies(given: Sequence[str]) -> dict[str, Hierarchy]:
     return found
 
 
-def _read(source: str) -> Source:
+def _read(source: str, delimiter: str | None) -> Source:
     from moanon import datasets
     from moanon.data.source import read_source
 
     if source in datasets.names():
         return read_source(datasets.load(source), name=source)
-    return read_source(source)
+    return read_source(source, delimiter=delimiter)
 
 
 def _shared(
@@ -364,7 +374,8 @@ def _shared(
 
     shared = [column.name for column in read.columns]
     for path in released:
-        there = {column.name for column in read_source(path, missing_tokens=()).columns}
+        file = read_source(path, missing_tokens=(), delimiter=known.delimiter)
+        there = {column.name for column in file.columns}
         shared = [name for name in shared if name in there]
     quasi = [name for name in shared if name not in (*sensitive, known.key)]
     if not quasi:

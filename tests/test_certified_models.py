@@ -226,7 +226,7 @@ def promised(front: Front, solution: int) -> list[tuple[str, float]]:
     """What every group must have besides its size: the constraints, and what was attained."""
     rule = front.suppression
     names = [name for name in (*front.objectives, rule.by) if MEASURES[name].group_wise]
-    if rule.kind == "kl-safety" or any(MEASURES[n].needs_sensitive for n in front.objectives):
+    if rule.kind == "kl-safety":
         names.append("l")
     attained = [(name, front.measures[name][solution - 1].item()) for name in names if name != "k"]
     return [*rule.constraints, *((name, value) for name, value in attained if np.isfinite(value))]

@@ -103,6 +103,16 @@ def test_without_meaning_labels_are_counted(capsys: Captured) -> None:
     )
 
 
+def test_what_is_measured_without_meaning_is_as_with_it(capsys: Captured) -> None:
+    known = measured(capsys, "people.csv", "stars.csv", "--config", "people.yaml")["measures"]
+    columns = ["--quasi", "zip,age", "--sensitive", "status"]
+    blind = measured(capsys, "people.csv", "stars.csv", *columns)["measures"]
+    assert {name: known[name] for name in blind} == blind
+    left_out = {"gl", "loss", "ncp", "utility_min", "utility_mean", "utility_rank"}
+    assert left_out <= known.keys() - blind.keys()
+    assert "size_rank" in blind
+
+
 def test_other_columns_can_be_sensitive_than_the_configuration_says(capsys: Captured) -> None:
     config = ["people.csv", "ours.csv", "--config", "people.yaml"]
     assert measured(capsys, *config)["sensitive"] == ["status"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from sys import float_info
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from moanon.config import Config
     from moanon.genome import Instance
+    from moanon.measures.measure import Measure
     from moanon.search.problem import SearchProblem
 
 __all__: list[str] = []
@@ -177,11 +179,14 @@ def _task(problem: SearchProblem) -> dict[str, str]:
     bounds = [(find_measure(name), bound) for name, bound in rule.constraints]
     bounds += problem.bounds.items()
     if bounds:
-        task["constraints"] = ", ".join(
-            f"{measure.name} {'>=' if measure.direction == 'max' else '<='} {bound:g}"
-            for measure, bound in bounds
-        )
+        task["constraints"] = ", ".join(_bound_in_words(*each) for each in bounds)
     return task
+
+
+def _bound_in_words(measure: Measure, bound: float) -> str:
+    if bound == float_info.max:  # nobody's wish: what is infinite could not be ranked
+        return f"{measure.name} must be finite"
+    return f"{measure.name} {'>=' if measure.direction == 'max' else '<='} {bound:g}"
 
 
 def _measures_grid(instance: Instance) -> Grid:

@@ -86,11 +86,18 @@ def _lead(more: Floats, less: Floats) -> float:
     return math.fsum(apart) + math.fsum(near)
 
 
-def compare_products(a: Floats, b: Floats) -> int:
+def compare_products(a: Floats, b: Floats, error: float = 0.0) -> int:
     r"""Sign of :math:`\prod a - \prod b`, exactly, for numbers of at least 0.
 
     Which of two vectors wins by hypervolume follows from it: what both dominate is subtracted from
     both products (C §5.4: "otherwise not required during a comparison").
+
+    Parameters
+    ----------
+    a, b : arrays
+    error : float
+        How far numbers that are no whole ones may be off. Products that are no farther apart than
+        that explains are equal: 2/3 times 3 is 2.
     """
     _refuse_negative(a, b)
     empty = bool((a == 0).any()), bool((b == 0).any())
@@ -99,7 +106,12 @@ def compare_products(a: Floats, b: Floats) -> int:
     values, counts = _without_common(a, b)
     logs = np.log(values) * counts
     difference = math.fsum(logs)
-    if abs(difference) > math.fsum(np.abs(logs)) * _ROUNDING:
+    rounding = math.fsum(np.abs(logs)) * _ROUNDING
+    if error and (values != np.floor(values)).any():
+        explained = math.fsum(np.abs(counts) / values) * error + rounding
+        if abs(difference) <= explained:
+            return 0
+    if abs(difference) > rounding:
         return 1 if difference > 0 else -1
     return _exact_sign(values, counts)
 

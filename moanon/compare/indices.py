@@ -77,7 +77,7 @@ def minimum(values: Numbers, rows: Numbers | None = None, ideal: float = math.na
 
 
 def mean(values: Numbers, rows: Numbers | None = None, ideal: float = math.nan) -> float:
-    """Mean over the rows; of group sizes it is weighted-k (C §3, ``P_s-avg``)."""
+    """Mean over the rows; of group sizes, without suppression, it is weighted-k (C §3)."""
     vector, weights = _weighted(values, rows)
     return math.fsum(vector * weights) / math.fsum(weights)
 
@@ -179,7 +179,8 @@ class BinaryIndex:
         one, other = _pair(a, b)
         forward, backward = self.of(one, other), self.of(other, one)
         if isinstance(forward, LogVolume) or isinstance(backward, LogVolume):
-            return IndexPair(forward, backward, compare_products(one, other))
+            error = _ROUNDING * _scale(one, other, scale)
+            return IndexPair(forward, backward, compare_products(one, other, error))
         # Shares of rows are counted; a sum over rows may be off by the error of each.
         error = 0.0 if self.name == "cov" else len(one) * _scale(one, other, scale)
         return IndexPair(forward, backward, _sign(forward - backward, error))

@@ -4,10 +4,10 @@ A table reaches this room as its cells and leaves it as numbers. ``jit`` holds t
 ``join`` lays the columns of the cells out as a tree of pairs, once per table; ``grouping`` merges
 the cells under a genome; ``scoring`` turns sizes and losses of groups into counts, thresholds and
 staircases. ``plan`` knows the sensitive values of the table, ``models`` and ``closeness`` what
-those of a group give away, ``costs`` what cells cost by other measures than D's loss, and
-``keeping`` which groups stay under constraints. ``clusters`` puts similar genomes side by side,
-``runs`` evaluates some of them on one thread, and ``population`` drives all of it over many genomes
-and threads.
+those of a group give away, ``tallies`` what adds up over its people, ``costs`` what cells cost by
+other measures than D's loss, and ``keeping`` which groups stay under constraints. ``clusters`` puts
+similar genomes side by side, ``runs`` evaluates some of them on one thread, and ``population``
+drives all of it over many genomes and threads.
 
 ``refinement`` splits groups column by column, for the many sets of columns of a diagnosis;
 ``sensitive`` says what a group reveals about a sensitive value there.

@@ -63,8 +63,8 @@ class Plan(NamedTuple):
     tree: Ints  # (columns,): … and in the next two, level by level from the leaves on
     node: Ints  # first place of the node that a place is in
     node_rows: Ints  # rows of the table in that node
-    whole: npt.NDArray[np.bool_]  # (columns,): whether every place has one value, and few rows do
-    leaf_levels: Ints  # (values,): levels of the tree on which a leaf is a node of its own
+    whole: npt.NDArray[np.bool_]  # (columns,): see `HistogramColumn.is_whole`; of such columns …
+    leaf_levels: Ints  # (values,): … levels of the tree on which a leaf is a node of its own
     inner: Ints  # (columns + 1,): where the column's larger nodes begin in the next array
     nodes: Words  # (nodes, 3): first place and the one after the last, levels it is on
     logs: Ints  # count · ln(count), in units

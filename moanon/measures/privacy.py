@@ -3,8 +3,9 @@
 A group is what shares all generalized quasi-identifiers. With several sensitive columns a group is
 as good as in its worst one, and a release is as good as its worst *kept* group (L §3.2.2: privacy
 is an individual matter): suppressing groups can only improve these measures, except `weighted_k`,
-which is taken before. Whole-table shares ``q`` are those of all n rows, suppressed ones included,
-so that what a group is worth does not depend on which others are released.
+which is taken before, and `weighted_k_kept`, a mean. Whole-table shares ``q`` are those of all n
+rows, suppressed ones included, so that what a group is worth does not depend on which others are
+released.
 
 Short names: D, L, M as in the package; N is a group's size, ``c_s`` the number of its rows with the
 sensitive value s, ``p_s = c_s / N`` its share there, ``q_s`` its share in the table, m the number
@@ -77,7 +78,7 @@ def weighted_k_kept(scores: Scores) -> Values:
     "1..n",
     "rows",
     "size of the smallest kept group",
-    "D def. 3; under a limit it equals d + 1 of eq. 7",
+    "D def. 3; d + 1 of eq. 7 where the smallest groups are given up",
 )
 def k(scores: Scores) -> Values:
     """``min N`` over the kept groups (D def. 3)."""
@@ -88,7 +89,7 @@ def k(scores: Scores) -> Values:
     "max",
     "0..n-1",
     "rows",
-    "groups up to this size are given up; one less than the smallest kept size",
+    "groups up to this size are given up; 0 where groups are given up by something else",
     "D eq. 7",
 )
 def d(scores: Scores) -> Values:

@@ -149,17 +149,6 @@ class Anonymized:
         losses = self.integer_losses
         return None if losses is None else np.asarray(losses.of_group / losses.scale)
 
-    def value_counts(self, name: str) -> tuple[Ints, Ints]:
-        """Group and rows of each (group, value of a column) that occurs among released rows.
-
-        Values are those of the original; a missing one is a value of its own.
-        """
-        released = ~self.is_suppressed
-        codes = self.column(name).codes[released].astype(np.int64) + 1
-        span = int(codes.max()) + 1
-        pairs, rows = np.unique(self.row_group[released] * span + codes, return_counts=True)
-        return pairs // span, rows.astype(np.int64)
-
     def column(self, name: str) -> Column:
         """Give a column of the original; an unknown name is refused with the nearest one."""
         return self.table.column(name)

@@ -148,12 +148,8 @@ class ChosenSolution:
 
     @property
     def _diversity(self) -> int:
-        """The ℓ that it promises; 0 where sensitive values were not among what was searched for."""
-        wants = (
-            self.rule.kind == "kl-safety"
-            or self.rule.by == "l"
-            or any(find_measure(name).needs_sensitive for name in self.objectives)
-        )
+        """The ℓ that it promises; 0 where that was not among what was searched for."""
+        wants = self.rule.kind == "kl-safety" or "l" in (self.rule.by, *self.objectives)
         return int(self.measures["l"]) if wants else 0
 
     @property

@@ -7,6 +7,7 @@ the front has those steps that no other solution beats. A publisher may want ano
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from sys import float_info
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from moanon.errors import ConfigError
 from moanon.measures.groups import Groups
 from moanon.measures.kept import kept_groups
+from moanon.measures.registry import find_measure
 from moanon.measures.suppression import Suppression
 
 __all__ = ["Wanted", "check_k", "kept_above"]
@@ -56,7 +58,12 @@ class Wanted:
         return np.asarray((groups.sizes >= self.k) & self.is_fit(groups))
 
     def __str__(self) -> str:
-        return f"k = {self.k:,}" + (f" and l = {self.l:,}" if self.l else "")
+        wishes = [f"k = {self.k:,}", *([f"l = {self.l:,}"] if self.l else [])]
+        for name, bound in self.others.constraints:
+            if abs(bound) < float_info.max:  # or it only keeps out what has no number
+                side = ">=" if find_measure(name).direction == "max" else "<="
+                wishes.append(f"{name} {side} {bound:.6g}")
+        return " and ".join(wishes)
 
 
 def kept_above(groups: Groups, wanted: Wanted, limit: int, *, name: str) -> Truths:

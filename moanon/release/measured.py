@@ -96,4 +96,4 @@ def _without_meaning(table: Table, absent: Collection[str]) -> Instance:
 
 def _reads_labels(name: str) -> bool:
     """Whether a measure follows from what labels stand for."""
-    return name in ("gl", "loss") or bool(find_measure(name).costs)
+    return name in ("gl", "loss") or name.startswith("utility_") or bool(find_measure(name).costs)

@@ -100,6 +100,8 @@ class SearchProblem:
             for measure in measures:
                 if (reason := measure.why_not(instance)) is not None:
                     raise SearchError(f"{what} {measure.name!r} {reason}")
+                if (reason := _why_no_threshold(measure, suppression)) is not None:
+                    raise SearchError(f"{what} {measure.name!r} {reason}")
                 _check_reach(instance, measure, bounds.get(measure))
         self.bounds = {m: bound for m, bound in bounds.items() if not m.group_wise}
         of_groups = {m.name: bound for m, bound in bounds.items() if m.group_wise}
@@ -222,6 +224,15 @@ class SearchProblem:
                 f"{self.layout.text(genomes[row])}; the search cannot rank it"
             )
         return values
+
+
+def _why_no_threshold(measure: Measure, rule: Suppression) -> str | None:
+    """Why a threshold of a suppression rule says nothing under another, as a sentence's end."""
+    if measure.name == "d2" and rule.kind != "kl-safety":
+        return f"is a threshold of kl-safety, and the rule is {rule.kind}"
+    if measure.of_rule and rule.kind == "limit" and rule.by != "k":
+        return f"is a threshold of sizes, and groups are given up by {rule.by}"
+    return None
 
 
 def _check_reach(instance: Instance, measure: Measure, bound: float | None) -> None:

@@ -182,6 +182,18 @@ def test_an_unknown_index_is_refused_with_the_nearest() -> None:
         find_index("meen")
 
 
+def test_volumes_that_only_rounding_tells_apart_are_equal():
+    hv = find_index("hv")
+    # 2/3 · 3 = 1 · 2; the float 2/3 is a little less than that
+    assert hv.pair([2 / 3, 3], [1, 2], 3).better == 0
+    # (1 - 1/7) (1 - 5/7) = (1 - 3/7)(1 - 4/7) = 12/49
+    one, other = [1 - 1 / 7, 1 - 5 / 7], [1 - 3 / 7, 1 - 4 / 7]
+    assert hv.pair(one, other, 1).better == 0
+    assert hv.pair([0.5, 0.5], [0.25, 1 - 1e-9], 1).better == 1
+    # whole numbers are compared to the last unit: (10⁹ - 1)(10⁹ + 1) = 10¹⁸ - 1
+    assert hv.pair([1e9, 1e9], [1e9 - 1, 1e9 + 1], 1e9).better == 1
+
+
 @given(st.data())
 def test_measures_of_the_same_name_are_the_indices_of_property_vectors(data):
     instance = data.draw(rich_instances())

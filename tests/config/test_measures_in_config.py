@@ -12,7 +12,7 @@ import pytest
 from moanon.config import Config, config_schema
 from moanon.config.constraints import _Range
 from moanon.data.distances import distance_of
-from moanon.errors import ConfigError, InfeasibleError
+from moanon.errors import ConfigError, InfeasibleError, MoanonError
 from moanon.experiment import make_problem
 from moanon.genome import Instance
 from moanon.measures.registry import MEASURES
@@ -242,7 +242,6 @@ def test_a_bound_at_the_end_of_a_range_is_one(tmp_path: Path, constraints: str) 
         ("groups: {min: 30163}", "groups at least 30163: it is at most 30162"),
         ("weighted_k: {min: 30162.5}", "weighted_k at least 30162.5: it is at most 30162"),
         ("d: {min: 30162}", "d at least 30162: it is at most 30161"),
-        ("d2: {min: 6}", "d2 at least 6: it is at most 5"),  # five races
         ("dm: {max: 30161}", "dm at most 30161: it is at least 30162"),
     ],
 )
@@ -300,6 +299,25 @@ def test_a_measure_that_the_columns_have_nothing_for_is_refused(
     tmp_path: Path, problem: str, message: str
 ) -> None:
     assert refusal(tmp_path, f"{PLAIN}problem: {{{problem}}}") == message
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        ("objectives: [d2, loss]", r"'d2' is a threshold of kl-safety, and the rule is limit"),
+        ("constraints: {d2: {min: 5}}", r"constraint 'd2' is a threshold of kl-safety"),
+        (
+            "objectives: [t_closeness, loss], constraints: {d: {min: 5}}",
+            r"'d' is a threshold of sizes, and groups are given up by t_closeness",
+        ),
+    ],
+)
+def test_thresholds_that_a_rule_does_not_have_are_refused(
+    tmp_path: Path, problem: str, message: str
+) -> None:
+    config = Config.load(write(tmp_path, f"{ADULT}problem: {{eta: 0.1, {problem}}}"))
+    with pytest.raises(MoanonError, match=message):
+        make_problem(config, config.instance())
 
 
 def test_the_schema_describes_bounds() -> None:

@@ -27,7 +27,7 @@ from moanon.kernels.jit import compiled, int64
 from moanon.kernels.plan import Lists, Plan, count_log
 from moanon.kernels.scoring import sort_by
 
-__all__ = ["MODELS", "count_rows", "list_sparse", "measure_models"]
+__all__ = ["MODELS", "count_rows", "list_sparse", "measure_models", "sort_values"]
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
@@ -66,6 +66,14 @@ def count_rows(histograms: Words, groups: int, first: Ints, sizes: Words) -> Non
 
 
 @compiled
+def sort_values(starts: Words, value: Words, rows: Words, groups: int) -> None:
+    """Sort the values of each group (compressed rows), and the rows that have them with them."""
+    for group in range(groups):
+        begin, end = int64(starts[group]), int64(starts[group + 1])
+        sort_by(value[begin:end], rows[begin:end], end - begin)
+
+
+@compiled
 def list_sparse(
     merged_starts: Words,
     merged: Words,
@@ -73,8 +81,6 @@ def list_sparse(
     groups: int,
     first: Ints,
     starts: Words,
-    value: Words,
-    rows: Words,
     sizes: Words,
 ) -> None:
     """List groups whose values are listed in any order (compressed rows), and count their rows.
@@ -82,30 +88,27 @@ def list_sparse(
     Parameters
     ----------
     merged_starts, merged, counts : arrays
-        Values of each group, those of all columns, and the rows that have them.
+        Values of each group, those of all columns, and the rows that have them; sorted in place.
     groups : int
     first : array (columns + 1,)
         First value of each column.
-    starts, value, rows : arrays
-        Results: group ``g`` has in column ``c`` the values at ``starts[g * columns + c]`` up to the
+    starts : array
+        Result: group ``g`` has in column ``c`` the values at ``starts[g * columns + c]`` up to the
         next start.
     sizes : array (groups,)
         Result: rows of each group.
     """
     columns = len(first) - 1
+    sort_values(merged_starts, merged, counts, groups)
     for group in range(groups):
-        begin = int64(merged_starts[group])
         end = int64(merged_starts[group + 1])
-        value[begin:end] = merged[begin:end]
-        rows[begin:end] = counts[begin:end]
-        sort_by(value[begin:end], rows[begin:end], end - begin)
         size = int64(0)
-        at = begin
+        at = int64(merged_starts[group])
         for column in range(columns):
             starts[group * columns + column] = at
             size = int64(0)
-            while at < end and value[at] < first[column + 1]:
-                size += rows[at]
+            while at < end and merged[at] < first[column + 1]:
+                size += counts[at]
                 at += 1
         sizes[group] = size
     starts[groups * columns] = int64(merged_starts[groups])

@@ -135,9 +135,10 @@ class Model:
         The two rules with logarithms are rounded: two values of equal share must have an entropy
         diversity of 2, not of 1.9999999999999998, and groups of equal shares the same distance.
         """
-        if self.rule == "entropy":
-            return np.round(np.exp(goodness), _DECIMALS)
-        return np.round(goodness, _DECIMALS) if self.rule == "js" else goodness
+        if self.rule not in ("entropy", "js"):
+            return goodness
+        strengths: Floats = np.exp(goodness) if self.rule == "entropy" else goodness
+        return strengths.round(_DECIMALS)
 
     def is_monotone(self, *, suppressing: bool) -> bool:
         """Whether a set of columns can never be better than its subsets."""

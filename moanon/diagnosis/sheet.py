@@ -114,11 +114,13 @@ class Sheet:
         group, sizes = self.group_cells(mask)
         if model.measure == "k":
             return sizes[group][self.row_cell]
-        rater = Rater(self.sensitive, self.row_cell, len(self.counts), model)
         order = np.argsort(group, kind="stable")
         listed = (each.astype(np.uint32) for each in (order, group[order], sizes))
-        strengths = rater.rate(*listed)
-        return strengths[group][self.row_cell]
+        return self.rater(model).rate(*listed)[group][self.row_cell]
+
+    def rater(self, model: Model) -> Rater:
+        """Return what rates groups of cells by their sensitive values."""
+        return Rater(self.sensitive, self.row_cell, len(self.counts), model)
 
 
 def _own_code_for_missing(column: Column) -> Ints:
@@ -134,10 +136,8 @@ class Refiner:
     def __init__(self, sheet: Sheet, model: Model, levels: int) -> None:
         self._sheet = sheet
         self._model = model
+        self._rater = None if model.measure == "k" else sheet.rater(model)
         cells = len(sheet.counts)
-        self._rater = None
-        if model.measure != "k":
-            self._rater = Rater(sheet.sensitive, sheet.row_cell, cells, model)
         if self._rater is None:
             self._class_of = self._NONE
             # Different sizes add up to at most all rows: 1 + 2 + … + m <= rows.

@@ -1,15 +1,17 @@
 """Privacy models of groups: what the sensitive values of one group give away.
 
 Groups come as *lists*: for each group and column values, ascending, with the rows that have each
-(compressed rows). All values that occur must be there; others may, with no rows. From these every
-model of L §2.2 and D §4.2 follows, one short loop each (those that compare a group with the whole
-table are in ``closeness``); a group with several sensitive columns is as good as its worst one.
+(compressed rows). All values that occur must be there; others may, with no rows. (That they ascend
+matters for distances by an order or a tree alone.) From these every model of L §2.2 and D §4.2
+follows, one short loop each (those that compare a group with the whole table are in ``closeness``);
+a group with several sensitive columns is as good as its worst one.
 
 Models are kept as *goodness*: turned so that more is better, the worst of several is the least and
 a bound is always a lower one (``MODELS`` says what each number is). Whatever is a quotient of
 integers is computed as one: correctly rounded, so that comparing it with a bound is exact as long
-as both terms are below 2^53. Logarithms are added up as integers (multiples of ``1 / unit``): a sum
-does not depend on the order in which cells were merged.
+as both terms are below 2^53. Logarithms are added up as integers (multiples of ``1 / unit``, as
+fine as the size of the group allows): a sum does not depend on the order in which cells were
+merged.
 
 Loops take arrays and numbers only: handing a structure of arrays to a function costs more than
 measuring a group.
@@ -17,7 +19,7 @@ measuring a group.
 
 from __future__ import annotations
 
-from math import inf
+from math import frexp, inf
 
 import numpy as np
 import numpy.typing as npt
@@ -146,6 +148,14 @@ def _count_values(
 
 
 @compiled
+def _log_of(count: int, table: int, logs: Ints, unit: float) -> int:
+    """``count · ln(count)`` in units, looked up if there is a table for it."""
+    if 2 * table <= len(logs):
+        return int64(logs[table + count])
+    return count_log(count, unit) if count > 0 else int64(0)
+
+
+@compiled
 def _entropies(
     starts: Words,
     rows: Words,
@@ -154,21 +164,21 @@ def _entropies(
     columns: int,
     sensitive: int,
     logs: Ints,
-    unit: float,
+    units: Floats,
     out: Floats,
 ) -> None:
     """``(N ln N - Σ c ln c) / N``; exactly 0 for a single value."""
-    known = np.uint32(len(logs))
     for group in range(groups):
+        size = int64(sizes[group])
+        bits = frexp(size)[1]
+        unit, table = units[bits], int64(1) << bits
         most = int64(-1)  # of Σ c ln c; so the least entropy
         for column in range(sensitive):
             total = int64(0)
             for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
-                total += logs[rows[at]] if rows[at] < known else count_log(rows[at], unit)
+                total += _log_of(int64(rows[at]), table, logs, unit)
             most = max(most, total)
-        size = sizes[group]
-        whole = logs[size] if size < known else count_log(size, unit)
-        out[group] = (whole - most) / (unit * size)
+        out[group] = (_log_of(size, table, logs, unit) - most) / (unit * size)
 
 
 @compiled
@@ -259,7 +269,7 @@ def measure_models(
         _count_values(starts, rows, sizes, groups, columns, sensitive, distinct, frequency, alpha)
     if need[_ENTROPY]:
         entropy = models[_ENTROPY]
-        _entropies(starts, rows, sizes, groups, columns, sensitive, plan.logs, plan.unit, entropy)
+        _entropies(starts, rows, sizes, groups, columns, sensitive, plan.logs, plan.units, entropy)
     if need[_RECURSIVE]:
         recursive = models[_RECURSIVE]
         _recursions(starts, rows, groups, columns, sensitive, above, below, lists.sorted, recursive)

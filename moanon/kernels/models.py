@@ -148,14 +148,6 @@ def _count_values(
 
 
 @compiled
-def _log_of(count: int, table: int, logs: Ints, unit: float) -> int:
-    """``count · ln(count)`` in units, looked up if there is a table for it."""
-    if 2 * table <= len(logs):
-        return int64(logs[table + count])
-    return count_log(count, unit) if count > 0 else int64(0)
-
-
-@compiled
 def _entropies(
     starts: Words,
     rows: Words,
@@ -169,16 +161,21 @@ def _entropies(
 ) -> None:
     """``(N ln N - Σ c ln c) / N``; exactly 0 for a single value."""
     for group in range(groups):
-        size = int64(sizes[group])
+        size = sizes[group]
         bits = frexp(size)[1]
-        unit, table = units[bits], int64(1) << bits
+        unit, table = units[bits], np.uint64(1) << np.uint64(bits)
+        known = 2 * int64(table) <= len(logs)  # whether there is a table for it
         most = int64(-1)  # of Σ c ln c; so the least entropy
         for column in range(sensitive):
             total = int64(0)
             for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
-                total += _log_of(int64(rows[at]), table, logs, unit)
+                if known:
+                    total += logs[table | rows[at]]
+                elif rows[at] > 0:
+                    total += count_log(rows[at], unit)
             most = max(most, total)
-        out[group] = (_log_of(size, table, logs, unit) - most) / (unit * size)
+        whole = logs[table | size] if known else count_log(size, unit)
+        out[group] = (whole - most) / (unit * size)
 
 
 @compiled

@@ -19,10 +19,12 @@ from moanon.data.cells import SensitiveCounts
 from moanon.data.domain import MISSING, Domain, TreeDomain
 from moanon.kernels.plan import EQUAL, ORDERED, TREE, HistogramColumn
 
-__all__ = ["Distance", "distance_of", "histogram_column"]
+__all__ = ["Distance", "distance_of", "histogram_column", "place_values"]
 
 Ints = npt.NDArray[np.int64]
 Distance = Literal["equal", "ordered", "tree"]
+
+_NO_LEVELS = np.zeros((0, 0), dtype=np.int64)
 
 
 def distance_of(domain: Domain | None) -> Distance:
@@ -35,7 +37,37 @@ def distance_of(domain: Domain | None) -> Distance:
 def histogram_column(
     counts: SensitiveCounts, domain: Domain | None
 ) -> tuple[HistogramColumn, Ints]:
+    """Lay a column out for kernels, its values as far apart as its domain says.
+
+    Returns what `place_values` does.
+    """
+    if domain is None:
+        labels = len(counts.labels)
+        return place_values(counts, EQUAL, np.arange(labels), labels)
+    places = domain.find(counts.labels)
+    if domain.has_missing:
+        places[counts.labels.index(MISSING)] = domain.size - 1
+    if not isinstance(domain, TreeDomain):
+        return place_values(counts, ORDERED, places, domain.size)
+    return place_values(counts, TREE, places, domain.size, domain.hierarchy.node_starts[:-1])
+
+
+def place_values(
+    counts: SensitiveCounts, distance: int, places: Ints, size: int, levels: Ints = _NO_LEVELS
+) -> tuple[HistogramColumn, Ints]:
     """Lay a column out for kernels.
+
+    Parameters
+    ----------
+    counts : SensitiveCounts
+    distance : int
+        `EQUAL`, `ORDERED` or `TREE`.
+    places : array (labels,)
+        Place of each label.
+    size : int
+        Number of places.
+    levels : array (height, places), optional
+        Of a tree; see `HistogramColumn`.
 
     Returns
     -------
@@ -46,15 +78,7 @@ def histogram_column(
     labels = len(counts.labels)
     total = np.zeros(labels, dtype=np.int64)
     np.add.at(total, counts.values, counts.counts)
-    if domain is None:
-        return HistogramColumn(total, EQUAL, np.arange(labels), labels), np.arange(labels)
-    places = domain.find(counts.labels)
-    if domain.has_missing:
-        places[counts.labels.index(MISSING)] = domain.size - 1
     order = np.argsort(places, kind="stable")
     number = np.empty(labels, dtype=np.int64)
     number[order] = np.arange(labels)
-    if not isinstance(domain, TreeDomain):
-        return HistogramColumn(total[order], ORDERED, places[order], domain.size), number
-    levels = domain.hierarchy.node_starts[:-1]
-    return HistogramColumn(total[order], TREE, places[order], domain.size, levels), number
+    return HistogramColumn(total[order], distance, places[order], size, levels), number

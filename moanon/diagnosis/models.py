@@ -12,29 +12,34 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from moanon.data.hierarchy import Hierarchy
 from moanon.errors import QuestionError
-from moanon.kernels import sensitive
 
 __all__ = ["ANONYMITY", "RULES", "Form", "Measure", "Model"]
 
 Measure = Literal["k", "l", "t"]
 Form = Literal["at least", "at most"]
+Floats = npt.NDArray[np.float64]
 
-#: Rule or distance → measure it belongs to, kernel, and how it is said.
-RULES: dict[str, tuple[Measure, int, str]] = {
-    "distinct": ("l", sensitive.DISTINCT, "distinct values"),
-    "frequency": ("l", sensitive.FREQUENCY, "size over the most frequent value"),
-    "entropy": ("l", sensitive.ENTROPY, "exp of the entropy"),
-    "recursive": ("l", sensitive.RECURSIVE, "recursive (c,ℓ)"),
-    "equal": ("t", sensitive.EQUAL, "all values equally far apart"),
-    "ordered": ("t", sensitive.ORDERED, "values in their order"),
-    "tree": ("t", sensitive.TREE, "values in their hierarchy"),
-    "js": ("t", sensitive.JENSEN_SHANNON, "Jensen-Shannon divergence"),
+#: Rule or distance → measure it belongs to, model of a group in the kernels, and how it is said.
+RULES: dict[str, tuple[Measure, str, str]] = {
+    "distinct": ("l", "distinct", "distinct values"),
+    "frequency": ("l", "frequency", "size over the most frequent value"),
+    "entropy": ("l", "entropy", "exp of the entropy"),
+    "recursive": ("l", "recursive", "recursive (c,ℓ)"),
+    "equal": ("t", "equal", "all values equally far apart"),
+    "ordered": ("t", "closeness", "values in their order"),
+    "tree": ("t", "closeness", "values in their hierarchy"),
+    "js": ("t", "js", "Jensen-Shannon divergence"),
 }
 
 #: Constants of recursive diversity are kept small enough for exact products of integers.
 _C_DIGITS = 10**6
+#: Levels that come from logarithms are rounded to so many decimals.
+_DECIMALS = 12
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,17 @@ class Model:
                 f"Got {self.c}"
             )
         return exact
+
+    def strengths(self, goodness: Floats) -> Floats:
+        """Turn what kernels measure of groups into levels, with a minus sign where lower is safer.
+
+        The two rules with logarithms are rounded: two values of equal share must have an entropy
+        diversity of 2, not of 1.9999999999999998, and groups of equal shares the same distance.
+        """
+        if self.rule not in ("entropy", "js"):
+            return goodness
+        strengths: Floats = np.exp(goodness) if self.rule == "entropy" else goodness
+        return strengths.round(_DECIMALS)
 
     def is_monotone(self, *, suppressing: bool) -> bool:
         """Whether a set of columns can never be better than its subsets."""

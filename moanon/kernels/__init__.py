@@ -9,8 +9,7 @@ other measures than D's loss, and ``keeping`` which groups stay under constraint
 similar genomes side by side, ``runs`` evaluates some of them on one thread, and ``population``
 drives all of it over many genomes and threads.
 
-``refinement`` splits groups column by column, for the many sets of columns of a diagnosis;
-``sensitive`` says what a group reveals about a sensitive value there.
+``refinement`` splits groups column by column, for the many sets of columns of a diagnosis.
 
 Everything is counted in integers, losses too (see `join.LossScale`), and logarithms (`plan`): sums
 of integers do not depend on their order, so the flat and the roll-up evaluation, one thread and

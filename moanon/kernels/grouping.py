@@ -28,6 +28,7 @@ __all__ = [
     "coarsen",
     "make_forms",
     "make_workspace",
+    "merge_lists",
     "merge_values",
     "with_values",
 ]
@@ -296,31 +297,47 @@ def _merge_root(
 
 
 @compiled
-def _merge_lists(forms: Forms, fine: int, coarse: int, root_groups: Words, work: Workspace) -> None:
-    """Add up the listed values of the root entries that were merged."""
-    groups = forms.entries[coarse, -1]
-    _bucket(root_groups, groups, work.first, work.order)
-    starts = forms.value_starts[fine]
-    values = forms.values[fine]
-    counts = forms.value_counts[fine]
-    merged = forms.values[coarse]
-    merged_counts = forms.value_counts[coarse]
-    merged_starts = forms.value_starts[coarse]
+def merge_lists(
+    first: Words,
+    order: Words,
+    groups: int,
+    starts: Words,
+    values: Words,
+    counts: Words,
+    slot: Words,
+    merged_starts: Words,
+    merged: Words,
+    merged_counts: Words,
+) -> None:
+    """Add up the listed values of the entries of each group.
+
+    Parameters
+    ----------
+    first, order : arrays
+        Group ``g`` has the entries ``order[first[g]]`` up to ``order[first[g + 1] - 1]``.
+    groups : int
+    starts, values, counts : arrays
+        Values of each entry (compressed rows) and how many rows have them.
+    slot : array (values,)
+        Scratch; zero between calls.
+    merged_starts, merged, merged_counts : arrays
+        Results: values of each group, in no particular order.
+    """
     found = np.uint32(0)
     for group in range(groups):
         begin = found
         merged_starts[group] = found
-        for i in range(work.first[group], work.first[group + 1]):
-            entry = work.order[i]
+        for i in range(first[group], first[group + 1]):
+            entry = order[i]
             for at in range(starts[entry], starts[entry + _ONE]):
                 value = values[at]
-                rows = work.slot[value]
-                work.slot[value] = rows + counts[at]
+                rows = slot[value]
+                slot[value] = rows + counts[at]
                 merged[found] = value
                 found += np.uint32(rows == 0)
         for at in range(begin, found):
-            merged_counts[at] = work.slot[merged[at]]
-            work.slot[merged[at]] = 0
+            merged_counts[at] = slot[merged[at]]
+            slot[merged[at]] = 0
     merged_starts[groups] = found
 
 
@@ -354,8 +371,21 @@ def merge_values(shape: Shape, forms: Forms, fine: int, coarse: int, work: Works
     values = np.uint32(forms.histograms.shape[1] // forms.counts.shape[1])
     if values:
         _merge_histograms(forms, fine, coarse, root_groups, values)
-    else:
-        _merge_lists(forms, fine, coarse, root_groups, work)
+        return
+    groups = forms.entries[coarse, -1]
+    _bucket(root_groups, groups, work.first, work.order)
+    merge_lists(
+        work.first,
+        work.order,
+        groups,
+        forms.value_starts[fine],
+        forms.values[fine],
+        forms.value_counts[fine],
+        work.slot,
+        forms.value_starts[coarse],
+        forms.values[coarse],
+        forms.value_counts[coarse],
+    )
 
 
 @compiled

@@ -1,15 +1,17 @@
 """Privacy models of groups: what the sensitive values of one group give away.
 
 Groups come as *lists*: for each group and column values, ascending, with the rows that have each
-(compressed rows). All values that occur must be there; others may, with no rows. From these every
-model of L §2.2 and D §4.2 follows, one short loop each (those that compare a group with the whole
-table are in ``closeness``); a group with several sensitive columns is as good as its worst one.
+(compressed rows). All values that occur must be there; others may, with no rows. (That they ascend
+matters for distances by an order or a tree alone.) From these every model of L §2.2 and D §4.2
+follows, one short loop each (those that compare a group with the whole table are in ``closeness``);
+a group with several sensitive columns is as good as its worst one.
 
 Models are kept as *goodness*: turned so that more is better, the worst of several is the least and
 a bound is always a lower one (``MODELS`` says what each number is). Whatever is a quotient of
 integers is computed as one: correctly rounded, so that comparing it with a bound is exact as long
-as both terms are below 2^53. Logarithms are added up as integers (multiples of ``1 / unit``): a sum
-does not depend on the order in which cells were merged.
+as both terms are below 2^53. Logarithms are added up as integers (multiples of ``1 / unit``, as
+fine as the size of the group allows): a sum does not depend on the order in which cells were
+merged.
 
 Loops take arrays and numbers only: handing a structure of arrays to a function costs more than
 measuring a group.
@@ -17,7 +19,7 @@ measuring a group.
 
 from __future__ import annotations
 
-from math import inf
+from math import frexp, inf
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +29,7 @@ from moanon.kernels.jit import compiled, int64
 from moanon.kernels.plan import Lists, Plan, count_log
 from moanon.kernels.scoring import sort_by
 
-__all__ = ["MODELS", "count_rows", "list_sparse", "measure_models"]
+__all__ = ["MODELS", "count_rows", "list_sparse", "measure_models", "sort_values"]
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
@@ -66,6 +68,14 @@ def count_rows(histograms: Words, groups: int, first: Ints, sizes: Words) -> Non
 
 
 @compiled
+def sort_values(starts: Words, value: Words, rows: Words, groups: int) -> None:
+    """Sort the values of each group (compressed rows), and the rows that have them with them."""
+    for group in range(groups):
+        begin, end = int64(starts[group]), int64(starts[group + 1])
+        sort_by(value[begin:end], rows[begin:end], end - begin)
+
+
+@compiled
 def list_sparse(
     merged_starts: Words,
     merged: Words,
@@ -73,8 +83,6 @@ def list_sparse(
     groups: int,
     first: Ints,
     starts: Words,
-    value: Words,
-    rows: Words,
     sizes: Words,
 ) -> None:
     """List groups whose values are listed in any order (compressed rows), and count their rows.
@@ -82,30 +90,27 @@ def list_sparse(
     Parameters
     ----------
     merged_starts, merged, counts : arrays
-        Values of each group, those of all columns, and the rows that have them.
+        Values of each group, those of all columns, and the rows that have them; sorted in place.
     groups : int
     first : array (columns + 1,)
         First value of each column.
-    starts, value, rows : arrays
-        Results: group ``g`` has in column ``c`` the values at ``starts[g * columns + c]`` up to the
+    starts : array
+        Result: group ``g`` has in column ``c`` the values at ``starts[g * columns + c]`` up to the
         next start.
     sizes : array (groups,)
         Result: rows of each group.
     """
     columns = len(first) - 1
+    sort_values(merged_starts, merged, counts, groups)
     for group in range(groups):
-        begin = int64(merged_starts[group])
         end = int64(merged_starts[group + 1])
-        value[begin:end] = merged[begin:end]
-        rows[begin:end] = counts[begin:end]
-        sort_by(value[begin:end], rows[begin:end], end - begin)
         size = int64(0)
-        at = begin
+        at = int64(merged_starts[group])
         for column in range(columns):
             starts[group * columns + column] = at
             size = int64(0)
-            while at < end and value[at] < first[column + 1]:
-                size += rows[at]
+            while at < end and merged[at] < first[column + 1]:
+                size += counts[at]
                 at += 1
         sizes[group] = size
     starts[groups * columns] = int64(merged_starts[groups])
@@ -151,20 +156,25 @@ def _entropies(
     columns: int,
     sensitive: int,
     logs: Ints,
-    unit: float,
+    units: Floats,
     out: Floats,
 ) -> None:
     """``(N ln N - Σ c ln c) / N``; exactly 0 for a single value."""
-    known = np.uint32(len(logs))
     for group in range(groups):
+        size = sizes[group]
+        bits = frexp(size)[1]
+        unit, table = units[bits], np.uint64(1) << np.uint64(bits)
+        known = 2 * int64(table) <= len(logs)  # whether there is a table for it
         most = int64(-1)  # of Σ c ln c; so the least entropy
         for column in range(sensitive):
             total = int64(0)
             for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
-                total += logs[rows[at]] if rows[at] < known else count_log(rows[at], unit)
+                if known:
+                    total += logs[table | rows[at]]
+                elif rows[at] > 0:
+                    total += count_log(rows[at], unit)
             most = max(most, total)
-        size = sizes[group]
-        whole = logs[size] if size < known else count_log(size, unit)
+        whole = logs[table | size] if known else count_log(size, unit)
         out[group] = (whole - most) / (unit * size)
 
 
@@ -256,7 +266,7 @@ def measure_models(
         _count_values(starts, rows, sizes, groups, columns, sensitive, distinct, frequency, alpha)
     if need[_ENTROPY]:
         entropy = models[_ENTROPY]
-        _entropies(starts, rows, sizes, groups, columns, sensitive, plan.logs, plan.unit, entropy)
+        _entropies(starts, rows, sizes, groups, columns, sensitive, plan.logs, plan.units, entropy)
     if need[_RECURSIVE]:
         recursive = models[_RECURSIVE]
         _recursions(starts, rows, groups, columns, sensitive, above, below, lists.sorted, recursive)

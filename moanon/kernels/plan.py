@@ -38,8 +38,10 @@ Floats = npt.NDArray[np.float64]
 #: How far apart the values of a sensitive column are.
 EQUAL, ORDERED, TREE = range(3)
 
-#: Logarithms of counts up to this are looked up.
-_MOST_LOGS = 65_536
+#: Logarithms of counts in groups whose size has at most so many bits are looked up.
+_LOG_BITS = 16
+#: Groups have fewer than 2^32 rows.
+_MOST_BITS = 32
 
 
 class Plan(NamedTuple):
@@ -67,15 +69,16 @@ class Plan(NamedTuple):
     leaf_levels: Ints  # (values,): … levels of the tree on which a leaf is a node of its own
     inner: Ints  # (columns + 1,): where the column's larger nodes begin in the next array
     nodes: Words  # (nodes, 3): first place and the one after the last, levels it is on
-    logs: Ints  # count · ln(count), in units
-    unit: float
+    logs: Ints  # count · ln(count), in units, at 2^bits + count for a size of so many bits
+    units: Floats  # (bits + 1,): the integer that stands for 1 there
 
 
 class Lists(NamedTuple):
     """The values of groups, and scratch for sorting those of one.
 
     Of groups that have a histogram, a place for every value, all values are listed: `starts` and
-    `value` are the same for all forms of a table, and the histograms are the `rows`.
+    `value` are the same for all forms of a table, and the histograms are the `rows`. Of others, a
+    form's own arrays are the `value` and the `rows`.
     """
 
     starts: Words  # per group and column
@@ -160,10 +163,18 @@ def count_log(count: int, unit: float) -> int:
 
 
 @compiled
-def fill_logs(unit: float, out: Ints) -> None:
-    """Fill a table of ``count · ln(count)``; 0 for no rows."""
-    for count in range(1, len(out)):
-        out[count] = count_log(count, unit)
+def fill_logs(units: Floats, out: Ints) -> None:
+    """Fill tables of ``count · ln(count)``, 0 for no rows, one behind the other.
+
+    The smaller a group, the finer the units that its sums have room for, so there is a table for
+    each number of bits that a size can have: ``2^bits`` counts, and as many places before them.
+    """
+    bits, begin = 0, int64(1)
+    while 2 * begin <= len(out):
+        for count in range(1, begin):
+            out[begin + count] = count_log(count, units[bits])
+        bits += 1
+        begin *= 2
 
 
 def make_plan(columns: Sequence[HistogramColumn], sensitive: int, label: int, rows: int) -> Plan:
@@ -188,9 +199,9 @@ def make_plan(columns: Sequence[HistogramColumn], sensitive: int, label: int, ro
     sums = [np.concatenate(([0.0], np.cumsum(below[:-1], dtype=np.float64))) for below in belows]
     places = [column.levels.size for column in columns]
     nodes = [column.nodes for column in columns]
-    unit = log_unit(rows)
-    logs = np.zeros(min(rows + 1, _MOST_LOGS), dtype=np.int64)
-    fill_logs(unit, logs)
+    units = np.array([log_unit(2**bits) for bits in range(_MOST_BITS + 1)])
+    logs = np.zeros(2 ** (min(rows.bit_length(), _LOG_BITS) + 1), dtype=np.int64)
+    fill_logs(units, logs)
     sizes = [len(column.total) for column in columns]
     return Plan(
         rows=rows,
@@ -213,7 +224,7 @@ def make_plan(columns: Sequence[HistogramColumn], sensitive: int, label: int, ro
         inner=np.cumsum([0, *(len(larger) for _, larger in nodes)]).astype(np.int64),
         nodes=np.concatenate([np.zeros((0, 3), np.uint32), *(larger for _, larger in nodes)]),
         logs=logs,
-        unit=unit,
+        units=units,
     )
 
 

@@ -260,7 +260,7 @@ class PopulationKernel:
         cells = len(self._counts)
         if self._desks[0].forms.histograms.shape[1]:
             return list_histograms(self.plan, cells)
-        return make_lists(self.plan, cells, len(self.sensitive.values))
+        return make_lists(self.plan, cells, 0)
 
     def _furnish_tallies(self, tallies: int) -> None:
         """Give every desk room for so many tallies."""

@@ -149,18 +149,9 @@ def _list_values(forms: Forms, level: int, plan: Plan, lists: Lists) -> Lists:
         count_rows(forms.histograms[level], groups, plan.first, sizes)
         histograms = forms.histograms[level]
         return Lists(lists.starts, lists.value, histograms, lists.sorted, lists.complete)
-    list_sparse(
-        forms.value_starts[level],
-        forms.values[level],
-        forms.value_counts[level],
-        groups,
-        plan.first,
-        lists.starts,
-        lists.value,
-        lists.rows,
-        sizes,
-    )
-    return lists
+    values, rows = forms.values[level], forms.value_counts[level]
+    list_sparse(forms.value_starts[level], values, rows, groups, plan.first, lists.starts, sizes)
+    return Lists(lists.starts, values, rows, lists.sorted, lists.complete)
 
 
 @compiled

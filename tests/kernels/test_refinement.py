@@ -16,7 +16,7 @@ from moanon.diagnosis import Diagnosis, Model
 from moanon.diagnosis.sheet import Refiner
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-ORACLE = "tests/diagnosis/test_twelve_questions.py"
+ORACLES = ("tests/diagnosis/test_twelve_questions.py", "tests/diagnosis/test_rater.py")
 
 
 def uneven_table(rows: int, values: tuple[int, ...], seed: int) -> pd.DataFrame:
@@ -60,7 +60,7 @@ def test_a_set_is_the_same_on_whatever_way_it_is_reached():
 @pytest.mark.parametrize("flag", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_the_oracle_tests_hold_without_the_compiler_and_with_bounds_checks(flag):
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", ORACLE],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *ORACLES],
         cwd=REPOSITORY,
         env={**os.environ, flag: "1"},
         capture_output=True,

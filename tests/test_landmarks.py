@@ -12,12 +12,12 @@ from moanon.front import Front
 from moanon.landmarks import (
     TradeOff,
     _maximal_runs,
-    attained_privacy,
     find_landmarks,
     free_gains,
     spans_decades,
     spell,
 )
+from moanon.questions.numbers import attained_privacy
 from tests.output.drawn import found_front, made_front
 
 # -- words and scales ----------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def test_which_two_measures_a_front_is_about(
 
 
 def test_attained_privacy_names_each_measure_once() -> None:
-    assert attained_privacy(made_front(("d1", "k", "d2", "loss"), k=[1])) == ("k", "l")
+    assert attained_privacy(("d1", "k", "d2", "loss")) == ("k", "l")
 
 
 def test_a_measure_the_front_has_not_is_refused() -> None:

@@ -100,6 +100,8 @@ def plot_front(
     landmarks = find_landmarks(front, privacy, cost)
     tradeoff = landmarks.tradeoff
     x, y = (shown(name, front.measures[name]) for name in (tradeoff.privacy, tradeoff.cost))
+    placed = np.isfinite(x) & np.isfinite(y)  # a δ can be infinite
+    x, y = x[placed], y[placed]
     dress(ax)
     scale_axis(ax, "x", tradeoff.privacy, x)
     scale_axis(ax, "y", tradeoff.cost, y)

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from moanon.front import Front
 from moanon.measures.registry import MEASURES
 from moanon.output.report_facts import facts_of, rule_in_words, section
+from moanon.questions.numbers import attained_privacy
 
 __all__ = ["Tab", "page_data", "page_title", "size_steps"]
 
@@ -82,6 +83,7 @@ def page_data(tabs: Sequence[Tab]) -> dict[str, Any]:
         measures[name] = {
             "unit": known.unit if known else "",
             "better": known.direction if known else "max",
+            "privacy": known.is_privacy if known else False,
             "meaning": known.meaning if known else "",
             "source": known.citation if known else "",
         }
@@ -106,6 +108,7 @@ def _tab_data(tab: Tab) -> dict[str, Any]:
     return {
         "title": tab.title,
         "objectives": front.objectives,
+        "privacy": attained_privacy(front.objectives)[0],
         "key": [name for name in KEY_MEASURES if name in front.measures],
         "found": front.found,
         "values": {name: _numbers(values) for name, values in front.measures.items()},

@@ -23,8 +23,9 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from moanon.front import Front
-from moanon.landmarks import is_share, spans_decades
+from moanon.landmarks import spans_decades
 from moanon.measures.registry import find_measure
+from moanon.questions.numbers import is_share
 
 __all__ = [
     "BLUE",

@@ -18,9 +18,10 @@ function measureChoice(front, label, chosen, onchange, none) {
 
 /** The loss to the right and privacy upwards, a third objective as colour. */
 function firstAxes(front) {
-  const x = front.objectives.find(isShare) ?? "loss";
+  const costs = front.objectives.filter((name) => !isPrivacy(name));
+  const x = costs.find(isShare) ?? costs[0] ?? "loss";
   const rest = front.objectives.filter((name) => name !== x);
-  const y = rest.find(higherIsBetter) ?? rest[0] ?? front.privacy;
+  const y = rest.find(isPrivacy) ?? front.privacy;
   return { x, y, colour: rest.find((name) => name !== y) ?? "" };
 }
 

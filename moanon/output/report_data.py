@@ -51,7 +51,7 @@ class Tab:
     config : str
         The text of its ``config.yaml``.
     marks : mapping of int to str
-        Solutions worth pointing at, each with a word that says why.
+        Solutions worth pointing at, each with a word that says why. The page opens with the first.
     without_table : str
         Where the front has no table: why not.
     exportable : bool
@@ -117,6 +117,7 @@ def _tab_data(tab: Tab) -> dict[str, Any]:
         "sizes": None if front.instance is None else [_steps(front, i) for i in front.ids.tolist()],
         "without": tab.without_table or "this front was loaded without its table",
         "command": f"moanon export {_quoted(tab.folder)}" if tab.exportable else None,
+        "first": next(iter(tab.marks), None),
         "marks": {str(solution): word for solution, word in tab.marks.items()},
         "rule": rule_in_words(front.suppression, _rows(tab)),
         "facts": facts_of(front, tab.record),

@@ -33,8 +33,7 @@ class FrontPanel {
 
   firstChoice() {
     const { front } = this;
-    const marked = Object.keys(front.marks).map(Number)[0];
-    if (marked) return marked;
+    if (front.first) return front.first;
     const found = front.best(0.25);
     // One that protects nobody is no example.
     return found && front.protects(found) ? found : Math.ceil(front.count / 2);

@@ -235,5 +235,8 @@ const isTouched = matchMedia("(pointer: coarse)").matches;
 
 /** Room for the numbers left of a plot. */
 function leftRoom(fronts, name) {
-  return 46 + 7 * grouped(isShare(name) ? 100 : highest(fronts, name)).length;
+  const most = isShare(name) ? 100 : highest(fronts, name);
+  // Some five ticks up to a small number have decimals.
+  const decimals = most > 0 ? Math.max(0, Math.ceil(-Math.log10(most / 5))) : 0;
+  return 46 + 7 * grouped(most, decimals).length;
 }

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from moanon.errors import ConfigError
 from moanon.front import Front
 from moanon.measures.registry import find_measure
+from moanon.questions.numbers import attained_privacy, is_privacy, is_share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,10 +34,8 @@ __all__ = [
     "Knee",
     "Landmarks",
     "TradeOff",
-    "attained_privacy",
     "find_landmarks",
     "free_gains",
-    "is_share",
     "spans_decades",
     "spell",
 ]
@@ -45,8 +44,6 @@ Values = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-#: What a suppression rule aims at, and what is attained; only the latter protects anybody.
-_ATTAINED = {"d": "k", "d1": "k", "d2": "l"}
 #: Objectives that the whole loss stands in for: gl alone gets less by suppressing rows.
 _LOSSES = {"loss", "gl", "sl"}
 
@@ -65,20 +62,6 @@ _SAME = 0.0005
 def spans_decades(values: Values) -> bool:
     """Tell whether numbers are best seen on a logarithmic scale: positive, tenfold or more."""
     return bool(len(values) and values.min() > 0 and values.max() >= 10 * values.min())
-
-
-def attained_privacy(front: Front) -> tuple[str, ...]:
-    """Name what is attained of a front's privacy objectives: ``k`` for ``d1``, ``l`` for ``d2``.
-
-    These are the objectives to be maximized; where there is none, ``k``.
-    """
-    wanted = [name for name in front.objectives if find_measure(name).direction == "max"]
-    return tuple(dict.fromkeys(_ATTAINED.get(name, name) for name in wanted)) or ("k",)
-
-
-def is_share(name: str) -> bool:
-    """Tell whether a measure is shown in percent."""
-    return find_measure(name).unit.startswith("share")
 
 
 def spell(name: str, value: float) -> str:
@@ -135,10 +118,10 @@ class TradeOff:
         ----------
         front : Front
         privacy : str, optional
-            Default: the first of `attained_privacy`.
+            Default: the first objective that is privacy, as attained; ``k`` where none is.
         cost : str, optional
             Default: ``loss`` where any kind of it was minimized, as D §7 does in its plots; else
-            the first objective to be minimized.
+            the first objective that is no privacy.
         among : array (solutions,) of bool, optional
             Which solutions to look at. Default: all.
 
@@ -147,9 +130,9 @@ class TradeOff:
         ConfigError
             If the front has no such measure.
         """
-        least = [name for name in front.objectives if find_measure(name).direction == "min"]
-        privacy = privacy or attained_privacy(front)[0]
-        cost = cost or ("loss" if not least or _LOSSES & {*least} else least[0])
+        paid = [name for name in front.objectives if not is_privacy(name)]
+        privacy = privacy or attained_privacy(front.objectives)[0]
+        cost = cost or ("loss" if not paid or _LOSSES & {*paid} else paid[0])
         better = _signed(privacy, _measure(front, privacy))
         rise = -_signed(cost, _measure(front, cost))
         order = np.lexsort((-better, rise))  # the cheapest first, of equals the most private
@@ -417,7 +400,7 @@ def free_gains(
 ) -> tuple[FreeGain, ...]:
     """Find what can be had for nothing instead of a solution, the most private first.
 
-    Better solutions cost no more, are worse in no measure of `attained_privacy`, and better in one.
+    Better solutions cost no more, are worse in no privacy that was searched for, and better in one.
     Among undominated solutions there are none at exactly the same cost in the objectives; there are
     where the cost is another measure, or when a little slack is given.
 
@@ -438,7 +421,7 @@ def free_gains(
     """
     front.genome(solution)  # says which numbers there are
     here = solution - 1
-    names = attained_privacy(front)
+    names = attained_privacy(front.objectives)
     privacy = np.stack([_signed(name, _measure(front, name)) for name in names])
     rise = -_signed(cost, _measure(front, cost))
     ahead = privacy - privacy[:, here, None]

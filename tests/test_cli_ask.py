@@ -293,3 +293,49 @@ def test_a_folder_that_cannot_be_used_is_one_sentence(
     out, err = capsys.readouterr()
     assert message in err
     assert (out, err.count("\n")) == ("", 1)
+
+
+# -- privacy that is better when lower -----------------------------------------------------------
+
+
+@pytest.fixture
+def deltas(folder: Path) -> None:
+    """A front that searched for δ, which is infinite where a group lacks a sensitive value."""
+    delta, loss = np.array([np.inf, 1.5, 0.25]), np.array([0.1, 0.3, 0.6])
+    zeros = np.zeros(3)
+    measures = {"delta": delta, "loss": loss, "gl": loss, "sl": zeros, "suppressed": zeros}
+    measures |= {"k": np.array([2, 5, 9]), "weighted_k": np.array([2.0, 5.0, 9.0])}
+    genomes, thresholds = np.zeros((3, 1), dtype=np.uint8), np.zeros((3, 2), int)
+    blocks = ({"age": ("*",)},) * 3
+    rule = Suppression("limit", 0.1)
+    front = Front(("delta", "loss"), rule, genomes, thresholds, measures, blocks, 3)
+    (folder / "deltas").mkdir()
+    front.save(folder / "deltas")
+
+
+@pytest.mark.usefixtures("deltas")
+def test_an_infinite_measure_is_a_text_in_json(capsys: Captured) -> None:
+    assert main(["ask", "deltas", "--json", "--max-loss", "10%"]) == 0
+
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    found = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert found["solution"]["measures"]["delta"] == "inf"
+
+
+@pytest.mark.usefixtures("deltas")
+def test_a_ladder_goes_by_what_was_searched_and_says_how_to_ask_for_it(capsys: Captured) -> None:
+    lines = asked(capsys, results="deltas")
+    assert [line.split()[:3] for line in lines if "%" in line] == [
+        ["10%", "1", "inf"],
+        ["30%", "2", "1.500"],
+        ["60%", "3", "0.250"],
+    ]
+    assert lines[-1].endswith("--min-k, --min-l, --at-most delta=X.")
+
+
+@pytest.mark.usefixtures("deltas")
+def test_a_needed_closeness_gets_the_least_loss(capsys: Captured) -> None:
+    lines = asked(capsys, "--at-most", "delta=1.5", results="deltas")
+    assert lines[:2] == [" Solution 2 of deltas: loss 30.0%", "  delta               1.500"]

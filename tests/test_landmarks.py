@@ -12,12 +12,12 @@ from moanon.front import Front
 from moanon.landmarks import (
     TradeOff,
     _maximal_runs,
-    attained_privacy,
     find_landmarks,
     free_gains,
     spans_decades,
     spell,
 )
+from moanon.questions.numbers import attained_privacy
 from tests.output.drawn import found_front, made_front
 
 # -- words and scales ----------------------------------------------------------------------------
@@ -93,17 +93,39 @@ def test_a_smaller_measure_can_be_the_better_one() -> None:
         (("d1", "d2", "loss"), "k", "loss"),  # what is attained, not what the rule aims at
         (("l", "suppressed"), "l", "suppressed"),
         (("loss",), "k", "loss"),
+        (("t_closeness", "loss"), "t_closeness", "loss"),
+        (("loss", "size_rank"), "size_rank", "loss"),
+        (("t_closeness", "k", "prec"), "t_closeness", "prec"),
     ],
 )
 def test_which_two_measures_a_front_is_about(
     objectives: tuple[str, ...], privacy: str, cost: str
 ) -> None:
-    tradeoff = TradeOff.of(made_front(objectives, k=[1, 2], loss=[0.1, 0.2]))
+    others = {"t_closeness": [0.5, 0.2], "size_rank": [9.0, 4.0], "prec": [0.9, 0.5]}
+    tradeoff = TradeOff.of(made_front(objectives, k=[1, 2], loss=[0.1, 0.2], **others))
     assert (tradeoff.privacy, tradeoff.cost) == (privacy, cost)
 
 
 def test_attained_privacy_names_each_measure_once() -> None:
-    assert attained_privacy(made_front(("d1", "k", "d2", "loss"), k=[1])) == ("k", "l")
+    assert attained_privacy(("d1", "k", "d2", "loss")) == ("k", "l")
+
+
+def test_a_curve_of_a_falling_privacy_goes_from_the_least_private_to_the_most() -> None:
+    # 3 is dominated by 2: farther from the table, for more.
+    t, loss = [0.0, 0.2, 0.3, 0.6], [1.0, 0.4, 0.5, 0.1]
+    front = made_front(("t_closeness", "loss"), t_closeness=t, loss=loss)
+    tradeoff = TradeOff.of(front)
+    assert tradeoff.ids.tolist() == [4, 2, 1]
+    assert tradeoff.gains.tolist() == pytest.approx([0, 2 / 3, 1])  # 0.4 of 0.6
+    assert tradeoff.rises.tolist() == pytest.approx([0, 1 / 3, 1])  # 0.3 of 0.9
+
+
+def test_what_is_free_is_a_smaller_distance() -> None:
+    front = made_front(
+        ("t_closeness", "loss"), t_closeness=[0.5, 0.3, 0.6], loss=[0.2, 0.2002, 0.2]
+    )
+    (gain,) = free_gains(front, 1)
+    assert (gain.id, gain.privacy) == (2, (("t_closeness", 0.5, 0.3),))
 
 
 def test_a_measure_the_front_has_not_is_refused() -> None:

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon.errors import ConfigError
+from moanon.measures.registry import MEASURES
 from moanon.measures.suppression import Suppression
 from moanon.questions import Answer, Limit, Question, Solutions, answer, best_of, ladder
+from moanon.questions.numbers import is_privacy
 
 
 def front(
@@ -276,7 +278,7 @@ def test_an_open_question_gets_a_ladder() -> None:
         (0.3, 6),
         (0.9, 7),
     ]
-    with pytest.raises(ConfigError, match=r"a limit on loss \(max_loss\) or on privacy \(min_k"):
+    with pytest.raises(ConfigError, match=r"a limit on loss \(max_loss\), on privacy \(min_k"):
         ask(STEEP, max_suppression=0.1)
 
 
@@ -472,3 +474,128 @@ def test_a_limit_moved_slightly_allows_all_it_did(solutions: Solutions, bound: f
         limit = Limit("loss", side, bound)  # type: ignore[arg-type]
         for moved in limit.relaxed():
             assert (moved.allows(loss) | ~limit.allows(loss)).all()
+
+
+# -- privacy that is better when lower -----------------------------------------------------------
+
+#: t falls as loss rises: 0.6 at 10 %, 0.33 at 28 %, 0.3 at 30 %, 0.2 at 45 %, 0 at 100 %.
+CLOSE = front(
+    (0.6, 0.1),
+    (0.33, 0.28),
+    (0.3, 0.3),
+    (0.2, 0.45),
+    (0.0, 1.0),
+    names=("t_closeness", "loss"),
+)
+
+
+def test_the_measures_that_stand_for_privacy() -> None:
+    of_sizes = {"weighted_k", "weighted_k_kept", "k", "d", "d1"}
+    of_sizes |= {"size_min", "size_mean", "size_rank"}
+    for name, measure in MEASURES.items():
+        assert is_privacy(name) == (measure.requires == "sensitive" or name in of_sizes), name
+    costs = ("loss", "prec", "utility_mean", "groups", "dm", "average_class_size", "suppressed")
+    assert not any(map(is_privacy, costs))
+
+
+def test_a_needed_closeness_gets_the_least_loss() -> None:
+    found = ask(CLOSE, at_most={"t_closeness": 0.25})
+    assert (found.goal, chosen(found)) == (("loss",), 4)
+    assert " t_closeness         0.200" in list(found.lines())
+
+
+def test_a_tolerable_loss_gets_the_greatest_closeness() -> None:
+    found = ask(CLOSE, max_loss=0.4)
+    assert (found.goal, chosen(found)) == (("t_closeness",), 3)
+
+
+def test_a_needed_utility_is_a_tolerable_loss() -> None:
+    # The most k with a utility of 5 or a precision of 80 %; not the least loss, at k 1.
+    names = ("k", "loss", "utility_mean", "prec")
+    rows = ((1, 0.0, 7.0, 1.0), (8, 0.2, 5.0, 0.8), (9, 0.4, 4.0, 0.6))
+    solutions = front(*rows, names=names, objectives=("k", "loss"))
+    for limit in ({"utility_mean": 5}, {"prec": 0.8}):
+        assert chosen(ask(solutions, at_least=limit)) == 2
+
+
+def test_a_limit_that_shuts_out_the_better_side_demands_nothing() -> None:
+    assert Question.of(at_most={"k": 10}, at_least={"loss": 0.2}).is_open
+    assert Question.of(at_least={"t_closeness": 0.1}).is_open
+
+
+def test_slightly_less_privacy_is_a_slightly_larger_distance() -> None:
+    # A tenth more than 0.3 is 0.33, which saves 2 points; 0.6 would be no slight change.
+    assert near(ask(CLOSE, max_loss=0.4), "less") == {
+        2: "t_closeness 0.330 instead of 0.300: loss 28.0% instead of 30.0%"
+    }
+
+
+def test_slightly_less_of_an_infinite_privacy_is_no_error() -> None:
+    solutions = front((np.inf, 0.1), (2.0, 0.5), names=("delta", "loss"))
+    assert chosen(ask(solutions, max_loss=0.2)) == 1
+
+
+@pytest.mark.parametrize(
+    ("limit", "bounds"),
+    [
+        (Limit("t_closeness", "at most", 0.3), [0.33]),
+        (Limit("t_closeness", "at most", 0.02), [0.03]),
+        (Limit("l_entropy", "at least", 3), [2.7]),
+        (Limit("size_rank", "at most", 1000), [1100]),
+        (Limit("k", "at least", 5), [4]),
+        (Limit("weighted_k", "at least", 5), [4]),
+        (Limit("alpha", "at most", 0.4), [0.41, 0.42]),
+    ],
+)
+def test_a_limit_is_moved_by_what_is_slight_for_its_measure(
+    limit: Limit, bounds: list[float]
+) -> None:
+    assert [moved.bound for moved in limit.relaxed()] == pytest.approx(bounds)
+
+
+def test_what_it_would_take_is_told_relatively() -> None:
+    # t 0.3 is 50 % beyond 0.2, k 4 is 20 % short of 5; in plain numbers 0.1 were less than 1.
+    solutions = front((0.3, 5, 0.5), (0.2, 4, 0.5), names=("t_closeness", "k", "loss"))
+    excess = [
+        Limit("t_closeness", "at most", 0.2).excess(solutions.column("t_closeness")),
+        Limit("k", "at least", 5).excess(solutions.column("k")),
+    ]
+    assert np.allclose(excess, [[0.5, 0], [0, 0.2]])
+    assert Limit("t_closeness", "at most", 0).excess(np.array([0.1])) > 0
+
+
+@pytest.mark.parametrize(
+    ("limit", "just_within"),
+    [
+        (Limit("l_entropy", "at least", 3), 2.9999999999999996),
+        (Limit("t_js", "at most", 0.1), 0.1 + 1e-11),
+        (Limit("delta", "at most", 2), 2 + 1e-10),
+    ],
+)
+def test_limits_allow_the_rounding_in_logarithms(limit: Limit, just_within: float) -> None:
+    assert limit.allows(just_within)
+    sign = 1 if limit.side == "at most" else -1
+    assert not limit.allows(limit.bound + sign * 1e-7)
+
+
+def test_other_limits_allow_no_rounding() -> None:
+    assert not Limit("k", "at least", 3).allows(3 - 1e-12)
+    assert not Limit("t_closeness", "at most", 0.1).allows(0.1 + 1e-12)
+
+
+def test_other_privacy_under_the_rule_of_k_and_l_is_what_was_searched() -> None:
+    rule = Suppression("kl-safety", 0.1, prefer="l")
+    names = ("k", "l", "t_closeness", "loss")
+    row = (2, 2, 0.3, 0.5)
+    assert front(row, names=names, rule=rule, objectives=("d1", "d2", "loss")).privacy == ("l", "k")
+    searched = front(row, names=names, rule=rule, objectives=("t_closeness", "loss"))
+    assert searched.privacy == ("t_closeness",)
+
+
+def test_what_a_rule_aims_at_stands_for_what_is_attained() -> None:
+    assert front((2, 0.5), objectives=("d", "loss")).privacy == ("k",)
+
+
+def test_plain_values_have_no_infinity() -> None:
+    solutions = front((np.inf, 0.1), names=("delta", "loss"))
+    assert solutions.choice(0).to_dict()["measures"]["delta"] == "inf"

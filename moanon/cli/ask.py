@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,13 +64,18 @@ def ask(
         list[str] | None,
         typer.Option(
             metavar="MEASURE=X",
-            help="Limit on any column of front.csv, such as gl=30%; may be repeated.",
+            help="Limit on any column of front.csv, such as gl=30% or t_closeness=0.2; may be "
+            "repeated.",
             show_default=False,
         ),
     ] = None,
     at_least: Annotated[
         list[str] | None,
-        typer.Option(metavar="MEASURE=X", help="The same from below.", show_default=False),
+        typer.Option(
+            metavar="MEASURE=X",
+            help="The same from below, such as l_entropy=3.",
+            show_default=False,
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
 ) -> None:
@@ -150,8 +155,6 @@ def _compare(folders: Sequence[Path], answers: Sequence[Answer], best: int | Non
 
 def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: bool) -> None:
     """Show what each loss buys, since the question does not say how much is tolerable."""
-    import json
-
     from rich import box
     from rich.table import Table as Grid
 
@@ -167,7 +170,7 @@ def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: boo
             }
             for path, rungs in ladders.items()
         ]
-        typer.echo(json.dumps(found if len(found) > 1 else found[0], indent=2, ensure_ascii=False))
+        _echo_json(found if len(found) > 1 else found[0])
         raise typer.Exit(code)
     if code == NO:
         typer.echo(f" No solution has {' and '.join(map(str, question.limits))}.")
@@ -183,15 +186,25 @@ def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: boo
             values = [shown(name, choice.measures[name]) for name in names]
             grid.add_row(f"{limit.bound:.0%}", f"{choice.id:,}", *values)
         console().print(grid)
-    typer.echo(" Ask more closely with --max-loss, --max-suppression, --min-k, --min-l.")
+    typer.echo(f" Ask more closely with {', '.join(_ways_to_ask(fronts.values()))}.")
+
+
+def _ways_to_ask(fronts: Iterable[Front]) -> list[str]:
+    """The options that suit what was searched for, each objective on its better side."""
+    from moanon.measures.registry import find_measure
+
+    ways = ["--max-loss", "--max-suppression", "--min-k", "--min-l"]
+    for name in dict.fromkeys(name for front in fronts for name in front.objectives):
+        measure = find_measure(name)
+        if name not in ("k", "l", "loss", "sl") and not measure.of_rule:
+            ways.append(f"--at-{'least' if measure.direction == 'max' else 'most'} {name}=X")
+    return ways
 
 
 # -- for programs --------------------------------------------------------------------------------
 
 
 def _print_json(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) -> None:
-    import json
-
     found = [
         {
             "results": str(folder),
@@ -203,7 +216,13 @@ def _print_json(folders: Sequence[Path], answers: Sequence[Answer], best: int | 
     told = found[0]
     if len(found) > 1:
         told = {"best": None if best is None else str(folders[best]), "answers": found}
-    typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+    _echo_json(told)
+
+
+def _echo_json(told: object) -> None:
+    import json
+
+    typer.echo(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def _export(folder: Path, choice: Choice) -> str | None:

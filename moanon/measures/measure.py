@@ -26,6 +26,10 @@ _WANTING: dict[Requirement, str] = {
     "label": "needs a class column, and the table has none",
     "weights": "needs the weight of a quasi-identifier, and none is given",
 }
+#: Measures of privacy that need no sensitive column: of whom each row hides among.
+_OF_SIZES = frozenset(
+    ("weighted_k", "weighted_k_kept", "k", "d", "d1", "size_min", "size_mean", "size_rank")
+)
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,11 @@ class Measure:
     def needs_sensitive(self) -> bool:
         """Whether the table must have a sensitive column."""
         return self.requires == "sensitive"
+
+    @property
+    def is_privacy(self) -> bool:
+        """Whether it stands for privacy, in its own direction; the others stand for loss."""
+        return self.needs_sensitive or self.name in _OF_SIZES
 
     @property
     def group_wise(self) -> bool:

@@ -100,6 +100,8 @@ def plot_front(
     landmarks = find_landmarks(front, privacy, cost)
     tradeoff = landmarks.tradeoff
     x, y = (shown(name, front.measures[name]) for name in (tradeoff.privacy, tradeoff.cost))
+    placed = np.isfinite(x) & np.isfinite(y)  # a δ can be infinite
+    x, y = x[placed], y[placed]
     dress(ax)
     scale_axis(ax, "x", tradeoff.privacy, x)
     scale_axis(ax, "y", tradeoff.cost, y)
@@ -233,11 +235,13 @@ def _point_to(ax: Axes, after: Axes, part: TradeOff) -> None:
 
 
 def _clear_way(ax: Axes, after: Axes, part: TradeOff) -> Floats:
-    """Ends of an arrow that runs over no number of the axes, in shares of the figure."""
+    """Ends of an arrow that runs over no number or word of the axes, in shares of the figure."""
     corners = ax.transData.transform(stair(part))
     here, there = Bbox([corners.min(axis=0), corners.max(axis=0)]), after.get_window_extent()
     numbers = [
-        label.get_window_extent() for label in (*ax.get_xticklabels(), *ax.get_yticklabels())
+        label.get_window_extent()
+        for label in (*ax.get_xticklabels(), *ax.get_yticklabels(), *ax.texts)
+        if label.get_text()
     ]
     edge = after.get_tightbbox()
     ways = []

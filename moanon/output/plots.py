@@ -11,8 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from moanon.front import Front
-from moanon.landmarks import TradeOff, attained_privacy
-from moanon.measures.registry import find_measure
+from moanon.landmarks import TradeOff
 from moanon.output.comparison import plot_etas
 from moanon.output.files import Drawing, write_figures
 from moanon.output.fronts import plot_front, plot_magnified, steep_parts
@@ -24,8 +23,9 @@ from moanon.output.safety import (
     revealing_limits,
     usual_limit,
 )
-from moanon.output.spaces import plot_filtered, plot_pairs
+from moanon.output.spaces import costs_of, plot_filtered, plot_pairs
 from moanon.output.style import problem_words, told_share
+from moanon.questions.numbers import attained_privacy
 
 __all__ = [
     "plot_diversity",
@@ -53,8 +53,8 @@ def write_plots(
 ) -> list[Path]:
     """Draw the figures that suit a front, and write them to a folder.
 
-    Always ``front``: privacy against loss, with knees and flat stretches. Then, by what the front
-    is of,
+    Always ``front``: the privacy that was searched for against loss, with knees and flat stretches.
+    Then, by what the front is of,
 
     - one privacy objective and one cost: ``magnified``, its steep parts (D Fig. 7); without any
       suppression, ``front`` has insets of group sizes (D Fig. 6), else ``groups`` shows them;
@@ -113,7 +113,7 @@ def write_comparison(
     """
     ordered = {told_share(eta): fronts[eta] for eta in sorted(fronts)}
     figures: Figures = {}
-    names = attained_privacy(next(iter(ordered.values()))) if ordered else ("k",)
+    names = attained_privacy(next(iter(ordered.values())).objectives) if ordered else ("k",)
     for i, privacy in enumerate(names):
         draw = partial(plot_etas, ordered, privacy=privacy, words=(name,))
         figures["etas" if i == 0 else f"etas-{privacy}"] = draw
@@ -122,22 +122,21 @@ def write_comparison(
 
 def _figures_of(front: Front, words: Sequence[str]) -> Figures:
     """Choose the figures that suit a front."""
-    directions = [find_measure(name).direction for name in front.objectives]
-    costs = directions.count("min")
+    objectives = len(front.objectives)
     sizes = front.instance is not None
-    bare = front.suppression.kind == "none" and len(directions) <= 2
+    bare = front.suppression.kind == "none" and objectives <= 2
     insets = typical_solutions(front, 2) if bare and sizes else []
     figures: Figures = {"front": partial(plot_front, front, insets=insets, words=words)}
-    if len(directions) <= 2 and len(steep_parts(TradeOff.of(front), 2)) > 1:
+    if objectives <= 2 and len(steep_parts(TradeOff.of(front), 2)) > 1:
         figures["magnified"] = partial(plot_magnified, front, words=words)
     if sizes and not bare:
         solutions = typical_solutions(front, 3)
         figures["groups"] = partial(plot_group_sizes, front, solutions, words=words)
-    if len(directions) > 2:
+    if objectives > 2:
         figures["pairs"] = partial(plot_pairs, front, words=words)
-    if len(directions) > 2 and costs > 1:
+    if objectives > 2 and len(costs_of(front)) > 1:
         figures["filtered"] = partial(plot_filtered, front, words=words)
-    if {"k", "l"} <= {*attained_privacy(front)}:
+    if {"k", "l"} <= {*attained_privacy(front.objectives)}:
         figures |= _safety_figures(front, words)
     return figures
 

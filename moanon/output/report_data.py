@@ -20,6 +20,7 @@ import numpy.typing as npt
 from moanon.front import Front
 from moanon.measures.registry import MEASURES
 from moanon.output.report_facts import facts_of, rule_in_words, section
+from moanon.questions.numbers import attained_privacy
 
 __all__ = ["Tab", "page_data", "page_title", "size_steps"]
 
@@ -50,7 +51,7 @@ class Tab:
     config : str
         The text of its ``config.yaml``.
     marks : mapping of int to str
-        Solutions worth pointing at, each with a word that says why.
+        Solutions worth pointing at, each with a word that says why. The page opens with the first.
     without_table : str
         Where the front has no table: why not.
     exportable : bool
@@ -82,6 +83,7 @@ def page_data(tabs: Sequence[Tab]) -> dict[str, Any]:
         measures[name] = {
             "unit": known.unit if known else "",
             "better": known.direction if known else "max",
+            "privacy": known.is_privacy if known else False,
             "meaning": known.meaning if known else "",
             "source": known.citation if known else "",
         }
@@ -106,6 +108,7 @@ def _tab_data(tab: Tab) -> dict[str, Any]:
     return {
         "title": tab.title,
         "objectives": front.objectives,
+        "privacy": attained_privacy(front.objectives)[0],
         "key": [name for name in KEY_MEASURES if name in front.measures],
         "found": front.found,
         "values": {name: _numbers(values) for name, values in front.measures.items()},
@@ -114,6 +117,7 @@ def _tab_data(tab: Tab) -> dict[str, Any]:
         "sizes": None if front.instance is None else [_steps(front, i) for i in front.ids.tolist()],
         "without": tab.without_table or "this front was loaded without its table",
         "command": f"moanon export {_quoted(tab.folder)}" if tab.exportable else None,
+        "first": next(iter(tab.marks), None),
         "marks": {str(solution): word for solution, word in tab.marks.items()},
         "rule": rule_in_words(front.suppression, _rows(tab)),
         "facts": facts_of(front, tab.record),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from moanon.front import Front
+from moanon.measures.registry import find_measure
 from moanon.measures.suppression import Suppression, row_limit
 
 __all__ = ["facts_of", "rule_in_words", "section"]
@@ -21,16 +22,36 @@ def rule_in_words(rule: Suppression, rows: int | None) -> str:
     share = f"{rule.eta * 100:g} % of the rows"
     if rows is not None:
         share += f" ({row_limit(rule.eta, rows):,} of {rows:,})"
+    words, ensured = _kind_in_words(rule, share), tuple(_bounds_in_words(rule.constraints))
+    if not ensured:
+        return words
+    if rule.kind == "none" or (rule.eta == 0 and rule.kind != "weighted-k"):
+        return f"{words} Every group has {' and '.join(ensured)}."
+    counted = "" if rule.kind == "weighted-k" else ", and count towards that"
+    failing = " or ".join(_bounds_in_words(rule.constraints, broken=True))
+    return f"{words} Groups with {failing} are suppressed before all others{counted}."
+
+
+def _bounds_in_words(bounds: Iterable[tuple[str, float]], *, broken: bool = False) -> Iterator[str]:
+    """Say what bounds demand, each in its measure's better direction; or what breaks them."""
+    for name, bound in bounds:
+        least = find_measure(name).direction == "max"
+        side = ("below" if least else "above") if broken else ("at least" if least else "at most")
+        yield f"{name} {side} {bound:,.10g}"
+
+
+def _kind_in_words(rule: Suppression, share: str) -> str:
     if rule.kind == "none":
         return "No row is suppressed."
     if rule.kind == "weighted-k":
         return "Every group smaller than weighted k is suppressed, however many rows that costs."
     if rule.kind == "limit" and rule.eta == 0:
-        return "No row may be suppressed (η = 0): plain k-anonymity."
+        plain = ": plain k-anonymity" if rule.by == "k" and not rule.constraints else ""
+        return f"No row may be suppressed (η = 0){plain}."
     if rule.kind == "limit":
         return (
-            f"Each solution suppresses the groups smaller than its k; together they hold at most "
-            f"{share} (η = {rule.eta:g})."
+            f"Each solution suppresses the groups {_worse_than_its_own(rule.by)}; together they "
+            f"hold at most {share} (η = {rule.eta:g})."
         )
     if rule.safety == "strict":
         return (
@@ -44,6 +65,14 @@ def rule_in_words(rule: Suppression, rows: int | None) -> str:
         f"hold at most {share} (η = {rule.eta:g}); (d1, d2) is where that ends. A kept group can "
         f"still fall short of d1 or d2: k and l are what the kept groups attain."
     )
+
+
+def _worse_than_its_own(by: str) -> str:
+    """Which groups go first."""
+    if by == "k":
+        return "smaller than its k"
+    side = "lower" if find_measure(by).direction == "max" else "higher"
+    return f"with a {side} {by} than its own"
 
 
 def _preferred(rule: Suppression) -> str:
@@ -77,6 +106,9 @@ def _facts(front: Front, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]
     yield "Distinct rows of quasi-identifiers", _told(data, "cells")
     yield "Digest of the data", _told(data, "digest")
     yield "Objectives", ", ".join(front.objectives)
+    # What every group has to meet, and what a release as a whole.
+    bounds = (*front.suppression.constraints, *front.bounds.items())
+    yield "Constraints", "; ".join(dict.fromkeys(_bounds_in_words(bounds)))
     yield "Search", _told(search, "algorithm")
     yield "Seed", str(record.get("seed", ""))
     yield (

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 
 from moanon.errors import ConfigError
 from moanon.front import Front
-from moanon.landmarks import TradeOff, attained_privacy, find_landmarks, spell
+from moanon.landmarks import TradeOff, find_landmarks, spell
 from moanon.measures.registry import find_measure
 from moanon.output.curves import RASTER, RING
 from moanon.output.labels import Label, place_labels
@@ -36,8 +36,9 @@ from moanon.output.style import (
     told_limit,
     write,
 )
+from moanon.questions.numbers import attained_privacy, is_privacy
 
-__all__ = ["plot_filtered", "plot_pairs"]
+__all__ = ["costs_of", "plot_filtered", "plot_pairs"]
 
 _DOT: dict[str, Any] = {"marker": "o", "linestyle": "none", "markeredgewidth": 0}
 _BEST = _DOT | {"color": BLUE, "markersize": 2.4, "zorder": 3}
@@ -114,6 +115,15 @@ def _explain_pairs(figure: Figure) -> None:
 # -- under a limit -------------------------------------------------------------------------------
 
 
+def costs_of(front: Front) -> list[str]:
+    """The objectives to be minimized that are no privacy: what a filtered view can limit."""
+    return [
+        name
+        for name in front.objectives
+        if find_measure(name).direction == "min" and not is_privacy(name)
+    ]
+
+
 @dataclass(frozen=True)
 class _View:
     """What is left of a front when one cost is limited: privacy against another cost."""
@@ -147,7 +157,7 @@ def plot_filtered(
     Parameters
     ----------
     front : Front
-        With at least two objectives to be minimized.
+        With at least two objectives to be minimized that are no privacy.
     figure : Figure, optional
         An empty one to draw on. Default: a new one as wide as a page.
     limits : mapping of str to float, optional
@@ -159,11 +169,14 @@ def plot_filtered(
     Raises
     ------
     ConfigError
-        If fewer than two objectives are minimized, or a limit is of another measure.
+        If fewer than two costs are minimized, or a limit is of another measure.
     """
-    costs = [name for name in front.objectives if find_measure(name).direction == "min"]
+    costs = costs_of(front)
     if len(costs) < 2:
-        raise ConfigError(f"a filtered view takes two objectives to minimize. Got {len(costs)}")
+        raise ConfigError(
+            f"a filtered view takes two objectives to minimize that are no privacy. "
+            f"Got {len(costs)}"
+        )
     if limits is None:
         limits = {name: round_limit(name, front.measures[name]) for name in costs[:-3:-1]}
     views = []
@@ -187,7 +200,7 @@ def plot_filtered(
 
 
 def _draw_view(ax: Axes, view: _View) -> None:
-    privacy = attained_privacy(view.front)[0]
+    privacy = attained_privacy(view.front.objectives)[0]
     x, y, colors = (view.values(name) for name in (privacy, view.other, view.limited))
     dress(ax)
     if not len(x):
@@ -215,6 +228,8 @@ def _encircle(ax: Axes, view: _View) -> None:
     """Mark where the whole loss is least, and the foremost knees of privacy against it."""
     landmarks = find_landmarks(TradeOff.of(view.front, among=view.within))
     privacy = landmarks.tradeoff.privacy
+    # The loss is the sum of these two; other costs cannot be added.
+    joint = " + " if {view.other, view.limited} == {"gl", "sl"} else ", "
     foremost = sorted(landmarks.knees, key=lambda knee: -knee.worth)
     chosen = [*landmarks.tradeoff.ids[:1].tolist(), *(knee.id for knee in foremost)]
     labels = []
@@ -223,7 +238,7 @@ def _encircle(ax: Axes, view: _View) -> None:
         x, y = (float(shown(name, values[name])) for name in (privacy, view.other))
         ax.plot([x], [y], **RING)
         costs = (f"{short_name(n)} {spell(n, values[n])}" for n in (view.other, view.limited))
-        text = f"{short_name(privacy)} {spell(privacy, values[privacy])}\n{' + '.join(costs)}"
+        text = f"{short_name(privacy)} {spell(privacy, values[privacy])}\n{joint.join(costs)}"
         labels.append(Label(text, x, y, DARK_VERMILION))
     dots = np.stack([view.values(name) for name in (privacy, view.other)], axis=1)
     place_labels(ax, labels, points=dots)

@@ -23,8 +23,9 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from moanon.front import Front
-from moanon.landmarks import is_share, spans_decades
+from moanon.landmarks import spans_decades
 from moanon.measures.registry import find_measure
+from moanon.questions.numbers import is_share
 
 __all__ = [
     "BLUE",
@@ -105,8 +106,11 @@ def short_name(name: str) -> str:
 
 
 def _long_name(name: str) -> str:
-    words = _LONG.get(name, plain(name.replace("_", " ")))
-    return _with_unit(words, name)
+    words = _with_unit(_LONG.get(name, plain(name.replace("_", " "))), name)
+    measure = find_measure(name)
+    # Everybody takes more of a privacy for more privacy, unless told.
+    turned = measure.is_privacy and measure.direction == "min"
+    return f"{words}: lower is more private" if turned else words
 
 
 def _with_unit(words: str, name: str) -> str:

@@ -26,6 +26,8 @@ _HEADINGS = {
     "revealed": "Further balances for one more percent of loss",
     "nearest": "What it would take",
 }
+#: Privacy that every answer tells.
+_ALWAYS_TOLD = ("k", "l", "weighted_k")
 #: Limits on loss that `ladder` tries, in percent.
 _RUNGS = (*range(5, 50, 5), *range(50, 101, 10))
 
@@ -72,13 +74,25 @@ class Answer:
         else:
             best = self.choice.describe(dict.fromkeys((*self.goal, "loss")))
             yield f"Solution {self.choice.id}{where}: {best}"
-            yield from (f" {fact:<20}{text}" for fact, text in _facts(self.choice))
+            yield from (f" {fact:<20}{text}" for fact, text in self._facts(self.choice))
         for kind, heading in _HEADINGS.items():
             near = [each for each in self.near if each.kind == kind]
             if near:
                 yield heading
             yield from (f" {each.sentence} (solution {each.choice.id})" for each in near)
         yield from (f"note: {note}" for note in self.notes)
+
+    def _facts(self, choice: Choice) -> Iterator[tuple[str, str]]:
+        """The few numbers that matter, the privacy first that is asked for or searched for."""
+        texts = {name: shown(name, value) for name, value in choice.measures.items()}
+        asked = (*self.order, *(limit.measure for limit in self.question.limits))
+        rest = [name for name in asked if is_privacy(name) and name not in _ALWAYS_TOLD]
+        for name in dict.fromkeys((*rest, *_ALWAYS_TOLD)):
+            if name in texts:
+                yield name, texts[name]
+        parts = f"generalization {texts['gl']}, suppression {texts['sl']}"
+        yield "loss", f"{texts['loss']} ({parts})"
+        yield "suppressed", f"{texts['suppressed']} rows ({texts['sl']})"
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for the answer and for each solution near it."""
@@ -122,17 +136,6 @@ def answer(question: Question, solutions: Solutions) -> Answer:
         near = tuple(find_near(question, solutions, choice))
     notes = (*_notes(question, solutions), *_by_chance(question, solutions), *_warnings(choice))
     return Answer(question, goal, solutions.order(goal), choice, near, notes)
-
-
-def _facts(choice: Choice) -> Iterator[tuple[str, str]]:
-    """The few numbers that matter."""
-    texts = {name: shown(name, value) for name, value in choice.measures.items()}
-    for name in ("k", "l", "weighted_k"):
-        if name in texts:
-            yield name, texts[name]
-    parts = f"generalization {texts['gl']}, suppression {texts['sl']}"
-    yield "loss", f"{texts['loss']} ({parts})"
-    yield "suppressed", f"{texts['suppressed']} rows ({texts['sl']})"
 
 
 def _notes(question: Question, solutions: Solutions) -> Iterator[str]:

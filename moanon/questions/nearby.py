@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from moanon.measures.registry import find_measure
 from moanon.questions.numbers import ROUNDING, as_given, called, is_share, told_apart, turned
 from moanon.questions.question import Question
 from moanon.questions.solutions import (
@@ -26,6 +27,8 @@ _NOTICEABLE_SHARE = 0.01
 _NOTICEABLE = 0.1
 #: Loss that counts as none.
 _FREE = 0.001
+#: Limits are finite, and the δ of a group that lacks a sensitive value is not.
+_MOST = float(np.finfo(np.float64).max)
 #: Most balances that are listed.
 _MOST_BALANCES = 8
 
@@ -115,12 +118,20 @@ def _turned_around(question: Question, solutions: Solutions, answer: Choice) -> 
         yield from _dearer(solutions, answer, within)
     elif set(goal) <= set(privacy):
         for name in goal:
-            least = Limit(name, "at least", (1 - SLIGHTLY) * answer.measures[name])
-            within = within & least.allows(solutions.column(name))
+            within = within & _slightly_less(name, answer).allows(solutions.column(name))
         found = solutions.best(within, ("loss",))
         if found is not None and _is_noticeable(("loss",), found, answer):
             saved = _changes(("loss",), found, answer)
             yield Nearby("less", found, f"{_changes(goal, found, answer)}: {saved}")
+
+
+def _slightly_less(name: str, answer: Choice) -> Limit:
+    """The limit that lets through a tenth less of a privacy, which may be a tenth more of it."""
+    value = answer.measures[name]
+    if find_measure(name).direction == "max":
+        return Limit(name, "at least", (1 - SLIGHTLY) * value)
+    most = (1 + SLIGHTLY) * value
+    return Limit(name, "at most", min(most, 1.0 if is_share(name) else _MOST))
 
 
 def _dearer(solutions: Solutions, answer: Choice, within: Truths) -> Iterator[Nearby]:

@@ -59,14 +59,14 @@ class Question:
         Few suppressed rows alone bound no loss: everything can still be generalized away.
         """
         return any(
-            limit.side == "at most" and limit.measure not in ("sl", "suppressed")
+            limit.demands and not limit.of_privacy and limit.measure not in ("sl", "suppressed")
             for limit in self.limits
         )
 
     @property
     def limits_privacy(self) -> bool:
         """Whether the question says how much privacy is needed."""
-        return any(limit.side == "at least" for limit in self.limits)
+        return any(limit.demands and limit.of_privacy for limit in self.limits)
 
     @property
     def is_open(self) -> bool:
@@ -83,8 +83,8 @@ class Question:
         """
         if self.is_open:
             raise ConfigError(
-                "a question needs a limit on loss (max_loss) or on privacy (min_k, min_l), or what "
-                "to prefer"
+                "a question needs a limit on loss (max_loss), on privacy (min_k, min_l) or on "
+                "another measure (at_most, at_least), or what to prefer"
             )
         return self.prefer or (solutions.privacy if self.limits_loss else ("loss",))
 

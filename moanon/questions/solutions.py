@@ -11,9 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.errors import ConfigError
+from moanon.measures.groupwise import TOLERANCE
 from moanon.measures.registry import find_measure
 from moanon.measures.suppression import Suppression
-from moanon.questions.numbers import ROUNDING, as_given, called, is_privacy, is_share, shown, turned
+from moanon.questions.numbers import (
+    ROUNDING,
+    as_given,
+    attained_privacy,
+    called,
+    is_privacy,
+    is_share,
+    is_whole,
+    shown,
+    turned,
+)
 
 __all__ = ["SLIGHTLY", "SLIGHTLY_SHARE", "Choice", "Limit", "Solutions", "Truths"]
 
@@ -21,8 +32,12 @@ Truths = npt.NDArray[np.bool_]
 
 #: Percentage points by which a limit on a share is moved, one after the other.
 SLIGHTLY_SHARE = (0.01, 0.02)
-#: Part by which another limit is moved.
+#: Part by which another limit is moved, ...
 SLIGHTLY = 0.1
+#: ... and the least by which one on a distance is, whose range is about 1.
+_SLIGHTLY_FAR = 0.01
+#: Measures made of logarithms; constraints on them allow for the rounding in it, and so do limits.
+_ROUNDED = frozenset(("l_entropy", "t_js", "delta"))
 
 
 @dataclass(frozen=True)
@@ -57,15 +72,36 @@ class Limit:
 
     def allows(self, values: npt.ArrayLike) -> Truths:
         """Tell for each value whether it is within the limit."""
+        slack = TOLERANCE * self.bound if self.measure in _ROUNDED else 0
         given = np.asarray(values)
-        return np.asarray(given <= self.bound if self.side == "at most" else given >= self.bound)
+        if self.side == "at most":
+            return np.asarray(given <= self.bound + slack)
+        return np.asarray(given >= self.bound - slack)
+
+    @property
+    def of_privacy(self) -> bool:
+        """Whether it is on a measure of privacy."""
+        return is_privacy(self.measure)
+
+    @property
+    def demands(self) -> bool:
+        """Whether it shuts out what is worse; a limit on the other side shuts out the better."""
+        return (self.side == "at least") == (find_measure(self.measure).direction == "max")
+
+    @property
+    def _least_step(self) -> float:
+        """The least by which the limit is moved: a whole one of what is counted, else little."""
+        unit = find_measure(self.measure).unit
+        if is_whole(self.measure) or unit == "rows":
+            return 1.0
+        return _SLIGHTLY_FAR if unit in ("distance", "nats") else 0.0
 
     def relaxed(self) -> tuple[Limit, ...]:
         """Move the limit slightly, and for a share then slightly more."""
         if is_share(self.measure):
             steps = [points + ROUNDING for points in SLIGHTLY_SHARE]
         else:
-            steps = [max(1.0, SLIGHTLY * self.bound)]
+            steps = [max(self._least_step, SLIGHTLY * self.bound)]
         sign, most = (
             (1 if self.side == "at most" else -1),
             (1 if is_share(self.measure) else np.inf),
@@ -76,7 +112,8 @@ class Limit:
     def excess(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """How far values are beyond the limit; relatively, where they are not shares."""
         beyond = values - self.bound if self.side == "at most" else self.bound - values
-        return np.maximum(0.0, beyond / (1 if is_share(self.measure) else max(1.0, self.bound)))
+        scale = 1.0 if is_share(self.measure) else max(self._least_step, self.bound) or 1.0
+        return np.maximum(0.0, beyond / scale)
 
     def __str__(self) -> str:
         return f"{called(self.measure)} {self.side} {as_given(self.measure, self.bound)}"
@@ -94,8 +131,9 @@ class Choice:
         return ", ".join(f"{called(name)} {shown(name, self.measures[name])}" for name in names)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return its number and measures as plain values."""
-        return {"id": self.id, "measures": dict(self.measures)}
+        """Return its number and measures as plain values; what JSON has no number for as texts."""
+        plain = {n: v if math.isfinite(v) else str(v) for n, v in self.measures.items()}
+        return {"id": self.id, "measures": plain}
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,9 +168,10 @@ class Solutions:
     @property
     def privacy(self) -> tuple[str, ...]:
         """The measures that privacy means here, the more wanted first."""
-        if self.suppression.kind == "kl-safety":  # attained, whatever the thresholds say
+        attained = attained_privacy(self.objectives)
+        if self.suppression.kind == "kl-safety" and {*attained} <= {"k", "l"}:
             return ("l", "k") if self.suppression.prefer == "l" else ("k", "l")
-        return tuple(name for name in self.objectives if is_privacy(name)) or ("k",)
+        return attained
 
     def searched_for(self, name: str) -> bool:
         """Whether a measure was optimized; a constraint on it alone is none of that."""

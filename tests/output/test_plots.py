@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,6 +33,7 @@ from moanon.output.plots import (
     plot_magnified,
     plot_pairs,
     plot_preferences,
+    write_plots,
 )
 from moanon.output.safety import revealing_limits, usual_limit
 from moanon.output.style import new_axes, plain, problem_words, root_figure
@@ -387,8 +389,55 @@ def test_a_limit_is_of_a_cost(three: Front) -> None:
 
 
 def test_a_view_takes_two_costs() -> None:
-    with pytest.raises(ConfigError, match=r"takes two objectives to minimize\. Got 1"):
+    sentence = r"takes two objectives to minimize that are no privacy\. Got 1"
+    with pytest.raises(ConfigError, match=sentence):
         plot_filtered(made_front(k=[1]))
+    with pytest.raises(ConfigError, match=sentence):  # a closeness is no cost
+        plot_filtered(made_front(("k", "t_closeness", "loss"), t_closeness=[0.5, 0.2]))
+
+
+def test_costs_are_added_where_their_sum_is_the_loss(three: Front) -> None:
+    text = words(plot_filtered(three, limits={"sl": 0.5}))
+    assert "GL 10.0 % + SL 40.0 %" in " ".join(text)
+    unlike = made_front(("k", "loss", "cm"), k=[1, 5, 9], loss=[0.1, 0.2, 0.4], cm=[50, 40, 30])
+    text = words(plot_filtered(unlike, limits={"cm": 60}))
+    assert "loss 10.0 %, cm 50" in " ".join(text)
+    assert "+" not in " ".join(text)
+
+
+# -- privacy that is better when lower -----------------------------------------------------------
+
+
+@pytest.fixture
+def close() -> Front:
+    """Solution 3 is the only knee: 0.3 of t cost 5 points up to it, and the last 0.2 the rest."""
+    t = [0.5, 0.35, 0.2, 0.1, 0.0]
+    return made_front(("t_closeness", "loss"), t_closeness=t, loss=[0.1, 0.125, 0.15, 0.575, 1.0])
+
+
+def test_a_front_shows_the_privacy_that_was_searched(close: Front) -> None:
+    ax = plot_front(close)
+    assert ax.get_xlabel() == "t closeness: lower is more private"
+    assert {(x, round(y, 9)) for x, y in markers(ax, "D")} == {(0.2, 15)}
+    assert "t closeness 0.2\n15.0 %" in words(ax)
+
+
+def test_the_best_within_a_limit_is_the_closest(close: Front) -> None:
+    ax = plot_front(close, max_cost=0.3)
+    assert {(x, round(y, 9)) for x, y in markers(ax, "s")} == {(0.2, 15)}
+
+
+def test_an_infinite_privacy_has_no_place_in_a_figure() -> None:
+    front = made_front(("delta", "loss"), delta=[np.inf, 2.0, 0.5], loss=[0.0, 0.3, 0.6])
+    drawn = {(x, round(y, 9)) for x, y in markers(plot_front(front), "o")}
+    assert drawn == {(2, 30), (0.5, 60)}
+
+
+def test_a_closeness_is_not_filtered_as_a_cost(tmp_path: Path) -> None:
+    t = np.linspace(0.5, 0, 5)
+    front = made_front(("k", "t_closeness", "loss"), t_closeness=t.tolist())
+    written = {path.name for path in write_plots(front, tmp_path, formats=("png",))}
+    assert written == {"front.png", "pairs.png"}
 
 
 # -- k and l -------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from moanon.errors import OutputError
 from moanon.front import Front
 from moanon.measures.suppression import Suppression
 from moanon.output.report import Tab, report_html, write_report
-from moanon.output.report_data import MAX_LABELS, MAX_STEPS, size_steps
+from moanon.output.report_data import MAX_LABELS, MAX_STEPS, page_data, size_steps
 from moanon.output.report_facts import facts_of, rule_in_words
 from tests import naive
 from tests.output.fronts import HOSTILE, RECORD, hostile_instance, people_front, sampled_front
@@ -298,6 +298,28 @@ def test_five_hundred_solutions_of_a_census_table_fit_in_three_megabytes() -> No
             Suppression("limit", 0.1),
             r"smaller than its k; .* at most 10 % of the rows \(12 of 120\)",
         ),
+        (
+            Suppression("limit", 0.1, by="t_closeness"),
+            "groups with a higher t_closeness than its own; together",
+        ),
+        (Suppression("limit", 0.1, by="l_entropy"), "with a lower l_entropy than its own;"),
+        (
+            Suppression("limit", 0.1, constraints=(("k", 5), ("t_closeness", 0.2))),
+            r"\(η = 0\.1\)\. Groups with k below 5 or t_closeness above 0\.2 are suppressed before "
+            r"all others, and count towards that\.$",
+        ),
+        (
+            Suppression("limit", constraints=(("l_entropy", 3),)),
+            r"^No row may be suppressed \(η = 0\)\. Every group has l_entropy at least 3\.$",
+        ),
+        (
+            Suppression("none", constraints=(("k", 5), ("alpha", 0.5))),
+            r"^No row is suppressed\. Every group has k at least 5 and alpha at most 0\.5\.$",
+        ),
+        (
+            Suppression("weighted-k", constraints=(("k", 5),)),
+            r"that costs\. Groups with k below 5 are suppressed before all others\.$",
+        ),
         (Suppression("weighted-k"), "smaller than weighted k is suppressed, however many"),
         (
             Suppression("kl-safety", 0.25),
@@ -326,6 +348,28 @@ def test_how_the_run_was_made_is_told(front: Front) -> None:
     assert facts["Finished"] == "2026-01-02 03:04:05 UTC"
     assert facts["Versions"] == "moanon 0.1.0, numpy 2.0"
     assert "Notes" not in facts
+    assert "Constraints" not in facts
+
+
+def test_constraints_are_told_of_groups_and_of_the_whole(front: Front) -> None:
+    rule = Suppression("limit", 0.1, constraints=(("k", 5), ("l_entropy", 3)))
+    bound = replace(front, suppression=rule, bounds={"loss": 0.5, "groups": 10})
+    told = "k at least 5; l_entropy at least 3; loss at most 0.5; groups at least 10"
+    assert dict(facts_of(bound, RECORD))["Constraints"] == told
+
+
+def test_the_page_knows_the_privacy_that_was_searched_and_its_direction(front: Front) -> None:
+    rank = front.measures["k"].max() - front.measures["k"].astype(float)
+    measures = {**front.measures, "size_rank": rank}
+    searched = replace(front, objectives=("size_rank", "loss"), measures=measures)
+    told = page_data([Tab("rank", searched, RECORD, "x", marks={5: "knee", 2: "knee"})])
+    assert told["tabs"][0]["privacy"] == "size_rank"
+    assert told["tabs"][0]["first"] == 5
+    assert told["measures"]["size_rank"]["privacy"]
+    assert told["measures"]["size_rank"]["better"] == "min"
+    assert not told["measures"]["loss"]["privacy"]
+    aimed = replace(front, objectives=("d1", "loss"))
+    assert page_data([Tab("aimed", aimed, RECORD, "x")])["tabs"][0]["privacy"] == "k"
 
 
 @pytest.mark.parametrize("record", [{}, {"data": [], "search": None, "times": 3, "notes": "x"}])

@@ -283,6 +283,27 @@ def test_a_marked_solution_is_shown_first_and_says_why(report: Report) -> None:
     assert "knee" in report.page.texts(".plot .textpoint text")
 
 
+def test_a_privacy_that_is_better_when_lower(
+    browser: Browser, people: Front, tmp_path: Path
+) -> None:
+    """Its lowest value is the best within a loss; of two marks the first is shown first."""
+    ranked = replace(people, objectives=("size_rank", "loss"))
+    rank, loss = (ranked.measures[name] for name in ranked.objectives)
+    path = tmp_path / "report.html"
+    last = len(ranked)
+    write_report([Tab("rank", ranked, RECORD, "x", marks={last: "knee", 2: "knee"})], path)
+    with browser.page() as page:
+        page.open(path)
+        report = Report(page, path, pd.DataFrame(), {})
+        assert report.shown() == last
+        assert page.text(".answers .asked") == "Lowest size_rank for a loss of at most"
+        assert page.text(".plot .ytitle").startswith("size_rank")
+        page.click(".answers button:last-child")
+        within = loss <= 0.5
+        assert rank[report.shown() - 1] == rank[within].min() < rank[within].max()
+        assert silent(report)
+
+
 def test_arrow_keys_go_along_the_front(report: Report) -> None:
     report.click_point(3)
     report.page.run("document.querySelector('.plot').focus()")

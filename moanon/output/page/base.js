@@ -41,8 +41,15 @@ function say(text) {
 
 const isShare = (name) => data.measures[name].unit.startsWith("share");
 const higherIsBetter = (name) => data.measures[name].better === "max";
+const isPrivacy = (name) => data.measures[name].privacy;
 
-/** One front: its solutions have the numbers 1, 2, … */
+/** The best of a measure, as a word. */
+const extreme = (name) => (higherIsBetter(name) ? "Highest" : "Lowest");
+
+/**
+ * One front: its solutions have the numbers 1, 2, … Its `privacy` is what to name first when
+ * somebody asks how private: what was searched for, as attained.
+ */
 class Front {
   constructor(tab) {
     Object.assign(this, tab);
@@ -95,12 +102,6 @@ class Front {
     return !isShare(name) && from > 0 && to / from >= 30;
   }
 
-  /** What to name first when somebody asks how private: what is attained, not a threshold. */
-  get privacy() {
-    const first = this.objectives.find(higherIsBetter) ?? "k";
-    return first === "d1" ? "k" : first;
-  }
-
   /** The solution with the best privacy whose loss is within a limit; none: 0. */
   best(limit) {
     let found = 0;
@@ -112,8 +113,16 @@ class Front {
   }
 
   isBetter(id, other) {
-    const gain = this.value(this.privacy, id) - this.value(this.privacy, other);
-    return gain > 0 || (gain === 0 && this.value("loss", id) < this.value("loss", other));
+    const [here, there] = [id, other].map((each) => this.value(this.privacy, each));
+    if (here === there) return this.value("loss", id) < this.value("loss", other);
+    return higherIsBetter(this.privacy) ? here > there : here < there;
+  }
+
+  /** Whether a solution protects better than the worst of the front. */
+  protects(id) {
+    const [from, to] = this.range(this.privacy);
+    const value = this.value(this.privacy, id);
+    return higherIsBetter(this.privacy) ? value > from : value < to;
   }
 }
 
@@ -226,5 +235,8 @@ const isTouched = matchMedia("(pointer: coarse)").matches;
 
 /** Room for the numbers left of a plot. */
 function leftRoom(fronts, name) {
-  return 46 + 7 * grouped(isShare(name) ? 100 : highest(fronts, name)).length;
+  const most = isShare(name) ? 100 : highest(fronts, name);
+  // Some five ticks up to a small number have decimals.
+  const decimals = most > 0 ? Math.max(0, Math.ceil(-Math.log10(most / 5))) : 0;
+  return 46 + 7 * grouped(most, decimals).length;
 }

@@ -9,7 +9,7 @@ const MANY = 800; // points; beyond, they are drawn smaller
 //   series   [{ title, colour, symbol, xs, ys, ids, colours, stairs, hidden, lines }]: xs, ys and
 //            colours are places on their axes, stairs is how points are joined ("hv", "vh", ""),
 //            lines(id) is what to tell about a point
-//   marks    [{ x, y, text }]
+//   marks    [{ x, y, text, side }]: side is where the text stands ("left", "right")
 //   margin   { l, r, t, b }
 //   key      another one: zooming begins anew
 

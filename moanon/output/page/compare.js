@@ -100,7 +100,7 @@ class Comparison {
     return make(
       "section",
       { class: "card", "aria-label": "Best within a limit" },
-      make("h2", {}, `Highest ${privacy} within a limit of loss`),
+      make("h2", {}, `${extreme(privacy)} ${privacy} within a limit of loss`),
       make("div", { class: "window" }, table),
     );
   }

@@ -33,12 +33,10 @@ class FrontPanel {
 
   firstChoice() {
     const { front } = this;
-    const marked = Object.keys(front.marks).map(Number)[0];
-    if (marked) return marked;
+    if (front.first) return front.first;
     const found = front.best(0.25);
     // One that protects nobody is no example.
-    const useful = found && front.value(front.privacy, found) > front.range(front.privacy)[0];
-    return useful ? found : Math.ceil(front.count / 2);
+    return found && front.protects(found) ? found : Math.ceil(front.count / 2);
   }
 
   select(id) {
@@ -90,7 +88,7 @@ class FrontPanel {
       );
     }
     if (!buttons.length) return "";
-    const asked = `Highest ${front.privacy} for a loss of at most`;
+    const asked = `${extreme(front.privacy)} ${front.privacy} for a loss of at most`;
     const label = make("span", { class: "asked" }, asked);
     return make("div", { class: "answers" }, label, make("div", { class: "choices" }, ...buttons));
   }

@@ -18,9 +18,10 @@ function measureChoice(front, label, chosen, onchange, none) {
 
 /** The loss to the right and privacy upwards, a third objective as colour. */
 function firstAxes(front) {
-  const x = front.objectives.find(isShare) ?? "loss";
+  const costs = front.objectives.filter((name) => !isPrivacy(name));
+  const x = costs.find(isShare) ?? costs[0] ?? "loss";
   const rest = front.objectives.filter((name) => name !== x);
-  const y = rest.find(higherIsBetter) ?? rest[0] ?? front.privacy;
+  const y = rest.find(isPrivacy) ?? front.privacy;
   return { x, y, colour: rest.find((name) => name !== y) ?? "" };
 }
 
@@ -124,13 +125,15 @@ class FrontPlot {
       lines: (id) => front.lines(id),
     };
     const placed = (id) => Number.isFinite(xs[id - 1]) && Number.isFinite(ys[id - 1]);
+    // Above a curve that rises there is room to the left, above one that falls to the right.
+    const side = higherIsBetter(x.name) === higherIsBetter(y.name) ? "right" : "left";
     const marked = Object.keys(front.marks).map(Number).filter(placed);
     return {
       x,
       y,
       colour,
       series: [points],
-      marks: marked.map((id) => ({ x: xs[id - 1], y: ys[id - 1], text: front.marks[id] })),
+      marks: marked.map((id) => ({ x: xs[id - 1], y: ys[id - 1], text: front.marks[id], side })),
       margin: { l: leftRoom([front], y.name), r: colour ? COLOURED_ROOM : 16, t: 10, b: 48 },
       key: [x.name, y.name, x.log, y.log].join(),
     };

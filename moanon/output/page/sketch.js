@@ -145,13 +145,15 @@ class Sketch {
     return draw("path", { class: "stairs", stroke: colour, d: steps.join("") });
   }
 
-  mark({ x, y, text }) {
+  mark({ x, y, text, side }) {
     const [right, down] = [this.across(x), this.upwards(y)];
     return draw(
       "g",
       { class: "textpoint" },
       draw("path", { d: SHAPES.diamond(5), transform: `translate(${right} ${down})` }),
-      draw("text", { class: "end", x: right - 6, y: down - 8 }, text),
+      side === "left"
+        ? draw("text", { class: "end", x: right - 6, y: down - 8 }, text)
+        : draw("text", { x: right + 6, y: down - 8 }, text),
     );
   }
 

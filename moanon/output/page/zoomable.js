@@ -158,7 +158,7 @@ class Zoomable {
       x: this.numbers(x, marks.map((mark) => mark.x)),
       y: this.numbers(y, marks.map((mark) => mark.y)),
       text: marks.map((mark) => plotText(mark.text)),
-      textposition: "top left",
+      textposition: marks.map((mark) => `top ${mark.side}`),
       textfont: { size: 11, color: theme.colour("muted") },
       marker: { symbol: "diamond-open", size: 13, color: theme.colour("text") },
       hoverinfo: "skip",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from moanon.data.domain import OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
+from moanon.errors import DataError
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures.registry import MEASURES
@@ -136,6 +138,25 @@ def test_a_front_with_an_infinite_measure_is_written_and_read(tmp_path):
     front.save(tmp_path)
     again = Front.load(tmp_path, front.instance)
     assert again.to_frame().equals(front.to_frame())
+
+
+def test_another_tree_of_sensitive_values_is_noticed():
+    problem = SearchProblem(
+        rich_people(), ("t_closeness", "loss"), Suppression("limit", 0.15, by="t_closeness")
+    )
+    front = searched(problem, generations=3)
+    chosen = int(front.ids[len(front) // 2])
+    front.release(chosen, k=1, max_suppression=0.9)
+    instance = front.instance
+    assert instance is not None
+    flat = Hierarchy.from_nested("ill", ["flu", "cold", "gout", "none"])
+    fixed = {name: _Fixed(domain) for name, domain in instance.layout.domains.items()}
+    other = Instance.build(instance.table, fixed, distances={"ill": TreeSpec(flat)})
+    edited = replace(front, instance=other)
+    with pytest.raises(DataError, match=r"^t_closeness of solution \d+ is .* on the front and "):
+        edited.release(chosen, k=1, max_suppression=0.9)
+    with pytest.raises(DataError, match="a hierarchy or an order must have changed"):
+        edited.apply(chosen, instance.table)
 
 
 # -- Adult -----------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -115,3 +116,21 @@ def test_a_configuration_with_more_is_refused() -> None:
 def test_a_column_that_is_not_there_is_refused() -> None:
     with pytest.raises(DataError, match="size"):
         optimize(pd.DataFrame({"age": [20, 21], "ill": ["flu", "gout"]}))
+
+
+@pytest.mark.parametrize("bound", [{"ncp": {"max": 1}}, {"size_mean": {"min": 1}}])
+def test_a_bound_that_nothing_breaks_changes_no_front_of_k_and_l(bound: dict[str, Any]) -> None:
+    rng = np.random.default_rng(1)
+    ages, ills = (10 * rng.random(40) ** 2).astype(int), rng.choice(list("aaabbcd"), 40)
+    people = pd.DataFrame({"age": ages, "ill": ills})
+    columns = {
+        "age": {"role": "quasi", "kind": "interval", "range": [0, 9]},
+        "ill": {"role": "sensitive"},
+    }
+    task = {"preset": "kl-safety", "eta": 0.3, "objectives": ["k", "l", "loss"]}
+    free = moanon.optimize(people, columns, problem=task, progress=False)
+    bounded = moanon.optimize(
+        people, columns, problem=task | {"constraints": bound}, progress=False
+    )
+    assert len(free) > 10
+    assert bounded.to_frame().equals(free.to_frame())

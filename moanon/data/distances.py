@@ -45,7 +45,7 @@ def histogram_column(
         labels = len(counts.labels)
         return place_values(counts, EQUAL, np.arange(labels), labels)
     places = domain.find(counts.labels)
-    if domain.has_missing:
+    if domain.has_missing and MISSING in counts.labels:
         places[counts.labels.index(MISSING)] = domain.size - 1
     if not isinstance(domain, TreeDomain):
         return place_values(counts, ORDERED, places, domain.size)

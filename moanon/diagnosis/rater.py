@@ -155,7 +155,9 @@ def _lay_out(column: Column, counts: SensitiveCounts, model: Model) -> tuple[His
         return place_values(counts, ORDERED, places, int(places.max()) + 1)
     if model.hierarchy is not None:
         tree = model.hierarchy
-        return place_values(counts, TREE, _leaves(column, tree), len(tree.leaves), _levels(tree))
+        return place_values(
+            counts, TREE, _leaves(column, tree), len(tree.leaves), tree.node_starts[:-1]
+        )
     labels = len(counts.labels)
     return place_values(counts, EQUAL, np.arange(labels), labels)
 
@@ -182,19 +184,3 @@ def _leaves(column: Column, tree: Hierarchy) -> Ints:
                 f"the hierarchy has no leaf for the value {value!r} of column {column.name!r}"
             )
     return np.array([tree.leaf_index[value] for value in column.values], dtype=np.int64)
-
-
-def _levels(tree: Hierarchy) -> Ints:
-    """For each height below the root's, the first leaf of the highest node up to it.
-
-    A node's height is the number of steps down to the deepest leaf below: two values are as far
-    apart as the lowest node above both is high (Li, Li & Venkatasubramanian, t-closeness, §5.2).
-    """
-    height = np.zeros(len(tree.names), dtype=np.int64)
-    for node in range(len(tree.names) - 1, 0, -1):
-        height[tree.parents[node]] = max(height[tree.parents[node]], height[node] + 1)
-    levels = np.zeros((int(height[0]), len(tree.leaves)), dtype=np.int64)
-    for node in range(1, len(tree.names)):
-        on = slice(height[node], height[tree.parents[node]])
-        levels[on, tree.starts[node] : tree.stops[node]] = tree.starts[node]
-    return levels

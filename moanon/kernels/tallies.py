@@ -8,7 +8,9 @@ kept group holds.
 
 Sums over groups are integers. A number that is no whole one is between 0 and 1 for each row; its
 sum over a group is rounded to units so small that the sum over all rows just fits. So a tally does
-not depend on the order of groups, and is off by half a unit a group at most.
+not depend on the order of groups, and is off by half a unit a group and the rounding of floats.
+Squares of whole numbers are added up as they are, unless the table is so large that they might not
+fit (`square_unit`).
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ __all__ = [
     "add_tallies",
     "make_tally_desk",
     "measure_tallies",
+    "square_unit",
     "tally_unit",
 ]
 
@@ -38,17 +41,17 @@ Words = npt.NDArray[np.uint32]
 #: What is added up over rows, or the largest of it. N is the size of a row's group, n that of the
 #: table, c the rows of the group with the row's own sensitive value.
 TALLIES = (
-    "size_gap",  # ((n - N) / n)²
+    "size_gap",  # (n - N)²
     "loss_gap",  # (row loss / loss of a suppressed row)²
     "loss_most",  # largest row loss
     # of each sensitive column
     "same",  # c
-    "same_gap",  # ((c - 1) / n)²
+    "same_gap",  # (c - 1)²
     "same_most",  # largest c
     "share",  # c / N
     "share_gap",  # (c / N)²
     "values",  # different values in the group
-    "values_gap",  # (share of the column's values that the group lacks)²
+    "values_gap",  # (number of the column's values that the group lacks)²
     "lacking_most",  # largest number of values that a group lacks
 )
 _SIZE_GAP, _LOSS_GAP, _LOSS_MOST = range(3)
@@ -93,8 +96,25 @@ def make_tally_desk(plan: Plan, groups: int, tallies: int, full_loss: int) -> Ta
 
 
 @compiled
+def square_unit(rows: int) -> float:
+    """Integer that stands for 1 in sums of squared numbers of rows, over all rows of a table."""
+    if float(rows) ** 3 < 2.0**62:
+        return 1.0
+    return float(2.0 ** floor(62 - 3 * log2(rows)))
+
+
+@compiled
 def _rounded(total: float, unit: float) -> int:
     return int64(floor(total * unit + 0.5))
+
+
+@compiled
+def _square(times: int, number: int, table: int) -> int:
+    """Give ``times · number²`` in units of `square_unit`."""
+    unit = square_unit(table)
+    if unit == 1.0:
+        return int64(times * number * number)
+    return _rounded(float(times) * number * number, unit)
 
 
 @compiled
@@ -111,7 +131,7 @@ def _of_size_and_loss(
     for group in range(groups):
         size = int64(sizes[group])
         if tally == _SIZE_GAP:
-            out[group] = _rounded(size * ((table - size) / table) ** 2, unit)
+            out[group] = _square(size, table - size, table)
         elif tally == _LOSS_GAP:
             out[group] = _rounded(size * (losses[group] / full_loss) ** 2, unit)
         else:
@@ -141,22 +161,25 @@ def _of_values(
         if tally == _VALUES:
             out[group] = size * (known - lacking)
         elif tally == _VALUES_GAP:
-            out[group] = _rounded(size * (lacking / known) ** 2, unit)
+            out[group] = size * lacking * lacking
         elif tally == _LACKING_MOST:
             out[group] = lacking
-        elif tally in (_SAME, _SAME_MOST):
+        elif tally in (_SAME, _SAME_GAP, _SAME_MOST):
             whole = int64(0)
             for at in range(begin, end):
                 count = int64(rows[at])
-                whole = max(whole, count) if tally == _SAME_MOST else whole + count * count
+                if tally == _SAME_MOST:
+                    whole = max(whole, count)
+                elif tally == _SAME:
+                    whole += count * count
+                elif count > 0:
+                    whole += _square(count, count - 1, table)
             out[group] = whole
         else:
             total = 0.0  # values ascend: always added up in the same order
             for at in range(begin, end):
                 count = int64(rows[at])
-                if tally == _SAME_GAP:
-                    total += count * ((count - 1) / table) ** 2
-                elif tally == _SHARE:
+                if tally == _SHARE:
                     total += count * (count / size)
                 else:
                     total += count * (count / size) ** 2

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.genome import Instance
-from moanon.kernels.tallies import tally_unit
+from moanon.kernels.tallies import square_unit, tally_unit
 from moanon.measures.measure import measure
 from moanon.measures.scores import Scores
 
@@ -47,9 +47,9 @@ __all__ = [
 Values = npt.NDArray[Any]
 
 
-def _distance(scores: Scores, tally: str) -> Values:
-    """Square root of a sum over all rows of numbers between 0 and 1; the worst column's."""
-    return np.asarray(np.sqrt(_sums(scores, tally).max(axis=1) / tally_unit(scores.rows)))
+def _distance(scores: Scores, tally: str, unit: float) -> Values:
+    """Square root of a sum over all rows, which is in units; the worst column's."""
+    return np.asarray(np.sqrt(_sums(scores, tally).max(axis=1) / unit))
 
 
 def _sums(scores: Scores, tally: str) -> npt.NDArray[np.int64]:
@@ -111,7 +111,7 @@ def size_rank(scores: Scores) -> Values:
 
     Suppressed rows make one group.
     """
-    return _distance(scores, "size_gap") * scores.rows
+    return _distance(scores, "size_gap", square_unit(scores.rows))
 
 
 # -- utility ---------------------------------------------------------------------------------------
@@ -143,8 +143,9 @@ def utility_min(scores: Scores) -> Values:
 )
 def utility_mean(scores: Scores) -> Values:
     """``q (1 - loss)``: the mean of q minus the row loss (C §5.5; D eq. 3)."""
-    lost = scores.total_share(scores.field("kept_loss"), scores.field("suppressed"))
-    return scores.columns * (1.0 - lost)
+    full = scores.columns * scores.scale
+    kept_rows = scores.rows - scores.field("suppressed")
+    return np.asarray((kept_rows * full - scores.field("kept_loss")) / (scores.scale * scores.rows))
 
 
 @measure(
@@ -161,7 +162,7 @@ def utility_rank(scores: Scores) -> Values:
 
     Of two releases with the same loss it prefers the one that spreads it evenly.
     """
-    return _distance(scores, "loss_gap") * scores.columns
+    return _distance(scores, "loss_gap", tally_unit(scores.rows)) * scores.columns
 
 
 # -- sensitive values ------------------------------------------------------------------------------
@@ -207,7 +208,7 @@ def sensitive_count_mean(scores: Scores) -> Values:
 )
 def sensitive_count_rank(scores: Scores) -> Values:
     """``√ Σ (c - 1)²`` over all rows (C §5.1); suppressed rows make one group."""
-    return _distance(scores, "same_gap") * scores.rows
+    return _distance(scores, "same_gap", square_unit(scores.rows))
 
 
 @measure(
@@ -254,7 +255,7 @@ def sensitive_share_mean(scores: Scores) -> Values:
 )
 def sensitive_share_rank(scores: Scores) -> Values:
     """``√ Σ (c / N)²`` over all rows (C §5.1); suppressed rows make one group."""
-    return _distance(scores, "share_gap")
+    return _distance(scores, "share_gap", tally_unit(scores.rows))
 
 
 @measure(
@@ -301,5 +302,4 @@ def diversity_rank(scores: Scores) -> Values:
 
     Suppressed rows make one group.
     """
-    total = _sums(scores, "values_gap") / tally_unit(scores.rows)
-    return np.asarray((np.sqrt(total) * _known_values(scores.instance)).max(axis=1))
+    return _distance(scores, "values_gap", 1.0)

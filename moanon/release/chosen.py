@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import isclose, isfinite
 from sys import float_info
 from typing import Literal
 
@@ -17,9 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.data.table import Table
-from moanon.errors import ConfigError
+from moanon.errors import ConfigError, DataError
 from moanon.genome import Instance
+from moanon.measures.evaluate import Evaluator
 from moanon.measures.groups import Groups
+from moanon.measures.groupwise import GROUP_WISE, TOLERANCE
 from moanon.measures.kept import kept_groups
 from moanon.measures.registry import find_measure
 from moanon.measures.suppression import Suppression, row_limit
@@ -93,6 +95,7 @@ class ChosenSolution:
             If a bound on the whole table is not met.
         """
         wanted = self.wanted(check_k(k))
+        self._refuse_other_meanings(instance)
         groups = Groups.of(instance, self.genome)
         limit = self._limit(max_suppression, instance.table.rows)
         kept = kept_above(groups, wanted, limit, name=f"solution {self.number}")
@@ -118,6 +121,7 @@ class ChosenSolution:
             raise ConfigError(f"small groups are 'suppress' or 'keep'. Got {small!r}")
         if k is not None and small == "keep":
             raise ConfigError("small groups are kept, or suppressed below another k. Got both")
+        self._refuse_other_meanings(instance)
         bounds = self.bounds
         if small == "suppress":
             wanted = self.wanted(int(self.measures["k"]) if k is None else check_k(k))
@@ -145,6 +149,29 @@ class ChosenSolution:
         promised = [(name, value) for name, value in attained.items() if isfinite(value)]
         constraints = (*self.rule.constraints, *promised)
         return Wanted(k, self._diversity, replace(self.rule, constraints=constraints))
+
+    def _refuse_other_meanings(self, instance: Instance) -> None:
+        """Refuse a table on which the solution is not what the front says.
+
+        Its rows are the same, but a hierarchy of sensitive values may have been edited since; then
+        distances would be promised by another tree than was searched with.
+        """
+        names = [
+            name
+            for name in self.measures
+            if name in GROUP_WISE and find_measure(name).why_not(instance) is None
+        ]
+        scores = Evaluator(instance).evaluate_at(
+            self.genome, self.thresholds, self.rule, measures=names
+        )
+        for name in names:
+            stated, found = self.measures[name], find_measure(name).of(scores)[0].item()
+            if not isclose(stated, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+                raise DataError(
+                    f"{name} of solution {self.number} is {stated:.9g} on the front and "
+                    f"{found:.9g} with the table as it is declared now; a hierarchy or an order "
+                    "must have changed since the run, so run it again"
+                )
 
     @property
     def _diversity(self) -> int:

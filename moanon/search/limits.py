@@ -129,7 +129,8 @@ class _Member(SearchProblem):
         if values is not None:
             return values, points
         if self.suppression.kind == "limit":
-            # Steps rise with the threshold, and the rule takes the highest that fits.
-            last = np.searchsorted(points.genome, np.arange(len(genomes)), side="right") - 1
-            return points.values[last], points
+            # The rule takes the highest threshold that fits; measured steps go down, others up.
+            order = np.lexsort((points.thresholds[:, 0], points.genome))
+            place = np.searchsorted(points.genome[order], np.arange(len(genomes)), side="right")
+            return points.values[order[place - 1]], points
         return self.values(genomes), points

@@ -113,7 +113,7 @@ class SearchProblem:
         self.evaluator = Evaluator(instance, threads)
         self.names = tuple(dict.fromkeys((*objectives, *(m.name for m in self.bounds))))
         pairs = suppression.kind == "kl-safety" and suppression.safety == "strict"
-        self.has_steps = suppression.kind == "limit" or (pairs and set(self.names) <= ON_PAIRS)
+        self.has_steps = suppression.kind == "limit" or pairs
 
     @property
     def is_constrained(self) -> bool:
@@ -199,7 +199,7 @@ class SearchProblem:
         """The feasible solutions, and the nearest infeasible one of each genome without any."""
         parts = [(scores, np.arange(len(genomes)))]
         if self.has_steps:
-            parts = [(scores.steps(), scores.step_genome)]
+            parts = [(self._steps_of(scores, genomes), scores.step_genome)]
             if self.is_constrained:  # some genomes have no steps
                 parts.append((scores, np.arange(len(genomes))))
         found = []
@@ -213,6 +213,16 @@ class SearchProblem:
         if not self.is_constrained:
             return found[0]
         return _chosen(found, len(genomes))
+
+    def _steps_of(self, scores: Scores, genomes: Genomes) -> Scores:
+        """Scores at all steps; those over pairs that tell too little are measured one by one."""
+        steps = scores.steps()
+        if self.suppression.kind != "kl-safety" or set(self.names) <= ON_PAIRS or not len(steps):
+            return steps
+        pairs = np.stack([steps.field("d1"), steps.field("d2")], axis=1)
+        return self.evaluator.evaluate_at(
+            genomes[scores.step_genome], pairs, self.suppression, measures=self.names
+        )
 
     def _finite(self, values: Floats, genomes: Genomes) -> Floats:
         """Refuse NaN and infinity: they would count as better than everything."""

@@ -74,8 +74,7 @@ def tree_distance(p: dict, q: dict, tree: Hierarchy) -> Fraction:
     """Length of each edge times what passes over it; an edge spans half the rise in height."""
 
     def height(node: int) -> int:
-        below = [child for child in range(len(tree.names)) if tree.parents[child] == node]
-        return 1 + max(map(height, below)) if below else 0
+        return int(tree.heights[node])
 
     work = Fraction(0)
     for node in range(1, len(tree.names)):

@@ -178,5 +178,26 @@ def test_sums_over_a_million_rows_do_not_overflow():
     assert measured(instance, "sensitive_share_rank") == pytest.approx(math.sqrt(rows), rel=1e-12)
 
 
+@pytest.mark.parametrize("rows", range(5, 40))
+def test_distances_of_whole_numbers_are_exact(rows):
+    # two pairs of equal values, all others different: 4 rows one away from the ideal
+    values = ["a", "a", "b", "b", *(str(i) for i in range(rows - 4))]
+    frame = pd.DataFrame({"q": ["0"] * rows, "s": values})
+    table = read_table(frame, {"q": "quasi", "s": "sensitive"})
+    instance = Instance.build(table, {"q": OrderedSpec(("0", "1"))})
+    assert measured(instance, "sensitive_count_rank") == 2
+
+
+def test_the_mean_utility_of_equal_rows_is_that_of_each():
+    frame = pd.DataFrame({"q": [str(i % 2) for i in range(10)], "s": ["a"] * 10})
+    table = read_table(frame, {"q": "quasi", "s": "sensitive"})
+    spec = OrderedSpec(tuple(str(i) for i in range(11)))
+    instance = Instance.build(table, {"q": spec})
+    genome = np.array([[0, *[1] * 9]], dtype=np.uint8)  # the first two of eleven are one block
+    names = ["utility_min", "utility_mean"]
+    scores = Evaluator(instance).evaluate(genome, Suppression("none"), measures=names)
+    assert [MEASURES[name].of(scores)[0] for name in names] == [0.9, 0.9]
+
+
 def test_the_kernels_tallies_are_all_of_some_measure():
     assert {tally for name in NAMES for tally in MEASURES[name].tallies} == set(TALLIES)

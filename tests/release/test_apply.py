@@ -211,3 +211,16 @@ def test_rows_of_the_table_itself_are_released_alike(
     with TemporaryDirectory() as folder:
         certificate = release.write(Path(folder) / "new.csv")
     assert certificate.rows == sum(rows)
+
+
+def test_new_rows_need_no_gap_where_the_run_had_one() -> None:
+    roles = {"age": "quasi", "pay": "sensitive"}
+    gaps = pd.DataFrame({"age": [1, 1, 2, 2], "pay": ["10", "20", None, "10"]})
+    spec = {"age": IntervalSpec(1, (1, 2))}
+    distances = {"pay": OrderedSpec(("10", "20"))}
+    table = read_table(gaps, roles, missing="category")
+    ran = Instance.build(table, spec, distances=distances)
+    new = pd.DataFrame({"age": [1, 1, 2, 2], "pay": ["10", "20", "20", "10"]})
+    release = release_rows(ran, [1], read_table(new, roles, missing="category"), Wanted(2))
+    # three places: 10, 20 and the gap; every group has what the table has
+    assert release.promised.closeness["pay"].t_closeness == 0

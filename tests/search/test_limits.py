@@ -171,3 +171,12 @@ def test_an_enumeration_fills_every_archive(small_instance):
     while not alone.exhausted:
         alone.step()
     assert np.array_equal(front(shared.archives[1]), front(alone.archive))
+
+
+@given(instances(), st.sampled_from(["loss", "size_mean", "dm"]), st.integers(0, 9))
+def test_an_algorithm_sees_each_genome_under_its_own_rule(instance, other, seed):
+    problem = SearchProblem(instance, ("k", other), PRESETS["k-suppression"].suppression)
+    genomes = instance.layout.sample(10, np.random.default_rng(seed))
+    for member in SharedLimits(problem, ETAS, 8_000).problems:
+        seen, _ = member.both(genomes)
+        assert np.array_equal(seen, member.values(genomes))

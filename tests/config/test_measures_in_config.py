@@ -254,13 +254,13 @@ def test_a_bound_that_the_table_cannot_meet_is_refused(
     assert str(refused.value) == f"no release of this table of 30,162 rows can have {message}"
 
 
-def test_a_bound_that_any_release_meets_is_none_of_the_tables_business(
-    tmp_path: Path, instance: Instance
-) -> None:
+def test_a_bound_that_any_release_meets_is_none_of_the_tables_business(tmp_path: Path) -> None:
     bounds = "{suppressed: {max: 99999}, cm: {max: 99999}, average_class_size: {max: 99999}}"
     text = f"{ADULT}problem: {{class_column: salary-class, constraints: {bounds}}}"
     config = Config.load(write(tmp_path, text))
-    make_problem(config, config.instance())
+    problem = make_problem(config, config.instance())
+    demanded = {measure.name: bound for measure, bound in problem.bounds.items()}
+    assert demanded == dict.fromkeys(("suppressed", "cm", "average_class_size"), 99999.0)
 
 
 def test_every_range_is_understood() -> None:

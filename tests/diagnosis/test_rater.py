@@ -27,7 +27,7 @@ def people(draw: st.DrawFn, values: list[str]) -> list[Row]:
     return [dict(zip(("q", "r", "s"), each, strict=True)) for each in rows]
 
 
-def check(rows: list[Row], model: Model) -> None:
+def assert_curves_are_the_oracles(rows: list[Row], model: Model) -> None:
     """For every set of columns, the levels of groups and the rows below each are the oracle's."""
     oracle = oracle_of(model, rows, ["q", "r"], ["s"])
     diagnosis = examined(rows, ["q", "r"], ["s"])
@@ -40,13 +40,13 @@ def check(rows: list[Row], model: Model) -> None:
 
 @given(people([str(value) for value in range(0, 1200, 3)]))
 def test_values_on_a_long_line(rows):
-    check(rows, Model("t", "ordered"))
+    assert_curves_are_the_oracles(rows, Model("t", "ordered"))
 
 
 @given(hierarchies(most_leaves=12).flatmap(lambda t: st.tuples(st.just(t), people(t.leaves))))
 def test_values_in_any_tree(drawn):
     tree, rows = drawn
-    check(rows, Model("t", "tree", hierarchy=tree))
+    assert_curves_are_the_oracles(rows, Model("t", "tree", hierarchy=tree))
 
 
 @given(st.data())

@@ -26,7 +26,7 @@ from tests.strategies import populations, rich_instances
 NAMES = individual.__all__
 
 
-def check(
+def assert_indices_are_the_oracles(
     instance: Instance, shown: Sequence[object], kept: list, measured: dict[str, float]
 ) -> None:
     expected = naive_measures.individual_measures(instance, shown, kept)
@@ -45,7 +45,9 @@ def test_every_index_agrees_with_the_oracle_under_a_limit(data):
         shown = naive.generalized_rows(instance, instance.layout.text(genome))
         least = scores.field("d1")[i]
         kept = [rows for rows in naive.groups_of(shown).values() if len(rows) >= least]
-        check(instance, shown, kept, {name: MEASURES[name].of(scores)[i] for name in NAMES})
+        assert_indices_are_the_oracles(
+            instance, shown, kept, {name: MEASURES[name].of(scores)[i] for name in NAMES}
+        )
 
 
 @given(st.data())
@@ -60,7 +62,9 @@ def test_every_index_agrees_with_the_oracle_at_every_step(data):
         shown = naive.generalized_rows(instance, instance.layout.text(genomes[genome]))
         least = steps.field("k")[step]
         kept = [rows for rows in naive.groups_of(shown).values() if len(rows) >= least]
-        check(instance, shown, kept, {name: MEASURES[name].of(steps)[step] for name in NAMES})
+        assert_indices_are_the_oracles(
+            instance, shown, kept, {name: MEASURES[name].of(steps)[step] for name in NAMES}
+        )
 
 
 # -- by hand ---------------------------------------------------------------------------------------

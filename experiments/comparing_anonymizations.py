@@ -25,15 +25,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from moanon import Config, Hierarchy, Instance, OrderedSpec, Release, TreeSpec, read_table
+from moanon import Config, Hierarchy, Instance, OrderedSpec, TreeSpec, read_table
 from moanon.compare import Comparison, PropertyVector, compare, property_vectors
 from moanon.compare.hypervolume import compare_products, solely_dominated
 from moanon.compare.indices import coverage, mean, minimum, spread
 from moanon.compare.preferences import weighted_sum
 from moanon.experiment import Experiment
 from moanon.front import Front
+from moanon.grouping import Grouping
 from moanon.output.compare_plots import save_comparison
-from moanon.release import Anonymized
 
 OUT = Path(__file__).parents[1] / "results" / "comparing_anonymizations"
 
@@ -70,7 +70,7 @@ TABLES = {
 }
 
 
-def source_tables() -> dict[str, Anonymized]:
+def source_tables() -> dict[str, Grouping]:
     """Tables 2 and 3 of the source, as releases of Table 1.
 
     The source generalizes the marital status and also protects its real values; here these are two
@@ -89,22 +89,21 @@ def source_tables() -> dict[str, Anonymized]:
     )
     genomes = {name: people.layout.parse("".join(bits)) for name, bits in TABLES.items()}
     return {
-        name: Anonymized.of_release(Release.of(people, genome), name)
-        for name, genome in genomes.items()
+        name: Grouping.of_genome(people, genome).named(name) for name, genome in genomes.items()
     }
 
 
-def published_utility(table: Anonymized) -> np.ndarray:
+def published_utility(table: Grouping) -> np.ndarray:
     """Utility as the source's numbers have it: the sum over columns of 1 - (block / values).
 
     The source names Iyengar's metric, (block - 1) / (values - 1), which moanon uses; but its two
     vectors come out, to all digits, with the values that occur in Table 1 and without the ones.
     """
-    widths = table.blocks[:, :, 1] - table.blocks[:, :, 0]
-    return (1 - widths / table.instance.layout.sizes).sum(axis=1)[table.row_group]
+    widths = table.stops - table.starts
+    return (1 - widths / table.instance.layout.sizes[:, None]).sum(axis=0)[table.row_group]
 
 
-def source_vectors(tables: dict[str, Anonymized]) -> dict[str, dict[str, np.ndarray]]:
+def source_vectors(tables: dict[str, Grouping]) -> dict[str, dict[str, np.ndarray]]:
     """Every property vector of the three tables, by property and table."""
     names = ("size", "sensitive_count", "utility")
     found: dict[str, dict[str, np.ndarray]] = {name: {} for name in (*names, "published utility")}
@@ -255,10 +254,7 @@ def most_disputed(front: Front) -> tuple[int, int]:
     """
     k, loss, ids = front.measures["k"], front.measures["loss"], front.ids
     wanted = ids[(k >= LEAST_K) & (loss < 1)]
-    sizes = {
-        int(i): property_vectors(Anonymized.of_release(front.release(int(i)), ""), ["size"])["size"]
-        for i in wanted
-    }
+    sizes = {int(i): property_vectors(front.grouping(int(i)), ["size"])["size"] for i in wanted}
     best, pair = 0, (0, 0)
     for a, b in combinations(sizes, 2):
         if k[a - 1] == k[b - 1] and abs(loss[a - 1] - loss[b - 1]) <= LIKE_LOSS:
@@ -276,7 +272,7 @@ def write_adult(out: Path, threads: int) -> None:
     front = search_adult(threads)
     pair = most_disputed(front)
     comparison = compare(
-        [Anonymized.of_release(front.release(i), f"solution {i}") for i in pair],
+        [front.grouping(i).named(f"solution {i}") for i in pair],
         ["size", "sensitive_share", "diversity", "utility"],
     )
     frame = front.to_frame().set_index("id").loc[list(pair), ["k", "loss", "weighted_k", "groups"]]

@@ -33,7 +33,7 @@ from moanon.atomic import Beside
 from moanon.config import Config
 from moanon.experiment import Experiment, plan
 from moanon.front import Front
-from moanon.landmarks import find_landmarks, spell
+from moanon.front.landmarks import find_landmarks, spell
 from moanon.output.files import Drawing, write_figures
 from moanon.output.plots import (
     plot_etas,

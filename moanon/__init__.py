@@ -10,10 +10,10 @@ A table goes this way, and each station has its module::
 - ``moanon.genome``: a `Layout` of bits generalizes the whole table; an `Instance` is a table with
   its layout and cells, ready for a search.
 - ``moanon.measures``: named numbers of the groups under a genome, for privacy and for loss.
-- ``moanon.questions``: which solution of a front answers a publisher's question, and what is near;
-  ``moanon.results``: whether a results folder can be used.
+- ``moanon.front``: which solution of a front answers a publisher's question, and what is near;
+  ``moanon.front.results``: whether a results folder can be used.
 - ``moanon.search``: the algorithms; ``moanon.front``: what they find, a `Front` to look at and ask;
-  ``moanon.landmarks``: its knees and flat stretches.
+  ``moanon.front.landmarks``: its knees and flat stretches.
 - ``moanon.release``: applies a genome to the rows and writes the file (`Release`), and states what
   the written file was measured to be (`Certificate`).
 - ``moanon.optimization``: all of it in one call, `optimize`; ``moanon.config``: the same from a

@@ -8,8 +8,8 @@ block of every column is allowed by its domain; invalid ones are refused, never 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, product
 from math import prod
@@ -17,19 +17,21 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from moanon.arrays import Bits, Bools, Ints
 from moanon.data.cells import Cells, SensitiveCounts, count_values
 from moanon.data.distances import histogram_column
-from moanon.data.domain import Domain, DomainSpec, TreeDomain
+from moanon.data.domain import Domain, DomainSpec, OrderedDomain, TreeDomain
+from moanon.data.hierarchy import Hierarchy
 from moanon.data.pricing import PriceList, column_shares
 from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, GenomeError
 from moanon.kernels.grouping import Sensitive
+from moanon.kernels.join import LossScale
 from moanon.kernels.plan import Plan, make_plan
 from moanon.kernels.population import PopulationKernel
 
 __all__ = ["Generalization", "Instance", "Layout"]
 
-Genomes = npt.NDArray[np.uint8]
 #: Blocks of each column, each as (start, stop) over its base values.
 Generalization = dict[str, tuple[tuple[int, int], ...]]
 
@@ -37,6 +39,8 @@ Generalization = dict[str, tuple[tuple[int, int], ...]]
 MAX_ENUMERATED = 10_000_000
 #: Longer genomes are cut off in error messages.
 _SHOWN_BITS = 60
+#: The one column of a table whose labels mean nothing, and its one base value.
+_ANY = "any"
 
 
 @dataclass(frozen=True)
@@ -66,12 +70,12 @@ class Layout:
         return tuple(self.domains)
 
     @cached_property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """Number of base values of each column."""
         return np.array([domain.size for domain in self.domains.values()], dtype=np.int64)
 
     @cached_property
-    def offsets(self) -> npt.NDArray[np.int64]:
+    def offsets(self) -> Ints:
         """First bit of each column, and the total number of bits."""
         return np.concatenate(([0], np.cumsum(self.sizes - 1))).astype(np.int64)
 
@@ -85,18 +89,24 @@ class Layout:
         for i, (name, domain) in enumerate(self.domains.items()):
             yield name, domain, slice(int(self.offsets[i]), int(self.offsets[i + 1]))
 
+    @cached_property
+    def trees(self) -> dict[str, Hierarchy]:
+        """Hierarchies of the columns that have one."""
+        domains = self.domains.items()
+        return {name: d.hierarchy for name, d in domains if isinstance(d, TreeDomain)}
+
     # -- validity --------------------------------------------------------------------------------
 
-    def is_valid(self, genomes: Genomes) -> npt.NDArray[np.bool_]:
+    def is_valid(self, genomes: Bits) -> Bools:
         """Tell for each genome (row) whether every block is allowed by its domain."""
         if genomes.ndim != 2 or genomes.shape[1] != self.bits:
             raise self._wrong_length(genomes)
-        valid: npt.NDArray[np.bool_] = np.all(genomes <= 1, axis=1)
+        valid: Bools = np.all(genomes <= 1, axis=1)
         for _, domain, place in self.slices():
             valid &= domain.is_valid(genomes[:, place])
         return valid
 
-    def check(self, genomes: npt.ArrayLike) -> Genomes:
+    def check(self, genomes: npt.ArrayLike) -> Bits:
         """Return `genomes` as a matrix of valid genomes, or say what is wrong with one of them.
 
         Raises
@@ -122,7 +132,7 @@ class Layout:
         found = genomes.shape[1] if genomes.ndim == 2 else f"an array of shape {genomes.shape}"
         return GenomeError(f"a genome of this table has {self.bits} bits. Got {found}")
 
-    def _no_node(self, genome: Genomes) -> GenomeError:
+    def _no_node(self, genome: Bits) -> GenomeError:
         """Name a block of an invalid genome that its domain does not allow."""
         name, domain, bits = next(
             (name, domain, genome[place])
@@ -149,7 +159,7 @@ class Layout:
             raise GenomeError(f"one genome is decoded at a time. Got {len(matrix)}")
         return {name: _blocks(matrix[0, place]) for name, _, place in self.slices()}
 
-    def encode(self, generalization: Mapping[str, tuple[tuple[int, int], ...]]) -> Genomes:
+    def encode(self, generalization: Mapping[str, tuple[tuple[int, int], ...]]) -> Bits:
         """Return the genome with these blocks; the inverse of `decode`."""
         if set(generalization) != set(self.columns):
             raise GenomeError(
@@ -171,7 +181,7 @@ class Layout:
                     f"column {name!r}: blocks end at {edges[-1]} instead of {domain.size}"
                 )
             genome[place][np.array(edges[1:-1], dtype=np.int64) - 1] = 1
-        row: Genomes = self.check(genome)[0]
+        row: Bits = self.check(genome)[0]
         return row
 
     def labels(self, genome: npt.ArrayLike) -> dict[str, tuple[str, ...]]:
@@ -185,11 +195,11 @@ class Layout:
         """Write a genome as a string of 0 and 1."""
         return "".join("1" if bit else "0" for bit in np.asarray(genome))
 
-    def parse(self, text: str) -> Genomes:
+    def parse(self, text: str) -> Bits:
         """Read a genome from a string of 0 and 1; it must be valid."""
         if set(text) - {"0", "1"}:
             raise GenomeError(f"a genome is written in 0 and 1. Got {self._shown(text)!r}")
-        row: Genomes = self.check(np.array([int(bit) for bit in text], dtype=np.uint8))[0]
+        row: Bits = self.check(np.array([int(bit) for bit in text], dtype=np.uint8))[0]
         return row
 
     # -- the space of all genomes ----------------------------------------------------------------
@@ -198,12 +208,12 @@ class Layout:
         """Count all valid genomes, exactly."""
         return prod(domain.count() for domain in self.domains.values())
 
-    def sample(self, number: int, rng: np.random.Generator) -> Genomes:
+    def sample(self, number: int, rng: np.random.Generator) -> Bits:
         """Draw `number` valid genomes: fair bits, and D §6.4's coin at each tree node."""
         parts = [domain.sample(number, rng) for domain in self.domains.values()]
         return np.concatenate(parts, axis=1)
 
-    def enumerate(self, limit: int = MAX_ENUMERATED) -> Iterator[Genomes]:
+    def enumerate(self, limit: int = MAX_ENUMERATED) -> Iterator[Bits]:
         """Yield every valid genome once.
 
         Raises
@@ -215,7 +225,7 @@ class Layout:
             raise GenomeError(f"the table has more than {limit} valid genomes; too many to list")
         return _combine(tuple(self.domains.values()))
 
-    def full_domain(self, limit: int = MAX_ENUMERATED) -> Genomes:
+    def full_domain(self, limit: int = MAX_ENUMERATED) -> Bits:
         """All genomes that take one whole level in every column, finest first (rows)."""
         choices = [domain.full_domain() for domain in self.domains.values()]
         if prod(map(len, choices)) > limit:
@@ -225,13 +235,13 @@ class Layout:
         return np.stack([np.concatenate(combination) for combination in product(*choices)])
 
 
-def _blocks(bits: Genomes) -> tuple[tuple[int, int], ...]:
+def _blocks(bits: Bits) -> tuple[tuple[int, int], ...]:
     """Blocks between the boundaries of one column, as (start, stop)."""
     edges = [0, *(np.flatnonzero(bits) + 1).tolist(), len(bits) + 1]
     return tuple(pairwise(edges))
 
 
-def _combine(domains: tuple[Domain, ...]) -> Iterator[Genomes]:
+def _combine(domains: tuple[Domain, ...]) -> Iterator[Bits]:
     """Yield all combinations of some columns' generalizations, one at a time.
 
     `itertools.product` would hold those of each column in memory first.
@@ -280,24 +290,40 @@ class Instance:
 
     def make_kernel(self, threads: int) -> PopulationKernel:
         """Make a kernel with its own working memory for each of some threads."""
-        sensitive, plan, _ = self._values
         return PopulationKernel(
             self.cells.codes,
             self.cells.counts,
             self.layout.sizes,
-            sensitive,
+            self.listed_values,
             threads,
-            plan,
+            self.plan,
             self.prices.prices,
         )
 
+    @cached_property
+    def losses(self) -> LossScale:
+        """Losses of cells as integers."""
+        sizes = self.layout.sizes.tolist()
+        # A kernel takes two columns at least: the one beside a single column has one value.
+        return LossScale.build(sizes if len(sizes) > 1 else [*sizes, 1], self.cells.rows)
+
     @property
-    def value_numbers(self) -> dict[str, npt.NDArray[np.int64]]:
+    def listed_values(self) -> Sensitive:
+        """Sensitive values and class labels of each cell."""
+        return self._values[0]
+
+    @property
+    def plan(self) -> Plan:
+        """What is known about those values."""
+        return self._values[1]
+
+    @property
+    def value_numbers(self) -> dict[str, Ints]:
         """How the kernel numbers the labels of sensitive and class columns, in its order."""
         return self._values[2]
 
     @cached_property
-    def _values(self) -> tuple[Sensitive, Plan, dict[str, npt.NDArray[np.int64]]]:
+    def _values(self) -> tuple[Sensitive, Plan, dict[str, Ints]]:
         """All columns of histograms as one list per cell, values numbered through.
 
         The sensitive columns come first, then the class labels if those are not sensitive.
@@ -383,6 +409,37 @@ class Instance:
             _build_distances(table, distances or {}),
             dict(weights or {}),
             None if label is None else _count_labels(table, label, cells),
+        )
+
+    @classmethod
+    def without_meaning(cls, table: Table) -> Instance:
+        """A table of which nobody knows what labels of its quasi-identifiers would mean.
+
+        One column that says nothing stands for all of them. Its rows can be grouped by what a
+        released file shows; what labels stand for, and so what was lost, is not known.
+        """
+        rows = table.rows
+        nowhere = np.zeros(rows, dtype=np.int64)
+        cells = Cells(
+            (_ANY,),
+            np.zeros((1, 1), dtype=np.uint16),
+            np.array([rows]),
+            tuple(count_values(table.columns[name], nowhere, 1) for name in table.sensitive),
+            nowhere.astype(np.int32),
+        )
+        return cls(table, Layout({_ANY: OrderedDomain((_ANY,))}), cells)
+
+    def without(self, names: Collection[str]) -> Instance:
+        """The same table without some of its sensitive and class columns."""
+        if not names:
+            return self
+        roles = {n: Role.INSENSITIVE if n in names else r for n, r in self.table.roles.items()}
+        sensitive = tuple(c for c in self.cells.sensitive if c.name not in names)
+        return replace(
+            self,
+            table=replace(self.table, roles=roles),
+            cells=replace(self.cells, sensitive=sensitive),
+            label=None if self.label is None or self.label.name in names else self.label,
         )
 
     def over(self, table: Table) -> Instance:

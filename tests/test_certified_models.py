@@ -24,7 +24,7 @@ from moanon.errors import ConfigError, InfeasibleError, OutputError
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures.groupwise import GROUP_WISE
-from moanon.measures.registry import MEASURES
+from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
 from moanon.release import Certificate, Release
 from moanon.search.problem import INFEASIBLE, SearchProblem

@@ -14,7 +14,7 @@ from moanon.cli import main
 from moanon.experiment import load_front
 from moanon.front import Front
 from moanon.measures.groupwise import GROUP_WISE
-from moanon.measures.registry import MEASURES
+from moanon.measures import MEASURES
 from tests.search.people import people_frame
 from tests.test_certified_models import check_certificate
 

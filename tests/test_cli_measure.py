@@ -12,7 +12,7 @@ import pytest
 
 from moanon import Config, Release, datasets
 from moanon.cli import main
-from moanon.measures.registry import MEASURES
+from moanon.measures import MEASURES
 from tests.compare.source import PEOPLE
 
 Captured = pytest.CaptureFixture[str]

@@ -18,7 +18,7 @@ from moanon.errors import CertificateError, ConfigError, DataError, OutputError,
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures.groups import Groups
-from moanon.measures.registry import MEASURES
+from moanon.measures import MEASURES
 from tests import naive
 from tests.search.people import PLACES, SIZES, first_front, people, people_frame, problem_of
 

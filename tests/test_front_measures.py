@@ -17,7 +17,7 @@ from moanon.data.table import read_table
 from moanon.errors import DataError
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.measures.registry import MEASURES
+from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.problem import SearchProblem

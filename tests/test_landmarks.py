@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from moanon.errors import ConfigError
 from moanon.front import Front
-from moanon.landmarks import (
+from moanon.front.landmarks import (
     TradeOff,
     _maximal_runs,
     find_landmarks,
@@ -17,7 +17,7 @@ from moanon.landmarks import (
     spans_decades,
     spell,
 )
-from moanon.questions.numbers import attained_privacy
+from moanon.front.choices import attained_privacy
 from tests.output.drawn import found_front, made_front
 
 # -- words and scales ----------------------------------------------------------------------------

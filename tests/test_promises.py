@@ -12,7 +12,7 @@ import pytest
 import moanon
 from moanon.cli import main
 from moanon.experiment import load_front
-from moanon.measures.registry import find_measure
+from moanon.measures import find_measure
 from moanon.release import measure_anonymized, read_released
 from tests.search.people import people_frame
 

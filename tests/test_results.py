@@ -12,7 +12,7 @@ import pytest
 from moanon import __version__
 from moanon.errors import DataError
 from moanon.front import Front
-from moanon.results import find_fronts, is_part, read_listed, read_record
+from moanon.front.results import find_fronts, is_part, read_listed, read_record
 from tests.search.people import first_front, problem_of
 
 

@@ -14,8 +14,7 @@ from moanon.cli.showing import console, on_one_line
 from moanon.cli.values import ResultsArgument, named_number, share
 
 if TYPE_CHECKING:
-    from moanon.front import Front
-    from moanon.questions import Answer, Choice, Question
+    from moanon.front import Answer, Choice, Front, Question
 
 __all__: list[str] = []
 
@@ -87,9 +86,8 @@ def ask(
     limits, after showing what it would take. RESULTS may hold runs for several suppression limits
     (eta-...); they are compared.
     """
-    from moanon.front import Front
-    from moanon.questions import Question, answer, best_of
-    from moanon.results import find_fronts
+    from moanon.front import Front, Question, answer, best_of
+    from moanon.front.results import find_fronts
 
     question = Question.of(
         max_loss=max_loss,
@@ -137,7 +135,7 @@ def _compare(folders: Sequence[Path], answers: Sequence[Answer], best: int | Non
     from rich import box
     from rich.table import Table as Grid
 
-    from moanon.questions import called, shown
+    from moanon.front import called, shown
 
     names = list(dict.fromkeys((*answers[0].goal, "k", "loss", "sl")))
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -158,7 +156,7 @@ def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: boo
     from rich import box
     from rich.table import Table as Grid
 
-    from moanon.questions import called, ladder, shown
+    from moanon.front import called, ladder, shown
 
     ladders = {path: ladder(question, front.solutions) for path, front in fronts.items()}
     code = DONE if any(ladders.values()) else NO
@@ -191,7 +189,7 @@ def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: boo
 
 def _ways_to_ask(fronts: Iterable[Front]) -> list[str]:
     """The options that suit what was searched for, each objective on its better side."""
-    from moanon.measures.registry import find_measure
+    from moanon.measures import find_measure
 
     ways = ["--max-loss", "--max-suppression", "--min-k", "--min-l"]
     for name in dict.fromkeys(name for front in fronts for name in front.objectives):
@@ -227,7 +225,7 @@ def _echo_json(told: object) -> None:
 
 def _export(folder: Path, choice: Choice) -> str | None:
     """The command that makes the release; None where there is none."""
-    from moanon.results import has_config, read_record
+    from moanon.front.results import has_config, read_record
 
     if not has_config(read_record(folder)):
         return None

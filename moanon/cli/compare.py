@@ -19,11 +19,7 @@ from moanon.cli.originals import (
     SensitiveOption,
     Stars,
     StarsOption,
-    WhatIsKnown,
     names,
-    of_instance,
-    read_original,
-    solution,
 )
 from moanon.cli.showing import console, note, on_one_line
 from moanon.errors import ConfigError
@@ -31,12 +27,8 @@ from moanon.errors import ConfigError
 if TYPE_CHECKING:
     from rich.table import Table as Grid
 
-    from moanon.cli.originals import Original
     from moanon.compare import Comparison, Preferences, Verdict
     from moanon.compare.verdicts import Value
-    from moanon.data.table import Table
-    from moanon.front import Front
-    from moanon.release import Anonymized
 
 __all__: list[str] = []
 
@@ -171,8 +163,9 @@ def compare(
     Suppressed rows count as one group that lost everything.
     """
     from moanon.compare import compare as compare_all
+    from moanon.experiment.originals import KnownColumns, read_anonymized
 
-    known = WhatIsKnown(
+    known = KnownColumns(
         config,
         tuple(hierarchies or ()),
         names(quasi),
@@ -187,7 +180,7 @@ def compare(
         from moanon.output.compare_plots import plot_ending
 
         plot_ending(plot)
-    found, origin = _load(anonymized, original, known, stars)
+    found, origin = read_anonymized(anonymized, original, known, stars.value)
     comparison = compare_all(
         found,
         names(properties) if properties else None,
@@ -207,84 +200,6 @@ def compare(
     _show(comparison)
     if plot is not None:
         typer.echo(f" Wrote {on_one_line(str(plot))}")
-
-
-# -- reading -------------------------------------------------------------------------------------
-
-
-def _load(
-    given: Sequence[str], original: str | None, known: WhatIsKnown, stars: Stars
-) -> tuple[list[Anonymized], Original]:
-    """Read all anonymizations and the original they are of."""
-    from moanon.config import Config
-    from moanon.release import read_released
-
-    solutions = {text: place for text in given if (place := solution(text)) is not None}
-    files = [text for text in given if text not in solutions]
-    fronts = _fronts([folder for folder, _ in solutions.values()], original)
-    own = Config.load(next(iter(fronts)) / "config.yaml") if fronts else None
-    undeclared = own is not None and not set(known.sensitive or ()) <= set(own.columns)
-    if files or original is not None or known.config is not None or undeclared or own is None:
-        origin = read_original(original, known, files, own)
-    else:
-        known.refuse_domains()
-        instance = next(iter(fronts.values())).instance
-        assert instance is not None  # fronts are loaded with their tables
-        origin = of_instance(instance, known)
-    if known.key is not None and not files:
-        raise ConfigError("--key finds the rows of released files, and none is given")
-    found = []
-    for text in given:
-        if text in solutions:
-            folder, number = solutions[text]
-            found.append(_solution(fronts[folder], number, text, origin.table))
-        else:
-            found.append(
-                read_released(
-                    text,
-                    origin.of,
-                    key=known.key,
-                    stars=stars.value,
-                    delimiter=known.delimiter,
-                )
-            )
-    return found, origin
-
-
-def _fronts(folders: Sequence[Path], original: str | None) -> dict[Path, Front]:
-    """Load the fronts of results folders, each with its table."""
-    from moanon.data.column import did_you_mean
-    from moanon.experiment import load_front
-
-    for folder in folders:
-        if not folder.is_dir():
-            beside = folder.parent.iterdir() if folder.parent.is_dir() else ()
-            hint = did_you_mean(folder.name, sorted(path.name for path in beside if path.is_dir()))
-            raise ConfigError(f"there is no results folder {folder}{hint}")
-    return {
-        folder: load_front(folder, fallback=original, option="--original")
-        for folder in dict.fromkeys(folders)
-    }
-
-
-def _solution(front: Front, number: int, text: str, table: Table) -> Anonymized:
-    """Look at a solution with the columns of the original, which may have more sensitive ones."""
-    from dataclasses import replace
-
-    from moanon.compare.comparison import refuse_other_rows
-    from moanon.release import Anonymized
-
-    if not 1 <= number <= len(front):
-        folder = text.rpartition("#")[0]
-        raise ConfigError(
-            f"{folder} has no solution {number}; its solutions are 1 to {len(front):,} (moanon ask "
-            f"{folder} shows them)"
-        )
-    each = Anonymized.of_release(front.release(number), text)
-    refuse_other_rows(table, each)
-    # Its own domains: what its blocks are is not what blocks of the same numbers are elsewhere.
-    assert each.instance is not None
-    return replace(each, original=replace(each.instance, label=None).over(table))
 
 
 def _preferences(

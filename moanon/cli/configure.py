@@ -165,7 +165,7 @@ def _one_eta(config: Config) -> Config:
 
 def _task(problem: SearchProblem) -> dict[str, str]:
     """What is optimized, under which bounds."""
-    from moanon.measures.registry import find_measure
+    from moanon.measures import find_measure
 
     task = {
         "objectives": ", ".join(
@@ -194,7 +194,7 @@ def _measures_grid(instance: Instance) -> Grid:
     from rich import box
     from rich.table import Table as Grid
 
-    from moanon.measures.registry import applicable
+    from moanon.measures import applicable
 
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for header in ("measure", "better", "range", "unit", "meaning", "source"):
@@ -202,7 +202,12 @@ def _measures_grid(instance: Instance) -> Grid:
     for measure in applicable(instance):
         better = "high" if measure.direction == "max" else "low"
         grid.add_row(
-            measure.name, better, measure.range, measure.unit, measure.meaning, measure.citation
+            measure.name,
+            better,
+            str(measure.range),
+            measure.unit,
+            measure.meaning,
+            measure.citation,
         )
     return grid
 

@@ -129,7 +129,7 @@ def export(
     certificate = _write(release, results, out, suppressed, shuffle, force=force)
     _show(certificate, out, front, beside=None if k is None else solution)
     if k is None:
-        agree = len([name for name, _ in release.stated if name in certificate.measures])
+        agree = len(release.stated.keys() & certificate.measures.keys())
         typer.echo(f"  {'checked':<20}{agree} measures of the file, all as in front.csv")
 
 
@@ -185,10 +185,9 @@ def apply(
         solution, read_rows(results, rows), outside=outside.value, small=small.value, k=k
     )
     certificate = _write(release, results, out, suppressed, shuffle, force=force)
-    is_outside = 0 if release.outside is None else int(release.outside.sum())
     reasons = {
-        "with values outside the run's domains": is_outside,
-        "in groups that have too little": certificate.suppressed - is_outside,
+        "with values outside the run's domains": release.rows_outside,
+        "in groups that have too little": certificate.suppressed - release.rows_outside,
     }
     why = ", ".join(f"{number:,} {reason}" for reason, number in reasons.items() if number)
     _show(certificate, out, front, beside=solution, why=why)
@@ -203,7 +202,7 @@ def apply(
 def _spare_results(results: Path, out: Path) -> None:
     """Refuse to replace a file of the results by a release."""
     from moanon.errors import OutputError
-    from moanon.results import is_part
+    from moanon.front.results import is_part
 
     if is_part(results, out):
         raise OutputError(f"{out} belongs to the results; a release must not replace it")
@@ -218,7 +217,7 @@ def _write(
     *,
     force: bool,
 ) -> Certificate:
-    from moanon.results import read_record
+    from moanon.front.results import read_record
 
     return release.write(
         out,
@@ -233,16 +232,16 @@ def _show(
     certificate: Certificate, out: Path, front: Front, *, beside: int | None, why: str = ""
 ) -> None:
     """Show the few numbers that matter; beside those of a solution where they may differ."""
-    from moanon.questions import shown
+    from moanon.front import shown
 
     path = on_one_line(str(out))
     typer.echo(f" Wrote {path} ({_counted(certificate.rows)}) and {path}.certificate.json")
     texts = {"k": f"{certificate.k:,}"}
-    if certificate.l:
+    if certificate.sensitive:
         rule = front.suppression.diversity  # what the column l of the front goes by
         texts["l"] = ", ".join(
-            f"{getattr(each, rule)} {rule} ({on_one_line(name)})"
-            for name, each in certificate.l.items()
+            f"{certificate.privacy_of(name)[f'l_{rule}']} {rule} ({on_one_line(name)})"
+            for name in certificate.sensitive
         )
     texts |= {name: _model(certificate, name) for name in _other_models(front)}
     parts = f"generalization {certificate.gl:.1%}, suppression {certificate.sl:.1%}"
@@ -253,41 +252,41 @@ def _show(
             texts[name] += f"; solution {beside} has {value}"
     reasons = f": {why}" if why else ""
     texts["suppressed"] = f"{_counted(certificate.suppressed)} ({certificate.sl:.1%}){reasons}"
-    if certificate.rows_dropped_missing:
-        texts["dropped"] = f"{_counted(certificate.rows_dropped_missing)} for missing values"
+    if certificate.origin.rows_dropped:
+        texts["dropped"] = f"{_counted(certificate.origin.rows_dropped)} for missing values"
     for name, text in texts.items():
         typer.echo(f"  {name:<20}{text}")
 
 
 def _other_models(front: Front) -> list[str]:
     """Privacy models besides k and l that were searched for."""
-    from moanon.measures.registry import find_measure
+    from moanon.measures import find_measure
 
     rule = front.suppression
     named = (*front.objectives, *(name for name, _ in rule.constraints), rule.by)
     others = [name for name in dict.fromkeys(named) if name not in ("k", "l")]
-    return [name for name in others if find_measure(name).group_wise]
+    return [name for name in others if find_measure(name).group]
 
 
 def _model(certificate: Certificate, name: str) -> str:
     """A privacy model of each sensitive column."""
-    from moanon.questions import shown
+    from moanon.front import shown
 
     parts = []
     for column in certificate.sensitive:
         value = shown(name, certificate.privacy_of(column)[name], _digits(name))
         by = ""
         if name == "t_closeness":
-            by = f" by the {certificate.closeness[column].distance} distance"
+            by = f" by the {certificate.distances[column]} distance"
         parts.append(f"{value}{by} ({on_one_line(column)})")
     return ", ".join(parts)
 
 
 def _digits(name: str) -> int:
     """Decimals to show: distances are small."""
-    from moanon.questions.numbers import is_share
+    from moanon.measures import find_measure
 
-    return 1 if is_share(name) or name in ("k", "l") else 3
+    return 1 if find_measure(name).is_share or name in ("k", "l") else 3
 
 
 def _counted(rows: int) -> str:

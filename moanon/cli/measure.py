@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,9 +19,7 @@ from moanon.cli.originals import (
     SensitiveOption,
     Stars,
     StarsOption,
-    WhatIsKnown,
     names,
-    read_original,
 )
 from moanon.cli.showing import console, note, on_one_line
 from moanon.errors import ConfigError
@@ -29,7 +27,7 @@ from moanon.errors import ConfigError
 if TYPE_CHECKING:
     from rich.table import Table as Grid
 
-    from moanon.release import Anonymized
+    from moanon.grouping import Grouping
 
 __all__: list[str] = []
 
@@ -72,9 +70,12 @@ def measure(
     out: without a configuration or hierarchies, all that is about loss. A sensitive column that was
     not released is not measured, unless --sensitive names it: then by the original's values.
     """
-    from moanon.release import measure_anonymized, read_released
+    from moanon.experiment.originals import KnownColumns, read_original
+    from moanon.measures.measuring import measure_grouping
+    from moanon.measures.suppression import Suppression
+    from moanon.release import read_released
 
-    known = WhatIsKnown(
+    known = KnownColumns(
         config,
         tuple(hierarchies or ()),
         names(quasi),
@@ -90,13 +91,13 @@ def measure(
     notes = [*found.notes, *_left_out(found, named=sensitive is not None)]
     if sensitive is not None:
         found = replace(found, absent=tuple(n for n in found.absent if n not in origin.sensitive))
-    rule: dict[str, Any] = {}
+    rule = Suppression()
     if config is not None:  # which says how l is counted
         from moanon.config import Config
 
         problem = Config.load(config).problem
-        rule = {"diversity": problem.diversity, "recursive_c": problem.recursive_c}
-    measures = measure_anonymized(found, **rule)
+        rule = Suppression(diversity=problem.diversity, recursive_c=problem.recursive_c)
+    measures = measure_grouping(found, rule)
     if as_json:
         _print_json(found, measures, notes)
         return
@@ -113,7 +114,7 @@ def measure(
         note(each)
 
 
-def _print_json(found: Anonymized, measures: Mapping[str, float], notes: Sequence[str]) -> None:
+def _print_json(found: Grouping, measures: Mapping[str, float], notes: Sequence[str]) -> None:
     import json
 
     told = {
@@ -134,7 +135,7 @@ def _grid(measures: Mapping[str, float]) -> Grid:
     from rich import box
     from rich.table import Table as Grid
 
-    from moanon.measures.registry import find_measure
+    from moanon.measures import find_measure
 
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     grid.add_column("measure", overflow="fold")
@@ -156,11 +157,11 @@ def _written(value: float, unit: str) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
 
 
-def _measured_sensitive(found: Anonymized) -> list[str]:
+def _measured_sensitive(found: Grouping) -> list[str]:
     return [name for name in found.table.sensitive if name not in found.absent]
 
 
-def _left_out(found: Anonymized, *, named: bool) -> list[str]:
+def _left_out(found: Grouping, *, named: bool) -> list[str]:
     """Say what is not measured, or not by what the file shows; `named`: by --sensitive."""
     notes = []
     for name in found.absent:
@@ -171,7 +172,7 @@ def _left_out(found: Anonymized, *, named: bool) -> list[str]:
             notes.append(f"{lacks}; diversity, closeness and the like go by the original's values")
         else:
             notes.append(f"{lacks}, so diversity, closeness and the like are not measured for it")
-    if found.instance is None:
+    if not found.has_meaning:
         notes.append(
             "without --config or --hierarchy it is not known what labels mean, so losses are left "
             "out"

@@ -40,7 +40,7 @@ def report(
     results folder itself is replaced; a file named with --out only with --force.
     """
     from moanon.experiment.showing import find_runs, read_run, write_page
-    from moanon.results import unfinished
+    from moanon.front.results import unfinished
 
     found = find_runs(results)
     for folder in found.unfinished:

@@ -31,7 +31,7 @@ def console() -> Console:
 
 def show_front(front: Front) -> None:
     """Show how many solutions there are, and from where to where they go."""
-    from moanon.measures.registry import find_measure
+    from moanon.measures import find_measure
 
     thinned = f", thinned evenly from {front.found:,}" if front.found > len(front) else ""
     typer.echo(f" {'solutions':<21}{len(front):,}{thinned}")

@@ -24,7 +24,7 @@ from moanon.data.column import did_you_mean
 from moanon.data.domain import Domain
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError
-from moanon.release.anonymized import Anonymized
+from moanon.grouping import Grouping
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,7 @@ class Comparison:
 
     Attributes
     ----------
-    anonymized : mapping of str to Anonymized
+    anonymized : mapping of str to Grouping
         By letter.
     vectors : mapping of str to mapping of str to PropertyVector
         By letter and property.
@@ -50,7 +50,7 @@ class Comparison:
         What a reader should know who takes the numbers at their word.
     """
 
-    anonymized: Mapping[str, Anonymized]
+    anonymized: Mapping[str, Grouping]
     vectors: Mapping[str, Mapping[str, PropertyVector]]
     verdicts: tuple[Verdict, ...]
     headcounts: tuple[Headcount, ...]
@@ -134,7 +134,7 @@ def _json_pair(verdict: Verdict) -> dict[str, Any]:
 
 
 def compare(
-    anonymized: Sequence[Anonymized],
+    anonymized: Sequence[Grouping],
     properties: Sequence[str] | None = None,
     *,
     sensitive: Sequence[str] | None = None,
@@ -145,7 +145,7 @@ def compare(
 
     Parameters
     ----------
-    anonymized : sequence of Anonymized
+    anonymized : sequence of Grouping
         Two or more, of the same rows.
     properties, sensitive
         As for :func:`moanon.compare.vectors.property_vectors`.
@@ -168,6 +168,7 @@ def compare(
         )
     for each in anonymized[1:]:
         refuse_other_rows(anonymized[0].table, each)
+    anonymized = [each.released() for each in anonymized]
     letters = ascii_uppercase[: len(anonymized)]
     named = dict(zip(letters, anonymized, strict=True))
     columns = anonymized[0].table.sensitive if sensitive is None else sensitive
@@ -213,7 +214,7 @@ def _checked_comparators(names: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(name for name in COMPARATORS if name in names)
 
 
-def refuse_other_rows(table: Table, other: Anonymized) -> None:
+def refuse_other_rows(table: Table, other: Grouping) -> None:
     """Refuse an anonymization whose vectors would not be about the rows of a table.
 
     Raises
@@ -232,7 +233,7 @@ def refuse_other_rows(table: Table, other: Anonymized) -> None:
             f"{', '.join(table.quasi)}; compared are anonymizations of the same columns"
         )
     for name in table.quasi:
-        here, there = table.column(name), other.column(name)
+        here, there = table.column(name), other.table.column(name)
         if here.values != there.values or not np.array_equal(here.codes, there.codes):
             raise DataError(
                 f"{other.name} is not of the rows of {table.source}: column {name!r} has other "
@@ -240,10 +241,10 @@ def refuse_other_rows(table: Table, other: Anonymized) -> None:
             )
 
 
-def _why_no_utility(anonymized: Sequence[Anonymized]) -> str:
+def _why_no_utility(anonymized: Sequence[Grouping]) -> str:
     """Say why losses cannot be compared; nothing where they can."""
     for each in anonymized:
-        if each.instance is None:
+        if not each.has_meaning:
             return f"what labels mean is not known of {each.name}"
     for other in anonymized[1:]:
         if column := _other_base_values(anonymized[0], other):
@@ -254,24 +255,20 @@ def _why_no_utility(anonymized: Sequence[Anonymized]) -> str:
     return ""
 
 
-def _refuse_other_base_values(anonymized: Sequence[Anonymized]) -> None:
-    if all(each.instance is not None for each in anonymized) and (
-        reason := _why_no_utility(anonymized)
-    ):
+def _refuse_other_base_values(anonymized: Sequence[Grouping]) -> None:
+    if all(each.has_meaning for each in anonymized) and (reason := _why_no_utility(anonymized)):
         raise ConfigError(
             f"utility cannot be compared: {reason}; leave it out, or compare anonymizations of the "
             "same domains"
         )
 
 
-def _other_base_values(one: Anonymized, other: Anonymized) -> str:
+def _other_base_values(one: Grouping, other: Grouping) -> str:
     """Name a column whose base values differ, if there is one.
 
     A loss counts base values (D eq. 3): a decade is nothing lost where decades are the base values,
     and much where years are. Their order, and what may be merged, does not matter.
     """
-    assert one.instance is not None
-    assert other.instance is not None
     there = other.instance.layout.domains
     for name, domain in one.instance.layout.domains.items():
         if domain != there[name] and _base_values(domain) != _base_values(there[name]):
@@ -287,7 +284,7 @@ def _base_values(domain: Domain) -> frozenset[str]:
 
 
 def _notes(
-    named: Mapping[str, Anonymized],
+    named: Mapping[str, Grouping],
     vectors: Mapping[str, Mapping[str, PropertyVector]],
     verdicts: Sequence[Verdict],
     headcounts: Sequence[Headcount],

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.errors import ConfigError
-from moanon.release.anonymized import Anonymized
+from moanon.grouping import NO_GROUP, Grouping
 
 __all__ = [
     "PROPERTIES",
@@ -105,7 +105,7 @@ class Property:
     meaning : str
         One line; says which end is better.
     citation : str
-    of : callable (Anonymized, column, name) -> PropertyVector
+    of : callable (Grouping, column, name) -> PropertyVector
         The column is a sensitive one for properties that need it, else empty; the vector gets the
         name.
     needs : {"nothing", "meaning", "sensitive"}
@@ -115,7 +115,7 @@ class Property:
     name: str
     meaning: str
     citation: str
-    of: Callable[[Anonymized, str, str], PropertyVector]
+    of: Callable[[Grouping, str, str], PropertyVector]
     needs: Literal["nothing", "meaning", "sensitive"] = "nothing"
 
 
@@ -131,7 +131,7 @@ def register(prop: Property) -> Property:
 
 
 def property_vectors(
-    anonymized: Anonymized,
+    anonymized: Grouping,
     names: Sequence[str] | None = None,
     *,
     sensitive: Sequence[str] | None = None,
@@ -140,7 +140,7 @@ def property_vectors(
 
     Parameters
     ----------
-    anonymized : Anonymized
+    anonymized : Grouping
     names : sequence of str, optional
         Properties, such as ``size`` or ``sensitive_share``; for one sensitive column of several,
         ``sensitive_share:occupation``, and without it for each of them. By default ``size``, and
@@ -155,17 +155,18 @@ def property_vectors(
     DataError
         If the original has no such column.
     """
+    anonymized = anonymized.released()
     columns = tuple(dict.fromkeys(anonymized.table.sensitive if sensitive is None else sensitive))
     for column in columns:
-        anonymized.column(column)  # refused where there is none
+        anonymized.table.column(column)  # refused where there is none
     if names is None:
         names = ["size", *(["sensitive_share"] if columns else [])]
-        names += [] if anonymized.instance is None else ["utility"]
+        names += ["utility"] if anonymized.has_meaning else []
     found: dict[str, PropertyVector] = {}
     asked: dict[tuple[str, str], str] = {}
     for name in names:
         prop = find_property(name)
-        if prop.needs == "meaning" and anonymized.instance is None:
+        if prop.needs == "meaning" and not anonymized.has_meaning:
             raise ConfigError(
                 f"the property {prop.name} needs to know what labels mean, and {anonymized.name} "
                 "came without a configuration or hierarchies"
@@ -213,57 +214,55 @@ def find_property(name: str) -> Property:
 
 
 def _of_groups(
-    anonymized: Anonymized, name: str, of_group: Ints | Floats, of_suppressed: float, ideal: float
+    anonymized: Grouping, name: str, of_group: Ints | Floats, of_suppressed: float, ideal: float
 ) -> PropertyVector:
     """Vector of a property that all rows of a group share, as suppressed rows do."""
     entries, place = of_group.astype(np.float64), anonymized.row_group
     if anonymized.suppressed:
         entries = np.append(entries, of_suppressed)
-        place = np.where(anonymized.is_suppressed, len(of_group), place)
+        place = np.where(place == NO_GROUP, len(of_group), place)
     return PropertyVector(name, entries, place, "max", ideal, 0.0)
 
 
-def _size(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
+def _size(anonymized: Grouping, column: str, name: str) -> PropertyVector:
     suppressed, rows = anonymized.suppressed, anonymized.rows
     return _of_groups(anonymized, name, anonymized.sizes, suppressed, float(rows))
 
 
-def _utility(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
-    loss = anonymized.group_loss
-    assert loss is not None  # refused where labels mean nothing
+def _utility(anonymized: Grouping, column: str, name: str) -> PropertyVector:
     columns = len(anonymized.quasi)
-    return _of_groups(anonymized, name, columns - loss, 0.0, float(columns))
+    return _of_groups(anonymized, name, columns - anonymized.row_loss, 0.0, float(columns))
 
 
-def _pairs(anonymized: Anonymized, column: str) -> tuple[Ints, Ints, Ints]:
+def _pairs(anonymized: Grouping, column: str) -> tuple[Ints, Ints, Ints]:
     """For each (group, sensitive value) that occurs its group and rows; for each row its pair.
 
     The suppressed rows are the last group.
     """
-    codes = anonymized.column(column).codes.astype(np.int64) + 1  # 0: a missing value is a value
-    groups = np.where(anonymized.is_suppressed, len(anonymized.sizes), anonymized.row_group)
+    codes = anonymized.table.column(column).codes.astype(np.int64) + 1  # 0: a missing value
+    groups = np.where(anonymized.is_kept, anonymized.row_group, len(anonymized))
     span = int(codes.max()) + 1
     pairs, place, rows = np.unique(groups * span + codes, return_inverse=True, return_counts=True)
     return pairs // span, rows.astype(np.int64), place.astype(np.int64)
 
 
-def _sensitive_count(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
+def _sensitive_count(anonymized: Grouping, column: str, name: str) -> PropertyVector:
     _, rows, place = _pairs(anonymized, column)
     counts = rows.astype(np.float64)
     return PropertyVector(name, counts, place, "min", 1.0, float(anonymized.rows))
 
 
-def _sensitive_share(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
+def _sensitive_share(anonymized: Grouping, column: str, name: str) -> PropertyVector:
     group, rows, place = _pairs(anonymized, column)
     sizes = np.append(anonymized.sizes, anonymized.suppressed)
     return PropertyVector(name, rows / sizes[group], place, "min", 0.0, 1.0)
 
 
-def _diversity(anonymized: Anonymized, column: str, name: str) -> PropertyVector:
+def _diversity(anonymized: Grouping, column: str, name: str) -> PropertyVector:
     group, _, _ = _pairs(anonymized, column)
     values = np.bincount(group, minlength=len(anonymized.sizes))
     of_suppressed = values[-1] if anonymized.suppressed else 0
-    known = len(np.unique(anonymized.column(column).codes))
+    known = len(np.unique(anonymized.table.column(column).codes))
     of_groups = values[: len(anonymized.sizes)]
     return _of_groups(anonymized, name, of_groups, float(of_suppressed), float(known))
 

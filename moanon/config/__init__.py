@@ -142,7 +142,7 @@ class Config(StrictModel):
             named.append(("measure", "suppress_by", problem.suppress_by))
         if not named:
             return
-        from moanon.measures.registry import MEASURES  # here, because it waits for the compiler
+        from moanon.measures import MEASURES  # here, because it waits for the compiler
 
         columns = self.columns.values()
         has = {

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from moanon.config.rules import nearest, refusal
 from moanon.errors import InfeasibleError
+from moanon.measures import MEASURES, find_measure
+from moanon.measures.measure import table_sizes
 
 if TYPE_CHECKING:
     from moanon.genome import Instance
-    from moanon.measures.measure import Measure
 
 __all__ = ["CONSTRAINTS_SCHEMA", "bounds_of", "check_constraints", "check_reach"]
 
@@ -29,10 +28,6 @@ CONSTRAINTS_SCHEMA: dict[str, Any] = {
     },
 }
 
-#: How ranges of measures are written: ``[0, 1)``, or ``1..n`` for whole numbers.
-_INTERVAL = re.compile(r"([\[(])(.+?), (.+)([\])])")
-_WHOLE = re.compile(r"(.+?)\.\.(.+)")
-
 
 def check_constraints(given: object) -> object:
     """Accept bounds such as ``{k: {min: 5}, t_closeness: {max: 0.2}}``.
@@ -44,8 +39,6 @@ def check_constraints(given: object) -> object:
         return None
     if not isinstance(given, Mapping):
         raise refusal()
-    from moanon.measures.registry import MEASURES  # here, because it waits for the compiler
-
     for name, bound in given.items():
         if name not in MEASURES:
             near = nearest(str(name), MEASURES) or f". Known: {', '.join(MEASURES)}"
@@ -63,7 +56,7 @@ def check_constraints(given: object) -> object:
             or not math.isfinite(value)
         ):
             raise refusal(f"are wrong: {wanted} {why}. Got {_shown(bound)}")
-        if (limit := _Range.of(MEASURES[name]).beyond(value, better)) is not None:
+        if (limit := MEASURES[name].range.beyond(value, better)) is not None:
             raise refusal(f"are wrong: {name} is {limit}. Got {_shown(bound)}")
     return {str(name): dict(bound) for name, bound in given.items()}
 
@@ -76,20 +69,15 @@ def check_reach(bounds: Mapping[str, float], instance: Instance) -> None:
     InfeasibleError
         Names the first of them, and what the table allows.
     """
-    from moanon.measures.registry import find_measure
-
-    rows = instance.cells.rows
-    sizes = {"n": rows, "n-1": rows - 1}
-    if instance.cells.sensitive:
-        sizes["values"] = min(len(column.labels) for column in instance.cells.sensitive)
+    sizes = table_sizes(instance)
     for name, bound in bounds.items():
         measure = find_measure(name)
-        limit = _Range.of(measure, sizes).beyond(bound, measure.direction, only_unmet=True)
+        limit = measure.range.beyond(bound, measure.direction, sizes, only_unmet=True)
         if limit is not None:
             side = "at least" if measure.direction == "max" else "at most"
             raise InfeasibleError(
-                f"no release of this table of {rows:,} rows can have {name} {side} {bound:g}: it "
-                f"is {limit}"
+                f"no release of this table of {instance.cells.rows:,} rows can have {name} {side} "
+                f"{bound:g}: it is {limit}"
             )
 
 
@@ -102,66 +90,3 @@ def _shown(bound: object) -> str:
     if isinstance(bound, Mapping):
         return "{" + ", ".join(f"{key}: {value}" for key, value in bound.items()) + "}"
     return repr(bound)
-
-
-@dataclass(frozen=True)
-class _Range:
-    """Possible values of a measure, as its definition states them.
-
-    Attributes
-    ----------
-    low, high : float
-        Infinite where an end depends on the table and that is not known.
-    low_text, high_text : str
-        The ends as they are written.
-    low_open, high_open : bool
-        Whether an end is left out.
-    """
-
-    low: float
-    high: float
-    low_text: str
-    high_text: str
-    low_open: bool = False
-    high_open: bool = False
-
-    @classmethod
-    def of(cls, measure: Measure, sizes: Mapping[str, int] | None = None) -> _Range:
-        """Read the range of a measure; `sizes` are those of a table, by their letters."""
-        if match := _INTERVAL.fullmatch(measure.range):
-            left, low, high, right = match.groups()
-        elif match := _WHOLE.fullmatch(measure.range):
-            (low, high), left, right = match.groups(), "[", "]"
-        else:
-            return cls(-math.inf, math.inf, "", "")
-        sizes = sizes or {}
-        return cls(
-            _number(low, sizes, -math.inf),
-            _number(high, sizes, math.inf),
-            f"{sizes.get(low, low)}",
-            f"{sizes.get(high, high)}",
-            left == "(",
-            right == ")",
-        )
-
-    def beyond(self, bound: float, better: str, *, only_unmet: bool = False) -> str | None:
-        """Say in words what a bound lies beyond; None where it can be met, and be missed.
-
-        An end that is left out is one that a lenient bound may name.
-        """
-        unmet_low = better == "min" and self.low_open and bound == self.low
-        if (bound < self.low and not (only_unmet and better == "max")) or unmet_low:
-            return f"{'above' if self.low_open else 'at least'} {self.low_text}"
-        unmet_high = better == "max" and self.high_open and bound == self.high
-        if (bound > self.high and not (only_unmet and better == "min")) or unmet_high:
-            return f"{'below' if self.high_open else 'at most'} {self.high_text}"
-        return None
-
-
-def _number(text: str, sizes: Mapping[str, int], otherwise: float) -> float:
-    if text == "ln 2":
-        return math.log(2)
-    try:
-        return float(sizes.get(text, text))
-    except ValueError:
-        return otherwise

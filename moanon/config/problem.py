@@ -27,7 +27,7 @@ _Eta = Annotated[float, Field(ge=0, lt=1)]
 def _check_objectives(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
     check_distinct(names)
     if names:
-        from moanon.measures.registry import MEASURES  # here, because it waits for the compiler
+        from moanon.measures import MEASURES  # here, because it waits for the compiler
 
         for name in names:
             if name not in MEASURES:
@@ -38,9 +38,9 @@ def _check_objectives(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
 
 def _check_suppress_by(name: str | None) -> str | None:
     if name is not None:
-        from moanon.measures.registry import MEASURES
+        from moanon.measures import MEASURES
 
-        known = [measure.name for measure in MEASURES.values() if measure.group_wise]
+        known = [measure.name for measure in MEASURES.values() if measure.group]
         if name not in known:
             raise refusal(f"must be among {', '.join(known)}. Got {name}{nearest(name, known)}")
     return name

@@ -110,14 +110,12 @@ class PriceList:
         prices.full[3] = sum(_entropy_cost(c, logs_in, prices.entropy_unit) for c in counts)
         return cls(prices, rows)
 
-    def share(self, cost: str, kept: Ints, suppressed: Ints) -> npt.NDArray[np.float64]:
-        """Cost of kept rows and of so many suppressed ones, as a share of what could be lost."""
-        full = int(self.prices.full[COSTS.index(cost)])
-        return (kept + suppressed * full) / float(self.rows * full)
+    def full(self, cost: str) -> int:
+        """Integer cost of a row of which nothing is left."""
+        return int(self.prices.full[COSTS.index(cost)])
 
-    def nats(self, kept: Ints, suppressed: Ints) -> npt.NDArray[np.float64]:
-        """Conditional entropy of kept rows, and of so many suppressed ones."""
-        total = kept + suppressed * int(self.prices.full[COSTS.index("entropy")])
+    def nats(self, total: Ints) -> npt.NDArray[np.float64]:
+        """Conditional entropy from its integer cost."""
         return total / self.prices.entropy_unit
 
 

@@ -18,8 +18,7 @@ from moanon.data.domain import TreeDomain
 from moanon.errors import DataError, OutputError, SearchError
 from moanon.experiment.lock import LOCK
 from moanon.front import Front
-from moanon.genome import Instance
-from moanon.results import (
+from moanon.front.results import (
     NO_SOLUTION,
     RECORD,
     find_fronts,
@@ -27,6 +26,8 @@ from moanon.results import (
     read_record,
     unfinished,
 )
+from moanon.genome import Instance
+from moanon.recoding import GlobalRecodings
 from moanon.search.checkpoint import NAMES, Identity, read_arrays, write_arrays
 
 __all__ = [
@@ -202,7 +203,8 @@ def write_evaluated(folder: Path, genomes: Genomes, identity: Identity) -> None:
 
 def read_evaluated(folder: Path, known: dict[float, Path], identity: Identity) -> Genomes:
     """Return the genomes that runs here have evaluated; at least those of their fronts."""
-    found = [Front.load(path).genomes for path in known.values()]
+    fronts = [Front.load(path).recodings for path in known.values()]
+    found = [each.genomes for each in fronts if isinstance(each, GlobalRecodings)]
     for place in {folder, *known.values()}:
         if (place / _EVALUATED).exists():
             try:

@@ -10,7 +10,7 @@ from moanon.config import Config
 from moanon.data.table import Table
 from moanon.errors import DataError, MoanonError
 from moanon.front import Front
-from moanon.results import check_data, read_listed, read_record
+from moanon.front.results import check_data, read_listed, read_record
 
 __all__ = ["load_front", "read_rows"]
 

@@ -10,7 +10,7 @@ from moanon.config import Config
 from moanon.config.constraints import check_reach
 from moanon.errors import ConfigError
 from moanon.genome import Instance
-from moanon.measures.presets import find_preset, suppress_by
+from moanon.measures.suppression import find_preset, suppress_by
 from moanon.search.problem import SearchProblem
 
 __all__ = ["etas_of", "make_problem", "plan", "with_eta", "with_folder"]

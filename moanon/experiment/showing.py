@@ -12,8 +12,8 @@ from typing import Any
 from moanon.errors import DataError, MoanonError, OutputError
 from moanon.experiment.loading import load_front
 from moanon.front import Front
-from moanon.landmarks import find_landmarks
-from moanon.results import (
+from moanon.front.landmarks import find_landmarks
+from moanon.front.results import (
     RECORD,
     check_complete,
     has_config,

@@ -1,10 +1,26 @@
-"""Measures: named numbers of groups.
+"""Measures: named numbers of a grouping, for privacy, risk and loss.
 
-``groups`` holds the groups of one genome for a close look; ``suppression`` says which of them are
-given up (the four problems of D §5, and constraints), ``kept`` which ones a solution keeps, and
-``groupwise`` which measures every group has a value of. ``evaluate`` scores populations of genomes
-under such a rule (`scores`), ``grouped`` any other grouping of the rows. ``registry`` names every
-number that comes out, with its direction, range, unit and citation; ``privacy``, ``loss`` and
-``individual`` define them, ``demand`` says what kernels must measure for them. ``presets`` are
-the four problems as lists of objectives.
+``measure`` says what a `Measure` is and keeps the register; ``privacy``, ``loss`` and ``people``
+define them, each with everything that is true of it. ``suppression`` says which groups are given up
+(the four problems of D §5, and constraints). ``evaluate`` scores populations of genomes under such
+a rule, ``measuring`` one grouping of any origin; both give `Scores` (``scores``), which measures
+are read off, and ask the kernels for no more than is needed (``demand``).
+
+What is true of a measure is known without the compiler: only the last four need it.
 """
+
+from __future__ import annotations
+
+# In this order measures stand in every table: they register themselves.
+from moanon.measures import privacy  # noqa: F401
+
+# isort: split
+from moanon.measures import loss  # noqa: F401
+
+# isort: split
+from moanon.measures import people  # noqa: F401
+
+# isort: split
+from moanon.measures.measure import MEASURES, Measure, applicable, find_measure
+
+__all__ = ["MEASURES", "Measure", "applicable", "find_measure"]

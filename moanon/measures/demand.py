@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from moanon.genome import Instance
 from moanon.kernels.costs import COSTS
 from moanon.kernels.keeping import ModelRule
 from moanon.kernels.models import MODELS
 from moanon.kernels.runs import Rule
-from moanon.kernels.tallies import TALLIES
+from moanon.kernels.tallies import OF_COLUMNS, TALLIES
+from moanon.measures.measure import Measure
 
-__all__ = ["NOTHING", "Demand"]
+__all__ = ["NOTHING", "Demand", "demand_of"]
 
 
 @dataclass(frozen=True)
@@ -52,3 +55,21 @@ class Demand:
 
 #: Sizes and losses alone.
 NOTHING = Demand()
+
+
+def demand_of(measures: Iterable[Measure], instance: Instance) -> Demand:
+    """What must be measured of a table's groups for these measures."""
+    wanted = list(measures)
+    sensitive = len(instance.cells.sensitive)
+    tallies = {tally for measure in wanted for tally in measure.tallies}
+    return Demand(
+        tuple(sorted({model for measure in wanted for model in measure.models})),
+        tuple(sorted({cost for measure in wanted for cost in measure.costs})),
+        tuple(
+            (tally, column)
+            for place, tally in enumerate(TALLIES)
+            if tally in tallies
+            for column in range(sensitive if place >= OF_COLUMNS else 1)
+        ),
+        any(measure.requires == "label" for measure in wanted),
+    )

@@ -13,8 +13,8 @@ from moanon.errors import ConfigError
 from moanon.genome import Instance, Layout
 from moanon.kernels.population import Mode, ModelRule, PopulationKernel, RawScores, Rule
 from moanon.kernels.scoring import GIVEN
-from moanon.measures.demand import Demand
-from moanon.measures.registry import demand_of, find_measure
+from moanon.measures.demand import Demand, demand_of
+from moanon.measures.measure import find_measure
 from moanon.measures.scores import ON_STEPS, Scores, Staircase
 from moanon.measures.suppression import Suppression
 
@@ -44,7 +44,7 @@ class Evaluator:
     >>> frame = pd.DataFrame({"age": [20, 21, 22, 30, 31, 45], "sex": list("ffmmff")})
     >>> table = read_table(frame, {"age": "quasi", "sex": "quasi"})
     >>> instance = Instance.build(table, {"age": IntervalSpec(10), "sex": OrderedSpec(("f", "m"))})
-    >>> from moanon.measures.registry import MEASURES
+    >>> from moanon.measures import MEASURES
     >>> genomes = [[0, 0, 0], [0, 0, 1], [1, 1, 1]]
     >>> scores = Evaluator(instance).evaluate(genomes, Suppression("none"))
     >>> MEASURES["k"].of(scores)
@@ -109,13 +109,28 @@ class Evaluator:
         measures : sequence of str, optional
             As for `evaluate`.
         """
-        if suppression.kind == "kl-safety" and suppression.safety == "ordered":
+        if suppression.is_ordered:
             return self.evaluate(genomes, suppression, measures=measures)
         matrix = self.instance.layout.check(genomes)
         given = np.ascontiguousarray(thresholds, dtype=np.int64).reshape(len(matrix), 2)
         rule = self._rule(suppression, measures, steps=False)._replace(suppression=GIVEN)
         raw = self.kernel.evaluate(matrix, rule, given=given)
         return self._scores(suppression, matrix, rule, raw)
+
+    def kept_sizes(
+        self, genomes: npt.ArrayLike, thresholds: npt.ArrayLike, suppression: Suppression
+    ) -> list[Ints]:
+        """Sizes of the groups that each of some solutions keeps; parameters as of `evaluate_at`."""
+        from moanon.grouping import Grouping
+        from moanon.measures.measuring import suppress_groups
+
+        found = []
+        for genome, given in zip(np.asarray(genomes), np.asarray(thresholds), strict=True):
+            grouping = suppress_groups(
+                Grouping.of_genome(self.instance, genome), suppression, given
+            )
+            found.append(grouping.sizes[grouping.kept])
+        return found
 
     def _rule(
         self, suppression: Suppression, measures: Sequence[str] | None, steps: bool

@@ -8,15 +8,16 @@ others count a suppressed row as fully generalized.
 from __future__ import annotations
 
 from math import log
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from moanon.data.domain import TreeDomain
-from moanon.genome import Instance
-from moanon.measures.measure import measure
-from moanon.measures.scores import Scores
+from moanon.arrays import Ints, Values
+from moanon.measures.measure import between, counts, measure
+
+if TYPE_CHECKING:
+    from moanon.genome import Instance
+    from moanon.measures.scores import Scores
 
 __all__ = [
     "absdist",
@@ -37,19 +38,11 @@ __all__ = [
     "suppressed",
 ]
 
-Values = npt.NDArray[Any]
 
-
-def tree_heights(instance: Instance) -> npt.NDArray[np.int64]:
+def _tree_heights(instance: Instance) -> Ints:
     """Heights of the trees of quasi-identifiers."""
-    return np.array(
-        [
-            int(domain.hierarchy.heights[0])
-            for domain in instance.layout.domains.values()
-            if isinstance(domain, TreeDomain)
-        ],
-        dtype=np.int64,
-    )
+    trees = instance.layout.trees.values()
+    return np.array([int(tree.heights[0]) for tree in trees], dtype=np.int64)
 
 
 # -- cells -----------------------------------------------------------------------------------------
@@ -57,10 +50,15 @@ def tree_heights(instance: Instance) -> npt.NDArray[np.int64]:
 
 @measure(
     "min",
-    "[0, 1]",
+    between(0, 1),
     "share of n·q",
     "generalization loss of the kept rows; suppressing rows lowers it",
     "D eq. 3-4",
+    certified=True,
+    reads_labels=True,
+    on_pairs=True,
+    label="generalization loss",
+    short="GL",
 )
 def gl(scores: Scores) -> Values:
     """``Σ (w - 1) / (m - 1) / (n q)`` over the cells of kept rows, w of m base values (D eq. 3)."""
@@ -69,10 +67,15 @@ def gl(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "[0, 1)",
+    between(0, 1, without="high"),
     "share of n·q",
     "suppression loss: every cell of a suppressed row counts as lost",
     "D eq. 5",
+    precision="exact",
+    certified=True,
+    on_pairs=True,
+    label="suppression loss",
+    short="SL",
 )
 def sl(scores: Scores) -> Values:
     """Suppressed rows over n (D eq. 5)."""
@@ -81,10 +84,13 @@ def sl(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "[0, 1]",
+    between(0, 1),
     "share of n·q",
     "generalization and suppression loss together",
     "D §7: GL + SL",
+    certified=True,
+    reads_labels=True,
+    on_pairs=True,
 )
 def loss(scores: Scores) -> Values:
     """``gl + sl``, added up before the division."""
@@ -93,41 +99,42 @@ def loss(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "[0, 1]",
+    between(0, 1),
     "share",
     "generalization loss of the kept rows with weighted columns; suppressing rows lowers it",
     "D eq. 3-4 and §2, weights as in Xu et al.",
     requires="weights",
     costs=("weighted",),
+    reads_labels=True,
 )
 def gl_weighted(scores: Scores) -> Values:
     """``Σ_j w_j Σ_i loss_ij / (n Σ_j w_j)`` over kept rows; equal weights give `gl`."""
-    nothing = np.zeros(len(scores), dtype=np.int64)
-    return scores.instance.prices.share("weighted", scores.cost("weighted"), nothing)
+    return scores.cost_share("weighted", scores.cost("weighted"))
 
 
 @measure(
     "min",
-    "[0, 1]",
+    between(0, 1),
     "share",
     "generalization and suppression loss together, with weighted columns",
     "D §7: GL + SL, weights as in Xu et al.",
     requires="weights",
     costs=("weighted",),
+    reads_labels=True,
 )
 def loss_weighted(scores: Scores) -> Values:
     """`gl_weighted`, and every suppressed row counts as fully generalized; see `loss`."""
-    kept = scores.cost("weighted")
-    return scores.instance.prices.share("weighted", kept, scores.field("suppressed"))
+    return scores.cost_share("weighted", scores.cost_with_suppressed("weighted"))
 
 
 @measure(
     "min",
-    "[0, 1]",
+    between(0, 1),
     "share",
     "normalized certainty penalty with weighted columns; a suppressed row counts in full",
     "M eq. 5-7; Xu et al.",
     costs=("certainty",),
+    reads_labels=True,
 )
 def ncp(scores: Scores) -> Values:
     """``Σ_e |e| Σ_j w_j NCP_j(e) / (n Σ_j w_j)`` (M eq. 5-7; Xu et al., KDD 2006).
@@ -138,18 +145,18 @@ def ncp(scores: Scores) -> Values:
     where all is generalized, as M says it is, the sum must go over rows, and by the sum of the
     weights. A suppressed row counts 1 in every column.
     """
-    kept = scores.cost("certainty")
-    return scores.instance.prices.share("certainty", kept, scores.field("suppressed"))
+    return scores.cost_share("certainty", scores.cost_with_suppressed("certainty"))
 
 
 @measure(
     "max",
-    "[0, 1]",
+    between(0, 1),
     "share",
     "precision: how little cells climb in their trees; a suppressed row climbs to the root",
     "M eq. 3; Sweeney",
     requires="tree",
     costs=("height",),
+    reads_labels=True,
 )
 def prec(scores: Scores) -> Values:
     """``1 - Σ_ij h_ij / |DGH_j| / (n · trees)`` (M eq. 3; Sweeney 2002), tree columns only.
@@ -157,18 +164,19 @@ def prec(scores: Scores) -> Values:
     ``h_ij`` is the level of the node that the cell shows, ``|DGH_j|`` the height of its tree. Of a
     node that several levels have, the lowest counts.
     """
-    kept = scores.cost("height")
-    return 1.0 - scores.instance.prices.share("height", kept, scores.field("suppressed"))
+    return 1.0 - scores.cost_share("height", scores.cost_with_suppressed("height"))
 
 
 @measure(
     "min",
-    "[0, sum of the trees' heights]",
+    between(0, "sum of the trees' heights"),
     "levels",
     "levels that tree columns were generalized by, summed; suppression does nothing to it",
     "M eq. 1; Samarati and Sweeney",
     requires="tree",
-    most=lambda instance: float(max(1, tree_heights(instance).sum())),
+    most=lambda instance: float(max(1, _tree_heights(instance).sum())),
+    reads_labels=True,
+    precision="exact",
 )
 def absdist(scores: Scores) -> Values:
     """``Σ_j d_j`` over tree columns (M eq. 1), the levels each was generalized by.
@@ -182,22 +190,23 @@ def absdist(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "[0, number of trees]",
+    between(0, "number of trees"),
     "levels",
     "the same with each column's levels as a share of its tree's height",
     "M eq. 2; Samarati and Sweeney",
     requires="tree",
-    most=lambda instance: float(max(1, len(tree_heights(instance)))),
+    most=lambda instance: float(max(1, len(_tree_heights(instance)))),
+    reads_labels=True,
 )
 def reldist(scores: Scores) -> Values:
     """``Σ_j d_j / |DGH_j|`` over tree columns (M eq. 2); see `absdist`."""
-    shares = scores.levels() / np.maximum(1, tree_heights(scores.instance))
+    shares = scores.levels() / np.maximum(1, _tree_heights(scores.instance))
     return np.asarray(shares.sum(axis=1))
 
 
 @measure(
     "min",
-    "[0, n · sum of ln m]",
+    between(0, "n · sum of ln m"),
     "nats",
     "information needed to restore the cells; a suppressed row counts as fully generalized",
     "M eq. 9-11; Gionis and Tassa; natural logarithm",
@@ -205,6 +214,7 @@ def reldist(scores: Scores) -> Values:
     most=lambda instance: float(
         max(1.0, instance.cells.rows * sum(log(size) for size in instance.layout.sizes))
     ),
+    reads_labels=True,
 )
 def conditional_entropy(scores: Scores) -> Values:
     """``Π_e = Σ_ij H(V_j | a_ij)`` (M eq. 9-11; Gionis and Tassa), in nats.
@@ -212,7 +222,7 @@ def conditional_entropy(scores: Scores) -> Values:
     The entropy of a cell's base value given its block, with the frequencies of the whole table,
     suppressed rows included (eq. 10).
     """
-    return scores.instance.prices.nats(scores.cost("entropy"), scores.field("suppressed"))
+    return scores.instance.prices.nats(scores.cost_with_suppressed("entropy"))
 
 
 # -- rows and groups -------------------------------------------------------------------------------
@@ -220,10 +230,12 @@ def conditional_entropy(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "0..n-1",
+    counts(0, "n-1"),
     "rows",
     "rows left out of the release",
     "D §5.2",
+    certified=True,
+    on_pairs=True,
 )
 def suppressed(scores: Scores) -> Values:
     """Rows of the groups that are given up."""
@@ -232,10 +244,11 @@ def suppressed(scores: Scores) -> Values:
 
 @measure(
     "max",
-    "1..n",
+    counts(1, "n"),
     "groups",
     "number of kept groups",
     "D §4.1",
+    certified=True,
 )
 def groups(scores: Scores) -> Values:
     """Number of kept groups."""
@@ -244,10 +257,13 @@ def groups(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "[1, n]",
+    between(1, "n"),
     "rows",
     "kept rows per kept group",
     "LeFevre et al.; C_avg of M before its division by k",
+    precision="exact",
+    certified=True,
+    label="rows in a mean group",
 )
 def average_class_size(scores: Scores) -> Values:
     """Kept rows over kept groups."""
@@ -256,11 +272,12 @@ def average_class_size(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "[1, n]",
+    between(1, "n"),
     "ratio",
     "kept rows per kept group, as a multiple of k; 1 where all kept groups are of size k",
     "M: C_avg; LeFevre et al.",
     most=lambda instance: float(instance.cells.rows),
+    certified=True,
 )
 def c_avg(scores: Scores) -> Values:
     """``(rows kept / groups kept) / k`` (LeFevre et al., ICDE 2006).
@@ -273,10 +290,11 @@ def c_avg(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "n..n²",
+    counts("n", "n²"),
     "rows²",
     "discernibility: rows that each row looks like; a suppressed row looks like all n",
     "M eq. 4; Bayardo and Agrawal",
+    certified=True,
 )
 def dm(scores: Scores) -> Values:
     """``Σ N²`` over kept groups, and n for each suppressed row (Bayardo and Agrawal, ICDE 2005).
@@ -288,7 +306,7 @@ def dm(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "0..n",
+    counts(0, "n"),
     "rows",
     "rows that are suppressed or not of their group's majority class",
     "M eq. 8; Iyengar",

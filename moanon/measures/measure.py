@@ -1,24 +1,50 @@
-"""What a measure is, and the register of all of them."""
+"""What a measure is, and the register of all of them.
+
+Everything that is true of a measure stands at its definition (in ``privacy``, ``risk``, ``loss``
+and ``people``): which end is better, which values are possible, how exact it is, what a table must
+have for it, whether every group has a value of it, whether a certificate states it, and how figures
+call it. Whoever wants to know asks the `Measure`; there are no lists of names beside it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy.typing as npt
-
-from moanon.data.domain import TreeDomain
+from moanon.arrays import Bools, Floats, Values
 from moanon.errors import ConfigError
-from moanon.genome import Instance
-from moanon.measures.groupwise import GROUP_WISE
-from moanon.measures.scores import Scores
 
-__all__ = ["MEASURES", "Measure", "find_measure", "measure", "register"]
+if TYPE_CHECKING:  # names of types only: what is true of a measure is known without a compiler
+    from moanon.genome import Instance
+    from moanon.measures.scores import Scores
 
-Values = npt.NDArray[Any]
+__all__ = [
+    "MEASURES",
+    "TOLERANCE",
+    "GroupScale",
+    "Measure",
+    "Range",
+    "applicable",
+    "between",
+    "counts",
+    "find_measure",
+    "measure",
+    "table_sizes",
+]
+
+Direction = Literal["max", "min"]
+#: How exact the values of a measure are: whole numbers and correctly rounded quotients of whole
+#: numbers are ``exact``; a ``quotient`` is so as long as both of its terms are below 2^53;
+#: ``summed`` is a sum of rounded terms; a ``logarithm`` is one, or goes back to some.
+Precision = Literal["exact", "quotient", "summed", "logarithm"]
 Requirement = Literal["", "sensitive", "tree", "label", "weights"]
+
+#: Logarithms are rounded, and three equally frequent values have an entropy ℓ of 3 give or take a
+#: rounding. A bound on such a measure is met by what falls short of it by no more than this share.
+TOLERANCE = 1e-9
 
 _WANTING: dict[Requirement, str] = {
     "sensitive": "needs a sensitive column, and the table has none",
@@ -26,10 +52,138 @@ _WANTING: dict[Requirement, str] = {
     "label": "needs a class column, and the table has none",
     "weights": "needs the weight of a quasi-identifier, and none is given",
 }
-#: Measures of privacy that need no sensitive column: of whom each row hides among.
-_OF_SIZES = frozenset(
-    ("weighted_k", "weighted_k_kept", "k", "d", "d1", "size_min", "size_mean", "size_rank")
-)
+
+
+# -- possible values -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Range:
+    """Possible values of a measure.
+
+    An end is a number, or says in words what it depends on: ``n`` and ``n-1`` (rows of the table),
+    ``values`` (of its poorest sensitive column) are known once there is a table.
+
+    Attributes
+    ----------
+    low, high : float or str
+    whole : bool
+        Whether values are whole numbers.
+    low_open, high_open : bool
+        Whether an end is left out.
+    """
+
+    low: float | str
+    high: float | str
+    whole: bool = False
+    low_open: bool = False
+    high_open: bool = False
+
+    def __str__(self) -> str:
+        if self.whole:
+            return f"{self.low}..{self.high}"
+        left, right = "(" if self.low_open else "[", ")" if self.high_open else "]"
+        return f"{left}{self.low}, {self.high}{right}"
+
+    def beyond(
+        self,
+        bound: float,
+        better: Direction,
+        sizes: Mapping[str, float] | None = None,
+        *,
+        only_unmet: bool = False,
+    ) -> str | None:
+        """Say in words what a bound lies beyond; None where it can be met, and be missed.
+
+        An end that is left out is one that a lenient bound may name.
+
+        Parameters
+        ----------
+        bound : float
+        better : {"max", "min"}
+            Which end is better.
+        sizes : mapping of str to float, optional
+            What is known of a table; see `table_sizes`.
+        only_unmet : bool
+            Leave alone bounds that every value meets.
+        """
+        known = {"ln 2": math.log(2), **(sizes or {})}
+        low, high = _number(self.low, known, -math.inf), _number(self.high, known, math.inf)
+        unmet_low = better == "min" and self.low_open and bound == low
+        if (bound < low and not (only_unmet and better == "max")) or unmet_low:
+            return f"{'above' if self.low_open else 'at least'} {_told(self.low, sizes)}"
+        unmet_high = better == "max" and self.high_open and bound == high
+        if (bound > high and not (only_unmet and better == "min")) or unmet_high:
+            return f"{'below' if self.high_open else 'at most'} {_told(self.high, sizes)}"
+        return None
+
+
+def counts(low: float | str, high: float | str) -> Range:
+    """Whole numbers from `low` to `high`."""
+    return Range(low, high, whole=True)
+
+
+def between(low: float, high: float | str, *, without: Literal["", "low", "high"] = "") -> Range:
+    """Any numbers from `low` to `high`; an end may be left out."""
+    return Range(low, high, low_open=without == "low", high_open=without == "high")
+
+
+def table_sizes(instance: Instance) -> dict[str, float]:
+    """What the ends of ranges are for a table, by the words they are stated in."""
+    rows = instance.cells.rows
+    sizes: dict[str, float] = {"n": rows, "n-1": rows - 1}
+    if instance.cells.sensitive:
+        sizes["values"] = min(len(column.labels) for column in instance.cells.sensitive)
+    return sizes
+
+
+def _number(end: float | str, known: Mapping[str, float], otherwise: float) -> float:
+    return float(known.get(end, otherwise)) if isinstance(end, str) else float(end)
+
+
+def _told(end: float | str, sizes: Mapping[str, float] | None) -> str:
+    return f"{(sizes or {}).get(end, end) if isinstance(end, str) else end}"
+
+
+# -- groups ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GroupScale:
+    """How the kernels see a measure that every group has a value of.
+
+    A release has the value of its worst group: these are the privacy models. A bound on one is a
+    demand on every group, and a group that fails it is suppressed, as one smaller than k is. A
+    suppression rule can also go by any of them instead of by size: groups are given up from the
+    worst on. Sizes and diversities are whole numbers, and whole classes of equal groups go at once
+    (D eq. 7). The others are no whole numbers, and groups of exactly equal value would be classes
+    of one; so their ranges are cut into narrow classes, `width` wide, and those go at once. What a
+    release attains is measured afterwards, not rounded to a class.
+
+    Attributes
+    ----------
+    model : str
+        Name in `moanon.kernels.diversity.MODELS`, which hold *goodness*: more is better. Empty for
+        the size of groups.
+    goodness : callable
+        Least goodness that meets a bound on the measure.
+    width : float
+        Width of the classes that are given up together, in goodness.
+    lowest : callable
+        Goodness at which classes begin, for a table of so many rows.
+    """
+
+    model: str
+    goodness: Callable[[float], float] = float
+    width: float = 1.0
+    lowest: Callable[[int], float] = lambda rows: 1.0
+
+    def classes(self, rows: int) -> tuple[float, float]:
+        """Shift and factor with which a goodness becomes the number of its class, from 1 on."""
+        return self.width - self.lowest(rows), 1 / self.width
+
+
+# -- measures --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -42,17 +196,35 @@ class Measure:
         As in configurations and results.
     direction : {"max", "min"}
         Which end is better.
-    range : str
-        Possible values, in words or as an interval.
+    range : Range
+        Possible values.
     unit : str
+        Shares are shown in percent.
     meaning : str
         One line for tables and reports; says what suppression does to it.
     citation : str
         Source and equation.
     of : callable
-        Reads the measure off `Scores`, one value per genome. Its docstring is the definition.
+        Reads the measure off `Scores`, one value per entry. Its docstring is the definition.
+    privacy : bool
+        Whether it stands for privacy, in its own direction; the others stand for loss.
+    precision : {"exact", "quotient", "summed", "logarithm"}
+        How exact its values are.
     requires : {"", "sensitive", "tree", "label", "weights"}
         What the table must have.
+    group : GroupScale or None
+        How kernels see it, where every group has a value of it and a release that of its worst one.
+    certified : bool
+        Whether a certificate states it, read from the released file.
+    reads_labels : bool
+        Whether it follows from what labels stand for.
+    attained : tuple of (str, int) or None
+        Of a threshold that a suppression rule arrives at: the measure that says what is attained of
+        it, and what to add to that. Only what is attained protects anybody.
+    on_pairs : bool
+        Whether a staircase over pairs of size and diversity tells it at every step.
+    label, short : str
+        What figures call it on an axis and beside a point; by default its name.
     models, costs, tallies : tuple of str
         What must be evaluated for it; see these modules of `moanon.kernels`.
     most : callable, optional
@@ -60,44 +232,69 @@ class Measure:
     """
 
     name: str
-    direction: Literal["max", "min"]
-    range: str
+    direction: Direction
+    range: Range
     unit: str
     meaning: str
     citation: str
     of: Callable[[Scores], Values]
+    privacy: bool = False
+    precision: Precision = "summed"
     requires: Requirement = ""
+    group: GroupScale | None = None
+    certified: bool = False
+    reads_labels: bool = False
+    attained: tuple[str, int] | None = None
+    on_pairs: bool = False
+    label: str = ""
+    short: str = ""
     models: tuple[str, ...] = ()
     costs: tuple[str, ...] = ()
     tallies: tuple[str, ...] = ()
     most: Callable[[Instance], float] | None = None
 
     @property
-    def needs_sensitive(self) -> bool:
-        """Whether the table must have a sensitive column."""
-        return self.requires == "sensitive"
+    def is_share(self) -> bool:
+        """Whether it is shown in percent."""
+        return self.unit.startswith("share")
 
     @property
-    def is_privacy(self) -> bool:
-        """Whether it stands for privacy, in its own direction; the others stand for loss."""
-        return self.needs_sensitive or self.name in _OF_SIZES
-
-    @property
-    def group_wise(self) -> bool:
-        """Whether every group has a value, and a release that of its worst group."""
-        return self.name in ("k", "l", *GROUP_WISE)
+    def higher_is_better(self) -> bool:
+        """Whether more of it is better."""
+        return self.direction == "max"
 
     @property
     def of_rule(self) -> bool:
         """Whether it tells what a suppression rule did, and nothing about the released table."""
-        return self.name in ("d", "d1", "d2")
+        return self.attained is not None
+
+    def turned(self, values: Any) -> Any:
+        """Values such that smaller is better."""
+        return -values if self.higher_is_better else values
+
+    def slack(self, bound: float) -> float:
+        """By how much values may fall short of a bound and still meet it: by their rounding."""
+        return TOLERANCE * abs(bound) if self.precision == "logarithm" else 0.0
+
+    def shortfall(self, values: Values, bound: float) -> Floats:
+        """By how much values miss a bound in the better direction; 0 or less where they meet it."""
+        short = bound - values if self.higher_is_better else values - bound
+        return short - self.slack(bound)
+
+    def meets(self, values: Values, bound: float) -> Bools:
+        """Tell for each value whether it meets a bound in the better direction."""
+        return self.shortfall(values, bound) <= 0
+
+    def bound_text(self, bound: float) -> str:
+        """Write a bound in the better direction: ``at least 5``."""
+        return f"{'at least' if self.higher_is_better else 'at most'} {bound:.12g}"
 
     def why_not(self, instance: Instance) -> str | None:
         """Why the measure cannot be taken of a table, as the end of a sentence; None if it can."""
         has = {
             "": True,
             "sensitive": bool(instance.cells.sensitive),
-            "tree": any(isinstance(d, TreeDomain) for d in instance.layout.domains.values()),
+            "tree": any(domain.kind == "tree" for domain in instance.layout.domains.values()),
             "label": instance.label is not None,
             "weights": bool(instance.weights),
         }
@@ -107,30 +304,26 @@ class Measure:
 MEASURES: dict[str, Measure] = {}
 
 
-def register(measure: Measure) -> Measure:
-    """Add a measure to the registry; a name is given once."""
-    if measure.name in MEASURES:
-        raise ValueError(f"a measure called {measure.name!r} is registered already")
-    MEASURES[measure.name] = measure
-    return measure
-
-
 def measure(
-    direction: Literal["max", "min"],
-    range: str,  # noqa: A002 - as the attribute
+    direction: Direction,
+    range: Range,  # noqa: A002 - as the attribute
     unit: str,
     meaning: str,
     citation: str,
-    **more: Any,
+    **facts: Any,
 ) -> Callable[[Callable[[Scores], Values]], Callable[[Scores], Values]]:
     """Register the function below under its own name; arguments as the attributes of `Measure`."""
 
-    def note(function: Callable[[Scores], Values]) -> Callable[[Scores], Values]:
+    def register(function: Callable[[Scores], Values]) -> Callable[[Scores], Values]:
         name = function.__name__
-        register(Measure(name, direction, range, unit, meaning, citation, function, **more))
+        if name in MEASURES:
+            raise ValueError(f"a measure called {name!r} is registered already")
+        if range.whole:
+            facts.setdefault("precision", "exact")
+        MEASURES[name] = Measure(name, direction, range, unit, meaning, citation, function, **facts)
         return function
 
-    return note
+    return register
 
 
 def find_measure(name: str) -> Measure:
@@ -140,3 +333,8 @@ def find_measure(name: str) -> Measure:
     near = get_close_matches(name, MEASURES, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     raise ConfigError(f"there is no measure called {name!r}{hint} Known: {', '.join(MEASURES)}")
+
+
+def applicable(instance: Instance) -> list[Measure]:
+    """All measures that can be taken of a table."""
+    return [measure for measure in MEASURES.values() if measure.why_not(instance) is None]

@@ -15,13 +15,15 @@ of values.
 from __future__ import annotations
 
 from math import log
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from moanon.measures.measure import measure
-from moanon.measures.scores import Scores
+from moanon.arrays import Values
+from moanon.measures.measure import TOLERANCE, GroupScale, between, counts, measure
+
+if TYPE_CHECKING:
+    from moanon.measures.scores import Scores
 
 __all__ = [
     "alpha",
@@ -43,7 +45,19 @@ __all__ = [
     "weighted_k_kept",
 ]
 
-Values = npt.NDArray[Any]
+
+def _distances(model: str) -> GroupScale:
+    """Scale of a model between 0 and 1 that is better when lower."""
+    return GroupScale(model, lambda bound: -bound, 0.005, lambda rows: -1.0)
+
+
+#: Classes of ln ℓ: thresholds are 2 % apart.
+_ENTROPIES = GroupScale("entropy", lambda bound: log(bound) - TOLERANCE, 0.02, lambda rows: 0.0)
+_DIVERGENCES = GroupScale("js", lambda bound: -bound * (1 + TOLERANCE), 0.005, lambda rows: -log(2))
+#: ln(p / q) is within ± ln n where it is finite; the class below is for groups where it is not.
+_RATIOS = GroupScale(
+    "delta", lambda bound: -bound * (1 + TOLERANCE), 0.05, lambda rows: -log(rows) - 0.05
+)
 
 
 # -- sizes -----------------------------------------------------------------------------------------
@@ -51,10 +65,16 @@ Values = npt.NDArray[Any]
 
 @measure(
     "max",
-    "[1, n]",
+    between(1, "n"),
     "rows",
     "mean size of the group a row sits in, over all rows, before any suppression",
     "D eq. 6: sum of size² / n",
+    privacy=True,
+    precision="quotient",
+    certified=True,
+    on_pairs=True,
+    label="weighted-k (mean group size of a row)",
+    short="weighted-k",
 )
 def weighted_k(scores: Scores) -> Values:
     """``Σ N² / n`` over all groups, before any suppression (D eq. 6)."""
@@ -63,10 +83,13 @@ def weighted_k(scores: Scores) -> Values:
 
 @measure(
     "max",
-    "[1, n]",
+    between(1, "n"),
     "rows",
     "mean size of the group a row sits in, over the kept rows alone",
     "D eq. 6 on the released rows",
+    privacy=True,
+    precision="quotient",
+    certified=True,
 )
 def weighted_k_kept(scores: Scores) -> Values:
     """``Σ N² / (rows kept)`` over the kept groups (D eq. 6); suppression raises it, mostly."""
@@ -75,10 +98,15 @@ def weighted_k_kept(scores: Scores) -> Values:
 
 @measure(
     "max",
-    "1..n",
+    counts(1, "n"),
     "rows",
     "size of the smallest kept group",
     "D def. 3; d + 1 of eq. 7 where the smallest groups are given up",
+    privacy=True,
+    group=GroupScale(""),
+    certified=True,
+    on_pairs=True,
+    label="k (rows in the smallest group)",
 )
 def k(scores: Scores) -> Values:
     """``min N`` over the kept groups (D def. 3)."""
@@ -87,10 +115,13 @@ def k(scores: Scores) -> Values:
 
 @measure(
     "max",
-    "0..n-1",
+    counts(0, "n-1"),
     "rows",
     "groups up to this size are given up; 0 where groups are given up by something else",
     "D eq. 7",
+    privacy=True,
+    attained=("k", -1),
+    on_pairs=True,
 )
 def d(scores: Scores) -> Values:
     """Size up to which the rule gives groups up (D eq. 7); 0 where it goes by something else."""
@@ -99,10 +130,14 @@ def d(scores: Scores) -> Values:
 
 @measure(
     "max",
-    "1..n",
+    counts(1, "n"),
     "rows",
     "size threshold the suppression rule arrived at; what is attained is k",
     "D eq. 8-9",
+    privacy=True,
+    attained=("k", 0),
+    on_pairs=True,
+    label="k that the rule aims at",
 )
 def d1(scores: Scores) -> Values:
     """Size threshold of the rule (D eq. 8-9)."""
@@ -111,11 +146,15 @@ def d1(scores: Scores) -> Values:
 
 @measure(
     "max",
-    "0..values",
+    counts(0, "values"),
     "values",
     "diversity threshold the suppression rule arrived at; what is attained is l",
     "D eq. 8-9",
     requires="sensitive",
+    privacy=True,
+    attained=("l", 0),
+    on_pairs=True,
+    label="ℓ that the rule aims at",
 )
 def d2(scores: Scores) -> Values:
     """Diversity threshold of the rule (D eq. 8-9); 0 where it has none."""
@@ -129,12 +168,17 @@ def d2(scores: Scores) -> Values:
 
 @measure(
     "max",
-    "1..values",
+    counts(1, "values"),
     "values",
     "least diversity of a kept group, by the configured rule, over the sensitive columns",
     "D §4.2",
     requires="sensitive",
     models=("distinct", "frequency"),
+    privacy=True,
+    group=GroupScale("distinct"),  # or by frequency: the problem says which
+    on_pairs=True,
+    label="ℓ (least diversity of a group)",
+    short="ℓ",
 )
 def l(scores: Scores) -> Values:  # noqa: E743 - the papers' name
     """`l_distinct` or `l_frequency`, as the problem says (``diversity``)."""
@@ -143,12 +187,16 @@ def l(scores: Scores) -> Values:  # noqa: E743 - the papers' name
 
 @measure(
     "max",
-    "1..values",
+    counts(1, "values"),
     "values",
     "least number of distinct sensitive values in a kept group",
     "D §4.3; Machanavajjhala et al.",
     requires="sensitive",
     models=("distinct",),
+    privacy=True,
+    group=GroupScale("distinct"),
+    certified=True,
+    label="ℓ (fewest sensitive values in a group)",
 )
 def l_distinct(scores: Scores) -> Values:
     """``min |{s : c_s > 0}|``, distinct ℓ-diversity (Machanavajjhala et al., TKDD 2007)."""
@@ -157,12 +205,16 @@ def l_distinct(scores: Scores) -> Values:
 
 @measure(
     "max",
-    "1..values",
+    counts(1, "values"),
     "values",
     "least floor(size / count of the most frequent sensitive value) of a kept group",
     "D def. 4, eq. 1",
     requires="sensitive",
     models=("frequency",),
+    privacy=True,
+    group=GroupScale("frequency"),
+    certified=True,
+    label="ℓ (by the most frequent sensitive value)",
 )
 def l_frequency(scores: Scores) -> Values:
     """``min floor(N / max c_s)`` (D def. 4): every value has a share of at most 1/ℓ."""
@@ -171,12 +223,16 @@ def l_frequency(scores: Scores) -> Values:
 
 @measure(
     "max",
-    "[1, values]",
+    between(1, "values"),
     "values",
     "least exp(entropy of the sensitive values) of a kept group",
     "D §4.2; Machanavajjhala et al.",
     requires="sensitive",
     models=("entropy",),
+    privacy=True,
+    precision="logarithm",
+    group=_ENTROPIES,
+    certified=True,
 )
 def l_entropy(scores: Scores) -> Values:
     """``min exp(-Σ p_s ln p_s)``, entropy ℓ-diversity (Machanavajjhala et al.; D §4.2).
@@ -189,12 +245,15 @@ def l_entropy(scores: Scores) -> Values:
 
 @measure(
     "max",
-    "0..values",
+    counts(0, "values"),
     "values",
     "largest l for which every kept group is recursive (c,l)-diverse, for the configured c",
     "D §4.2; Machanavajjhala et al.",
     requires="sensitive",
     models=("recursive",),
+    privacy=True,
+    group=GroupScale("recursive", lowest=lambda rows: 0.0),
+    certified=True,
 )
 def l_recursive(scores: Scores) -> Values:
     """Largest ℓ with ``r_1 < c (r_ℓ + r_{ℓ+1} + … + r_m)`` in every kept group.
@@ -208,12 +267,16 @@ def l_recursive(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "(0, 1]",
+    between(0, 1, without="low"),
     "share",
     "largest share of one sensitive value in a kept group",
     "D §2: (alpha,k)-anonymity; Wong et al.",
     requires="sensitive",
     models=("alpha",),
+    privacy=True,
+    precision="exact",
+    group=_distances("alpha"),
+    certified=True,
 )
 def alpha(scores: Scores) -> Values:
     """``max p_s`` over values and kept groups: the α of (α,k)-anonymity (Wong et al., KDD 2006).
@@ -225,12 +288,15 @@ def alpha(scores: Scores) -> Values:
 
 @measure(
     "max",
-    "1..values",
+    counts(1, "values"),
     "values",
     "least number of distinct sensitive values in a kept group, as p of p-sensitive k-anonymity",
     "D §2: p-sensitive k-anonymity; Truta and Vinay",
     requires="sensitive",
     models=("distinct",),
+    privacy=True,
+    group=GroupScale("distinct"),
+    certified=True,
 )
 def p_sensitive(scores: Scores) -> Values:
     """``min |{s : c_s > 0}|`` over groups *and* sensitive columns (Truta and Vinay, 2006).
@@ -246,12 +312,16 @@ def p_sensitive(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "[0, 1]",
+    between(0, 1),
     "distance",
     "largest earth mover's distance of a kept group from the table, by each column's own distance",
     "Li et al. §5 (t-closeness); L §2.2",
     requires="sensitive",
     models=("closeness",),
+    privacy=True,
+    precision="quotient",
+    group=_distances("closeness"),
+    certified=True,
 )
 def t_closeness(scores: Scores) -> Values:
     """``max EMD(P, Q)`` over the kept groups (Li, Li and Venkatasubramanian, ICDE 2007).
@@ -267,12 +337,16 @@ def t_closeness(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "[0, 1)",
+    between(0, 1, without="high"),
     "distance",
     "the same with all sensitive values equally far apart",
     "Li et al. §5.1, equal distance",
     requires="sensitive",
     models=("equal",),
+    privacy=True,
+    precision="quotient",
+    group=_distances("equal"),
+    certified=True,
 )
 def t_equal(scores: Scores) -> Values:
     """``max ½ Σ |p_s - q_s|`` over the kept groups: t-closeness with the equal distance."""
@@ -281,13 +355,17 @@ def t_equal(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "[0, ln 2]",
+    between(0, "ln 2"),
     "nats",
     "largest Jensen-Shannon divergence of a kept group from the table",
     "L §4.1 (P_loss) and §5.1; natural logarithm",
     requires="sensitive",
     models=("js",),
     most=lambda instance: log(2),
+    privacy=True,
+    precision="logarithm",
+    group=_DIVERGENCES,
+    certified=True,
 )
 def t_js(scores: Scores) -> Values:
     """``max ½ [KL(Q, M) + KL(P, M)]``, M = ½ (P + Q), over the kept groups (L §4.1).
@@ -300,7 +378,7 @@ def t_js(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "[0, inf]",
+    between(0, "inf"),
     "nats",
     "largest |ln(share in the group / share in the table)| in a kept group; infinite where a "
     "value is missing",
@@ -308,6 +386,10 @@ def t_js(scores: Scores) -> Values:
     requires="sensitive",
     models=("delta",),
     most=lambda instance: log(max(2, instance.cells.rows)),
+    privacy=True,
+    precision="logarithm",
+    group=_RATIOS,
+    certified=True,
 )
 def delta(scores: Scores) -> Values:
     """``max |ln(p_s / q_s)|`` over values and kept groups (semantic privacy, L §2.2).

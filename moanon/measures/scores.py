@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,10 +12,12 @@ from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.kernels.keeping import MEASURED
 from moanon.kernels.population import RawScores
+from moanon.kernels.tallies import square_unit, tally_unit
 from moanon.measures.demand import Demand
+from moanon.measures.measure import find_measure
 from moanon.measures.suppression import Suppression
 
-__all__ = ["ON_PAIRS", "ON_STEPS", "Scores", "Staircase"]
+__all__ = ["ON_PAIRS", "ON_STEPS", "Scores", "Staircase", "objective_matrix"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -87,6 +89,9 @@ class Scores:
         What is in `raw`, and in which order.
     levels : callable
         Gives the level of each tree column (entries, tree columns).
+    rows_outside : int
+        Rows that no kernel has seen, because they hold a value outside the domains; they count as
+        suppressed rows of the table.
     """
 
     instance: Instance
@@ -95,6 +100,7 @@ class Scores:
     raw: RawScores
     measured: Demand
     levels: Callable[[], Ints]
+    rows_outside: int = 0
 
     def __len__(self) -> int:
         return len(self.raw.fields)
@@ -102,7 +108,7 @@ class Scores:
     @property
     def rows(self) -> int:
         """Rows n of the table."""
-        return self.instance.cells.rows
+        return self.instance.cells.rows + self.rows_outside
 
     @property
     def kept_rows(self) -> Ints:
@@ -114,9 +120,20 @@ class Scores:
         """Quasi-identifiers q of the table."""
         return len(self.instance.layout.columns)
 
+    @property
+    def square_unit(self) -> float:
+        """Integer that stands for 1 in tallies of squared numbers of rows."""
+        return float(square_unit(self.rows))
+
+    @property
+    def tally_unit(self) -> float:
+        """Integer that stands for 1 in tallies of shares."""
+        return tally_unit(self.rows)
+
     def field(self, name: str) -> Ints:
         """Integer result by its name in `moanon.kernels.keeping.MEASURED`."""
-        return self.raw.fields[:, MEASURED.index(name)]
+        found = self.raw.fields[:, MEASURED.index(name)]
+        return found + self.rows_outside if name == "suppressed" else found
 
     def goodness(self, model: str) -> Floats:
         """The worst kept group by a privacy model; see `moanon.kernels.models.MODELS`."""
@@ -131,6 +148,14 @@ class Scores:
         if name not in self.measured.costs:
             raise ValueError(f"cost {name} was not asked for: name the measure when evaluating")
         return self.raw.fields[:, len(MEASURED) + self.measured.costs.index(name)]
+
+    def cost_with_suppressed(self, name: str) -> Ints:
+        """The same, and every suppressed row counts as fully generalized."""
+        return self.cost(name) + self.field("suppressed") * self.instance.prices.full(name)
+
+    def cost_share(self, name: str, total: Ints) -> Floats:
+        """Integer cost as a share of what could be lost."""
+        return total / float(self.rows * self.instance.prices.full(name))
 
     def tally(self, name: str) -> tuple[Ints, Ints]:
         """Tally of the kept rows and of the suppressed ones; see `moanon.kernels.tallies.TALLIES`.
@@ -231,3 +256,10 @@ class Scores:
             k, suppressed, losses = k[order], suppressed[order], losses[order]
         gl, sl = self.share(losses), suppressed / self.rows
         return Staircase(k, ell, suppressed, gl, sl, self.total_share(losses, suppressed))
+
+
+def objective_matrix(scores: Scores, names: Sequence[str]) -> Floats:
+    """Values of the named measures, one row per entry, turned so that smaller is better."""
+    measures = [find_measure(name) for name in names]
+    columns = [each.turned(each.of(scores).astype(np.float64)) for each in measures]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(scores), 0))

@@ -3,20 +3,21 @@
 A rule looks at the sizes of a genome's groups (and at their diversity) and settles which rows are
 left out of the release. Everything measured "after suppression" follows from it.
 
-Constraints on measures that every group has a value of (`moanon.measures.groupwise`) come first:
-groups that fail any of them are suppressed, whatever the rule. If they hold more rows than may be
-suppressed (none under ``none``, a share η under ``limit`` and ``kl-safety``, any number under
-``weighted-k``), or nothing is left, the genome is *infeasible* and no candidate. Otherwise the rule
-goes on with the other groups and what is left of η.
+Constraints on measures that every group has a value of (`Measure.group`) come first: groups that
+fail any of them are suppressed, whatever the rule. If they hold more rows than may be suppressed
+(none under ``none``, a share η under ``limit`` and ``kl-safety``, any number under ``weighted-k``),
+or nothing is left, the genome is *infeasible* and no candidate. Otherwise the rule goes on with the
+other groups and what is left of η.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, inf, isfinite
 from sys import float_info
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -28,9 +29,17 @@ from moanon.kernels.models import MODELS
 from moanon.kernels.runs import Rule
 from moanon.kernels.tallies import OF_COLUMNS, TALLIES
 from moanon.measures.demand import NOTHING, Demand
-from moanon.measures.groupwise import GROUP_WISE, GroupWise
+from moanon.measures.measure import MEASURES, GroupScale, find_measure
 
-__all__ = ["RECURSIVE_C", "Suppression", "row_limit"]
+__all__ = [
+    "PRESETS",
+    "RECURSIVE_C",
+    "Preset",
+    "Suppression",
+    "find_preset",
+    "row_limit",
+    "suppress_by",
+]
 
 Kind = Literal["none", "limit", "weighted-k", "kl-safety"]
 
@@ -92,7 +101,7 @@ class Suppression:
         How the diversity of a group is counted; with several sensitive columns, the least.
     by : str
         P2 only: which groups are the worst, by a measure that every group has a value of: ``k``
-        (the smallest, as D has it) or one of `moanon.measures.groupwise.GROUP_WISE`.
+        (the smallest, as D has it), or another.
     constraints : tuple of (str, float)
         Bounds on such measures, in their better direction: ``("k", 5)`` is at least 5,
         ``("t_closeness", 0.2)`` at most 0.2.
@@ -118,28 +127,34 @@ class Suppression:
         row_limit(self.eta, 1)
         if not (self.recursive_c > 0 and isfinite(self.recursive_c)):
             raise ConfigError(f"recursive_c must be a number > 0. Got {self.recursive_c}")
-        self.group_wise(self.by, "by")
+        self.scale_of(self.by, "by")
         if self.by != "k" and self.kind != "limit":
             raise ConfigError(f"by is for the rule limit only. Got {self.by} for {self.kind}")
         # From a file they come as lists.
         bounds = tuple((str(name), float(bound)) for name, bound in self.constraints)
         object.__setattr__(self, "constraints", bounds)
         for name, bound in bounds:
-            self.group_wise(name, "a constraint of groups")
+            self.scale_of(name, "a constraint of groups")
             if not isfinite(bound):
                 raise ConfigError(f"the constraint {name} must be a number. Got {bound}")
             if name == "l_entropy" and bound <= 0:
                 raise ConfigError(f"the constraint l_entropy must be above 0. Got {bound}")
 
-    def group_wise(self, name: str, what: str = "a measure of groups") -> GroupWise | None:
+    def own_name(self, name: str) -> str:
+        """The name that a measure has on any front: ``l`` is one of two."""
+        return f"l_{self.diversity}" if name == "l" else name
+
+    def scale_of(self, name: str, what: str = "a measure of groups") -> GroupScale | None:
         """How kernels see a measure of groups; None for ``k``, which is the size."""
-        if name == "k":
-            return None
-        own = f"l_{self.diversity}" if name == "l" else name
-        if own not in GROUP_WISE:
-            known = ", ".join(("k", "l", *GROUP_WISE))
+        if name not in MEASURES or (scale := MEASURES[self.own_name(name)].group) is None:
+            known = ", ".join(each.name for each in MEASURES.values() if each.group)
             raise ConfigError(f"{what} must be one of {known}. Got {name!r}")
-        return GROUP_WISE[own]
+        return scale if scale.model else None
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the rule is D's ordered safety, which keeps other groups than thresholds say."""
+        return self.kind == "kl-safety" and self.safety == "ordered"
 
     @property
     def needs_sensitive(self) -> bool:
@@ -175,7 +190,7 @@ class Suppression:
         bounds = np.full(len(MODELS), -inf)
         least = 1
         for name, bound in self.constraints:
-            known = self.group_wise(name)
+            known = self.scale_of(name)
             if known is None:
                 least = max(least, ceil(bound))
                 continue
@@ -220,11 +235,11 @@ class Suppression:
         }[self.kind]
 
     @property
-    def _goes_by(self) -> GroupWise | None:
+    def _goes_by(self) -> GroupScale | None:
         """What the rule's classes are made of; None where that is the size alone."""
         if self.kind == "kl-safety":
-            return self.group_wise("l")
-        return self.group_wise(self.by) if self.kind == "limit" else None
+            return self.scale_of("l")
+        return self.scale_of(self.by) if self.kind == "limit" else None
 
     def _c(self, rows: int) -> Fraction:
         """The constant of recursive diversity, exactly as it is written."""
@@ -235,3 +250,54 @@ class Suppression:
                 f"{self.recursive_c}"
             )
         return c
+
+
+# -- the four problems -----------------------------------------------------------------------------
+
+# The objectives are a choice, not a law: any registered measures can take their place. D states P2
+# and P4 with GL, which counts kept rows only and so rewards suppressing; D's own plots show GL +
+# SL. The presets therefore minimize ``loss``; D's literal objectives are ``[k, gl]`` and
+# ``[d1, d2, gl]``.
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named problem."""
+
+    name: str
+    objectives: tuple[str, ...]
+    suppression: Suppression
+    citation: str
+
+    def with_settings(self, **settings: Any) -> Preset:
+        """Return the preset with another eta, safety, prefer or diversity."""
+        return replace(self, suppression=replace(self.suppression, **settings))
+
+
+PRESETS = {
+    preset.name: preset
+    for preset in (
+        Preset("zero-suppression", ("weighted_k", "gl"), Suppression("none"), "D §5.3.1, P1"),
+        Preset("k-suppression", ("k", "loss"), Suppression("limit"), "D §5.3.2, P2"),
+        Preset(
+            "any-suppression", ("weighted_k", "gl", "sl"), Suppression("weighted-k"), "D §5.3.3, P3"
+        ),
+        Preset("kl-safety", ("d1", "d2", "loss"), Suppression("kl-safety"), "D §5.3.4, P4"),
+    )
+}
+
+
+def suppress_by(objectives: Sequence[str]) -> str:
+    """By what groups are given up where nobody says it.
+
+    The first objective that every group has a value of: whoever optimizes t-closeness wants the
+    groups gone that are farthest from the table. Where there is none, their size.
+    """
+    return next((name for name in objectives if find_measure(name).group), "k")
+
+
+def find_preset(name: str) -> Preset:
+    """Return a preset by name."""
+    if name not in PRESETS:
+        raise ConfigError(f"there is no problem called {name!r}. Known: {', '.join(PRESETS)}")
+    return PRESETS[name]

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from moanon.errors import ConfigError
 from moanon.front import Front
-from moanon.landmarks import TradeOff
+from moanon.front.landmarks import TradeOff
 from moanon.output.curves import add_legend, draw_tradeoff
 from moanon.output.style import (
     COLUMN,
@@ -52,7 +52,7 @@ def plot_etas(
     ax : Axes, optional
         Where to draw. Default: a new figure as wide as a column.
     privacy, cost : str, optional
-        As for `moanon.landmarks.TradeOff.of`, by the first front.
+        As for `moanon.front.landmarks.TradeOff.of`, by the first front.
     heading : str
         What the names of the fronts are.
     words : sequence of str

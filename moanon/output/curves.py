@@ -12,7 +12,7 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 
-from moanon.landmarks import Landmarks, TradeOff, spell
+from moanon.front.landmarks import Landmarks, TradeOff, spell
 from moanon.output.labels import Label, find_room
 from moanon.output.style import (
     BLUE,

@@ -15,7 +15,7 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.transforms import Bbox
 
 from moanon.front import Front
-from moanon.landmarks import Landmarks, TradeOff, find_landmarks
+from moanon.front.landmarks import Landmarks, TradeOff, find_landmarks
 from moanon.output.curves import (
     FLAT,
     KNEE,
@@ -83,7 +83,7 @@ def plot_front(
     ax : Axes, optional
         Where to draw. Default: a new figure as wide as a column.
     privacy, cost : str, optional
-        As for `moanon.landmarks.TradeOff.of`.
+        As for `moanon.front.landmarks.TradeOff.of`.
     max_cost : float, optional
         A limit to draw, of a cost to be minimized; the best solution within it is marked.
     insets : sequence of int

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 
 from moanon.front import Front
-from moanon.landmarks import TradeOff, find_landmarks, spell
+from moanon.front.landmarks import TradeOff, find_landmarks, spell
 from moanon.output.curves import add_legend
 from moanon.output.labels import find_room
 from moanon.output.style import (
@@ -175,10 +175,8 @@ def _lead(ax: Axes, inner: Bbox, point: Sequence[float]) -> Floats:
 
 def _running_total(front: Front, solution: int) -> tuple[Floats, Floats]:
     """Sizes of the kept groups, and the percentage of rows suppressed or in groups up to it."""
-    release = front.release(solution)
-    sizes = release.groups.sizes
-    kept = sizes[~release.suppressed]
-    total = sizes.sum()
+    grouping = front.grouping(solution)
+    kept, total = grouping.sizes[grouping.kept], grouping.rows
     distinct, counts = np.unique(kept, return_counts=True)
     shares = 100 * (total - kept.sum() + np.cumsum(distinct * counts)) / total
     # It comes from the left of the smallest group.

@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from moanon.front import Front
-from moanon.landmarks import TradeOff
+from moanon.front.choices import attained_privacy
+from moanon.front.landmarks import TradeOff
 from moanon.output.comparison import plot_etas
 from moanon.output.files import Drawing, write_figures
 from moanon.output.fronts import plot_front, plot_magnified, steep_parts
@@ -25,7 +26,6 @@ from moanon.output.safety import (
 )
 from moanon.output.spaces import costs_of, plot_filtered, plot_pairs
 from moanon.output.style import problem_words, told_share
-from moanon.questions.numbers import attained_privacy
 
 __all__ = [
     "plot_diversity",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from math import isinf, isnan
 from typing import Any
 
@@ -18,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.front import Front
-from moanon.measures.registry import MEASURES
+from moanon.front.choices import attained_privacy
+from moanon.measures import MEASURES
 from moanon.output.report_facts import facts_of, rule_in_words, section
-from moanon.questions.numbers import attained_privacy
 
 __all__ = ["Tab", "page_data", "page_title", "size_steps"]
 
@@ -83,7 +82,7 @@ def page_data(tabs: Sequence[Tab]) -> dict[str, Any]:
         measures[name] = {
             "unit": known.unit if known else "",
             "better": known.direction if known else "max",
-            "privacy": known.is_privacy if known else False,
+            "privacy": known.privacy if known else False,
             "meaning": known.meaning if known else "",
             "source": known.citation if known else "",
         }
@@ -184,20 +183,15 @@ def _widths(front: Front, row: int, name: str) -> list[int]:
     """Base values in each block of a column; none where unknown or too many to draw."""
     if front.instance is None:
         return []
-    place = next(place for column, _, place in front.instance.layout.slices() if column == name)
-    bits = front.genomes[row, place]
-    edges = [0, *(np.flatnonzero(bits) + 1).tolist(), len(bits) + 1]
-    if len(edges) > MAX_LABELS + 1:
-        return []
-    return [stop - start for start, stop in pairwise(edges)]
+    blocks = (front.recodings.generalization(row, front.instance) or {}).get(name, ())
+    return [stop - start for start, stop in blocks] if len(blocks) <= MAX_LABELS else []
 
 
 # -- sizes of groups -----------------------------------------------------------------------------
 
 
 def _steps(front: Front, solution: int) -> list[int]:
-    release = front.release(solution)
-    return size_steps(release.groups.sizes[~release.suppressed])
+    return size_steps(front.kept_sizes()[solution - 1])
 
 
 def size_steps(sizes: Ints) -> list[int]:

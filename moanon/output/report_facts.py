@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from moanon.front import Front
-from moanon.measures.registry import find_measure
+from moanon.measures import find_measure
 from moanon.measures.suppression import Suppression, row_limit
 
 __all__ = ["facts_of", "rule_in_words", "section"]

@@ -17,7 +17,7 @@ from matplotlib.transforms import Bbox
 
 from moanon.errors import ConfigError
 from moanon.front import Front
-from moanon.landmarks import TradeOff, spell
+from moanon.front.landmarks import TradeOff, spell
 from moanon.output.curves import RING, add_legend
 from moanon.output.labels import Label, place_labels
 from moanon.output.style import (

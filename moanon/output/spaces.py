@@ -14,8 +14,9 @@ from matplotlib.lines import Line2D
 
 from moanon.errors import ConfigError
 from moanon.front import Front
-from moanon.landmarks import TradeOff, find_landmarks, spell
-from moanon.measures.registry import find_measure
+from moanon.front.choices import attained_privacy
+from moanon.front.landmarks import TradeOff, find_landmarks, spell
+from moanon.measures import find_measure
 from moanon.output.curves import RASTER, RING
 from moanon.output.labels import Label, place_labels
 from moanon.output.style import (
@@ -36,7 +37,6 @@ from moanon.output.style import (
     told_limit,
     write,
 )
-from moanon.questions.numbers import attained_privacy, is_privacy
 
 __all__ = ["costs_of", "plot_filtered", "plot_pairs"]
 
@@ -120,7 +120,7 @@ def costs_of(front: Front) -> list[str]:
     return [
         name
         for name in front.objectives
-        if find_measure(name).direction == "min" and not is_privacy(name)
+        if find_measure(name).direction == "min" and not find_measure(name).privacy
     ]
 
 

@@ -23,9 +23,8 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from moanon.front import Front
-from moanon.landmarks import spans_decades
-from moanon.measures.registry import find_measure
-from moanon.questions.numbers import is_share
+from moanon.front.landmarks import spans_decades
+from moanon.measures import find_measure
 
 __all__ = [
     "BLUE",
@@ -109,17 +108,17 @@ def _long_name(name: str) -> str:
     words = _with_unit(_LONG.get(name, plain(name.replace("_", " "))), name)
     measure = find_measure(name)
     # Everybody takes more of a privacy for more privacy, unless told.
-    turned = measure.is_privacy and measure.direction == "min"
+    turned = measure.privacy and measure.direction == "min"
     return f"{words}: lower is more private" if turned else words
 
 
 def _with_unit(words: str, name: str) -> str:
-    return f"{words} (%)" if is_share(name) else words
+    return f"{words} (%)" if find_measure(name).is_share else words
 
 
 def shown(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Values of a measure as axes show them: shares in percent."""
-    return np.asarray(values, dtype=np.float64) * (100 if is_share(name) else 1)
+    return np.asarray(values, dtype=np.float64) * (100 if find_measure(name).is_share else 1)
 
 
 # -- figures and axes ----------------------------------------------------------------------------
@@ -195,7 +194,7 @@ def scale_axis(
     short : bool
         Whether there is little room for words and numbers.
     """
-    if log is None and (is_share(name) or find_measure(name).unit == "values"):
+    if log is None and (find_measure(name).is_share or find_measure(name).unit == "values"):
         log = False  # few of them, and of each the difference counts
     scale_numbers(ax, which, np.asarray(values, dtype=np.float64), log=log, short=short)
     words = _with_unit(short_name(name), name) if short else _long_name(name)
@@ -244,7 +243,7 @@ def add_colorbar(axes: Sequence[Axes], colors: ScalarMappable, name: str) -> Non
 def round_limit(name: str, values: npt.NDArray[Any]) -> float:
     """Return a round number at least a quarter of the values is within: of shares, 5 % or more."""
     quarter = float(np.quantile(values, 0.25))
-    if is_share(name):
+    if find_measure(name).is_share:
         return float(np.ceil(20 * quarter) / 20)
     step = 10 ** np.floor(np.log10(quarter)) if quarter > 0 else 1.0
     return float(np.ceil(quarter / step) * step)
@@ -252,7 +251,7 @@ def round_limit(name: str, values: npt.NDArray[Any]) -> float:
 
 def told_limit(name: str, limit: float) -> str:
     """Write that a measure is limited."""
-    level = told_share(limit) if is_share(name) else tick(limit)
+    level = told_share(limit) if find_measure(name).is_share else tick(limit)
     return f"{short_name(name)} at most {level}"
 
 

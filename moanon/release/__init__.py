@@ -3,26 +3,22 @@
 A release is written by one half of this package and measured by the other; the halves meet in the
 file alone, so that a mistake in the writer cannot hide behind itself.
 
-- ``applied``: `Release`, a genome and the groups that are suppressed (`SuppressedRows` says how
-  they are shown). It writes the file; ``promised`` says what that must measure as.
+- ``applied``: `Release`, a grouping applied to the rows (`SuppressedRows` says how suppressed ones
+  are shown). It says what it must measure as, and writes the file.
 - ``formats``: how released columns become CSV or Parquet.
-- ``readback``: the independent reader, which finds out what a file itself shows (`Measurement`).
-- ``labels``, ``models``: for the reader. What the labels in a file say, worked out from their text,
-  and what groups give away (`Diversity` and `Closeness` of each sensitive column).
+- ``readback``: the independent reader, which finds out what a file itself shows. For it, ``labels``
+  works out what the labels in a file say from their text, ``reader_privacy`` what groups give away.
 - ``certificate``: `Certificate`, what the reader found, compared with what was promised and, for
   a solution of a front, with what the front says.
 
-A solution of a front is more than a genome: it promises what was searched for.
+A solution of a front is more than a grouping: it promises what was searched for.
 
-- ``chosen``: a solution on its own rows, with another k, or on rows that came later.
-- ``kept``: which groups it would keep then; ``bounds``: whether the constraints of its run hold.
-- ``transfer``: reads new rows against the domains of the table that a generalization was found on.
+- ``solution``: a solution on its own rows, with another k, or on rows that came later; the
+  constraints of its run hold for each.
+- ``new_rows``: reads new rows against the domains of the table that a solution was found on.
 
-Whoever made a released table, it can be looked at from the rows of its original:
-
-- ``anonymized``: `Anonymized`, the group of each row and what it lost.
-- ``matching``: `read_released` reads a file, ours or not, and finds its rows in the original.
-- ``measured``: `measure_anonymized` measures it by everything that is registered.
+Whoever made a released file, ``matching`` (`read_released`) finds its rows in the original and
+gives their grouping, which everything that is registered can be measured of.
 
 Two limits to know before publishing:
 
@@ -36,25 +32,9 @@ Two limits to know before publishing:
 
 from __future__ import annotations
 
-from moanon.release.anonymized import Anonymized
-from moanon.release.applied import RECURSIVE_C, Release, SuppressedRows
+from moanon.release.applied import Release, SuppressedRows
 from moanon.release.certificate import Certificate
 from moanon.release.matching import read_released
-from moanon.release.measured import measure_anonymized
-from moanon.release.models import Closeness, Diversity
-from moanon.release.readback import Measurement
-from moanon.release.transfer import Outside
+from moanon.release.new_rows import Outside
 
-__all__ = [
-    "RECURSIVE_C",
-    "Anonymized",
-    "Certificate",
-    "Closeness",
-    "Diversity",
-    "Measurement",
-    "Outside",
-    "Release",
-    "SuppressedRows",
-    "measure_anonymized",
-    "read_released",
-]
+__all__ = ["Certificate", "Outside", "Release", "SuppressedRows", "read_released"]

@@ -1,9 +1,9 @@
-"""One generalization applied to the rows.
+"""One grouping applied to the rows.
 
-`Release.of` fixes a genome and the groups that are suppressed. `Release.promised` says what that
-must measure as; `Release.to_frame` shows the rows; `Release.write` puts them in a file whose
-certificate comes from an independent reader. If what that reader finds in the file is not what was
-promised, nothing is left under the file's name.
+A `Release` shows each row of a group that is kept by the labels of that group. `Release.promised`
+says what it must measure as; `Release.to_frame` shows the rows; `Release.write` puts them in a file
+whose certificate comes from an independent reader. If what that reader finds in the file is not
+what was promised, nothing is left under the file's name.
 
 What a released cell shows: a quasi-identifier the label of its block, every other released column
 its own value. A missing value is a value of its own, ``(missing)``, in quasi-identifying and
@@ -14,7 +14,7 @@ released.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -24,24 +24,28 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from moanon.arrays import Bools, Ints
 from moanon.atomic import Beside
-from moanon.data.domain import MISSING, SUPPRESSED
-from moanon.data.table import Role
+from moanon.data.domain import MISSING, SUPPRESSED, Domain, TreeDomain
+from moanon.data.table import Column, Role
 from moanon.errors import ConfigError, GenomeError, OutputError
 from moanon.genome import Instance
-from moanon.measures.groups import Groups
-from moanon.measures.suppression import RECURSIVE_C
-from moanon.release.certificate import Certificate, Promise, certify_file
+from moanon.grouping import Grouping
+from moanon.measures import MEASURES
+from moanon.measures.measuring import score_grouping
+from moanon.measures.suppression import RECURSIVE_C, Suppression
+from moanon.release.certificate import Certificate, Origin, certify_file
 from moanon.release.formats import ReleasedColumn, write_csv, write_parquet
-from moanon.release.kept import check_k
 from moanon.release.labels import label_rules
-from moanon.release.promised import measure_kept, sensitive_facts
-from moanon.release.readback import Format, Measurement, Reading
+from moanon.release.readback import Format, NamedValues, Reading
+from moanon.release.reader_privacy import SensitiveFacts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
-__all__ = ["RECURSIVE_C", "Release", "SuppressedRows"]
+__all__ = ["Release", "SuppressedRows", "check_k"]
 
 #: How suppressed rows are shown: not at all, or as rows of stars.
 SuppressedRows = Literal["absent", "star"]
@@ -49,21 +53,19 @@ SuppressedRows = Literal["absent", "star"]
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """A table generalized by one genome, without the rows of its suppressed groups.
+    """A table as its groups show it, without the rows of suppressed ones.
 
     Attributes
     ----------
-    groups : Groups
-        The table and its groups under the genome.
-    suppressed : array (groups,) of bool
-        Which groups are suppressed; not all of them.
+    grouping : Grouping
+        The table and its groups, of which at least one is kept.
     recursive_c : float
         The constant of recursive (c,ℓ)-diversity.
     outside : array of bool or None
         Where a stored generalization is applied to new rows: for each of them whether it holds a
         value that the generalization has no place for. Such rows are suppressed like the others,
-        but stand in no group; ``groups`` has the rest.
-    stated : tuple of (str, number)
+        but stand in no group; ``grouping`` has the rest.
+    stated : mapping of str to number
         What a front says about this release, by names of measures. A file that does not show the
         same is not written.
 
@@ -81,11 +83,19 @@ class Release:
     1  [20-29]  gout
     """
 
-    groups: Groups
-    suppressed: npt.NDArray[np.bool_]
+    grouping: Grouping
     recursive_c: float = RECURSIVE_C
-    outside: npt.NDArray[np.bool_] | None = None
-    stated: tuple[tuple[str, float], ...] = ()
+    outside: Bools | None = None
+    stated: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse a release of nothing, or of what no label can be written for."""
+        if not (self.recursive_c > 0 and np.isfinite(self.recursive_c)):
+            raise ConfigError(f"recursive_c must be a number > 0. Got {self.recursive_c}")
+        if not self.grouping.has_meaning:
+            raise ConfigError("a release needs to know what the labels of its columns mean")
+        if not self.grouping.kept.any():
+            raise OutputError(f"no row of {self.instance.table.source} would be released")
 
     @classmethod
     def of(
@@ -94,10 +104,10 @@ class Release:
         genome: npt.ArrayLike,
         *,
         k: int | None = None,
-        suppressed: npt.NDArray[np.bool_] | None = None,
+        suppressed: Bools | None = None,
         recursive_c: float = RECURSIVE_C,
     ) -> Release:
-        """Apply `genome` to the rows of `instance`.
+        """Apply a genome to the rows of a table.
 
         Parameters
         ----------
@@ -108,7 +118,7 @@ class Release:
         k : int, optional
             Suppress every group smaller than this.
         suppressed : array (groups,) of bool, optional
-            Or: which groups of ``Groups.of(instance, genome)`` to suppress. Default: none.
+            Or: which groups of ``Grouping.of_genome(instance, genome)`` to suppress. Default: none.
         recursive_c : float
             The constant for which recursive diversity is promised and certified.
 
@@ -123,62 +133,78 @@ class Release:
         """
         if (given := len(instance.layout.check(genome))) != 1:
             raise GenomeError(f"a release takes one genome. Got {given}")
-        groups = Groups.of(instance, genome)
+        grouping = Grouping.of_genome(instance, genome)
         if k is not None and suppressed is not None:
             raise ConfigError("a release takes k or a set of suppressed groups. Got both")
         if k is not None:
-            suppressed = groups.sizes < check_k(k)
+            suppressed = grouping.sizes < check_k(k)
         elif suppressed is None:
-            suppressed = np.zeros(len(groups.sizes), dtype=bool)
+            suppressed = np.zeros(len(grouping), dtype=bool)
         suppressed = np.asarray(suppressed)
-        if suppressed.shape != groups.sizes.shape or suppressed.dtype != np.bool_:
+        if suppressed.shape != grouping.sizes.shape or suppressed.dtype != np.bool_:
             raise ConfigError(
-                f"suppressed must hold one truth value for each of the {len(groups.sizes)} groups. "
+                f"suppressed must hold one truth value for each of the {len(grouping)} groups. "
                 f"Got {suppressed.dtype} of shape {suppressed.shape}"
             )
-        if not (recursive_c > 0 and np.isfinite(recursive_c)):
-            raise ConfigError(f"recursive_c must be a number > 0. Got {recursive_c}")
-        if suppressed.all():
-            why = "" if k is None else f": every group is smaller than k = {k}"
-            raise OutputError(f"no row of {instance.table.source} would be released{why}")
-        return cls(groups, suppressed, recursive_c)
+        if k is not None and suppressed.all():
+            raise OutputError(
+                f"no row of {instance.table.source} would be released: every group is smaller than "
+                f"k = {k}"
+            )
+        return cls(grouping.keep(~suppressed), recursive_c)
 
     # -- looking ---------------------------------------------------------------------------------
 
     @property
     def instance(self) -> Instance:
         """The table."""
-        return self.groups.instance
+        return self.grouping.instance
 
     @property
     def rows(self) -> int:
         """Rows that could be released: those of the table, and those outside its domains."""
-        return self.instance.table.rows + self._rows_outside
+        return self.grouping.rows + self.rows_outside
 
     @property
-    def _rows_outside(self) -> int:
+    def rows_outside(self) -> int:
+        """Rows outside the domains."""
         return 0 if self.outside is None else int(self.outside.sum())
 
-    @property
-    def genome(self) -> str:
-        """The generalization, as 0 and 1."""
-        return self.instance.layout.text(self.groups.genome)
-
     @cached_property
-    def is_kept(self) -> npt.NDArray[np.bool_]:
-        """For each row of the table whether it is released."""
-        kept: npt.NDArray[np.bool_] = ~self.suppressed[self.groups.row_group]
-        return kept
-
-    @cached_property
-    def kept(self) -> npt.NDArray[np.int64]:
+    def kept(self) -> Ints:
         """Rows of the table that are released, in order."""
-        return np.flatnonzero(self.is_kept)
+        return np.flatnonzero(self.grouping.is_kept)
 
     @cached_property
-    def promised(self) -> Measurement:
-        """What the release must measure as (spec of each entry: `Measurement`)."""
-        return measure_kept(self.groups, ~self.suppressed, self.rows, self.recursive_c)
+    def promised(self) -> NamedValues:
+        """What the file must measure as, by the names of measures; see `NamedValues`.
+
+        Worked out on the writer's side, by the loops of a search; the reader finds the same numbers
+        in the file by its own means.
+        """
+        grouping, rows = self.grouping, self.rows
+        sizes = grouping.sizes[grouping.kept]
+        columns, scale = len(self.instance.layout.columns), self.instance.losses.scale
+        lost = int((grouping.integer_losses[grouping.kept] * sizes).sum())
+        released = int(sizes.sum())
+        found: NamedValues = {
+            ("rows", ""): released,
+            ("suppressed", ""): rows - released,
+            ("groups", ""): len(sizes),
+            ("k", ""): int(sizes.min()),
+            ("weighted_k_kept", ""): Fraction(int((sizes**2).sum()), released),
+            ("gl", ""): lost / (scale * rows * columns),
+            ("sl", ""): (rows - released) / rows,
+            ("loss", ""): (lost + (rows - released) * columns * scale) / (scale * rows * columns),
+        }
+        models = [m for m in MEASURES.values() if m.certified and m.requires == "sensitive"]
+        rule = Suppression(recursive_c=self.recursive_c)
+        names = self.instance.table.sensitive
+        for name in names:
+            alone = self.instance.without([other for other in names if other != name])
+            scores = score_grouping(replace(grouping, instance=alone), models, rule)
+            found |= {(model.name, name): model.of(scores)[0].item() for model in models}
+        return found
 
     # -- showing ---------------------------------------------------------------------------------
 
@@ -218,13 +244,9 @@ class Release:
         ]
 
     def _generalized(self, name: str) -> ReleasedColumn:
-        """A quasi-identifier of all rows: the label of its block for each base value."""
-        cells = self.instance.cells
-        domain = self.instance.layout.domains[name]
-        texts = np.empty(domain.size, dtype=object)
-        for start, stop in self.instance.layout.decode(self.groups.genome)[name]:
-            texts[start:stop] = domain.label(start, stop)
-        return ReleasedColumn(name, texts, cells.codes[cells.columns.index(name)][cells.row_cell])
+        """A quasi-identifier of all rows: what its group shows; nothing for a row without one."""
+        texts, code = np.unique(self.grouping.labels[name], return_inverse=True)
+        return ReleasedColumn(name, texts, np.append(code, 0)[self.grouping.row_group])
 
     def _own_values(self, name: str, role: Role) -> ReleasedColumn:
         """A sensitive or insensitive column of all rows; code -1 becomes one more text."""
@@ -243,7 +265,7 @@ class Release:
                     f"column {name!r}: the sensitive value {SUPPRESSED!r} would look like a "
                     "suppressed one; leave suppressed rows absent, or rename the value"
                 )
-        same = self.is_kept.copy()
+        same = self.grouping.is_kept.copy()
         for column in columns:
             same &= (column.texts == SUPPRESSED)[column.codes]
         if same.any():
@@ -256,7 +278,8 @@ class Release:
                 column.name,
                 np.append(column.texts, SUPPRESSED),
                 self._among_all(
-                    np.where(self.is_kept, column.codes, len(column.texts)), len(column.texts)
+                    np.where(self.grouping.is_kept, column.codes, len(column.texts)),
+                    len(column.texts),
                 ),
             )
             for column in columns
@@ -332,8 +355,14 @@ class Release:
                 reading = self._reading(
                     form, columns, stars=suppressed == "star", defused=not raw_cells
                 )
-                promise = self._promise(config_digest, shuffled=shuffle is not None)
-                certificate = certify_file(beside[path], reading, promise, name=path.name)
+                certificate = certify_file(
+                    beside[path],
+                    reading,
+                    self.promised,
+                    self._origin(config_digest, shuffled=shuffle is not None),
+                    stated=self.stated,
+                    name=path.name,
+                )
                 beside[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
                 beside.move()
         except UnicodeEncodeError as error:
@@ -355,7 +384,7 @@ class Release:
             header=tuple(column.name for column in columns),
             quasi={name: label_rules(d) for name, d in self.instance.layout.domains.items()},
             sensitive={
-                name: sensitive_facts(table.columns[name], self.instance.distances.get(name))
+                name: _sensitive_facts(table.columns[name], self.instance.distances.get(name))
                 for name in table.sensitive
             },
             table_rows=self.rows,
@@ -364,19 +393,20 @@ class Release:
             c=self.recursive_c,
         )
 
-    def _promise(self, config_digest: str | None, *, shuffled: bool) -> Promise:
-        table = self.instance.table
-        squares = int((self.groups.sizes**2).sum())
-        return Promise(
-            measurement=self.promised,
-            weighted_k=Fraction(squares, table.rows),
-            rows_in=table.rows_in + self._rows_outside,
+    def _origin(self, config_digest: str | None, *, shuffled: bool) -> Origin:
+        table, grouping = self.instance.table, self.grouping
+        before = None
+        if grouping.is_complete:
+            before = Fraction(int((grouping.sizes**2).sum()), table.rows)
+        genome = grouping.genome
+        return Origin(
+            rows_in=table.rows_in + self.rows_outside,
             rows_dropped=table.rows_dropped,
-            genome=self.genome,
+            weighted_k=before,
+            genome=None if genome is None else self.instance.layout.text(genome),
             input_digest=table.digest,
             config_digest=config_digest,
             row_order="shuffled" if shuffled else "source",
-            stated=self.stated,
         )
 
     def _spare_the_source(self, *targets: Path) -> None:
@@ -389,6 +419,27 @@ class Release:
                 raise OutputError(
                     f"{target} is {what} that was read; a release must not replace it"
                 )
+
+
+def _sensitive_facts(column: Column, domain: Domain | None) -> SensitiveFacts:
+    """Say in plain texts and numbers which values a sensitive column has, and where they stand."""
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
+    rows = dict(zip(column.values, counts.tolist(), strict=True))
+    if column.missing:
+        rows[MISSING] = column.missing
+    levels: tuple[tuple[int, ...], ...] = ()
+    if isinstance(domain, TreeDomain):
+        tree = domain.hierarchy
+        cuts = list(dict.fromkeys(tree.levels))[:-1]  # nothing passes over the root
+        levels = tuple(tuple(sorted(tree.starts[node] for node in cut)) for cut in cuts)
+    return SensitiveFacts(rows, None if domain is None else label_rules(domain), levels)
+
+
+def check_k(k: int) -> int:
+    """Refuse what cannot be the size of a group."""
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise ConfigError(f"k must be a whole number of at least 1. Got {k!r}")
+    return int(k)
 
 
 def _is_same(one: Path, other: Path) -> bool:

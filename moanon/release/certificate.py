@@ -34,7 +34,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -42,105 +42,138 @@ from typing import Any, Literal
 
 from moanon import __version__
 from moanon.errors import CertificateError, DataError
-from moanon.measures.groupwise import TOLERANCE
-from moanon.release.models import Closeness, Diversity
-from moanon.release.readback import Measurement, Reading, measure_file
+from moanon.measures import MEASURES
+from moanon.measures.measure import TOLERANCE
+from moanon.release.readback import NamedValues, Reading, measure_file
 
-__all__ = ["Certificate", "Promise", "certify_file"]
+__all__ = ["Certificate", "Origin", "certify_file"]
 
 #: Whether rows stand as in the source.
 RowOrder = Literal["source", "shuffled"]
 #: Fractions of loss and logarithms are floats and may differ by `TOLERANCE` of themselves, or by so
 #: little that it is below what integer losses resolve on a very large table.
 _ABSOLUTE = 1e-10
-#: Quotients of whole numbers, correctly rounded: compared exactly, as whole numbers are …
-_SHARES = frozenset({"alpha", "average_class_size", "sl"})
-#: … and so are these, unless the whole numbers of a very large table are too large for floats.
-_QUOTIENTS = frozenset({"t_closeness", "t_equal", "weighted_k", "weighted_k_kept"})
-#: Privacy models of which the worst is the least.
-_MORE_IS_BETTER = ("l_distinct", "l_frequency", "l_entropy", "l_recursive", "p_sensitive")
+#: How the entries ``l`` and ``closeness`` of a certificate file call the models of a column.
+_DIVERSITY = {
+    "distinct": "l_distinct",
+    "frequency": "l_frequency",
+    "entropy": "l_entropy",
+    "recursive": "l_recursive",
+}
+_CLOSENESS = ("t_closeness", "t_equal", "t_js", "delta")
 
 
 @dataclass(frozen=True)
-class Promise:
-    """What a release should measure as, and where it comes from.
+class Origin:
+    """Where a release comes from: what its file cannot show.
 
     Attributes
     ----------
-    measurement : Measurement
-        What the file must show.
-    weighted_k : Fraction
-        Weighted-k of all rows before suppression.
     rows_in, rows_dropped : int
         Rows of the source, and those dropped for missing values.
-    genome : str
-        The generalization.
+    weighted_k : Fraction or None
+        Weighted-k of all rows before suppression, where it is known.
+    genome : str or None
+        The generalization, where it is one of the whole table.
     input_digest : str
         SHA-256 of the source.
     config_digest : str or None
         SHA-256 of the configuration, where there was one.
     row_order : {"source", "shuffled"}
         How the rows are ordered.
-    stated : tuple of (str, number)
-        What a front says about the release, by names of measures; those that a file shows are
-        compared with it.
     """
 
-    measurement: Measurement
-    weighted_k: Fraction
     rows_in: int
     rows_dropped: int
-    genome: str
+    weighted_k: Fraction | None
+    genome: str | None
     input_digest: str
     config_digest: str | None = None
     row_order: RowOrder = "source"
-    stated: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a released file was measured to be; see the module for what each entry means."""
+    """What a released file was measured to be; see the module for what is written to its file.
 
-    moanon: str
+    Attributes
+    ----------
+    file : str
+        Name of the release.
+    values : mapping of (str, str) to number
+        Everything that was found in the file: by the names of measures, each with the sensitive
+        column that it is of, or an empty name.
+    origin : Origin
+        What the file cannot show.
+    quasi, sensitive : tuple of str
+        Columns.
+    distances : mapping of str to str
+        The ground distance of each sensitive column.
+    recursive_c : float
+        The constant of recursive (c,ℓ)-diversity.
+    compared_with : str or None
+        What the whole table is, in words.
+    suppressed_rows : {"absent", "star"}
+        How suppressed rows are shown.
+    output_digest : str
+        SHA-256 of the file.
+    moanon : str
+        Version that wrote it.
+    """
+
     file: str
-    rows_in: int
-    rows_dropped_missing: int
-    rows: int
-    suppressed: int
-    suppressed_rows: Literal["absent", "star"]
-    row_order: RowOrder
-    k: int
-    groups: int
-    weighted_k: Fraction
-    weighted_k_released: Fraction
-    l: Mapping[str, Diversity]  # noqa: E741 (the name of the measure)
-    recursive_c: float
-    alpha: Mapping[str, float]
-    closeness: Mapping[str, Closeness]
-    compared_with: str | None
-    gl: float
-    sl: float
-    loss: float
+    values: Mapping[tuple[str, str], int | float | Fraction]
+    origin: Origin
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
-    genome: str
-    digests: Mapping[str, str | None]
+    distances: Mapping[str, str]
+    recursive_c: float
+    compared_with: str | None
+    suppressed_rows: Literal["absent", "star"]
+    output_digest: str
+    moanon: str = __version__
+
+    @property
+    def rows(self) -> int:
+        """Rows released."""
+        return int(self.values["rows", ""])
+
+    @property
+    def suppressed(self) -> int:
+        """Rows of the table that are not."""
+        return int(self.values["suppressed", ""])
+
+    @property
+    def groups(self) -> int:
+        """Groups among the released rows."""
+        return int(self.values["groups", ""])
+
+    @property
+    def k(self) -> int:
+        """Rows in the smallest group."""
+        return int(self.values["k", ""])
+
+    @property
+    def gl(self) -> float:
+        """Generalization loss of the released rows, as a fraction of all cells."""
+        return float(self.values["gl", ""])
+
+    @property
+    def sl(self) -> float:
+        """Suppression loss, likewise."""
+        return float(self.values["sl", ""])
+
+    @property
+    def loss(self) -> float:
+        """Both together."""
+        return float(self.values["loss", ""])
 
     def privacy_of(self, column: str) -> dict[str, float]:
         """Privacy models of a sensitive column, by the names they have in a front."""
-        diversity, closeness = self.l[column], self.closeness[column]
-        return {
-            "l_distinct": diversity.distinct,
-            "l_frequency": diversity.frequency,
-            "l_entropy": diversity.entropy,
-            "l_recursive": diversity.recursive,
-            "p_sensitive": diversity.distinct,
-            "alpha": self.alpha[column],
-            "t_closeness": closeness.t_closeness,
-            "t_equal": closeness.t_equal,
-            "t_js": closeness.t_js,
-            "delta": closeness.delta,
-        }
+        return {name: float(v) if isinstance(v, Fraction) else v for name, v in self._of(column)}
+
+    def _of(self, column: str) -> list[tuple[str, Any]]:
+        return [(name, value) for (name, of), value in self.values.items() if of == column]
 
     @property
     def privacy(self) -> dict[str, float]:
@@ -148,50 +181,76 @@ class Certificate:
         shown: dict[str, float] = {"k": self.k}
         for column in self.sensitive:
             for name, value in self.privacy_of(column).items():
-                worse = min if name in _MORE_IS_BETTER else max
+                worse = min if MEASURES[name].higher_is_better else max
                 shown[name] = worse(shown.get(name, value), value)
         return shown
 
     @property
     def measures(self) -> dict[str, float]:
         """What the file shows, by the names that measures have in a front."""
+        squares = self.values["weighted_k_kept", ""] * self.rows
+        whole = {
+            name: float(value) if isinstance(value, Fraction) else value
+            for name, value in self._of("")
+            if name != "rows"
+        }
+        known = {} if self.origin.weighted_k is None else {"weighted_k": self.origin.weighted_k}
         return {
             **self.privacy,
-            "weighted_k": float(self.weighted_k),
-            "weighted_k_kept": float(self.weighted_k_released),
-            "groups": self.groups,
+            **{name: float(value) for name, value in known.items()},
+            **whole,
             "average_class_size": self.rows / self.groups,
             "c_avg": self.rows / self.groups / self.k,
-            "dm": self._discernibility,
-            "suppressed": self.suppressed,
-            "gl": self.gl,
-            "sl": self.sl,
-            "loss": self.loss,
+            "dm": int(squares) + (self.rows + self.suppressed) * self.suppressed,
         }
 
-    @property
-    def _discernibility(self) -> int:
-        squares = self.weighted_k_released * self.rows
-        return int(squares) + (self.rows + self.suppressed) * self.suppressed
+    # -- files -------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries as numbers, texts, lists and dicts only."""
-        entries: dict[str, Any] = {}
-        for name, value in vars(self).items():
-            if name == "l":  # all models at a glance, before those of each column
-                entries["privacy"] = {
-                    model: _written(found) for model, found in self.privacy.items()
+        origin, models = self.origin, {name: self.privacy_of(name) for name in self.sensitive}
+        entries = {
+            "moanon": self.moanon,
+            "file": self.file,
+            "rows_in": origin.rows_in,
+            "rows_dropped_missing": origin.rows_dropped,
+            "rows": self.rows,
+            "suppressed": self.suppressed,
+            "suppressed_rows": self.suppressed_rows,
+            "row_order": origin.row_order,
+            "k": self.k,
+            "groups": self.groups,
+            **_exactly("weighted_k", origin.weighted_k),
+            **_exactly("weighted_k_released", Fraction(self.values["weighted_k_kept", ""])),
+            "privacy": self.privacy,
+            "l": {
+                column: {rule: found[name] for rule, name in _DIVERSITY.items()}
+                for column, found in models.items()
+            },
+            "recursive_c": self.recursive_c,
+            "alpha": {column: found["alpha"] for column, found in models.items()},
+            "closeness": {
+                column: {
+                    "distance": self.distances[column],
+                    **{name: found[name] for name in _CLOSENESS},
                 }
-            if isinstance(value, Fraction):
-                entries[name] = float(value)
-                entries[f"{name}_exact"] = f"{value.numerator}/{value.denominator}"
-            elif isinstance(value, tuple):
-                entries[name] = list(value)
-            elif isinstance(value, Mapping):
-                entries[name] = {key: _written(each) for key, each in value.items()}
-            else:
-                entries[name] = value
-        return entries
+                for column, found in models.items()
+            },
+            "compared_with": self.compared_with,
+            "gl": self.gl,
+            "sl": self.sl,
+            "loss": self.loss,
+            "quasi": list(self.quasi),
+            "sensitive": list(self.sensitive),
+            "genome": origin.genome,
+            "digests": {
+                "input": origin.input_digest,
+                "config": origin.config_digest,
+                "output": self.output_digest,
+            },
+        }
+        written: dict[str, Any] = _written(entries)
+        return written
 
     def to_json(self) -> str:
         """Return the text of a certificate file."""
@@ -213,24 +272,77 @@ class Certificate:
         except ValueError as error:
             raise DataError(f"certificate {path} is not valid JSON: {error}") from None
         try:
-            fields = {name: entries[name] for name in cls.__dataclass_fields__}
-            for name in ("weighted_k", "weighted_k_released"):
-                fields[name] = Fraction(entries[f"{name}_exact"])
-            fields["l"] = {name: Diversity(**each) for name, each in entries["l"].items()}
-            fields["closeness"] = {
-                name: Closeness(**{**each, "delta": float(each["delta"])})
-                for name, each in entries["closeness"].items()
-            }
-            fields["quasi"] = tuple(entries["quasi"])
-            fields["sensitive"] = tuple(entries["sensitive"])
+            return cls._of_entries(entries)
         except KeyError as error:
             raise DataError(f"certificate {path} has no entry {error}") from None
         except (AttributeError, TypeError, ValueError) as error:
             raise DataError(f"certificate {path} is not one of moanon: {error}") from None
-        return cls(**fields)
+
+    @classmethod
+    def _of_entries(cls, entries: Mapping[str, Any]) -> Certificate:
+        """Undo `to_dict`."""
+        released = Fraction(entries["weighted_k_released_exact"])
+        values: NamedValues = {(name, ""): entries[name] for name in ("rows", "suppressed")}
+        values |= {("groups", ""): entries["groups"], ("k", ""): entries["k"]}
+        values["weighted_k_kept", ""] = released
+        values |= {(name, ""): entries[name] for name in ("gl", "sl", "loss")}
+        for column in entries["sensitive"]:
+            diversity, closeness = entries["l"][column], entries["closeness"][column]
+            found = {name: diversity[rule] for rule, name in _DIVERSITY.items()}
+            found |= {"p_sensitive": found["l_distinct"], "alpha": entries["alpha"][column]}
+            found |= {name: closeness[name] for name in _CLOSENESS}
+            found["delta"] = float(found["delta"])
+            values |= {(name, column): value for name, value in found.items()}
+        before, digests = entries["weighted_k_exact"], entries["digests"]
+        return cls(
+            file=entries["file"],
+            values=values,
+            origin=Origin(
+                entries["rows_in"],
+                entries["rows_dropped_missing"],
+                None if before is None else Fraction(before),
+                entries["genome"],
+                digests["input"],
+                digests["config"],
+                entries["row_order"],
+            ),
+            quasi=tuple(entries["quasi"]),
+            sensitive=tuple(entries["sensitive"]),
+            distances={name: each["distance"] for name, each in entries["closeness"].items()},
+            recursive_c=entries["recursive_c"],
+            compared_with=entries["compared_with"],
+            suppressed_rows=entries["suppressed_rows"],
+            output_digest=digests["output"],
+            moanon=entries["moanon"],
+        )
 
 
-def certify_file(path: Path, reading: Reading, promise: Promise, *, name: str) -> Certificate:
+def _exactly(name: str, value: Fraction | None) -> dict[str, Any]:
+    """A quotient as a number, and in all its digits."""
+    if value is None:
+        return {name: None, f"{name}_exact": None}
+    return {name: float(value), f"{name}_exact": f"{value.numerator}/{value.denominator}"}
+
+
+def _written(value: Any) -> Any:
+    """Turn an entry into what JSON has, which knows no infinity."""
+    if isinstance(value, dict):
+        return {name: _written(part) for name, part in value.items()}
+    return str(value) if value == math.inf else value
+
+
+# -- measuring -------------------------------------------------------------------------------------
+
+
+def certify_file(
+    path: Path,
+    reading: Reading,
+    promised: NamedValues,
+    origin: Origin,
+    *,
+    stated: Mapping[str, float],
+    name: str,
+) -> Certificate:
     """Measure a released file and certify it, if it is what was promised.
 
     Parameters
@@ -239,8 +351,13 @@ def certify_file(path: Path, reading: Reading, promise: Promise, *, name: str) -
         The file to measure, wherever it lies for now.
     reading : Reading
         How to read it.
-    promise : Promise
-        What it must measure as, and where it comes from.
+    promised : mapping of (str, str) to number
+        What it must measure as.
+    origin : Origin
+        Where it comes from.
+    stated : mapping of str to number
+        What a front says about the release, by names of measures; those that a file shows are
+        compared with it.
     name : str
         What the certificate calls it.
 
@@ -252,43 +369,49 @@ def certify_file(path: Path, reading: Reading, promise: Promise, *, name: str) -
     """
     try:
         found = measure_file(path, reading)
-        _compare(found, promise.measurement, _agreement(reading))
+        for (measure, column), here in found.items():
+            there = promised[measure, column]
+            if not _agree(measure, here, there, reading):
+                where = f" of column {column!r}" if column else ""
+                raise CertificateError(
+                    f"{measure}{where} is {here} in the file, {there} was promised"
+                )
     except CertificateError as error:
         raise CertificateError(f"{name} does not measure as promised: {error}") from None
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     certificate = Certificate(
-        moanon=__version__,
         file=name,
-        rows_in=promise.rows_in,
-        rows_dropped_missing=promise.rows_dropped,
-        rows=found.rows,
-        suppressed=found.suppressed,
-        suppressed_rows="star" if reading.stars else "absent",
-        row_order=promise.row_order,
-        k=found.k,
-        groups=found.groups,
-        weighted_k=promise.weighted_k,
-        weighted_k_released=Fraction(found.squares, found.rows),
-        l=found.l,
-        recursive_c=reading.c,
-        alpha=found.alpha,
-        closeness=found.closeness,
-        compared_with=_whole_table(reading),
-        gl=found.gl,
-        sl=found.sl,
-        loss=found.loss,
+        values=found,
+        origin=origin,
         quasi=tuple(reading.quasi),
         sensitive=tuple(reading.sensitive),
-        genome=promise.genome,
-        digests={
-            "input": promise.input_digest,
-            "config": promise.config_digest,
-            "output": digest,
-        },
+        distances={column: facts.distance for column, facts in reading.sensitive.items()},
+        recursive_c=reading.c,
+        compared_with=_whole_table(reading),
+        suppressed_rows="star" if reading.stars else "absent",
+        output_digest=digest,
     )
-    _compare_stated(certificate, promise.stated, _agreement(reading))
+    shown = certificate.measures
+    for measure, said in stated.items():
+        if measure in shown and not _agree(measure, shown[measure], said, reading):
+            raise CertificateError(
+                f"{name} does not measure as the front says: {measure} is {shown[measure]} in the "
+                f"file and {said} in the front"
+            )
     return certificate
+
+
+def _agree(name: str, here: float | Fraction, there: float | Fraction, reading: Reading) -> bool:
+    """Whether two values of a measure are the same, as exactly as it can be known."""
+    if here == there:
+        return True
+    precision = MEASURES[name].precision if name in MEASURES else "exact"
+    if precision == "quotient" and not reading.has_exact_quotients:
+        precision = "summed"
+    if isinstance(here, int | Fraction) or precision in ("exact", "quotient"):
+        return False
+    return math.isclose(here, there, rel_tol=TOLERANCE, abs_tol=_ABSOLUTE)
 
 
 def _whole_table(reading: Reading) -> str | None:
@@ -299,64 +422,3 @@ def _whole_table(reading: Reading) -> str | None:
     outside = reading.table_rows - facts.table_rows
     what = f"all {facts.table_rows} rows of the table, suppressed ones included"
     return f"{what}, without {outside} outside its domains" if outside else what
-
-
-def _written(value: Any) -> Any:
-    """Turn an entry into what JSON has, which knows no infinity."""
-    if isinstance(value, Closeness | Diversity):
-        return {name: _written(part) for name, part in vars(value).items()}
-    return str(value) if value == math.inf else value
-
-
-#: Whether two values of a measure are the same: its name, what is in the file, what should be.
-Agreement = Callable[[str, float, float], bool]
-
-
-def _agreement(reading: Reading) -> Agreement:
-    exact = _SHARES | _QUOTIENTS if reading.has_exact_quotients else _SHARES
-
-    def agree(name: str, here: float, there: float) -> bool:
-        if here == there:
-            return True
-        if isinstance(here, int | str) or name in exact:
-            return False
-        return math.isclose(here, there, rel_tol=TOLERANCE, abs_tol=_ABSOLUTE)
-
-    return agree
-
-
-def _compare_stated(
-    certificate: Certificate, stated: Iterable[tuple[str, float]], agree: Agreement
-) -> None:
-    shown = certificate.measures
-    for name, there in stated:
-        if name in shown and not agree(name, shown[name], there):
-            raise CertificateError(
-                f"{certificate.file} does not measure as the front says: {name} is {shown[name]} "
-                f"in the file and {there} in the front"
-            )
-
-
-def _compare(found: Measurement, promised: Measurement, agree: Agreement) -> None:
-    pairs = zip(_quantities(found), _quantities(promised), strict=True)
-    for (name, where, here), (_, _, there) in pairs:
-        if not agree(name, here, there):
-            raise CertificateError(f"{name}{where} is {here} in the file, {there} was promised")
-
-
-def _quantities(measurement: Measurement) -> Iterator[tuple[str, str, float]]:
-    """List what is compared, the plainest first: its name, where it is found, its value."""
-    by_column = {"l": measurement.l, "alpha": measurement.alpha, "closeness": measurement.closeness}
-    for name, value in vars(measurement).items():
-        if name == "squares":
-            yield "the sum of squared group sizes", "", value
-        elif name not in by_column:
-            yield name, "", value
-    for column, diversity in measurement.l.items():
-        for rule, value in vars(diversity).items():
-            yield f"{rule} l", f" of column {column!r}", value
-    for column, value in measurement.alpha.items():
-        yield "alpha", f" of column {column!r}", value
-    for column, closeness in measurement.closeness.items():
-        for name, value in vars(closeness).items():
-            yield name, f" of column {column!r}", value

@@ -24,22 +24,20 @@ from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from moanon.arrays import Bools, Ints
 from moanon.data.cells import row_keys
 from moanon.data.domain import MISSING, SUPPRESSED, Domain
 from moanon.data.source import Column, absent_column, read_source
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError
 from moanon.genome import Instance
-from moanon.release.anonymized import SUPPRESSED_ROW, Anonymized, MatchedBy
+from moanon.grouping import NO_GROUP, Grouping, MatchedBy
 from moanon.release.labels import Block, BlockLabels, label_rules
 from moanon.release.readback import undefuse
 
 __all__ = ["StarredRows", "read_released"]
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 #: Which rows count as suppressed: those with a star in every cell of the file, or in every
 #: quasi-identifier, as ARX leaves them.
 StarredRows = Literal["all", "quasi"]
@@ -54,7 +52,7 @@ def read_released(
     key: str | None = None,
     stars: StarredRows = "all",
     delimiter: str | None = None,
-) -> Anonymized:
+) -> Grouping:
     """Read a released file and find its rows in the original.
 
     Parameters
@@ -85,13 +83,20 @@ def read_released(
     if isinstance(original, Instance):
         meaning = _Meaning.of(file, original.layout.domains)
     row_group, matched_by = _match(file, meaning)
-    blocks = None if meaning is None else meaning.group_blocks(file)
-    kept = list(table.sensitive)
-    if isinstance(original, Instance) and original.label is not None:
-        kept.append(original.label.name)
-    absent = tuple(name for name in dict.fromkeys(kept) if name not in file.columns)
-    return Anonymized(
-        file.name, original, row_group, file.sizes, blocks, matched_by, file.notes, absent
+    starts, stops = (None, None) if meaning is None else meaning.group_blocks(file)
+    instance = original
+    if isinstance(instance, Table):
+        instance = Instance.without_meaning(instance)
+    kept = [*table.sensitive, *([] if instance.label is None else [instance.label.name])]
+    return Grouping.of_rows(
+        instance,
+        row_group,
+        starts,
+        stops,
+        name=file.name,
+        matched_by=matched_by,
+        notes=file.notes,
+        absent=tuple(name for name in dict.fromkeys(kept) if name not in file.columns),
     )
 
 
@@ -198,7 +203,7 @@ def _open_columns(file: str, columns: Mapping[str, Column], table: Table) -> lis
     ]
 
 
-def _starred(columns: Sequence[Column]) -> Mask:
+def _starred(columns: Sequence[Column]) -> Bools:
     """Rows with a star in each of some columns."""
     found = np.ones(len(columns[0].codes), dtype=bool)
     for column in columns:
@@ -234,10 +239,11 @@ class _Meaning:
             {name: domains[name].encode(columns[name]).astype(np.int64) for name in file.quasi},
         )
 
-    def group_blocks(self, file: _File) -> Ints:
-        """Blocks of each group, column by column."""
+    def group_blocks(self, file: _File) -> tuple[Ints, Ints]:
+        """Where the blocks of each group begin and end, column by column."""
         columns = zip(file.quasi, file.group_labels, strict=True)
-        return np.stack([self.blocks[name][codes] for name, codes in columns], axis=1)
+        blocks = np.stack([self.blocks[name][codes] for name, codes in columns])
+        return blocks[:, :, 0], blocks[:, :, 1]
 
 
 def _blocks(file: _File, place: int, domain: Domain) -> Ints:
@@ -310,7 +316,7 @@ def _match(file: _File, meaning: _Meaning | None) -> tuple[Ints, MatchedBy]:
 
 def _spread(file: _File, rows: Ints) -> Ints:
     """Group of each row of the original, where kept row ``i`` of the file is row ``rows[i]``."""
-    row_group = np.full(file.table.rows, SUPPRESSED_ROW, dtype=np.int64)
+    row_group = np.full(file.table.rows, NO_GROUP, dtype=np.int64)
     row_group[rows] = file.group
     return row_group
 
@@ -434,7 +440,7 @@ def _group_by_labels(file: _File, meaning: _Meaning) -> Ints:
     order = np.argsort(keys[:groups])
     at = np.searchsorted(keys[:groups], keys[groups:], sorter=order)
     found = order[np.minimum(at, groups - 1)]
-    found[(keys[found] != keys[groups:]) | hidden] = SUPPRESSED_ROW
+    found[(keys[found] != keys[groups:]) | hidden] = NO_GROUP
     _refuse_other_groups(file, found)
     return found
 

@@ -22,21 +22,14 @@ from typing import TYPE_CHECKING, Literal
 from moanon.data.csvfile import long_fields
 from moanon.errors import CertificateError
 from moanon.release.labels import BlockLabels
-from moanon.release.models import (
-    Closeness,
-    Diversity,
-    SensitiveFacts,
-    worst_alpha,
-    worst_closeness,
-    worst_diversity,
-)
+from moanon.release.reader_privacy import SensitiveFacts, worst_privacy
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 __all__ = [
     "Format",
-    "Measurement",
+    "NamedValues",
     "Reading",
     "measure_file",
     "undefuse",
@@ -48,6 +41,10 @@ _STAR = "*"
 _DEFUSED = re.compile("'+[=+\\-@\t\r\n＝＋－＠]")
 
 Format = Literal["csv", "parquet"]
+#: What a released file measures as: numbers by the names they have in a front, each with the
+#: sensitive column that it is of, or an empty name where it is of the whole file. ``rows`` are
+#: those released.
+NamedValues = dict[tuple[str, str], int | float | Fraction]
 #: How often each tuple of measured cells occurs: the quasi-identifiers, then the sensitive ones.
 #: Cells as they stand in the file; apostrophes are taken away only where a text is looked at.
 Tally = dict[tuple[str | None, ...], int]
@@ -55,46 +52,6 @@ Tally = dict[tuple[str | None, ...], int]
 Spelled = dict[str, dict[str | None, str]]
 #: Floats hold every whole number up to here.
 _WHOLE = 2**53
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """What a release measures as.
-
-    Attributes
-    ----------
-    rows : int
-        Rows released.
-    suppressed : int
-        Rows of the table that are not.
-    groups : int
-        Groups among the released rows.
-    k : int
-        Rows in the smallest group.
-    squares : int
-        Sum of squared group sizes; divided by `rows` it is the weighted-k of the released rows.
-    l : mapping of str to Diversity
-        Per sensitive column.
-    alpha : mapping of str to float
-        Per sensitive column, the largest share of one value in a group.
-    closeness : mapping of str to Closeness
-        Per sensitive column, how far groups are from the whole table.
-    gl, sl, loss : float
-        Generalization loss of the released rows, suppression loss, and their sum; as fractions of
-        all cells of the table's quasi-identifiers.
-    """
-
-    rows: int
-    suppressed: int
-    groups: int
-    k: int
-    squares: int
-    l: Mapping[str, Diversity]  # noqa: E741 (the name of the measure)
-    alpha: Mapping[str, float]
-    closeness: Mapping[str, Closeness]
-    gl: float
-    sl: float
-    loss: float
 
 
 @dataclass(frozen=True)
@@ -142,7 +99,7 @@ class Reading:
         return self.table_rows**2 * max([1, *spans]) < _WHOLE
 
 
-def measure_file(path: Path, reading: Reading) -> Measurement:
+def measure_file(path: Path, reading: Reading) -> NamedValues:
     """Measure a released file from what is in it.
 
     Raises
@@ -159,27 +116,28 @@ def measure_file(path: Path, reading: Reading) -> Measurement:
     suppressed = starred if reading.stars else reading.table_rows - rows
     width = len(reading.quasi)
     numbers, sizes = _number_groups(tally, width)
-    values = {
-        name: _histograms(
-            tally, numbers, width + i, _texts(name, tally, width + i, reading, spelled)
-        )
-        for i, name in enumerate(reading.sensitive)
-    }
     gl = _lost(tally, reading) / (reading.table_rows * width)
     sl = Fraction(suppressed, reading.table_rows)
-    return Measurement(
-        rows=rows,
-        suppressed=suppressed,
-        groups=len(sizes),
-        k=min(sizes),
-        squares=sum(size * size for size in sizes),
-        l={name: worst_diversity(each, Fraction(str(reading.c))) for name, each in values.items()},
-        alpha={name: worst_alpha(each) for name, each in values.items()},
-        closeness={name: _closeness(name, each, reading) for name, each in values.items()},
-        gl=float(gl),
-        sl=float(sl),
-        loss=float(gl + sl),
-    )
+    found: NamedValues = {
+        ("rows", ""): rows,
+        ("suppressed", ""): suppressed,
+        ("groups", ""): len(sizes),
+        ("k", ""): min(sizes),
+        ("weighted_k_kept", ""): Fraction(sum(size * size for size in sizes), rows),
+        ("gl", ""): float(gl),
+        ("sl", ""): float(sl),
+        ("loss", ""): float(gl + sl),
+    }
+    for place, (name, facts) in enumerate(reading.sensitive.items(), width):
+        texts = _texts(name, tally, place, reading, spelled)
+        try:
+            values = worst_privacy(
+                _histograms(tally, numbers, place, texts), facts, Fraction(str(reading.c))
+            )
+        except CertificateError as error:
+            raise CertificateError(f"column {name!r}: {error}") from None
+        found |= {(measure, name): value for measure, value in values.items()}
+    return found
 
 
 def _number_groups(tally: Tally, width: int) -> tuple[list[int], list[int]]:
@@ -235,13 +193,6 @@ def _histograms(
     for number, (cells, count) in zip(numbers, tally.items(), strict=True):
         groups[number][texts[cells[place]]] += count
     return list(groups.values())
-
-
-def _closeness(name: str, groups: list[dict[str, int]], reading: Reading) -> Closeness:
-    try:
-        return worst_closeness(groups, reading.sensitive[name])
-    except CertificateError as error:
-        raise CertificateError(f"column {name!r}: {error}") from None
 
 
 # -- reading ------------------------------------------------------------------------------------

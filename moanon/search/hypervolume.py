@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.genome import Instance
-from moanon.measures.registry import Measure
+from moanon.measures import Measure
 from moanon.search.problem import SearchProblem
 
 __all__ = ["MOST_OBJECTIVES", "Hypervolume"]
@@ -87,7 +87,7 @@ def _share(measure: Measure, instance: Instance) -> Scale | None:
     if measure.unit == "values":
         return lambda numbers: numbers / values
     if measure.unit in ("rows", "groups", "rows²"):
-        add = 1 if measure.range.startswith("0") else 0  # counts that can be 0 have no logarithm
+        add = 1 if measure.range.low == 0 else 0  # counts that can be 0 have no logarithm
         most = np.log(max(rows + add, 2)) * (2 if measure.unit == "rows²" else 1)
         return lambda numbers: np.log(numbers + add) / most
     if measure.most is not None:

@@ -24,9 +24,9 @@ import numpy.typing as npt
 from moanon.errors import InfeasibleError, SearchError
 from moanon.genome import Instance
 from moanon.kernels.scoring import FIELDS
+from moanon.measures import Measure, find_measure
 from moanon.measures.evaluate import Evaluator
-from moanon.measures.registry import Measure, find_measure, objective_matrix
-from moanon.measures.scores import ON_PAIRS, Scores
+from moanon.measures.scores import ON_PAIRS, Scores, objective_matrix
 from moanon.measures.suppression import Suppression
 
 __all__ = ["INFEASIBLE", "Points", "SearchProblem"]
@@ -103,8 +103,8 @@ class SearchProblem:
                 if (reason := _why_no_threshold(measure, suppression)) is not None:
                     raise SearchError(f"{what} {measure.name!r} {reason}")
                 _check_reach(instance, measure, bounds.get(measure))
-        self.bounds = {m: bound for m, bound in bounds.items() if not m.group_wise}
-        of_groups = {m.name: bound for m, bound in bounds.items() if m.group_wise}
+        self.bounds = {m: bound for m, bound in bounds.items() if not m.group}
+        of_groups = {m.name: bound for m, bound in bounds.items() if m.group}
         if "delta" in self.objectives:
             of_groups.setdefault("delta", float_info.max)  # infinite ones could not be ranked
         self.suppression = replace(
@@ -247,7 +247,7 @@ def _why_no_threshold(measure: Measure, rule: Suppression) -> str | None:
 
 def _check_reach(instance: Instance, measure: Measure, bound: float | None) -> None:
     """Refuse a bound that no group can meet, whatever the generalization."""
-    if bound is None or not measure.group_wise or measure.direction == "min":
+    if bound is None or not measure.group or measure.direction == "min":
         return
     most, why = instance.cells.rows, "the table has so many rows"
     if measure.name != "k":

@@ -17,7 +17,7 @@ from moanon.compare.vectors import PROPERTIES, property_vectors
 from moanon.errors import ConfigError
 from moanon.measures import individual
 from moanon.measures.evaluate import Evaluator
-from moanon.measures.registry import MEASURES
+from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
 from moanon.release import Release
 from moanon.release.anonymized import Anonymized

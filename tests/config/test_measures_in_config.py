@@ -15,7 +15,7 @@ from moanon.data.distances import distance_of
 from moanon.errors import ConfigError, InfeasibleError, MoanonError
 from moanon.experiment import make_problem
 from moanon.genome import Instance
-from moanon.measures.registry import MEASURES
+from moanon.measures import MEASURES
 
 ADULT = """\
 data: {source: adult}

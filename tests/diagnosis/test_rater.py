@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from moanon.diagnosis import Diagnosis, Model
 from moanon.measures.evaluate import Evaluator
-from moanon.measures.registry import MEASURES
+from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
 from tests import naive
 from tests.diagnosis.oracle import Row

@@ -24,7 +24,8 @@ from moanon.kernels.population import ModelRule, PopulationKernel, RawScores, Ru
 from moanon.kernels.scoring import FIELDS, KEEP_ALL, WITHIN_LIMIT
 from moanon.measures.demand import Demand
 from moanon.measures.groupwise import GROUP_WISE
-from moanon.measures.registry import MEASURES, demand_of
+from moanon.measures import MEASURES
+from moanon.measures.demand import demand_of
 from moanon.measures.suppression import Suppression
 from tests.strategies import instances, populations, rich_instances
 

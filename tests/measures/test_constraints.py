@@ -17,7 +17,7 @@ from moanon.genome import Instance
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.groups import Groups
 from moanon.measures.kept import kept_groups
-from moanon.measures.registry import MEASURES
+from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
 from tests import naive_measures
 from tests.strategies import populations, rich_instances

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from moanon.measures.evaluate import Evaluator
-from moanon.measures.registry import MEASURES
+from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
 from tests.golden.make_adult_measures import ETA, GOLDEN, RULES, adult_instance, genomes
 

@@ -19,7 +19,7 @@ from moanon.measures.evaluate import Evaluator
 from moanon.measures.grouped import measure_grouping
 from moanon.measures.groups import Groups
 from moanon.measures.kept import kept_groups
-from moanon.measures.registry import MEASURES, applicable
+from moanon.measures import MEASURES, applicable
 from moanon.measures.suppression import Suppression
 from tests.strategies import populations, rich_instances
 

@@ -18,7 +18,7 @@ from moanon.kernels.tallies import TALLIES
 from moanon.measures import individual
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.grouped import measure_grouping
-from moanon.measures.registry import MEASURES
+from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
 from tests.strategies import populations, rich_instances

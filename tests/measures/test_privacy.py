@@ -22,7 +22,7 @@ from moanon.genome import Instance
 from moanon.kernels import models as kernel_models
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.groupwise import GROUP_WISE
-from moanon.measures.registry import MEASURES
+from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
 from tests.strategies import hierarchies, populations, rich_instances

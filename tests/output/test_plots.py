@@ -19,7 +19,7 @@ from matplotlib.text import Annotation, Text
 
 from moanon.errors import ConfigError
 from moanon.front import Front
-from moanon.landmarks import TradeOff, find_landmarks
+from moanon.front.landmarks import TradeOff, find_landmarks
 from moanon.measures.suppression import Suppression
 from moanon.output.fronts import steep_parts
 from moanon.output.groups import typical_solutions

@@ -9,7 +9,7 @@ import pytest
 
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, TreeSpec, read_table
 from moanon.errors import OutputError
-from moanon.measures.registry import MEASURES
+from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
 from moanon.release.bounds import check_bounds
 from moanon.release.kept import Wanted

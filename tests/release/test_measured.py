@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from moanon import Instance, OrderedSpec, Release, read_table
 from moanon.measures.evaluate import Evaluator
-from moanon.measures.registry import MEASURES, applicable
+from moanon.measures import MEASURES, applicable
 from moanon.measures.suppression import Suppression
 from moanon.release import Anonymized, measure_anonymized
 from tests.release.tables import releases

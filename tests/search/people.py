@@ -13,7 +13,7 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.measures.presets import find_preset
+from moanon.measures.suppression import find_preset
 from moanon.search.exhaustive import Exhaustive
 from moanon.search.fronts import front_of
 from moanon.search.problem import SearchProblem

@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from moanon.errors import InfeasibleError, SearchError
-from moanon.measures.registry import MEASURES, objective_matrix
+from moanon.measures import MEASURES
+from moanon.measures.scores import objective_matrix
 from moanon.measures.suppression import Suppression
 from moanon.search.archive import Archive, undominated
 from moanon.search.archive_search import ArchiveSearch

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.measures.presets import PRESETS
+from moanon.measures.suppression import PRESETS
 from moanon.search.archive import undominated
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.evolution import Evolution

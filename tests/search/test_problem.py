@@ -14,7 +14,8 @@ from moanon.errors import SearchError
 from moanon.genome import Instance
 from moanon.measures.groups import Groups
 from moanon.measures.groupwise import GROUP_WISE
-from moanon.measures.registry import MEASURES, objective_matrix
+from moanon.measures import MEASURES
+from moanon.measures.scores import objective_matrix
 from moanon.measures.suppression import Suppression
 from moanon.search.problem import SearchProblem
 from tests import naive_measures

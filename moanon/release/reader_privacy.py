@@ -30,13 +30,9 @@ from moanon.errors import CertificateError
 from moanon.release.labels import BlockLabels, IntervalLabels, NamedLabels, OrderLabels
 
 __all__ = [
-    "Closeness",
-    "Diversity",
     "GroundDistance",
     "SensitiveFacts",
-    "worst_alpha",
-    "worst_closeness",
-    "worst_diversity",
+    "worst_privacy",
 ]
 
 # Written here again on purpose: a promise about a released file, not about its writer.
@@ -45,55 +41,6 @@ _MISSING = "(missing)"
 GroundDistance = Literal["equal", "ordered", "tree"]
 #: How often each value occurs in a group.
 Counts = Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class Diversity:
-    """Diversity ℓ of one sensitive column in its worst group, by each rule.
-
-    Attributes
-    ----------
-    distinct : int
-        Number of sensitive values; also the p of p-sensitive k-anonymity.
-    frequency : int
-        Rows divided by the count of the most frequent value, rounded down (D def. 4).
-    entropy : float
-        exp of the entropy of the values.
-    recursive : int
-        Largest ℓ for which (c,ℓ)-diversity holds in every group: ``r1 < c * (r_ℓ + … + r_m)``
-        with counts in descending order; 0 where not even ℓ = 1 holds (c <= 1 only).
-    """
-
-    distinct: int
-    frequency: int
-    entropy: float
-    recursive: int
-
-
-@dataclass(frozen=True)
-class Closeness:
-    """How far one sensitive column is from the whole table in its worst group, by each model.
-
-    Attributes
-    ----------
-    distance : {"equal", "ordered", "tree"}
-        The ground distance of `t_closeness`: all values equally far apart, by their places in an
-        order, or by the height of the lowest tree node above both.
-    t_closeness : float
-        Earth mover's distance by that ground distance.
-    t_equal : float
-        The same with all values equally far apart.
-    t_js : float
-        Jensen-Shannon divergence, in nats.
-    delta : float
-        Largest |ln(share in the group / share in the table)|; infinite where a value is missing.
-    """
-
-    distance: GroundDistance
-    t_closeness: float
-    t_equal: float
-    t_js: float
-    delta: float
 
 
 @dataclass(frozen=True)
@@ -200,21 +147,42 @@ def _step(value: str, ground: IntervalLabels) -> int | None:
 # -- groups by themselves --------------------------------------------------------------------------
 
 
-def worst_diversity(groups: Collection[Counts], c: Fraction) -> Diversity:
-    """Diversity of a sensitive column in its worst group."""
+def worst_privacy(
+    groups: Collection[Counts], facts: SensitiveFacts, c: Fraction
+) -> dict[str, float]:
+    """Every model of a sensitive column, by its name in a front, in the worst group.
+
+    Parameters
+    ----------
+    groups : collection of mapping of str to int
+        How often each value occurs in each group.
+    facts : SensitiveFacts
+    c : Fraction
+        The constant of recursive (c,ℓ)-diversity.
+
+    Raises
+    ------
+    CertificateError
+        If a group has a value that the table has not, or one that has no place in its domain.
+    """
     # Small groups have few different histograms between them.
-    different = {tuple(sorted(counts.values(), reverse=True)) for counts in groups}
-    found = [_diversity(counts, c) for counts in different]
-    return Diversity(
-        distinct=min(each.distinct for each in found),
-        frequency=min(each.frequency for each in found),
-        entropy=min(each.entropy for each in found),
-        recursive=min(each.recursive for each in found),
-    )
+    alone = [_alone(n, c) for n in {tuple(sorted(g.values(), reverse=True)) for g in groups}]
+    beside = [
+        _beside_table(dict(counts), facts)
+        for counts in {tuple(sorted(counts.items())) for counts in groups}
+    ]
+    worst = {name: min(each[name] for each in alone) for name in alone[0] if name != "alpha"}
+    worst["alpha"] = max(each["alpha"] for each in alone)
+    return worst | {name: max(each[name] for each in beside) for name in beside[0]}
 
 
-def _diversity(counts: tuple[int, ...], c: Fraction) -> Diversity:
-    """Diversity of one group whose values occur so often, most frequent first."""
+def _alone(counts: tuple[int, ...], c: Fraction) -> dict[str, float]:
+    """What one group whose values occur so often, most frequent first, has by itself.
+
+    Distinct values, which are also the p of p-sensitive k-anonymity; rows over those of the most
+    frequent value, rounded down (D def. 4); exp of the entropy; the largest ℓ for which
+    ``r1 < c * (r_ℓ + … + r_m)``, 0 where not even ℓ = 1 holds; the largest share.
+    """
     size = sum(counts)
     entropy = -math.fsum(count / size * math.log(count / size) for count in counts)
     tail, recursive = size, 0
@@ -223,37 +191,31 @@ def _diversity(counts: tuple[int, ...], c: Fraction) -> Diversity:
             break
         recursive += 1
         tail -= count
-    return Diversity(len(counts), size // counts[0], math.exp(entropy), recursive)
-
-
-def worst_alpha(groups: Collection[Counts]) -> float:
-    """Largest share of one value in a group."""
-    return max(max(counts.values()) / sum(counts.values()) for counts in groups)
+    return {
+        "l_distinct": len(counts),
+        "l_frequency": size // counts[0],
+        "l_entropy": math.exp(entropy),
+        "l_recursive": recursive,
+        "p_sensitive": len(counts),
+        "alpha": counts[0] / size,
+    }
 
 
 # -- groups beside the whole table -----------------------------------------------------------------
 
 
-def worst_closeness(groups: Collection[Counts], facts: SensitiveFacts) -> Closeness:
-    """How far a sensitive column is from the whole table in its worst group.
-
-    Raises
-    ------
-    CertificateError
-        If a group has a value that the table has not, or one that has no place in its domain.
-    """
+def _beside_table(counts: Counts, facts: SensitiveFacts) -> dict[str, float]:
+    """How far one group is from the whole table."""
+    if not counts.keys() <= facts.rows.keys():
+        stranger = min(counts.keys() - facts.rows.keys())
+        raise CertificateError(f"the table has no value {stranger!r}")
     own = {"equal": _equal, "ordered": _ordered, "tree": _tree}[facts.distance]
-    t_closeness = t_equal = t_js = delta = 0.0
-    for values in {tuple(sorted(counts.items())) for counts in groups}:
-        counts = dict(values)
-        if not counts.keys() <= facts.rows.keys():
-            stranger = min(counts.keys() - facts.rows.keys())
-            raise CertificateError(f"the table has no value {stranger!r}")
-        t_closeness = max(t_closeness, own(counts, facts))
-        t_equal = max(t_equal, _equal(counts, facts))
-        t_js = max(t_js, _divergence(counts, facts))
-        delta = max(delta, _delta(counts, facts))
-    return Closeness(facts.distance, t_closeness, t_equal, t_js, delta)
+    return {
+        "t_closeness": own(counts, facts),
+        "t_equal": _equal(counts, facts),
+        "t_js": _divergence(counts, facts),
+        "delta": _delta(counts, facts),
+    }
 
 
 # Shares p of the group and q of the table are compared as p·N·n and q·N·n, which are whole: N rows

@@ -15,15 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from moanon.arrays import Bools, Floats, Ints, Values
 from moanon.errors import ConfigError
-from moanon.front import Front
-from moanon.measures.registry import find_measure
-from moanon.questions.numbers import attained_privacy, is_privacy, is_share
+from moanon.front.choices import attained_privacy
+from moanon.front.front import Front
+from moanon.measures import find_measure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,10 +39,6 @@ __all__ = [
     "spans_decades",
     "spell",
 ]
-
-Values = npt.NDArray[Any]
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 #: Objectives that the whole loss stands in for: gl alone gets less by suppressing rows.
 _LOSSES = {"loss", "gl", "sl"}
@@ -70,7 +66,7 @@ def spell(name: str, value: float) -> str:
     >>> spell("loss", 0.2476), spell("k", 30162), spell("weighted_k", 2528.4)
     ('24.8 %', '30,162', '2,528')
     """
-    if is_share(name):
+    if find_measure(name).is_share:
         return f"{100 * value:.1f} %"
     whole = value == round(value) or abs(value) >= 100
     return f"{value:,.0f}" if whole else f"{value:.3g}"
@@ -110,7 +106,7 @@ class TradeOff:
         privacy: str | None = None,
         cost: str | None = None,
         *,
-        among: npt.NDArray[np.bool_] | None = None,
+        among: Bools | None = None,
     ) -> TradeOff:
         """Look at a front as a trade-off of two measures.
 
@@ -130,7 +126,7 @@ class TradeOff:
         ConfigError
             If the front has no such measure.
         """
-        paid = [name for name in front.objectives if not is_privacy(name)]
+        paid = [name for name in front.objectives if not find_measure(name).privacy]
         privacy = privacy or attained_privacy(front.objectives)[0]
         cost = cost or ("loss" if not paid or _LOSSES & {*paid} else paid[0])
         better = _signed(privacy, _measure(front, privacy))
@@ -172,7 +168,7 @@ def _measure(front: Front, name: str) -> Floats:
 
 def _signed(name: str, values: Values) -> Values:
     """Values turned so that larger is better."""
-    return values if find_measure(name).direction == "max" else -values
+    return values if find_measure(name).higher_is_better else -values
 
 
 def _unit(values: Values) -> Floats:
@@ -347,7 +343,7 @@ def _flats(tradeoff: TradeOff) -> Iterable[FlatStretch]:
 
 
 def _price(cost: str, rise: float) -> str:
-    if is_share(cost) and rise < _SAME:
+    if find_measure(cost).is_share and rise < _SAME:
         return "under 0.1 %"
     return spell(cost, rise)
 
@@ -419,8 +415,7 @@ def free_gains(
     ConfigError
         If the front has no such solution or measure.
     """
-    front.genome(solution)  # says which numbers there are
-    here = solution - 1
+    here = front.row(solution)
     names = attained_privacy(front.objectives)
     privacy = np.stack([_signed(name, _measure(front, name)) for name in names])
     rise = -_signed(cost, _measure(front, cost))

@@ -1,8 +1,15 @@
-"""A publisher's questions to a front, and the near misses worth knowing (D §1, §7.4, §7.5).
+"""Fronts: undominated solutions with all their measures, to look at, to ask and to release from.
 
-"What is a good value for k when one may suppress 10 % of the records and tolerates a loss of 25 %?"
-(D §1) is a `Question`: limits on measures, and what to make best within them. Its `Answer` names
-one solution, and others close by that the limits shut out for little.
+- ``front``: `Front`; on disk, three files of a results folder.
+- ``results``: whether a results folder can be used, and which fronts lie in it.
+- ``asking``: a publisher's `Question` to a front and its `Answer`; ``nearby``: the near misses
+  worth knowing; ``choices``: `Limit`, `Choice`, and how values are written.
+- ``landmarks``: knees and flat stretches.
+
+**What is asked** (D §1, §7.4, §7.5). "What is a good value for k when one may suppress 10 % of the
+records and tolerates a loss of 25 %?" (D §1) is a
+`Question`: limits on measures, and what to make best within them. Its `Answer` names one solution,
+and others close by that the limits shut out for little.
 
 **What is made best.** Where loss is limited, the most privacy: for (k,ℓ)-safety k and ℓ as
 attained, in the order that the problem prefers; otherwise the objectives that are privacy
@@ -25,27 +32,19 @@ a tenth more) would save (D §7.2: on a steep part of a front, a slightly lower 
 choice). Where privacy has two sides, k and ℓ, the other balances between them within the limits are
 listed too (D Fig. 10), and those that a loss limit raised by 1 percentage point reveals (D Fig.
 11).
-
-- ``numbers``: which measures are shares or privacy, and how values are written;
-- ``solutions``: `Solutions`, what is asked; `Choice`, one of them; `Limit`;
-- ``question``: `Question`, what is made best within which limits;
-- ``nearby``: `Nearby`, the near misses, and what it would take where nothing qualifies;
-- ``answers``: `Answer`, `answer`, the `best_of` several, and the `ladder` for an open question.
 """
 
 from __future__ import annotations
 
-from moanon.questions.answers import Answer, answer, best_of, ladder
-from moanon.questions.nearby import Nearby
-from moanon.questions.numbers import called, shown
-from moanon.questions.question import Question
-from moanon.questions.solutions import Choice, Limit, Solutions
+from moanon.front.asking import Answer, Question, answer, best_of, ladder
+from moanon.front.choices import Choice, Limit, Solutions, called, shown
+from moanon.front.front import Front
 
 __all__ = [
     "Answer",
     "Choice",
+    "Front",
     "Limit",
-    "Nearby",
     "Question",
     "Solutions",
     "answer",

@@ -16,15 +16,16 @@ better when lower. With several sensitive columns, an index is that of the worst
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from moanon.genome import Instance
-from moanon.kernels.tallies import square_unit, tally_unit
-from moanon.measures.measure import measure
-from moanon.measures.scores import Scores
+from moanon.arrays import Ints, Values
+from moanon.measures.measure import between, counts, measure
+
+if TYPE_CHECKING:
+    from moanon.genome import Instance
+    from moanon.measures.scores import Scores
 
 __all__ = [
     "diversity_mean",
@@ -44,15 +45,13 @@ __all__ = [
     "utility_rank",
 ]
 
-Values = npt.NDArray[Any]
-
 
 def _distance(scores: Scores, tally: str, unit: float) -> Values:
     """Square root of a sum over all rows, which is in units; the worst column's."""
     return np.asarray(np.sqrt(_sums(scores, tally).max(axis=1) / unit))
 
 
-def _sums(scores: Scores, tally: str) -> npt.NDArray[np.int64]:
+def _sums(scores: Scores, tally: str) -> Ints:
     """Sums over all rows, one for each sensitive column (entries, columns)."""
     kept, suppressed = scores.tally(tally)
     return np.asarray(kept + suppressed)
@@ -60,7 +59,7 @@ def _sums(scores: Scores, tally: str) -> npt.NDArray[np.int64]:
 
 def _known_values(instance: Instance) -> Values:
     """Different values of each sensitive column in the whole table."""
-    plan = instance.kernel.plan
+    plan = instance.plan
     return np.diff(plan.first)[: plan.sensitive]
 
 
@@ -73,10 +72,11 @@ def _largest_distance(instance: Instance, ideal: float) -> float:
 
 @measure(
     "max",
-    "1..n",
+    counts(1, "n"),
     "rows",
     "size of the smallest group, the suppressed rows being one",
     "C §3: P_k-anon",
+    privacy=True,
 )
 def size_min(scores: Scores) -> Values:
     """``min N`` over all rows (C §3); `k`, or the number of suppressed rows if that is less."""
@@ -86,10 +86,11 @@ def size_min(scores: Scores) -> Values:
 
 @measure(
     "max",
-    "[1, n]",
+    between(1, "n"),
     "rows",
     "mean size of the group a row sits in, over all rows, the suppressed ones being one group",
     "C §3: P_s-avg",
+    privacy=True,
 )
 def size_mean(scores: Scores) -> Values:
     """``Σ N² / n`` (C §3), suppressed rows as one group; `weighted_k` is taken before."""
@@ -99,19 +100,20 @@ def size_mean(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "[0, n √n)",
+    between(0, "n √n", without="high"),
     "distance in rows",
     "distance of all rows' group sizes from n, where every row would hide among all",
     "C §5.1: P_rank",
     tallies=("size_gap",),
     most=lambda instance: _largest_distance(instance, float(instance.cells.rows)),
+    privacy=True,
 )
 def size_rank(scores: Scores) -> Values:
     """``√ Σ (n - N)²`` over all rows (C §5.1, with the ideal of its §5.1: everybody in one group).
 
     Suppressed rows make one group.
     """
-    return _distance(scores, "size_gap", square_unit(scores.rows))
+    return _distance(scores, "size_gap", scores.square_unit)
 
 
 # -- utility ---------------------------------------------------------------------------------------
@@ -119,12 +121,13 @@ def size_rank(scores: Scores) -> Values:
 
 @measure(
     "max",
-    "[0, q]",
+    between(0, "q"),
     "cells",
     "what is left of the row that lost most; 0 where a row is suppressed",
     "C §3 and §5.5, with the loss of D eq. 3",
     tallies=("loss_most",),
     most=lambda instance: float(len(instance.layout.columns)),
+    reads_labels=True,
 )
 def utility_min(scores: Scores) -> Values:
     """``q - max row loss`` (C §5.5; D eq. 3); 0 where a row is suppressed."""
@@ -135,11 +138,12 @@ def utility_min(scores: Scores) -> Values:
 
 @measure(
     "max",
-    "[0, q]",
+    between(0, "q"),
     "cells",
     "what is left of a row's quasi-identifiers, mean over all rows; nothing of a suppressed one",
     "C §3 and §5.5, with the loss of D eq. 3",
     most=lambda instance: float(len(instance.layout.columns)),
+    reads_labels=True,
 )
 def utility_mean(scores: Scores) -> Values:
     """``q (1 - loss)``: the mean of q minus the row loss (C §5.5; D eq. 3)."""
@@ -150,19 +154,20 @@ def utility_mean(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "[0, q √n]",
+    between(0, "q √n"),
     "distance in cells",
     "distance of all rows' utilities from q, where nothing would be lost",
     "C §5.1 and §5.5, with the loss of D eq. 3",
     tallies=("loss_gap",),
     most=lambda instance: _largest_distance(instance, len(instance.layout.columns)),
+    reads_labels=True,
 )
 def utility_rank(scores: Scores) -> Values:
     """``√ Σ (row loss)²`` over all rows, q for a suppressed one (C §5.1).
 
     Of two releases with the same loss it prefers the one that spreads it evenly.
     """
-    return _distance(scores, "loss_gap", tally_unit(scores.rows)) * scores.columns
+    return _distance(scores, "loss_gap", scores.tally_unit) * scores.columns
 
 
 # -- sensitive values ------------------------------------------------------------------------------
@@ -170,12 +175,13 @@ def utility_rank(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "1..n",
+    counts(1, "n"),
     "rows",
     "most rows that share a group and a sensitive value; suppressed rows are one group",
     "C §3",
     requires="sensitive",
     tallies=("same_most",),
+    privacy=True,
 )
 def sensitive_count_max(scores: Scores) -> Values:
     """``max c`` over all rows (C §3)."""
@@ -184,12 +190,13 @@ def sensitive_count_max(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "[1, n]",
+    between(1, "n"),
     "rows",
     "rows that share a row's group and sensitive value, mean over all rows",
     "C §3",
     requires="sensitive",
     tallies=("same",),
+    privacy=True,
 )
 def sensitive_count_mean(scores: Scores) -> Values:
     """``Σ c / n`` over all rows (C §3); suppressed rows make one group."""
@@ -198,28 +205,30 @@ def sensitive_count_mean(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "[0, n √n)",
+    between(0, "n √n", without="high"),
     "distance in rows",
     "distance of all rows' counts of their own sensitive value from 1",
     "C §5.1",
     requires="sensitive",
     tallies=("same_gap",),
     most=lambda instance: _largest_distance(instance, float(instance.cells.rows)),
+    privacy=True,
 )
 def sensitive_count_rank(scores: Scores) -> Values:
     """``√ Σ (c - 1)²`` over all rows (C §5.1); suppressed rows make one group."""
-    return _distance(scores, "same_gap", square_unit(scores.rows))
+    return _distance(scores, "same_gap", scores.square_unit)
 
 
 @measure(
     "min",
-    "(0, 1]",
+    between(0, 1, without="low"),
     "share",
     "largest chance of guessing a row's sensitive value from its group, suppressed rows being one",
     "C §3 counts; D §4.2 bounds the share",
     requires="sensitive",
     models=("alpha",),
     tallies=("same_most",),
+    privacy=True,
 )
 def sensitive_share_max(scores: Scores) -> Values:
     """``max c / N`` over all rows; `alpha`, or more where suppressed rows are more alike."""
@@ -230,42 +239,45 @@ def sensitive_share_max(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "(0, 1]",
+    between(0, 1, without="low"),
     "share",
     "chance of guessing a row's sensitive value from its group, mean over all rows",
     "C §3 counts; D §4.2 bounds the share",
     requires="sensitive",
     tallies=("share",),
+    privacy=True,
 )
 def sensitive_share_mean(scores: Scores) -> Values:
     """``Σ c / N / n`` over all rows; suppressed rows make one group."""
-    one = tally_unit(scores.rows) * scores.rows
+    one = scores.tally_unit * scores.rows
     return np.asarray(_sums(scores, "share").max(axis=1) / one)
 
 
 @measure(
     "min",
-    "(0, √n]",
+    between(0, "√n", without="low"),
     "distance in shares",
     "distance of all rows' chances of being guessed from 0",
     "C §5.1",
     requires="sensitive",
     tallies=("share_gap",),
     most=lambda instance: _largest_distance(instance, 1.0),
+    privacy=True,
 )
 def sensitive_share_rank(scores: Scores) -> Values:
     """``√ Σ (c / N)²`` over all rows (C §5.1); suppressed rows make one group."""
-    return _distance(scores, "share_gap", tally_unit(scores.rows))
+    return _distance(scores, "share_gap", scores.tally_unit)
 
 
 @measure(
     "max",
-    "1..values",
+    counts(1, "values"),
     "values",
     "least number of sensitive values in a group, suppressed rows being one",
     "C §3 with D §4.2",
     requires="sensitive",
     tallies=("lacking_most",),
+    privacy=True,
 )
 def diversity_min(scores: Scores) -> Values:
     """Least number of different values over all rows; `l_distinct`, or that of suppressed rows."""
@@ -275,12 +287,13 @@ def diversity_min(scores: Scores) -> Values:
 
 @measure(
     "max",
-    "[1, values]",
+    between(1, "values"),
     "values",
     "different sensitive values in a row's group, mean over all rows",
     "C §3 with D §4.2",
     requires="sensitive",
     tallies=("values",),
+    privacy=True,
 )
 def diversity_mean(scores: Scores) -> Values:
     """Mean number of different values in a row's group; suppressed rows make one group."""
@@ -289,13 +302,14 @@ def diversity_mean(scores: Scores) -> Values:
 
 @measure(
     "min",
-    "[0, values √n)",
+    between(0, "values √n", without="high"),
     "distance in values",
     "distance of all rows' diversities from the number of values in the table",
     "C §5.1 with D §4.2",
     requires="sensitive",
     tallies=("values_gap",),
     most=lambda instance: _largest_distance(instance, float(_known_values(instance).max())),
+    privacy=True,
 )
 def diversity_rank(scores: Scores) -> Values:
     """``√ Σ (values of the table - values of the group)²`` over all rows (C §5.1).

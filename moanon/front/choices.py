@@ -1,34 +1,36 @@
-"""What questions are asked of: solutions, one of them, and limits on their measures."""
+"""What questions are asked of: solutions, one of them, and limits; and how values are written."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from moanon.arrays import Bools, Floats, Values
 from moanon.errors import ConfigError
-from moanon.measures.groupwise import TOLERANCE
-from moanon.measures.registry import find_measure
+from moanon.measures import Measure, find_measure
 from moanon.measures.suppression import Suppression
-from moanon.questions.numbers import (
-    ROUNDING,
-    as_given,
-    attained_privacy,
-    called,
-    is_privacy,
-    is_share,
-    is_whole,
-    shown,
-    turned,
-)
 
-__all__ = ["SLIGHTLY", "SLIGHTLY_SHARE", "Choice", "Limit", "Solutions", "Truths"]
-
-Truths = npt.NDArray[np.bool_]
+__all__ = [
+    "ROUNDING",
+    "SLIGHTLY",
+    "SLIGHTLY_SHARE",
+    "Choice",
+    "Limit",
+    "Solutions",
+    "as_given",
+    "attained_privacy",
+    "called",
+    "front_html",
+    "front_sentence",
+    "shown",
+    "told_apart",
+]
 
 #: Percentage points by which a limit on a share is moved, one after the other.
 SLIGHTLY_SHARE = (0.01, 0.02)
@@ -36,8 +38,78 @@ SLIGHTLY_SHARE = (0.01, 0.02)
 SLIGHTLY = 0.1
 #: ... and the least by which one on a distance is, whose range is about 1.
 _SLIGHTLY_FAR = 0.01
-#: Measures made of logarithms; constraints on them allow for the rounding in it, and so do limits.
-_ROUNDED = frozenset(("l_entropy", "t_js", "delta"))
+#: Shares are compared up to this: a limit plus a percentage point has rounding in it.
+ROUNDING = 1e-12
+#: Most decimals that two different numbers are told apart with.
+_MOST_DIGITS = 9
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def attained_privacy(objectives: Iterable[str]) -> tuple[str, ...]:
+    """Name what is attained of the objectives that are privacy: ``k`` for ``d1``, ``l`` for ``d2``.
+
+    Where there is none, ``k``.
+
+    >>> attained_privacy(["d1", "d2", "loss"]), attained_privacy(["t_closeness", "loss"])
+    (('k', 'l'), ('t_closeness',))
+    """
+    measures = [measure for measure in map(find_measure, objectives) if measure.privacy]
+    wanted = (measure.attained[0] if measure.attained else measure.name for measure in measures)
+    return tuple(dict.fromkeys(wanted)) or ("k",)
+
+
+def called(name: str) -> str:
+    """Name of a measure in a sentence: everybody's word for the share of suppressed rows."""
+    return "suppression" if name == "sl" else name
+
+
+def _usual_digits(name: str, value: float) -> int:
+    """Decimals with which solutions are told apart: most of a closeness is within 0 and 1."""
+    measure = find_measure(name)
+    return 1 if measure.is_share or "rows" in measure.unit or abs(value) >= 1000 else 3
+
+
+def shown(name: str, value: float, digits: int | None = None) -> str:
+    """Write a value of a measure.
+
+    >>> shown("loss", 0.2484), shown("k", 1204), shown("weighted_k", 3.52)
+    ('24.8%', '1,204', '3.5')
+    >>> shown("t_closeness", 0.3214), shown("delta", float("inf"))
+    ('0.321', 'inf')
+    """
+    digits = _usual_digits(name, value) if digits is None else digits
+    if find_measure(name).is_share:
+        return f"{value:.{digits}%}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.{digits}f}"
+
+
+def as_given(name: str, bound: float) -> str:
+    """Write a limit with the digits it was given with.
+
+    >>> as_given("loss", 0.25), as_given("sl", 0.005), as_given("k", 10)
+    ('25%', '0.5%', '10')
+    """
+    return f"{100 * bound:.10g}%" if find_measure(name).is_share else f"{bound:,.10g}"
+
+
+def told_apart(name: str, here: float, there: float) -> tuple[str, str]:
+    """Write two values with as many digits as it takes to see whether they differ.
+
+    >>> told_apart("loss", 0.2604, 0.2601)
+    ('26.04%', '26.01%')
+    """
+    pair = shown(name, here), shown(name, there)
+    usual = max(_usual_digits(name, here), _usual_digits(name, there))
+    for digits in range(usual + 1, _MOST_DIGITS):
+        if here == there or pair[0] != pair[1]:
+            break
+        pair = shown(name, here, digits), shown(name, there, digits)
+    return pair
+
+
+# -- limits and solutions --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -59,7 +131,7 @@ class Limit:
 
     def __post_init__(self) -> None:
         """Refuse bounds that cannot be meant."""
-        share = is_share(self.measure)
+        share = self.about.is_share
         if isinstance(self.bound, bool) or not isinstance(self.bound, (int, float, np.number)):
             raise ConfigError(f"a limit on {self.measure} must be a number. Got {self.bound!r}")
         if not math.isfinite(self.bound) or self.bound < 0:
@@ -70,9 +142,14 @@ class Limit:
                 f"Got {self.bound:g}"
             )
 
-    def allows(self, values: npt.ArrayLike) -> Truths:
+    @property
+    def about(self) -> Measure:
+        """The measure itself."""
+        return find_measure(self.measure)
+
+    def allows(self, values: npt.ArrayLike) -> Bools:
         """Tell for each value whether it is within the limit."""
-        slack = TOLERANCE * self.bound if self.measure in _ROUNDED else 0
+        slack = self.about.slack(self.bound)
         given = np.asarray(values)
         if self.side == "at most":
             return np.asarray(given <= self.bound + slack)
@@ -81,38 +158,37 @@ class Limit:
     @property
     def of_privacy(self) -> bool:
         """Whether it is on a measure of privacy."""
-        return is_privacy(self.measure)
+        return self.about.privacy
 
     @property
     def demands(self) -> bool:
         """Whether it shuts out what is worse; a limit on the other side shuts out the better."""
-        return (self.side == "at least") == (find_measure(self.measure).direction == "max")
+        return (self.side == "at least") == self.about.higher_is_better
 
     @property
     def _least_step(self) -> float:
         """The least by which the limit is moved: a whole one of what is counted, else little."""
-        unit = find_measure(self.measure).unit
-        if is_whole(self.measure) or unit == "rows":
+        if self.about.range.whole or self.about.unit == "rows":
             return 1.0
-        return _SLIGHTLY_FAR if unit in ("distance", "nats") else 0.0
+        return _SLIGHTLY_FAR if self.about.unit in ("distance", "nats") else 0.0
 
     def relaxed(self) -> tuple[Limit, ...]:
         """Move the limit slightly, and for a share then slightly more."""
-        if is_share(self.measure):
+        if self.about.is_share:
             steps = [points + ROUNDING for points in SLIGHTLY_SHARE]
         else:
             steps = [max(self._least_step, SLIGHTLY * self.bound)]
         sign, most = (
             (1 if self.side == "at most" else -1),
-            (1 if is_share(self.measure) else np.inf),
+            (1 if self.about.is_share else np.inf),
         )
         bounds = [min(most, max(0.0, self.bound + sign * step)) for step in steps]
         return tuple(replace(self, bound=bound) for bound in bounds)
 
-    def excess(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    def excess(self, values: Values) -> Floats:
         """How far values are beyond the limit; relatively, where they are not shares."""
         beyond = values - self.bound if self.side == "at most" else self.bound - values
-        scale = 1.0 if is_share(self.measure) else max(self._least_step, self.bound) or 1.0
+        scale = 1.0 if self.about.is_share else max(self._least_step, self.bound) or 1.0
         return np.maximum(0.0, beyond / scale)
 
     def __str__(self) -> str:
@@ -150,18 +226,18 @@ class Solutions:
         Under which rule.
     """
 
-    measures: Mapping[str, npt.NDArray[Any]]
+    measures: Mapping[str, Values]
     objectives: tuple[str, ...]
     suppression: Suppression
 
     def __len__(self) -> int:
         return len(next(iter(self.measures.values())))
 
-    def column(self, name: str) -> npt.NDArray[Any]:
+    def column(self, name: str) -> Values:
         """Values of a measure, or a sentence on why there are none."""
         if name in self.measures:
             return self.measures[name]
-        lacks = find_measure(name).needs_sensitive
+        lacks = find_measure(name).requires == "sensitive"
         why = "its table has no sensitive column" if lacks else "it was found before there was one"
         raise ConfigError(f"this front has no measure {name!r}: {why}")
 
@@ -190,17 +266,17 @@ class Solutions:
         """Describe one solution."""
         return Choice(row + 1, {name: each[row].item() for name, each in self.measures.items()})
 
-    def best(self, within: Truths, goal: Sequence[str]) -> Choice | None:
+    def best(self, within: Bools, goal: Sequence[str]) -> Choice | None:
         """Choose among some solutions; None if there are none."""
         rows = np.flatnonzero(within)
         if not len(rows):
             return None
-        keys = [turned(name, self.column(name)[rows]) for name in self.order(goal)]
+        keys = [find_measure(name).turned(self.column(name)[rows]) for name in self.order(goal)]
         return self.choice(int(rows[np.lexsort(keys[::-1])[0]]))
 
-    def undominated(self, within: Truths, names: Sequence[str]) -> list[Choice]:
+    def undominated(self, within: Bools, names: Sequence[str]) -> list[Choice]:
         """List those that no other beats in all the named measures; of equals the least loss."""
-        keys = [turned(name, self.column(name)) for name in (*names, "loss")]
+        keys = [find_measure(name).turned(self.column(name)) for name in (*names, "loss")]
         sides = np.stack(keys[:-1], axis=1)
         kept: list[int] = []
         # The best in the first measure first: whoever is beaten is so by one before.
@@ -208,3 +284,42 @@ class Solutions:
             if within[row] and not (sides[kept] <= sides[row]).all(axis=1).any():
                 kept.append(row)
         return [self.choice(row) for row in kept]
+
+
+# -- a front at a glance ---------------------------------------------------------------------------
+
+#: Most solutions that a table shows.
+_MOST_ROWS = 12
+
+
+def front_sentence(solutions: Solutions) -> str:
+    """Say how many solutions there are, and from where to where their objectives go."""
+    number = len(next(iter(solutions.measures.values())))
+    if not number:
+        return "no solutions"
+    ranges = []
+    for name in solutions.objectives:
+        column = solutions.measures[name]
+        least, most = shown(name, column.min()), shown(name, column.max())
+        ranges.append(f"{name} {least}" if least == most else f"{name} {least} to {most}")
+    return f"{number:,} solution{'' if number == 1 else 's'}: {', '.join(ranges)}"
+
+
+def front_html(solutions: Solutions) -> str:
+    """Write a front as HTML: its sentence, and solutions evenly spread over it."""
+    names = list(dict.fromkeys((*solutions.objectives, "k", "loss", "suppressed")))
+    names = [name for name in names if name in solutions.measures]
+    number = len(next(iter(solutions.measures.values())))
+    rows = np.unique(np.linspace(0, max(number - 1, 0), min(number, _MOST_ROWS)).round())
+    heads = "".join(f"<th>{escape(name)}</th>" for name in ("id", *names))
+    body = ""
+    for row in rows.astype(int).tolist():
+        cells = (shown(name, float(solutions.measures[name][row])) for name in names)
+        body += "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in (str(row + 1), *cells))
+        body += "</tr>"
+    left_out = number - len(rows)
+    more = f"<p>{left_out:,} more between them</p>" if left_out else ""
+    return (
+        f"<div><p><b>Front</b> of {escape(front_sentence(solutions))}</p>"
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
+    )

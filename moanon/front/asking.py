@@ -1,20 +1,23 @@
-"""Answers: the solution to take, what is near it, and how several answers compare."""
+"""Questions and answers: what to make best within which limits, and the solution to take."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from moanon.questions.nearby import Nearby, find_near, find_nearest
-from moanon.questions.numbers import as_given, is_privacy, shown, turned
-from moanon.questions.question import Question
-from moanon.questions.solutions import Choice, Limit, Solutions
+import numpy as np
+
+from moanon.arrays import Bools
+from moanon.errors import ConfigError
+from moanon.front.choices import Choice, Limit, Solutions, as_given, shown
+from moanon.front.nearby import Nearby, find_near, find_nearest
+from moanon.measures import find_measure
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Answer", "answer", "best_of", "ladder"]
+__all__ = ["Answer", "Question", "answer", "best_of", "ladder"]
 
 #: What stands above the solutions beside an answer, by their kind.
 _HEADINGS = {
@@ -30,6 +33,89 @@ _HEADINGS = {
 _ALWAYS_TOLD = ("k", "l", "weighted_k")
 #: Limits on loss that `ladder` tries, in percent.
 _RUNGS = (*range(5, 50, 5), *range(50, 101, 10))
+
+
+@dataclass(frozen=True)
+class Question:
+    """Limits, and what to make best within them.
+
+    Attributes
+    ----------
+    limits : tuple of Limit
+    prefer : tuple of str
+        Measures to make best, the most wanted first; empty for what `moanon.front` says.
+    """
+
+    limits: tuple[Limit, ...] = ()
+    prefer: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        max_loss: float | None = None,
+        max_suppression: float | None = None,
+        min_k: float | None = None,
+        min_l: float | None = None,
+        at_most: Mapping[str, float] | None = None,
+        at_least: Mapping[str, float] | None = None,
+        prefer: str | Sequence[str] = (),
+    ) -> Question:
+        """Put a question together; parameters as for `moanon.front.Front.ask`."""
+        most = [("loss", max_loss), ("sl", max_suppression), *(at_most or {}).items()]
+        least = [("k", min_k), ("l", min_l), *(at_least or {}).items()]
+        limits = (
+            *(Limit(name, "at most", bound) for name, bound in most if bound is not None),
+            *(Limit(name, "at least", bound) for name, bound in least if bound is not None),
+        )
+        wanted = (prefer,) if isinstance(prefer, str) else tuple(dict.fromkeys(prefer))
+        for name in wanted:
+            find_measure(name)
+        return cls(limits, wanted)
+
+    @property
+    def limits_loss(self) -> bool:
+        """Whether the question says how much loss is tolerable.
+
+        Few suppressed rows alone bound no loss: everything can still be generalized away.
+        """
+        return any(
+            limit.demands and not limit.of_privacy and limit.measure not in ("sl", "suppressed")
+            for limit in self.limits
+        )
+
+    @property
+    def limits_privacy(self) -> bool:
+        """Whether the question says how much privacy is needed."""
+        return any(limit.demands and limit.of_privacy for limit in self.limits)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing says what to make best."""
+        return not (self.prefer or self.limits_loss or self.limits_privacy)
+
+    def goal(self, solutions: Solutions) -> tuple[str, ...]:
+        """The measures to make best, the most wanted first.
+
+        Raises
+        ------
+        ConfigError
+            If nothing says what to make best.
+        """
+        if self.is_open:
+            raise ConfigError(
+                "a question needs a limit on loss (max_loss), on privacy (min_k, min_l) or on "
+                "another measure (at_most, at_least), or what to prefer"
+            )
+        return self.prefer or (solutions.privacy if self.limits_loss else ("loss",))
+
+    def within(self, solutions: Solutions, *, but: Limit | None = None) -> Bools:
+        """Which solutions are within all limits, or all but one."""
+        inside = np.ones(len(solutions), dtype=bool)
+        for limit in self.limits:
+            if limit is not but:
+                inside &= limit.allows(solutions.column(limit.measure))
+        return inside
 
 
 @dataclass(frozen=True)
@@ -86,7 +172,7 @@ class Answer:
         """The few numbers that matter, the privacy first that is asked for or searched for."""
         texts = {name: shown(name, value) for name, value in choice.measures.items()}
         asked = (*self.order, *(limit.measure for limit in self.question.limits))
-        rest = [name for name in asked if is_privacy(name) and name not in _ALWAYS_TOLD]
+        rest = [name for name in asked if find_measure(name).privacy and name not in _ALWAYS_TOLD]
         for name in dict.fromkeys((*rest, *_ALWAYS_TOLD)):
             if name in texts:
                 yield name, texts[name]
@@ -175,7 +261,7 @@ def _by_chance(question: Question, solutions: Solutions) -> Iterator[str]:
         if not (limit.measure in ensured and limit.allows(ensured[limit.measure]))
     ]
     for name in dict.fromkeys((*asked, *question.prefer)):
-        if not is_privacy(name) or solutions.searched_for(name):
+        if not find_measure(name).privacy or solutions.searched_for(name):
             continue
         preset = {"k": "the preset k-suppression", "l": "the preset kl-safety"}.get(name)
         other = f"{name} among its objectives or constraints"
@@ -201,7 +287,7 @@ def best_of(answers: Sequence[Answer]) -> int | None:
     The first of equals; None if nothing qualifies in any of them.
     """
     found = [
-        (tuple(turned(name, each.choice.measures[name]) for name in each.order), place)
+        (tuple(find_measure(name).turned(each.choice.measures[name]) for name in each.order), place)
         for place, each in enumerate(answers)
         if each.choice is not None
     ]

@@ -15,70 +15,22 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from moanon.arrays import Bools
 from moanon.data.domain import Domain
 from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, OutputError
 from moanon.genome import Instance
-from moanon.measures.groups import Groups
-from moanon.release.applied import RECURSIVE_C, Release
-from moanon.release.kept import Wanted
 
-__all__ = ["Outside", "fit_rows", "release_rows"]
+__all__ = ["Outside", "fit_rows"]
 
 #: What becomes of rows with a value outside the domains.
 Outside = Literal["refuse", "suppress"]
 
 
-def release_rows(
-    instance: Instance,
-    genome: npt.ArrayLike,
-    table: Table,
-    wanted: Wanted,
-    outside: Outside = "refuse",
-    *,
-    recursive_c: float = RECURSIVE_C,
-) -> Release:
-    """Apply a genome of one table to the rows of another.
-
-    Parameters
-    ----------
-    instance : Instance
-        The table whose domains count.
-    genome : array of 0 and 1
-        A valid genome of it.
-    table : Table
-        The new rows, with the same columns in the same roles; identifying ones may be absent.
-    wanted : Wanted
-        What released groups must have; the others are suppressed.
-    outside : {"refuse", "suppress"}
-        What becomes of rows with a value outside the domains.
-    recursive_c : float
-        As for `Release`.
-
-    Raises
-    ------
-    ConfigError, DataError
-        As for `fit_rows`.
-    OutputError
-        If no row would be left.
-    """
-    fitted, is_outside = fit_rows(instance, table, outside)
-    groups = Groups.of(fitted, genome)
-    kept = wanted.is_met(groups)
-    if not kept.any():
-        raise OutputError(
-            f"no row of {table.source} would be released: none of its {len(groups.sizes):,} groups "
-            f"has {wanted}; choose a smaller k, or keep small groups"
-        )
-    release = Release.of(fitted, groups.genome, suppressed=~kept, recursive_c=recursive_c)
-    return replace(release, outside=is_outside)
-
-
 def fit_rows(
     instance: Instance, table: Table, outside: Outside = "refuse"
-) -> tuple[Instance, npt.NDArray[np.bool_]]:
+) -> tuple[Instance, Bools]:
     """Read new rows against the domains of another table.
 
     Parameters
@@ -138,7 +90,7 @@ def _check_roles(first: Table, table: Table) -> None:
             )
 
 
-def _find_outside(domains: Mapping[str, Domain], table: Table) -> npt.NDArray[np.bool_]:
+def _find_outside(domains: Mapping[str, Domain], table: Table) -> Bools:
     is_outside = np.zeros(table.rows, dtype=bool)
     for name, domain in domains.items():
         column = table.columns[name]

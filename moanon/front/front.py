@@ -1,17 +1,16 @@
 """Fronts: undominated solutions with all their measures.
 
-A solution is a genome *and* its thresholds: the same generalization, with more or fewer of its
-small groups given up, is another solution. Its number (``id``) is its place in the order of the
-objectives, from 1. Every measure of a front comes from one evaluation of exactly these solutions,
-and must agree with what the search saw.
+A solution is a recoding of the table, mostly a genome *and* its thresholds: the same
+generalization, with more or fewer of its small groups given up, is another solution. Its number
+(``id``) is its place in the order of the objectives, from 1. Every measure of a front comes from
+one evaluation of exactly these solutions, and must agree with what the search saw.
 
 `Front.ask` answers a publisher's questions, `Front.release` applies a solution to the table it was
 found on, `Front.apply` to rows that came later.
 
 On disk a front is three files: ``front.csv``, one row per solution; ``solutions.json``, what each
 does to the columns; and, in ``run.json``, which objectives, suppression rule and bounds they belong
-to.
-The first two are the same bytes for the same front.
+to. The first two are the same bytes for the same front.
 """
 
 from __future__ import annotations
@@ -20,37 +19,40 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from moanon import __version__
+from moanon.arrays import Bits, Floats, Ints, Values
 from moanon.atomic import Beside
-from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError, GenomeError, SearchError
-from moanon.genome import Instance, Layout
-from moanon.measures.evaluate import Evaluator
-from moanon.measures.registry import applicable, find_measure, objective_matrix
+from moanon.front.asking import Answer, Question, answer
+from moanon.front.choices import Solutions, front_html, front_sentence
+from moanon.front.results import (
+    FORMAT,
+    RECORD,
+    check_data,
+    read_listed,
+    read_object,
+    read_record,
+)
+from moanon.measures import applicable, find_measure
 from moanon.measures.suppression import Suppression
-from moanon.questions import Answer, Question, Solutions, answer
-from moanon.questions.tables import front_html, front_sentence
-from moanon.release import Outside, Release
-from moanon.release.chosen import ChosenSolution, Small
-from moanon.results import FORMAT, RECORD, check_data, read_listed, read_object, read_record
+from moanon.recoding import Blocks, GlobalRecodings, Recodings
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a front can be read and asked without the compiler and without pandas
     import pandas as pd
 
-__all__ = ["Front"]
+    from moanon.data.table import Table
+    from moanon.genome import Instance, Layout
+    from moanon.grouping import Grouping
+    from moanon.measures.evaluate import Evaluator
+    from moanon.release import Outside, Release
+    from moanon.release.solution import ChosenSolution, Small
 
-Genomes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-#: What released cells can show, column by column.
-Blocks = Mapping[str, tuple[str, ...]]
+__all__ = ["Front"]
 
 _TABLE, _SOLUTIONS = "front.csv", "solutions.json"
 
@@ -64,11 +66,9 @@ class Front:
     objectives : tuple of str
         Names of the measures that were optimized.
     suppression : Suppression
-        The rule that the thresholds come from.
-    genomes : array (solutions, bits)
-    thresholds : array (solutions, 2)
-        Smallest size and smallest diversity (or class of what the rule goes by) of the groups that
-        are kept; constraints are the rule's own.
+        The rule by which groups are suppressed.
+    recodings : Recodings
+        How each solution turns the table into groups.
     measures : dict of str to array (solutions,)
         All measures that apply to the table, by name: the objectives first, in their direction.
     blocks : tuple of dict
@@ -85,9 +85,8 @@ class Front:
 
     objectives: tuple[str, ...]
     suppression: Suppression
-    genomes: Genomes
-    thresholds: Ints
-    measures: Mapping[str, npt.NDArray[Any]]
+    recodings: Recodings
+    measures: Mapping[str, Values]
     blocks: tuple[Blocks, ...]
     found: int
     instance: Instance | None = None
@@ -99,21 +98,23 @@ class Front:
         evaluator: Evaluator,
         suppression: Suppression,
         objectives: tuple[str, ...],
-        genomes: Genomes,
+        genomes: Bits,
         thresholds: Ints,
         *,
         values: Floats | None = None,
         found: int | None = None,
         bounds: Mapping[str, float] | None = None,
     ) -> Front:
-        """Measure solutions and put them in order.
+        """Measure solutions that are genomes with thresholds, and put them in order.
 
         Parameters
         ----------
         evaluator : Evaluator
             Of the table.
-        suppression, objectives, genomes, thresholds
-            As the attributes; the solutions in any order.
+        suppression, objectives
+            As the attributes.
+        genomes, thresholds
+            As of `GlobalRecodings`; the solutions in any order.
         values : array (solutions, objectives), optional
             What the search saw, turned so that smaller is better.
         found : int, optional
@@ -126,6 +127,8 @@ class Front:
         SearchError
             If a solution does not measure as the search saw it.
         """
+        from moanon.measures.scores import objective_matrix
+
         instance = evaluator.instance
         names = list(dict.fromkeys((*objectives, *(m.name for m in applicable(instance)))))
         scores = evaluator.evaluate_at(genomes, thresholds, suppression, measures=names)
@@ -133,21 +136,65 @@ class Front:
         if values is not None and not np.array_equal(again, values):
             raise _contradiction(objectives, again, values, genomes, instance.layout)
         measures = {name: find_measure(name).of(scores) for name in names}
+        recodings = GlobalRecodings(genomes, thresholds, suppression)
+        return cls._ordered(instance, suppression, objectives, recodings, measures, found, bounds)
+
+    @classmethod
+    def of_recodings(
+        cls,
+        instance: Instance,
+        suppression: Suppression,
+        objectives: tuple[str, ...],
+        recodings: Recodings,
+        *,
+        found: int | None = None,
+        bounds: Mapping[str, float] | None = None,
+    ) -> Front:
+        """Measure any recodings of a table, grouping by grouping, and put them in order.
+
+        Parameters
+        ----------
+        instance : Instance
+            The table.
+        suppression, objectives, recodings, found, bounds
+            As the attributes; the solutions in any order. `suppression` says how diversity is
+            counted.
+        """
+        from moanon.measures.measuring import measure_grouping
+
+        groupings = (recodings.grouping(row, instance) for row in range(len(recodings)))
+        rows = [measure_grouping(grouping, suppression) for grouping in groupings]
+        shared = [name for name in rows[0] if all(name in row for row in rows)]
+        names = dict.fromkeys((*objectives, *shared))
+        measures = {name: np.array([row[name] for row in rows]) for name in names}
+        return cls._ordered(instance, suppression, objectives, recodings, measures, found, bounds)
+
+    @classmethod
+    def _ordered(
+        cls,
+        instance: Instance,
+        suppression: Suppression,
+        objectives: tuple[str, ...],
+        recodings: Recodings,
+        measures: Mapping[str, Values],
+        found: int | None,
+        bounds: Mapping[str, float] | None,
+    ) -> Front:
         order = np.lexsort([measures[name] for name in reversed(objectives)])
+        chosen = recodings.take(order)
         return cls(
             objectives,
             suppression,
-            genomes[order],
-            thresholds[order],
+            chosen,
             {name: column[order] for name, column in measures.items()},
-            _labels(instance.layout, genomes[order]),
-            len(genomes) if found is None else found,
+            chosen.blocks(instance),
+            len(chosen) if found is None else found,
             instance,
             dict(bounds or {}),
         )
 
     def __len__(self) -> int:
-        return len(self.genomes)
+        return len(self.recodings)
 
     def __repr__(self) -> str:
         return f"Front({front_sentence(self.solutions)})"
@@ -175,9 +222,30 @@ class Front:
 
         return plot_front(self, ax, **options)
 
-    def genome(self, solution: int) -> str:
-        """Return the genome of a solution, as 0 and 1."""
-        return _text(self.genomes[self._row(solution)])
+    def recoding(self, solution: int) -> dict[str, Any]:
+        """What a solution does, as ``solutions.json`` says it: its genome and thresholds."""
+        return self.recodings.entry(self.row(solution))
+
+    def grouping(self, solution: int) -> Grouping:
+        """Group the table's rows as a solution does, with those groups suppressed that it gives up.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such solution, or the front was loaded without its table.
+        """
+        row = self.row(solution)
+        return self.recodings.grouping(row, self._table())
+
+    def kept_sizes(self) -> list[Ints]:
+        """Sizes of the groups that each solution keeps, in no particular order.
+
+        Raises
+        ------
+        ConfigError
+            If the front was loaded without its table.
+        """
+        return self.recodings.kept_sizes(self._table())
 
     def ask(
         self,
@@ -202,7 +270,7 @@ class Front:
             Limits on any other measures, by name.
         prefer : str or sequence of str
             Which measures to make best, the most wanted first. Default: privacy where loss is
-            limited, loss where only privacy is (see `moanon.questions`).
+            limited, loss where only privacy is (see `moanon.front`).
 
         Raises
         ------
@@ -214,6 +282,8 @@ class Front:
         >>> import pandas as pd
         >>> from moanon.data.domain import OrderedSpec
         >>> from moanon.data.table import read_table
+        >>> from moanon.genome import Instance
+        >>> from moanon.measures.evaluate import Evaluator
         >>> table = read_table(pd.DataFrame({"sex": list("fffmm")}), {"sex": "quasi"})
         >>> evaluator = Evaluator(Instance.build(table, {"sex": OrderedSpec(("f", "m"))}))
         >>> genomes, thresholds = np.array([[0], [1]], dtype=np.uint8), np.array([[5, 0], [2, 0]])
@@ -234,7 +304,7 @@ class Front:
 
     @property
     def solutions(self) -> Solutions:
-        """The solutions as `moanon.questions` takes them."""
+        """The solutions as questions take them."""
         return Solutions(self.measures, self.objectives, self.suppression)
 
     # -- releasing -------------------------------------------------------------------------------
@@ -332,18 +402,20 @@ class Front:
         return self.instance
 
     def _chosen(self, solution: int) -> ChosenSolution:
-        row = self._row(solution)
+        from moanon.release.solution import ChosenSolution
+
+        row = self.row(solution)
         return ChosenSolution(
             number=solution,
-            genome=self.genomes[row],
-            thresholds=self.thresholds[row],
+            recodings=self.recodings,
             rule=self.suppression,
             objectives=self.objectives,
             bounds=self.bounds,
             measures={name: column[row].item() for name, column in self.measures.items()},
         )
 
-    def _row(self, solution: int) -> int:
+    def row(self, solution: int) -> int:
+        """Place of a solution, from 0; refuses numbers that the front does not have."""
         if isinstance(solution, bool) or not isinstance(solution, (int, np.integer)):
             raise ConfigError(f"a solution has a whole number. Got {solution!r}")
         if not 1 <= solution <= len(self):
@@ -409,12 +481,7 @@ class Front:
     def _json(self) -> str:
         lines = []
         for i, blocks in enumerate(self.blocks):
-            size, diversity = self.thresholds[i].tolist()
-            entry = {
-                "genome": _text(self.genomes[i]),
-                "thresholds": {"size": size, "diversity": diversity},
-                "columns": blocks,
-            }
+            entry = {**self.recodings.entry(i), "columns": blocks}
             lines.append(f'"{i + 1}": {json.dumps(entry, ensure_ascii=False)}')
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -446,10 +513,7 @@ class Front:
             measures = _columns(read_listed(folder, record, _TABLE).decode())
             solutions = read_object(folder / _SOLUTIONS, read_listed(folder, record, _SOLUTIONS))
             entries = [solutions[str(number)] for number in measures.pop("id").tolist()]
-            genomes = np.array([[int(bit) for bit in entry["genome"]] for entry in entries])
-            thresholds = np.array(
-                [[entry["thresholds"][key] for key in ("size", "diversity")] for entry in entries]
-            )
+            recodings = GlobalRecodings.of_entries(entries, suppression)
             blocks = tuple(
                 {name: tuple(labels) for name, labels in entry["columns"].items()}
                 for entry in entries
@@ -459,8 +523,7 @@ class Front:
         front = cls(
             objectives,
             suppression,
-            genomes.astype(np.uint8).reshape(len(entries), -1),
-            thresholds.astype(np.int64).reshape(len(entries), 2),
+            recodings,
             measures,
             blocks,
             found,
@@ -472,32 +535,8 @@ class Front:
         return front
 
 
-# -- solutions -----------------------------------------------------------------------------------
-
-
-def _text(genome: Genomes) -> str:
-    return "".join("1" if bit else "0" for bit in genome)
-
-
-def _labels(layout: Layout, genomes: Genomes) -> tuple[Blocks, ...]:
-    """What released cells can show; each generalization of a column is spelled out once."""
-    known: dict[tuple[str, bytes], tuple[str, ...]] = {}
-    found = []
-    for genome in genomes:
-        blocks = {}
-        for name, domain, place in layout.slices():
-            bits = genome[place]
-            key = name, bits.tobytes()
-            if key not in known:
-                edges = [0, *(np.flatnonzero(bits) + 1).tolist(), domain.size]
-                known[key] = tuple(domain.label(start, stop) for start, stop in pairwise(edges))
-            blocks[name] = known[key]
-        found.append(blocks)
-    return tuple(found)
-
-
 def _contradiction(
-    objectives: tuple[str, ...], again: Floats, values: Floats, genomes: Genomes, layout: Layout
+    objectives: tuple[str, ...], again: Floats, values: Floats, genomes: Bits, layout: Layout
 ) -> SearchError:
     row, column = np.argwhere(again != values)[0]
     return SearchError(
@@ -514,10 +553,10 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _columns(text: str) -> dict[str, npt.NDArray[Any]]:
+def _columns(text: str) -> dict[str, Values]:
     """Columns of a table of numbers; those written without a point or exponent are integers."""
     header, *rows = (line.split(",") for line in text.splitlines())
-    columns: dict[str, npt.NDArray[Any]] = {}
+    columns: dict[str, Values] = {}
     for i, name in enumerate(header):
         cells = [row[i] for row in rows]
         whole = all(cell.lstrip("-").isdigit() for cell in cells)
@@ -530,7 +569,7 @@ def _check_table(folder: Path, record: Mapping[str, Any], front: Front, instance
     check_data(folder, record, instance.table.source, instance.table.digest)
     # The same data can be read with a hierarchy that was edited since.
     try:
-        blocks = _labels(instance.layout, instance.layout.check(front.genomes))
+        blocks = front.recodings.blocks(instance)
     except GenomeError as error:
         raise DataError(
             f"the front in {folder} does not fit the columns as they are read now: {error}; bring "

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from moanon.measures.registry import find_measure
-from moanon.questions.numbers import ROUNDING, as_given, called, is_share, told_apart, turned
-from moanon.questions.question import Question
-from moanon.questions.solutions import (
+from moanon.arrays import Bools
+from moanon.front.choices import (
+    ROUNDING,
     SLIGHTLY,
     SLIGHTLY_SHARE,
     Choice,
     Limit,
     Solutions,
-    Truths,
+    as_given,
+    called,
+    told_apart,
 )
+from moanon.measures import find_measure
+
+if TYPE_CHECKING:
+    from moanon.front.asking import Question
 
 __all__ = ["Nearby", "find_near", "find_nearest"]
 
@@ -128,13 +133,13 @@ def _turned_around(question: Question, solutions: Solutions, answer: Choice) -> 
 def _slightly_less(name: str, answer: Choice) -> Limit:
     """The limit that lets through a tenth less of a privacy, which may be a tenth more of it."""
     value = answer.measures[name]
-    if find_measure(name).direction == "max":
+    if find_measure(name).higher_is_better:
         return Limit(name, "at least", (1 - SLIGHTLY) * value)
     most = (1 + SLIGHTLY) * value
-    return Limit(name, "at most", min(most, 1.0 if is_share(name) else _MOST))
+    return Limit(name, "at most", min(most, 1.0 if find_measure(name).is_share else _MOST))
 
 
-def _dearer(solutions: Solutions, answer: Choice, within: Truths) -> Iterator[Nearby]:
+def _dearer(solutions: Solutions, answer: Choice, within: Bools) -> Iterator[Nearby]:
     """What practically no more loss, and slightly more, would buy in privacy."""
     loss, privacy, before = solutions.column("loss"), solutions.privacy, answer
     for more in (_FREE, *SLIGHTLY_SHARE):
@@ -170,13 +175,19 @@ def _balances(question: Question, solutions: Solutions) -> Iterator[Nearby]:
 
 def _is_noticeable(goal: Sequence[str], found: Choice, before: Choice) -> bool:
     """Whether a solution is better, and in at least one measure by enough to be told."""
-    differences = [(n, turned(n, before.measures[n] - found.measures[n])) for n in goal]
+    differences = [
+        (n, find_measure(n).turned(before.measures[n] - found.measures[n])) for n in goal
+    ]
     if next((gain for _, gain in differences if gain), 0) <= 0:
         return False
     return any(
         gain > 0
         and gain + ROUNDING
-        >= (_NOTICEABLE_SHARE if is_share(name) else _NOTICEABLE * before.measures[name])
+        >= (
+            _NOTICEABLE_SHARE
+            if find_measure(name).is_share
+            else _NOTICEABLE * before.measures[name]
+        )
         for name, gain in differences
     )
 

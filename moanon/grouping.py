@@ -1,0 +1,367 @@
+"""Groupings: which rows share a released tuple, what that tuple shows, whether it is released.
+
+Whatever anonymizes a table, this is what comes of it, and what everything after it takes: measures,
+suppression, releases, certificates, comparisons, figures. A grouping is made
+
+- from a **genome** (`Grouping.of_genome`): one generalization of each column for the whole table;
+- from **boxes** (`Grouping.of_boxes`): every group has blocks of its own, which may overlap those
+  of others, as in local recodings;
+- from the **rows** of a released file (`Grouping.of_rows`), where even rows of one cell may have
+  been put into different groups.
+
+A row without a group is suppressed, and so are the rows of groups that are not `kept`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.arrays import Bits, Bools, Floats, Ints
+from moanon.data.table import Table
+from moanon.errors import DataError, GenomeError
+from moanon.genome import Instance
+
+__all__ = ["NO_GROUP", "Grouping", "MatchedBy"]
+
+#: Stands for the group of a cell or row that has none.
+NO_GROUP = -1
+#: How the rows of an anonymized table were found in the original.
+MatchedBy = Literal["genome", "boxes", "key", "labels", "position"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Grouping:
+    """Groups of a table's rows, each with a block of base values in every quasi-identifier.
+
+    Attributes
+    ----------
+    instance : Instance
+        The table.
+    cell_group : array (cells,) or None
+        The group of each cell, or `NO_GROUP`; None where rows of one cell are in different groups.
+    row_group : array (rows,)
+        The same for each row.
+    sizes : array (groups,)
+        Rows of each group.
+    kept : array (groups,) of bool
+        Which groups are released.
+    starts, stops : arrays (columns, groups), or None
+        What a group shows in each quasi-identifier, in the order of ``instance.layout``: base
+        values ``start .. stop - 1``. None where nobody knows what labels mean.
+    genome : array of uint8, or None
+        The genome that it was made from.
+    name : str
+        What it is called.
+    matched_by : str
+        How rows were found.
+    notes : tuple of str
+        What was noticed on the way and should be told.
+    absent : tuple of str
+        Sensitive and class columns of the table that are not released.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from moanon.data.domain import OrderedSpec
+    >>> from moanon.data.table import read_table
+    >>> table = read_table(pd.DataFrame({"size": list("SSMLL")}), {"size": "quasi"})
+    >>> instance = Instance.build(table, {"size": OrderedSpec(("S", "M", "L"))})
+    >>> grouping = Grouping.of_genome(instance, [0, 1])
+    >>> grouping.sizes.tolist(), grouping.labels["size"].tolist()
+    ([3, 2], ['S..M', 'L'])
+    """
+
+    instance: Instance
+    cell_group: Ints | None
+    row_group: Ints
+    sizes: Ints
+    kept: Bools
+    starts: Ints | None
+    stops: Ints | None
+    genome: Bits | None = None
+    name: str = ""
+    matched_by: MatchedBy = "genome"
+    notes: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+
+    # -- making ------------------------------------------------------------------------------------
+
+    @classmethod
+    def of_genome(cls, instance: Instance, genome: npt.ArrayLike) -> Grouping:
+        """Merge the cells of a table under a genome; all groups are kept.
+
+        Groups are numbered by their first cell.
+
+        Raises
+        ------
+        GenomeError
+            If the genome is not valid, or is not one.
+        """
+        matrix = instance.layout.check(genome)
+        if len(matrix) != 1:
+            raise GenomeError(f"a grouping takes one genome. Got {len(matrix)}")
+        (bits,) = matrix
+        cell_group, sizes, _ = instance.kernel.group_cells(bits)
+        first_cell = np.unique(cell_group, return_index=True)[1]
+        blocks = []
+        decoded = instance.layout.decode(bits).values()
+        for codes, edges in zip(instance.cells.codes, decoded, strict=True):
+            ends = np.array(edges, dtype=np.int64)
+            block_of = np.repeat(ends, ends[:, 1] - ends[:, 0], axis=0)
+            blocks.append(block_of[codes[first_cell]])
+        starts, stops = np.moveaxis(np.stack(blocks), 2, 0)
+        grouping = cls._of_cells(instance, cell_group, sizes, starts, stops)
+        return replace(grouping, genome=bits)
+
+    @classmethod
+    def of_boxes(
+        cls,
+        instance: Instance,
+        cell_group: npt.ArrayLike,
+        starts: npt.ArrayLike,
+        stops: npt.ArrayLike,
+    ) -> Grouping:
+        """Put cells into boxes; all groups are kept.
+
+        Boxes may overlap: which one a cell is in is said, not found. Boxes with the same blocks are
+        one group, because nobody could tell their rows apart.
+
+        Parameters
+        ----------
+        instance : Instance
+        cell_group : array (cells,)
+            The box of each cell; `NO_GROUP` for suppressed ones.
+        starts, stops : arrays (columns, boxes)
+            As the attributes.
+
+        Raises
+        ------
+        DataError
+            If the arrays do not fit the table or each other, a cell is not in its box, or no row is
+            left.
+        """
+        group = np.asarray(cell_group, dtype=np.int64)
+        first, last = (np.asarray(edge, dtype=np.int64) for edge in (starts, stops))
+        _check(instance, group, len(instance.cells), "cells", first, last)
+        blocks = np.concatenate([first, last]).T
+        _, box, merged = np.unique(blocks, axis=0, return_index=True, return_inverse=True)
+        group = np.where(group >= 0, merged.reshape(-1)[group], NO_GROUP)
+        first, last = first[:, box], last[:, box]
+        codes = instance.cells.codes.astype(np.int64)
+        inside = (codes >= first[:, group]) & (codes < last[:, group])
+        if not inside[:, group >= 0].all():
+            column, cell = np.argwhere(~inside & (group >= 0))[0]
+            raise DataError(
+                f"cell {cell} does not lie in its box {group[cell]} in column "
+                f"{instance.layout.columns[column]!r}"
+            )
+        sizes = np.zeros(len(box), dtype=np.int64)
+        np.add.at(sizes, group[group >= 0], instance.cells.counts[group >= 0])
+        return replace(cls._of_cells(instance, group, sizes, first, last), matched_by="boxes")
+
+    @classmethod
+    def of_rows(
+        cls,
+        instance: Instance,
+        row_group: npt.ArrayLike,
+        starts: npt.ArrayLike | None,
+        stops: npt.ArrayLike | None,
+        *,
+        name: str = "",
+        matched_by: MatchedBy = "position",
+        notes: tuple[str, ...] = (),
+        absent: tuple[str, ...] = (),
+    ) -> Grouping:
+        """Take any partition of a table's rows; all groups are kept.
+
+        Parameters
+        ----------
+        instance : Instance
+            The original table. Shares of sensitive values "in the table" are its own.
+        row_group : array (rows,)
+            The group of each row, from 0 on; `NO_GROUP` for a suppressed row.
+        starts, stops
+            As the attributes. The same base value may be shown in different ways.
+        name, matched_by, notes, absent
+            As the attributes.
+
+        Raises
+        ------
+        DataError
+            If the arrays do not fit the table or each other, or no row is left.
+        """
+        group = np.asarray(row_group, dtype=np.int64)
+        first = None if starts is None else np.asarray(starts, dtype=np.int64)
+        last = None if stops is None else np.asarray(stops, dtype=np.int64)
+        _check(instance, group, instance.cells.rows, "rows", first, last)
+        sizes = np.bincount(group[group >= 0])
+        return cls(
+            instance,
+            None,
+            group,
+            sizes,
+            np.ones(len(sizes), dtype=bool),
+            first,
+            last,
+            name=name,
+            matched_by=matched_by,
+            notes=notes,
+            absent=absent,
+        )
+
+    @classmethod
+    def _of_cells(
+        cls, instance: Instance, cell_group: Ints, sizes: Ints, starts: Ints, stops: Ints
+    ) -> Grouping:
+        row_group = cell_group[instance.cells.row_cell]
+        kept = np.ones(len(sizes), dtype=bool)
+        return cls(instance, cell_group, row_group, sizes, kept, starts, stops)
+
+    def named(self, name: str) -> Grouping:
+        """The same grouping under a name."""
+        return replace(self, name=name)
+
+    def keep(self, kept: Bools) -> Grouping:
+        """The same groups, of which only some are released."""
+        return replace(self, kept=np.asarray(kept))
+
+    def released(self) -> Grouping:
+        """The groups that are kept, numbered anew; rows of the others have none."""
+        if self.kept.all():
+            return self
+        number = np.full(len(self.sizes) + 1, NO_GROUP, dtype=np.int64)  # the last: no group
+        number[:-1][self.kept] = np.arange(np.count_nonzero(self.kept))
+        return replace(
+            self,
+            cell_group=None if self.cell_group is None else number[self.cell_group],
+            row_group=number[self.row_group],
+            sizes=self.sizes[self.kept],
+            kept=self.kept[self.kept],
+            starts=None if self.starts is None else self.starts[:, self.kept],
+            stops=None if self.stops is None else self.stops[:, self.kept],
+        )
+
+    # -- looking -----------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return (
+            f"Grouping({len(self.sizes):,} groups of {self.rows:,} rows, "
+            f"{self.suppressed:,} suppressed)"
+        )
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def table(self) -> Table:
+        """The rows of the original."""
+        return self.instance.table
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The columns whose labels make the groups."""
+        return self.table.quasi
+
+    @property
+    def rows(self) -> int:
+        """Rows of the original."""
+        return len(self.row_group)
+
+    @property
+    def kept_rows(self) -> int:
+        """Rows that are released."""
+        return int(self.sizes[self.kept].sum())
+
+    @property
+    def suppressed(self) -> int:
+        """Rows that are not released."""
+        return self.rows - self.kept_rows
+
+    @property
+    def k(self) -> int:
+        """Rows in the smallest group that is released."""
+        return int(self.sizes[self.kept].min())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every row has a group; else nobody knows how suppressed rows were grouped."""
+        return bool((self.row_group >= 0).all())
+
+    @property
+    def has_meaning(self) -> bool:
+        """Whether it is known what labels stand for."""
+        return self.starts is not None
+
+    @cached_property
+    def is_kept(self) -> Bools:
+        """For each row of the original whether it is released."""
+        kept = np.append(self.kept, False)  # the last one is for rows without a group
+        return np.asarray(kept[self.row_group])
+
+    @cached_property
+    def integer_losses(self) -> Ints:
+        """Loss of each row of a group, in units of ``instance.losses.scale`` (D eq. 3).
+
+        Equal losses stay equal, whatever columns they come from. All 0 where labels mean nothing.
+        """
+        losses = np.zeros(len(self), dtype=np.int64)
+        if self.starts is not None and self.stops is not None:
+            scale = self.instance.losses
+            for column, width in enumerate(self.stops - self.starts):
+                losses += scale.table[scale.start[column] + width]
+        return losses
+
+    @property
+    def row_loss(self) -> Floats:
+        """Loss of each row of a group, summed over its quasi-identifiers (D eq. 3)."""
+        return np.asarray(self.integer_losses / self.instance.losses.scale)
+
+    @cached_property
+    def labels(self) -> Mapping[str, npt.NDArray[np.object_]]:
+        """For each quasi-identifier what its groups show."""
+        found = {}
+        assert self.starts is not None  # a file whose labels mean nothing has its own
+        assert self.stops is not None
+        domains = self.instance.layout.domains.items()
+        for (name, domain), start, stop in zip(domains, self.starts, self.stops, strict=True):
+            blocks, place = np.unique(np.stack([start, stop]), axis=1, return_inverse=True)
+            texts = np.array([domain.label(a, b) for a, b in blocks.T.tolist()], dtype=object)
+            found[name] = texts[place.reshape(-1)]
+        return found
+
+
+def _check(
+    instance: Instance,
+    group: Ints,
+    number: int,
+    what: str,
+    starts: Ints | None,
+    stops: Ints | None,
+) -> None:
+    """Refuse groups that do not fit a table, or blocks that do not fit its domains."""
+    if group.shape != (number,):
+        raise DataError(
+            f"every one of the {number} {what} must have a group, or {NO_GROUP}. Got an array of "
+            f"shape {group.shape}"
+        )
+    groups = int(group.max()) + 1
+    if groups == 0:
+        raise DataError("no row is left: all are suppressed")
+    if len(np.unique(group[group >= 0])) != groups or group.min() < NO_GROUP:
+        raise DataError(f"groups must be numbered from 0 to {groups - 1}, each with a row")
+    if starts is None or stops is None:
+        return
+    sizes = instance.layout.sizes[:, None]
+    if starts.shape != (len(sizes), groups) or stops.shape != starts.shape:
+        raise DataError(
+            f"blocks must be given for {len(sizes)} columns and {groups} groups. Got arrays of "
+            f"shape {starts.shape} and {stops.shape}"
+        )
+    if not ((starts >= 0) & (starts < stops) & (stops <= sizes)).all():
+        raise DataError("a block must hold base values of its column's domain, at least one")

@@ -1,0 +1,241 @@
+"""One grouping, of any origin: which of its groups a rule keeps, and every measure of it.
+
+A search settles both in its kernels, for whole populations of genomes (``evaluate``). Here the same
+loops look at the groups of one `Grouping`, so that a number means the same in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.arrays import Ints
+from moanon.genome import Instance
+from moanon.grouping import Grouping
+from moanon.kernels.costs import COSTS, price_blocks
+from moanon.kernels.keeping import (
+    MEASURED,
+    MOST_RANKS,
+    ModelRule,
+    keep_groups,
+    make_alive,
+    result_width,
+)
+from moanon.kernels.models import MODELS, measure_models
+from moanon.kernels.plan import Lists, make_lists
+from moanon.kernels.population import RawScores
+from moanon.kernels.scoring import GIVEN, make_scratch
+from moanon.kernels.tallies import make_tally_desk, measure_tallies
+from moanon.measures.demand import Demand, demand_of
+from moanon.measures.evaluate import cut_levels
+from moanon.measures.measure import Measure, applicable
+from moanon.measures.scores import Scores
+from moanon.measures.suppression import Suppression
+
+__all__ = ["measure_grouping", "score_grouping", "suppress_groups"]
+
+#: Keeps every group that meets the constraints of a rule.
+_ALL = (1, 0)
+
+
+def suppress_groups(
+    grouping: Grouping, suppression: Suppression, thresholds: npt.ArrayLike = _ALL
+) -> Grouping:
+    """Keep the groups that thresholds and the constraints of a rule allow.
+
+    Parameters
+    ----------
+    grouping : Grouping
+    suppression : Suppression
+        The rule that the thresholds come from. Ordered safety keeps other groups than its
+        thresholds say, and always arrives at the same ones: there the rule itself is applied.
+    thresholds : pair of int
+        Smallest size and smallest diversity, or class of what the rule goes by.
+    """
+    rule = suppression.model_rule(grouping.rows)
+    if not suppression.is_ordered:
+        rule = rule._replace(suppression=GIVEN)
+    kept, _, _ = _evaluate(grouping, grouping.instance, rule, thresholds)
+    return grouping.keep(kept)
+
+
+def measure_grouping(
+    grouping: Grouping, suppression: Suppression | None = None
+) -> dict[str, int | float]:
+    """Take every registered measure of a grouping that can be known.
+
+    What a file does not show is left out, not guessed: which thresholds a rule arrived at (``d``,
+    ``d1``, ``d2``); how suppressed rows were grouped before (``weighted_k``); what labels mean,
+    where nobody says it; and sensitive columns that were not released, since what the original has
+    there is not what the file gives away.
+
+    Parameters
+    ----------
+    grouping : Grouping
+    suppression : Suppression, optional
+        Says what ``l`` counts, and the constant of recursive diversity.
+
+    Returns
+    -------
+    dict
+        Measures by name, in the order of the register.
+    """
+    instance = grouping.instance.without(grouping.absent)
+    measures = [
+        measure
+        for measure in applicable(instance)
+        if not measure.of_rule
+        and (grouping.is_complete or measure.name != "weighted_k")
+        and (grouping.has_meaning or not measure.reads_labels)
+    ]
+    scores = score_grouping(grouping, measures, suppression)
+    return {measure.name: measure.of(scores)[0].item() for measure in measures}
+
+
+def score_grouping(
+    grouping: Grouping, measures: Iterable[Measure], suppression: Suppression | None = None
+) -> Scores:
+    """Evaluate a grouping so that some measures can be read off; one entry."""
+    instance = grouping.instance.without(grouping.absent)
+    rule = suppression or Suppression("none")
+    everything = Suppression("none", diversity=rule.diversity, recursive_c=rule.recursive_c)
+    kernel_rule = everything.model_rule(instance.cells.rows, demand_of(measures, instance))
+    released = grouping.released()
+    _, fields, goodness = _evaluate(released, instance, kernel_rule, _ALL)
+    squares = MEASURED.index("squares")
+    if grouping.is_complete:  # over all groups, the suppressed ones included
+        fields[squares] = int((grouping.sizes**2).sum())
+    no_steps = np.zeros((0, 0), dtype=np.int64)
+    return Scores(
+        instance,
+        everything,
+        instance.losses.scale,
+        RawScores(
+            fields[None],
+            goodness[None],
+            np.zeros(2, dtype=np.int64),
+            no_steps,
+            no_steps.astype(np.float64),
+        ),
+        Demand.met_by(kernel_rule),
+        lambda: _levels(instance, released),
+    )
+
+
+def _levels(instance: Instance, grouping: Grouping) -> Ints:
+    """Level of each tree column: of a genome that of its cut, of anything else the highest node."""
+    if grouping.genome is not None:
+        return cut_levels(instance.layout, grouping.genome[None])
+    return np.asarray(_nodes(instance, grouping)[4].max(axis=1)[None])
+
+
+def _evaluate(
+    grouping: Grouping, instance: Instance, rule: ModelRule, thresholds: npt.ArrayLike
+) -> tuple[npt.NDArray[np.bool_], Ints, npt.NDArray[np.float64]]:
+    """Apply a rule to the groups; which are kept, and one row of results."""
+    groups, plan = len(grouping), instance.plan
+    sizes, losses = grouping.sizes.astype(np.uint32), grouping.integer_losses
+    lists = _list_values(grouping, instance)
+    models = np.zeros((len(MODELS), groups))
+    mistakes = np.zeros(groups, dtype=np.int64)
+    if rule.with_values:
+        measure_models(
+            groups, sizes, rule.need, rule.above, rule.below, plan, lists, models, mistakes
+        )
+    full_loss = instance.losses.scale * len(instance.layout.columns)
+    tallies = make_tally_desk(plan, groups, len(rule.wanted_tallies), full_loss)
+    measure_tallies(rule.wanted_tallies, groups, sizes, losses, plan, lists, tallies)
+    tallies.left[:] = plan.total
+    costs = np.zeros((len(COSTS), groups), dtype=np.int64)
+    if len(rule.wanted_costs):
+        starts, stops, node_starts, node_stops, _ = _nodes(instance, grouping)
+        price_blocks(starts, stops, node_starts, node_stops, instance.prices.prices, costs)
+    alive = make_alive(groups)
+    fields = np.zeros(result_width(rule), dtype=np.int64)
+    goodness = np.zeros(len(rule.wanted))
+    keep_groups(
+        rule._replace(with_steps=False),
+        sizes,
+        losses,
+        models,
+        costs,
+        mistakes,
+        groups,
+        plan,
+        lists,
+        tallies,
+        np.asarray(thresholds, dtype=np.int64),
+        make_scratch(groups, max(int(plan.first[-1]), MOST_RANKS)),
+        alive,
+        fields,
+        goodness,
+        np.zeros((0, len(fields)), dtype=np.int64),
+        np.zeros((0, len(goodness))),
+    )
+    kept = np.zeros(groups, dtype=bool)
+    number = int(fields[MEASURED.index("kept_groups")])
+    kept[alive.group[alive.order[:number]]] = True
+    return kept, fields, goodness
+
+
+def _list_values(grouping: Grouping, instance: Instance) -> Lists:
+    """List the sensitive values and class labels of groups, ascending."""
+    first = instance.plan.first
+    columns, values = len(first) - 1, max(1, int(first[-1]))
+    owner, value, counts = _pairs(grouping, instance)
+    owner, value, counts = owner[owner >= 0], value[owner >= 0], counts[owner >= 0]
+    keys, entry = np.unique(owner * values + value, return_inverse=True)
+    group, value = np.divmod(keys, values)
+    segment = group * columns + np.searchsorted(first, value, side="right") - 1
+    lists = make_lists(instance.plan, len(grouping), len(keys))
+    lists.starts[:] = np.searchsorted(segment, np.arange(len(grouping) * columns + 1))
+    lists.value[: len(keys)] = value
+    np.add.at(lists.rows, entry, counts.astype(np.uint32))
+    return lists
+
+
+def _pairs(grouping: Grouping, instance: Instance) -> tuple[Ints, Ints, Ints]:
+    """Group, value and number of rows of what occurs, cell by cell or row by row."""
+    if grouping.cell_group is not None:
+        listed = instance.listed_values
+        return (
+            np.repeat(grouping.cell_group, np.diff(listed.starts)),
+            listed.values,
+            listed.counts,
+        )
+    nothing = [np.zeros(0, dtype=np.int64)]
+    columns = instance.value_numbers
+    values = []
+    for name, number in columns.items():
+        codes = instance.table.columns[name].codes.astype(np.int64)
+        values.append(number[np.where(codes < 0, len(number) - 1, codes)])  # the last: missing
+    value = np.concatenate(nothing + values)
+    owner = np.concatenate(nothing + [grouping.row_group] * len(columns))
+    return owner, value, np.ones(len(value), dtype=np.int64)
+
+
+def _nodes(instance: Instance, grouping: Grouping) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Blocks; where they are of tree columns, the lowest nodes that hold them, and their levels.
+
+    A genome's blocks are nodes themselves. A file from elsewhere may show half a node; it has lost
+    at least as much as one that shows the whole.
+    """
+    assert grouping.starts is not None  # what labels mean is known
+    assert grouping.stops is not None
+    starts, stops = grouping.starts, grouping.stops
+    node_starts, node_stops, levels = starts.copy(), stops.copy(), []
+    trees = instance.layout.trees
+    for column, name in enumerate(instance.layout.columns):
+        if name not in trees:
+            continue
+        tree = trees[name]
+        blocks = np.stack([starts[column], stops[column]], axis=1)
+        different, which = np.unique(blocks, axis=0, return_inverse=True)
+        nodes = np.array([tree.lowest(int(a), int(b)) for a, b in different])[which.reshape(-1)]
+        node_starts[column] = np.array(tree.starts)[nodes]
+        node_stops[column] = np.array(tree.stops)[nodes]
+        levels.append(tree.heights[nodes])
+    found = np.array(levels, dtype=np.int64).reshape(-1, len(grouping))
+    return starts, stops, node_starts, node_stops, found

@@ -1,0 +1,326 @@
+"""One solution of a front, on its own rows or on others.
+
+A solution promises more than its k: what it attains in every measure of groups that was searched
+for, and the constraints of its run. Taken with another k, or put on rows that came later, it keeps
+those promises, or is refused. Whatever is released is measured by the same loops as in the search,
+so that a bound means the same in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import isclose, isfinite
+from sys import float_info
+from typing import Literal
+
+import numpy as np
+
+from moanon.arrays import Bools
+from moanon.data.table import Table
+from moanon.errors import ConfigError, DataError, OutputError
+from moanon.genome import Instance
+from moanon.grouping import Grouping
+from moanon.measures import find_measure
+from moanon.measures.measure import TOLERANCE
+from moanon.measures.measuring import score_grouping, suppress_groups
+from moanon.measures.suppression import Suppression, row_limit
+from moanon.recoding import Recodings
+from moanon.release.applied import Release, check_k
+from moanon.release.new_rows import Outside, fit_rows
+
+__all__ = ["ChosenSolution", "Small"]
+
+#: What becomes of groups that fall short of what a solution promises.
+Small = Literal["suppress", "keep"]
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenSolution:
+    """A solution and what it promises.
+
+    Attributes
+    ----------
+    number : int
+        Its number on the front.
+    recodings : Recodings
+        Those of the front; this solution's is at ``number - 1``.
+    rule : Suppression
+        The suppression rule of the front.
+    objectives : tuple of str
+        What was optimized.
+    bounds : mapping of str to float
+        Bounds on the whole table; those on groups are the rule's.
+    measures : mapping of str to number
+        All that the front says about it.
+    """
+
+    number: int
+    recodings: Recodings
+    rule: Suppression
+    objectives: tuple[str, ...]
+    bounds: Mapping[str, float]
+    measures: Mapping[str, float]
+
+    def release(self, instance: Instance, recursive_c: float | None = None) -> Release:
+        """Apply it to the table it was found on; the file must measure as the front says."""
+        c = self._c(recursive_c)
+        stated = {
+            self.rule.own_name(name): value
+            for name, value in self.measures.items()
+            if name != "l_recursive" or c == self.rule.recursive_c
+        }
+        return Release(self._grouping(instance), c, stated=stated)
+
+    def release_with(
+        self,
+        instance: Instance,
+        k: int,
+        max_suppression: float | None = None,
+        recursive_c: float | None = None,
+    ) -> Release:
+        """Apply it to the table it was found on with another k; see `moanon.front.Front.release`.
+
+        Raises
+        ------
+        ConfigError
+            If that would suppress more rows than is allowed.
+        OutputError
+            If a bound on the whole table is not met.
+        """
+        wanted = self._wanted(check_k(k))
+        self._refuse_other_meanings(instance)
+        limit = self._limit(max_suppression, instance.table.rows)
+        groups = self.recodings.groups(self.number - 1, instance)
+        grouping = wanted.keep_within(groups, limit, name=f"solution {self.number}")
+        # Of all that the front says, this holds for any k.
+        stated = {"weighted_k": self.measures["weighted_k"]}
+        release = Release(grouping, self._c(recursive_c), stated=stated)
+        name = f"solution {self.number} with k = {k:,}"
+        _check_bounds(release, self.rule, self.bounds, name=name)
+        return release
+
+    def apply(
+        self,
+        instance: Instance,
+        table: Table,
+        *,
+        outside: Outside,
+        small: Small,
+        k: int | None,
+        recursive_c: float | None,
+    ) -> Release:
+        """Apply its generalization to new rows; see `moanon.front.Front.apply`."""
+        if small not in ("suppress", "keep"):
+            raise ConfigError(f"small groups are 'suppress' or 'keep'. Got {small!r}")
+        if k is not None and small == "keep":
+            raise ConfigError("small groups are kept, or suppressed below another k. Got both")
+        self._refuse_other_meanings(instance)
+        bounds = self.bounds
+        if small == "suppress":
+            wanted = self._wanted(int(self.measures["k"]) if k is None else check_k(k))
+        else:
+            wanted = _Wanted(1, others=replace(self.rule, constraints=()))
+            bounds = {**self._demands, **bounds}
+        fitted, is_outside = fit_rows(instance, table, outside)
+        groups = self.recodings.groups(self.number - 1, fitted)
+        kept = wanted.is_met(groups)
+        if not kept.any():
+            raise OutputError(
+                f"no row of {table.source} would be released: none of its {len(groups):,} groups "
+                f"has {wanted}; choose a smaller k, or keep small groups"
+            )
+        release = Release(groups.keep(kept), self._c(recursive_c), is_outside)
+        name = f"solution {self.number} on {table.source}"
+        _check_bounds(release, self.rule, bounds, name=name)
+        return release
+
+    def _grouping(self, instance: Instance) -> Grouping:
+        return self.recodings.grouping(self.number - 1, instance)
+
+    def _wanted(self, k: int) -> _Wanted:
+        """What groups must have to be released with another k, or on other rows.
+
+        Besides the constraints on groups, what the solution attained in every other objective that
+        each group has a value of, and in what its groups were given up by.
+        """
+        names = {name for name in self.objectives if find_measure(name).group}
+        attained = {
+            name: self.measures[name] for name in sorted({*names, self.rule.by} - {"k", "l"})
+        }
+        # Where it is infinite, nothing was attained.
+        promised = [(name, value) for name, value in attained.items() if isfinite(value)]
+        constraints = (*self.rule.constraints, *promised)
+        return _Wanted(k, self._diversity, replace(self.rule, constraints=constraints))
+
+    def _refuse_other_meanings(self, instance: Instance) -> None:
+        """Refuse a table on which the solution is not what the front says.
+
+        Its rows are the same, but a hierarchy of sensitive values may have been edited since; then
+        distances would be promised by another tree than was searched with.
+        """
+        measures = [
+            measure
+            for measure in map(find_measure, self.measures)
+            if measure.group and measure.certified and measure.why_not(instance) is None
+        ]
+        scores = score_grouping(self._grouping(instance), measures, self.rule)
+        for measure in measures:
+            stated, found = self.measures[measure.name], measure.of(scores)[0].item()
+            if not isclose(stated, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+                raise DataError(
+                    f"{measure.name} of solution {self.number} is {stated:.9g} on the front and "
+                    f"{found:.9g} with the table as it is declared now; a hierarchy or an order "
+                    "must have changed since the run, so run it again"
+                )
+
+    @property
+    def _diversity(self) -> int:
+        """The ℓ that it promises; 0 where that was not among what was searched for."""
+        wants = self.rule.kind == "kl-safety" or "l" in (self.rule.by, *self.objectives)
+        return int(self.measures["l"]) if wants else 0
+
+    @property
+    def _demands(self) -> dict[str, float]:
+        """Bounds on measures of groups, without those that only keep out what cannot be ranked."""
+        return {name: bound for name, bound in self.rule.constraints if bound < float_info.max}
+
+    def _limit(self, max_suppression: float | None, rows: int) -> int:
+        """Most rows that a release with another k may suppress."""
+        if max_suppression is not None:
+            if not 0 <= max_suppression < 1:
+                raise ConfigError(f"max_suppression must be in [0, 1). Got {max_suppression}")
+            return row_limit(max_suppression, rows)
+        return rows - 1 if self.rule.kind == "weighted-k" else row_limit(self.rule.eta, rows)
+
+    def _c(self, given: float | None) -> float:
+        return self.rule.recursive_c if given is None else given
+
+
+# -- what groups must have -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What every released group must have.
+
+    Attributes
+    ----------
+    k : int
+        Rows.
+    l : int
+        Diversity; 0 where none is wanted.
+    others : Suppression
+        A rule whose constraints hold whatever the k. It also says how diversity is counted.
+    """
+
+    k: int
+    l: int = 0  # noqa: E741 (the name of the measure)
+    others: Suppression = field(default_factory=Suppression)
+
+    def is_fit(self, groups: Grouping) -> Bools:
+        """Which groups have all that is wanted but the size."""
+        constraints = (*self.others.constraints, *([("l", float(self.l))] if self.l else []))
+        if not constraints:
+            return np.ones(len(groups), dtype=bool)
+        rule = replace(self.others, kind="limit", by="k", constraints=constraints)
+        return suppress_groups(groups, rule).kept
+
+    def is_met(self, groups: Grouping) -> Bools:
+        """Which groups have everything."""
+        return np.asarray((groups.sizes >= self.k) & self.is_fit(groups))
+
+    def keep_within(self, groups: Grouping, limit: int, *, name: str) -> Grouping:
+        """Keep the groups that have what is wanted, if giving up the others stays within a limit.
+
+        Parameters
+        ----------
+        groups : Grouping
+        limit : int
+            Most rows that may be suppressed.
+        name : str
+            What the error calls the generalization.
+
+        Raises
+        ------
+        ConfigError
+            If more rows would be suppressed: says how many, and the largest k that is possible.
+        """
+        grouping, rows = groups.keep(self.is_met(groups)), groups.rows
+        lost = grouping.suppressed
+        if lost <= limit:
+            return grouping
+        steps = np.sort(groups.sizes[self.is_fit(groups)])
+        left_from = np.cumsum(steps[::-1])[::-1]  # rows that a threshold at each step keeps
+        within = steps[rows - left_from <= limit]
+        largest = f"its largest k within that is {within[-1]:,}" if len(within) else "no k does"
+        raise ConfigError(
+            f"{self} would suppress {lost:,} of {rows:,} rows ({lost / rows:.1%}) of {name}, and "
+            f"at most {limit:,} ({limit / rows:.1%}) may be; {largest} (or allow more to be "
+            "suppressed)"
+        )
+
+    def __str__(self) -> str:
+        wishes = [f"k = {self.k:,}", *([f"l = {self.l:,}"] if self.l else [])]
+        for name, bound in self.others.constraints:
+            if abs(bound) < float_info.max:  # or it only keeps out what has no number
+                side = ">=" if find_measure(name).higher_is_better else "<="
+                wishes.append(f"{name} {side} {bound:.6g}")
+        return " and ".join(wishes)
+
+
+# -- what the whole release must have --------------------------------------------------------------
+
+
+def _check_bounds(
+    release: Release, rule: Suppression, bounds: Mapping[str, float], *, name: str
+) -> None:
+    """Refuse a release that breaks a bound.
+
+    A threshold of a suppression rule is bounded by what the release attains.
+
+    Parameters
+    ----------
+    release : Release
+    rule : Suppression
+        Of the front; says how diversity is counted.
+    bounds : mapping of str to float
+        On any measures, each in its better direction.
+    name : str
+        What the error calls the release.
+
+    Raises
+    ------
+    OutputError
+        Names every measure that breaks its bound, its value and the bound.
+    """
+    if not bounds:
+        return
+    attained = {bounded: find_measure(bounded).attained or (bounded, 0) for bounded in bounds}
+    measures = {taken: find_measure(taken) for taken, _ in attained.values()}
+    for measure in measures.values():
+        if release.rows_outside and measure.tallies:
+            raise OutputError(
+                f"{name} leaves {release.rows_outside} rows outside the domains, and whether it "
+                f"meets the constraint {measure.name} cannot be told then; leave these rows out of "
+                "the table"
+            )
+    scores = score_grouping(release.grouping, measures.values(), rule)
+    scores = replace(scores, rows_outside=release.rows_outside)
+    broken = []
+    for bounded, (taken, more) in attained.items():
+        bound, measure = bounds[bounded], find_measure(bounded)
+        value = measures[taken].of(scores)[0].item() + more
+        if not measure.meets(value, bound):
+            broken.append(f"{bounded} is {_shown(value, bound)} ({measure.bound_text(bound)})")
+    if broken:
+        raise OutputError(
+            f"{name} does not meet the constraints of the run: {' and '.join(broken)}"
+        )
+
+
+def _shown(value: float, bound: float) -> str:
+    """Write a value shortly, with all its digits where it would seem to meet the bound."""
+    short = f"{value:.6g}"
+    is_clear = float(short) != bound and (float(short) > bound) == (value > bound)
+    return short if is_clear else repr(value)

@@ -1,29 +1,54 @@
 """Multi-objective anonymization: the whole trade-off between privacy and loss.
 
-A table goes this way, and each station has its module::
+The way of the data, and where each station stands::
 
-    file → Table → Cells → genome → groups → measures → Front → Release → file
+    rows → Table → Cells → recoding → Grouping → measures → Front → Release → rows
 
 - ``moanon.data``: reads a file into a `Table` with roles (`read_table`, `Role`), declares what the
   values of its quasi-identifiers are (`IntervalSpec`, `OrderedSpec`, `TreeSpec`, `Hierarchy`) and
-  counts the distinct cells.
+  counts the distinct cells. ``moanon.datasets``: two public tables with their hierarchies.
 - ``moanon.genome``: a `Layout` of bits generalizes the whole table; an `Instance` is a table with
-  its layout and cells, ready for a search.
-- ``moanon.measures``: named numbers of the groups under a genome, for privacy and for loss.
-- ``moanon.front``: which solution of a front answers a publisher's question, and what is near;
-  ``moanon.front.results``: whether a results folder can be used.
-- ``moanon.search``: the algorithms; ``moanon.front``: what they find, a `Front` to look at and ask;
-  ``moanon.front.landmarks``: its knees and flat stretches.
-- ``moanon.release``: applies a genome to the rows and writes the file (`Release`), and states what
-  the written file was measured to be (`Certificate`).
-- ``moanon.optimization``: all of it in one call, `optimize`; ``moanon.config``: the same from a
-  YAML file (`Config`); ``moanon.experiment``: from there to a results folder.
+  its layout and cells, ready for everything that follows.
+- ``moanon.grouping``: a `Grouping` says which rows share a released tuple, what it shows, and which
+  are suppressed; from a genome, from boxes, or from a released file. All that follows takes one.
+- ``moanon.kernels``: compiled loops that group cells and measure groups, for many genomes at once.
+- ``moanon.measures``: named numbers of a grouping, for privacy, risk and loss, and the suppression
+  rules; ``moanon.recoding``: how the solutions of a front become groupings.
+- ``moanon.search``: the algorithms; ``moanon.front``: what they find, a `Front` to look at and ask.
+- ``moanon.release``: applies a grouping to the rows and writes the file (`Release`), and states
+  what the written file was measured to be (`Certificate`).
+- ``moanon.config``: a run described in YAML (`Config`); ``moanon.experiment``: from there to a
+  results folder, or to a front in one call (`optimize`).
 - ``moanon.output``: figures, and the page on which a front can be explored.
 - ``moanon.compare``: which of several anonymizations of a table is better, and for whom.
 - ``moanon.diagnosis``: how exposed a table is, before anything is generalized (`Diagnosis`).
-- ``moanon.datasets``: two public tables with their hierarchies.
-- ``moanon.starter``: a first configuration for a table; ``moanon.bench``: what an evaluation costs.
 - ``moanon.cli``: the command ``moanon``.
+
+The words, each with one meaning:
+
+=============== ====================================================================================
+quasi           column that others may know (age, sex, …): generalized
+sensitive       column that must not be learnt about a person: released as it is
+base value      smallest unit of a quasi column: a step of numbers, a category, a leaf of a tree
+domain          all base values of a column, in order
+block           neighbouring base values that are shown as one; in a tree, a node
+cell            distinct tuple of base values, with its number of rows; also one field of a table
+generalization  blocks of every column; *global* if the same for all rows, *local* if not
+genome          a global generalization as bits: 1 keeps two neighbouring base values apart
+group           rows that show the same tuple of labels (the papers' equivalence class)
+suppressed      left out of the release: row, or group with all its rows
+η (eta)         largest share of rows that may be suppressed
+threshold       size or diversity below which a suppression rule gives groups up
+staircase       what one genome offers: a solution for every threshold within η
+measure         named number of a grouping; can be an objective, a constraint, a column of a result
+goodness        a privacy model as kernels see it: turned so that more is better
+front           solutions that no other one beats in all objectives; a *solution* is one of them
+release         a grouping applied to the rows; *certified* once its file was read back and measured
+=============== ====================================================================================
+
+Short names of sources: D, the multi-objective paper of Dewri et al.; C, their comparison of
+anonymizations; L, Li and Li on privacy against utility; Z, the k-anonymity Diagnosis Centre; M,
+Marchand on the limits of loss metrics. n is the number of rows, q that of quasi-identifiers.
 
 Whatever goes wrong on the way is a `MoanonError` with one sentence. The names above can be
 imported from here; each is loaded when it is first used, so that ``import moanon`` is instant.
@@ -43,6 +68,7 @@ if TYPE_CHECKING:
     from moanon.errors import MoanonError
     from moanon.front import Front
     from moanon.genome import Instance, Layout
+    from moanon.grouping import Grouping
     from moanon.optimization import optimize
     from moanon.release import Certificate, Release
 
@@ -51,6 +77,7 @@ __all__ = [
     "Config",
     "Diagnosis",
     "Front",
+    "Grouping",
     "Hierarchy",
     "Instance",
     "IntervalSpec",
@@ -72,8 +99,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "Certificate": "moanon.release",
     "Config": "moanon.config",
-    "Front": "moanon.front",
     "Diagnosis": "moanon.diagnosis",
+    "Front": "moanon.front",
+    "Grouping": "moanon.grouping",
     "Hierarchy": "moanon.data.hierarchy",
     "Instance": "moanon.genome",
     "IntervalSpec": "moanon.data.domain",

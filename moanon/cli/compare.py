@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.table import Table as Grid
 
     from moanon.compare import Comparison, Preferences, Verdict
-    from moanon.compare.verdicts import Value
+    from moanon.compare.comparison import Value
 
 __all__: list[str] = []
 
@@ -296,8 +296,8 @@ def _headcounts_grid(comparison: Comparison, first: str, second: str) -> Grid:
 
 
 def _heading(name: str) -> str:
+    from moanon.compare.comparison import ALL
     from moanon.compare.vectors import find_property
-    from moanon.compare.verdicts import ALL
 
     if name == ALL:
         return " All properties together"

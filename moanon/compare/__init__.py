@@ -7,18 +7,17 @@ each row of the original how well off it is; *comparators* say which of two vect
 - ``indices``: `INDICES`, from the mean of a vector to the rows on which one is ahead of another.
 - ``hypervolume``: the index that multiplies one number for each person, in logarithms.
 - ``preferences``: several properties at once, by weights, by order or by goals.
-- ``verdicts``: what each of the `COMPARATORS` says about a pair, and who is better off.
-- ``comparison``: `compare` does all of it for two or more anonymizations (`Comparison`).
+- ``comparison``: `compare` does all of it for two or more anonymizations (`Comparison`): what each
+  of the `COMPARATORS` says about a pair, and who is better off.
 """
 
 from __future__ import annotations
 
-from moanon.compare.comparison import Comparison, compare
+from moanon.compare.comparison import COMPARATORS, Comparison, Headcount, Verdict, compare
 from moanon.compare.hypervolume import LogVolume
 from moanon.compare.indices import INDICES, find_index
 from moanon.compare.preferences import Preferences
 from moanon.compare.vectors import PROPERTIES, PropertyVector, property_vectors
-from moanon.compare.verdicts import COMPARATORS, Headcount, Verdict
 
 __all__ = [
     "COMPARATORS",

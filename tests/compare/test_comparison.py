@@ -23,7 +23,7 @@ from moanon.compare import (
     Verdict,
     compare,
 )
-from moanon.compare.verdicts import Pair
+from moanon.compare.comparison import Pair
 from moanon.errors import ConfigError, DataError
 from moanon.release import Anonymized
 from tests.compare.source import anonymized

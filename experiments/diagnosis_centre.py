@@ -26,10 +26,10 @@ from matplotlib.figure import Figure
 from moanon import datasets
 from moanon.atomic import Beside
 from moanon.diagnosis import (
-    Answer,
     BorderAnswer,
     CurvesAnswer,
     Diagnosis,
+    DiagnosisAnswer,
     SetsAnswer,
     SubsetAnswer,
 )
@@ -83,7 +83,7 @@ class Folder:
             beside.move()
         print(f"wrote {target}")
 
-    def picture(self, name: str, drawn: Figure | Answer) -> None:
+    def picture(self, name: str, drawn: Figure | DiagnosisAnswer) -> None:
         """Write a picture, or that of an answer."""
         target = self.path / f"{name}.png"
         with Beside(target, force=True) as beside:

@@ -27,7 +27,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 from moanon.diagnosis import BorderAnswer, CurvesAnswer, SetsAnswer, SubsetAnswer, listed
 
 if TYPE_CHECKING:
-    from moanon.diagnosis import Answer, Curve, Model, RatedSet
+    from moanon.diagnosis import Curve, DiagnosisAnswer, PrivacyModel, RatedSet
 
 __all__ = [
     "draw_answer",
@@ -51,7 +51,7 @@ _NUMBERED = 14
 _SMALL = 8
 
 
-def draw_answer(answer: Answer, path: Path, file_format: str | None = None) -> None:
+def draw_answer(answer: DiagnosisAnswer, path: Path, file_format: str | None = None) -> None:
     """Draw the picture that goes with a question, and write it to a file.
 
     One set: its curve. A border: the lattice and the sets of the border. Every set: a heat map of
@@ -428,7 +428,7 @@ def _pair_value(level: float | None, suppressed: int | None, rows: int) -> float
 
 
 def _write_number(
-    ax: Axes, one: int, other: int, value: float, image: Any, model: Model | None
+    ax: Axes, one: int, other: int, value: float, image: Any, model: PrivacyModel | None
 ) -> None:
     """Write a level of a model, or a share of rows, into its field."""
     if np.isnan(value):

@@ -20,11 +20,10 @@ from moanon.diagnosis import (
     BorderAnswer,
     CurvesAnswer,
     Diagnosis,
-    Model,
+    PrivacyModel,
     SetsAnswer,
     SubsetAnswer,
-    lattice,
-    walk,
+    column_sets,
 )
 from moanon.errors import DataError, MoanonError, QuestionError
 from moanon.kernels.population import Rule
@@ -33,7 +32,7 @@ from tests import naive
 from tests.diagnosis.tables import examined, figure_2, tables
 from tests.strategies import instances
 
-DISTINCT = Model("l", "distinct")
+DISTINCT = PrivacyModel("l", "distinct")
 
 
 @pytest.fixture
@@ -179,10 +178,11 @@ class TestQuestions:
         ("model", "level", "form", "words"),
         [
             (DISTINCT, 2, None, "at least 2-diverse on V (ℓ of Z, rule distinct)?"),
-            (Model("l", "recursive", c=2), 2, "at most",
+            (PrivacyModel("l", "recursive", c=2), 2, "at most",
              "at most 2-diverse on V (ℓ of Z, rule recursive with c = 2)?"),
-            (Model("t", "equal"), 0.2, None, "0.2-close on V (t of Z, rule equal)?"),
-            (Model("t", "equal"), 0.2, "at least", "no closer than 0.2 on V (t of Z, rule equal)?"),
+            (PrivacyModel("t", "equal"), 0.2, None, "0.2-close on V (t of Z, rule equal)?"),
+            (PrivacyModel("t", "equal"), 0.2, "at least",
+             "no closer than 0.2 on V (t of Z, rule equal)?"),
         ],
     )  # fmt: skip
     def test_other_models_in_words(self, model, level, form, words):
@@ -226,8 +226,8 @@ class TestQuestions:
             ({"question": 12, "delta": 0.1}, "question 12 asks for delta; leave it out"),
             ({"model": DISTINCT, "level": 2.5}, "l must be a whole number here. Got 2.5"),
             ({"model": DISTINCT, "level": 0.5}, "l must be at least 1. Got 0.5"),
-            ({"model": Model("t", "equal"), "level": 1.1}, "t must be in [0, 1]. Got 1.1"),
-            ({"model": Model("t", "ordered")},
+            ({"model": PrivacyModel("t", "equal"), "level": 1.1}, "t must be in [0, 1]. Got 1.1"),
+            ({"model": PrivacyModel("t", "ordered")},
              "the ordered distance needs numbers or dates (YYYY-MM-DD), and column 'Z' holds other "
              "texts; take the rule equal, or tree with a hierarchy"),
         ],
@@ -245,7 +245,7 @@ class TestQuestions:
     def test_distances_that_have_no_place_for_a_missing_value(self):
         frame = pd.DataFrame({"q": ["a", "b"], "s": ["1", None]})
         tree = Hierarchy.from_nested("Any", ["1", "2"])
-        for model in (Model("t", "ordered"), Model("t", "tree", hierarchy=tree)):
+        for model in (PrivacyModel("t", "ordered"), PrivacyModel("t", "tree", hierarchy=tree)):
             with pytest.raises(QuestionError, match="has no place for the 1 missing values"):
                 Diagnosis.read(frame, ["q"], ["s"]).ask(model=model)
 
@@ -253,7 +253,7 @@ class TestQuestions:
         tree = Hierarchy.from_nested("Any", ["1", "2"])
         diagnosis = Diagnosis.read(pd.DataFrame({"q": ["a"], "s": ["3"]}), ["q"], ["s"])
         with pytest.raises(QuestionError, match="has no leaf for the value '3' of column 's'"):
-            diagnosis.ask(model=Model("t", "tree", hierarchy=tree))
+            diagnosis.ask(model=PrivacyModel("t", "tree", hierarchy=tree))
 
     @pytest.mark.parametrize(
         ("given", "sentence"),
@@ -272,7 +272,7 @@ class TestQuestions:
     )
     def test_models_that_mean_nothing(self, given, sentence):
         with pytest.raises(QuestionError) as error:
-            Model(*given)
+            PrivacyModel(*given)
         assert str(error.value).startswith(sentence)
 
 
@@ -304,7 +304,7 @@ class TestSearching:
         assert answer.unsafe == ()
 
     def test_a_search_without_end_is_refused(self, monkeypatch):
-        monkeypatch.setattr(walk, "MAX_GROUPED", 100)
+        monkeypatch.setattr(column_sets, "MAX_GROUPED", 100)
         rows = np.random.default_rng(1).integers(0, 2, size=(4000, 8)).astype(str)
         frame = pd.DataFrame(rows).rename(columns=str)
         with pytest.raises(QuestionError, match="more than 100 sets of the 8 columns would have"):
@@ -373,7 +373,7 @@ class TestSearching:
 
 
 class TestAnswers:
-    @pytest.mark.parametrize("model", [Model(), DISTINCT, Model("t", "equal")])
+    @pytest.mark.parametrize("model", [PrivacyModel(), DISTINCT, PrivacyModel("t", "equal")])
     @pytest.mark.parametrize("number", QUESTIONS)
     def test_every_answer_is_plain_values_and_a_frame(self, people, model, number):
         question = QUESTIONS[number]
@@ -405,6 +405,6 @@ class TestAnswers:
         }  # fmt: skip
 
     def test_sets_beyond_the_limit_of_lists(self, monkeypatch):
-        monkeypatch.setattr(lattice, "MAX_LISTED", 30)
+        monkeypatch.setattr(column_sets, "MAX_LISTED", 30)
         with pytest.raises(QuestionError, match="5 columns have 31 sets, and at most 30"):
             Diagnosis.read(figure_2()).ask(delta="ask")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moanon.diagnosis import BorderAnswer, CurvesAnswer, Model, SetsAnswer, SubsetAnswer
+from moanon.diagnosis import BorderAnswer, CurvesAnswer, PrivacyModel, SetsAnswer, SubsetAnswer
 from moanon.measures.suppression import row_limit
 from tests.diagnosis.tables import MODELS, examined, oracle_of, tables
 
@@ -21,7 +21,7 @@ by_model = pytest.mark.parametrize(
 )
 
 
-def case(data: st.DataObject, model: Model):
+def case(data: st.DataObject, model: PrivacyModel):
     """A table, its diagnosis, its oracle."""
     if model.measure == "k":
         table = data.draw(tables())
@@ -30,7 +30,7 @@ def case(data: st.DataObject, model: Model):
     return table, examined(*table), oracle_of(model, *table)
 
 
-def drawn_level(data: st.DataObject, model: Model, oracle) -> float:
+def drawn_level(data: st.DataObject, model: PrivacyModel, oracle) -> float:
     """A level that occurs, or one beside it."""
     if model.measure == "t":
         levels = [0, 0.1, 0.25, 0.3, 0.5, 0.75, 1]

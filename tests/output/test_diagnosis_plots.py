@@ -11,7 +11,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from moanon.diagnosis import QUESTIONS, Diagnosis, Model
+from moanon.diagnosis import QUESTIONS, Diagnosis, PrivacyModel
 from moanon.output.diagnosis_plots import (
     IMPLIED,
     SAFE,
@@ -87,7 +87,7 @@ def test_many_columns_are_bars():
 def test_where_sets_within_safe_ones_need_not_be_safe_there_are_bars():
     frame = pd.DataFrame({"q": list("aaaaaaaa"), "r": list("xxxxyyyy"), "s": list("11111123")})
     answer = Diagnosis.read(frame, ["q", "r"], ["s"]).ask(
-        level=2, model=Model("l", "frequency"), delta=0.5
+        level=2, model=PrivacyModel("l", "frequency"), delta=0.5
     )
     ax = plot_lattice(answer)
     # {r} and {q, r} are safe, {q} is not
@@ -137,7 +137,9 @@ def test_functions_draw_where_they_are_told(example):
     assert plot_pairs(example.ask(), ax) is ax
 
 
-@pytest.mark.parametrize("model", [Model(), Model("l", "entropy"), Model("t", "equal")])
+@pytest.mark.parametrize(
+    "model", [PrivacyModel(), PrivacyModel("l", "entropy"), PrivacyModel("t", "equal")]
+)
 @pytest.mark.parametrize("number", QUESTIONS)
 def test_every_question_has_a_picture(number, model, tmp_path: Path):
     question = QUESTIONS[number]

@@ -1,0 +1,228 @@
+"""The twelve questions of the diagnosis centre (Z §4.1), and one of them as it was asked.
+
+They are every way to fix or to ask for three things: a level k, a set of columns S, and the share δ
+of rows that may be suppressed. So what is given and what is left out selects the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from moanon.diagnosis.privacy_model import Form, PrivacyModel
+from moanon.errors import QuestionError
+
+__all__ = ["QUESTIONS", "DiagnosisQuestion", "QuestionType", "choose_question", "listed"]
+
+#: Nothing is suppressed; at most a given share is; or the share is what is asked for.
+Suppressing = Literal["none", "given", "asked"]
+
+
+@dataclass(frozen=True)
+class QuestionType:
+    """One of the twelve.
+
+    Attributes
+    ----------
+    number : int
+        1 to 12, as in Z.
+    has_level, has_subset : bool
+        Whether the level and the set of columns are given; otherwise they are asked for.
+    suppressing : {"none", "given", "asked"}
+        What is known about suppression.
+    """
+
+    number: int
+    has_level: bool
+    has_subset: bool
+    suppressing: Suppressing
+
+
+#: The twelve questions by their numbers. In Z: level and set given; one of them; the other; none.
+#: With δ asked for, the two in the middle change places.
+QUESTIONS = {
+    each.number: each
+    for each in (
+        QuestionType(1, True, True, "none"),
+        QuestionType(2, False, True, "none"),
+        QuestionType(3, True, False, "none"),
+        QuestionType(4, False, False, "none"),
+        QuestionType(5, True, True, "given"),
+        QuestionType(6, False, True, "given"),
+        QuestionType(7, True, False, "given"),
+        QuestionType(8, False, False, "given"),
+        QuestionType(9, True, True, "asked"),
+        QuestionType(10, True, False, "asked"),
+        QuestionType(11, False, True, "asked"),
+        QuestionType(12, False, False, "asked"),
+    )
+}
+
+
+def choose_question(
+    *,
+    level: float | None,
+    subset: object | None,
+    delta: float | Literal["ask"] | None,
+    number: int | None = None,
+    measure: str = "k",
+) -> QuestionType:
+    """Find the question that goes with what is given, or check the one that was named.
+
+    Parameters
+    ----------
+    level, subset : optional
+        Given, or None where they are asked for.
+    delta : float, "ask" or None
+        A share of rows; asked for; or nothing is suppressed.
+    number : int, optional
+        The question that was named. Where it asks for δ, `delta` may be left out.
+    measure : str
+        What the level is called in an error.
+
+    Examples
+    --------
+    >>> choose_question(level=3, subset=["age"], delta=None).number
+    1
+    >>> choose_question(level=3, subset=None, delta=0.1).number
+    7
+    >>> choose_question(level=None, subset=["age"], delta="ask").number
+    11
+    """
+    suppressing: Suppressing = "none" if delta is None else "asked" if delta == "ask" else "given"
+    has = (level is not None, subset is not None, suppressing)
+    if number is None:
+        return next(
+            each
+            for each in QUESTIONS.values()
+            if (each.has_level, each.has_subset, each.suppressing) == has
+        )
+    if number not in QUESTIONS:
+        raise QuestionError(f"question must be one of 1 to 12. Got {number}")
+    wanted = QUESTIONS[number]
+    for name, given, needed in (
+        (measure, level is not None, wanted.has_level),
+        ("subset", subset is not None, wanted.has_subset),
+    ):
+        if needed and not given:
+            raise QuestionError(f"question {number} needs {name}")
+        if given and not needed:
+            raise QuestionError(f"question {number} asks for {name}; leave it out")
+    if wanted.suppressing == "given" and suppressing != "given":
+        raise QuestionError(f"question {number} needs delta, the share that may be suppressed")
+    if wanted.suppressing == "none" and suppressing != "none":
+        raise QuestionError(f"question {number} suppresses nothing; leave delta out")
+    if wanted.suppressing == "asked" and suppressing == "given":
+        raise QuestionError(f"question {number} asks for delta; leave it out")
+    return wanted
+
+
+def listed(names: Iterable[str]) -> str:
+    """Write names as a list; one with a comma goes in quotes, as it does on the command line."""
+    return ", ".join(f'"{name}"' if "," in name else name for name in names)
+
+
+@dataclass(frozen=True)
+class DiagnosisQuestion:
+    """A question as it was asked, with everything that belongs to it.
+
+    Attributes
+    ----------
+    question : QuestionType
+        Which of the twelve.
+    model : PrivacyModel
+        What a level is.
+    form : {"at least", "at most"}
+        How the level is meant, where one is given.
+    rows : int
+        Rows of the table.
+    columns : tuple of str
+        The columns that sets are made of.
+    sensitive : tuple of str
+        The sensitive columns.
+    level : float, optional
+        The level, where it is given.
+    subset : tuple of str, optional
+        The set of columns, where it is given.
+    delta : float, optional
+        Share of rows that may be suppressed, where it is given.
+    limit : int
+        The same in rows; 0 where nothing may be.
+    largest : int
+        Largest size of the sets that were looked at.
+    """
+
+    question: QuestionType
+    model: PrivacyModel
+    form: Form
+    rows: int
+    columns: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    level: float | None
+    subset: tuple[str, ...] | None
+    delta: float | None
+    limit: int
+    largest: int
+
+    @property
+    def is_protective(self) -> bool:
+        """Whether the level is one to be reached, not one to stay below."""
+        return self.form == self.model.protective
+
+    @property
+    def asks_delta(self) -> bool:
+        """Whether the share of rows to suppress is what is asked for."""
+        return self.question.suppressing == "asked"
+
+    def words(self) -> str:
+        """Say the question."""
+        model = self.model
+        phrase = model.phrase(self.level, self.form)
+        if self.subset is not None:
+            where = f"on {listed(self.subset)}"
+        elif self.largest < len(self.columns):
+            where = f"on each set of at most {self.largest} of the {len(self.columns)} columns"
+        else:
+            where = "on each set of columns"
+        by = f" ({self._rule_words()})" if model.measure != "k" else ""
+        if self.asks_delta:
+            if self.level is None:
+                return f"What does each {model.symbol} cost in suppressed rows {where}{by}?"
+            if self.is_protective:
+                return f"How many rows must be suppressed to be {phrase} {where}{by}?"
+            return f"How many rows can be suppressed and the table still be {phrase} {where}{by}?"
+        after = "" if self.delta is None else f" after suppressing at most {self._share()}"
+        if self.level is None:
+            return f"For which {model.symbol} is the table {phrase} {where}{after}{by}?"
+        if self.subset is not None:
+            return f"Is the table {phrase} {where}{after}{by}?"
+        kind = "largest" if self.is_protective else "smallest"
+        bound = where.removeprefix("on each set").removeprefix(" of columns")
+        return f"On which {kind} sets of columns{bound} is the table {phrase}{after}{by}?"
+
+    def _share(self) -> str:
+        return f"{self.delta:.10g} of its rows ({self.limit:,} of {self.rows:,})"
+
+    def _rule_words(self) -> str:
+        model = self.model
+        constant = f" with c = {model.c:g}" if model.rule == "recursive" else ""
+        return f"{model.symbol} of {listed(self.sensitive)}, rule {model.rule}{constant}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the question as plain values."""
+        return {
+            "question": self.question.number,
+            "asked": self.words(),
+            "measure": self.model.measure,
+            "rule": self.model.rule or None,
+            "form": self.form if self.level is not None else None,
+            "level": self.level,
+            "subset": None if self.subset is None else list(self.subset),
+            "delta": self.delta,
+            "limit_rows": self.limit if self.delta is not None else None,
+            "rows": self.rows,
+            "columns": list(self.columns),
+            "sensitive": list(self.sensitive),
+            "largest": self.largest if self.subset is None else None,
+        }

@@ -228,7 +228,7 @@ def the_case(folder: Folder, adult: Diagnosis) -> None:
             found = "; ".join(joined(each.columns) for each in answer.safe)
         else:
             found = ", ".join(f"{name} = {value}" for name, value in answer.to_dict().items())
-        rows.append((answer.asked.question.number, answer.asked.words(), found))
+        rows.append((answer.asked.number, answer.asked.words(), found))
     folder.table("case", pd.DataFrame(rows, columns=["question", "asked", "answer"]))
 
 

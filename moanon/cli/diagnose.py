@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from moanon.atomic import Beside
 from moanon.cli.application import NO, app
 from moanon.cli.showing import on_one_line
+from moanon.errors import OutputError, QuestionError
 
 if TYPE_CHECKING:
     from moanon.data.hierarchy import Hierarchy
@@ -192,8 +194,6 @@ def _names(option: str, given: Sequence[str] | None) -> tuple[str, ...] | None:
     """Split lists of names at commas; a name with a comma goes in double quotes."""
     if given is None:
         return None
-    from moanon.errors import QuestionError
-
     names = [name for row in csv.reader(given, skipinitialspace=True) for name in row]
     if not names or not all(names):
         raise QuestionError(f"{option} holds an empty name. Got {', '.join(given)!r}")
@@ -210,7 +210,6 @@ def _model(
 ) -> tuple[PrivacyModel, float | None]:
     """Find out what is asked about, and the level if there is one."""
     from moanon.diagnosis import Letter, PrivacyModel, choose_rule
-    from moanon.errors import QuestionError
 
     levels: dict[Letter, float | None] = {"k": k, "l": ell, "t": t}
     given = [name for name, level in levels.items() if level is not None]
@@ -236,8 +235,6 @@ def _hierarchy(name: str) -> Hierarchy:
 
 
 def _share(delta: str | None) -> float | Literal["ask"] | None:
-    from moanon.errors import QuestionError
-
     if delta is None or delta == "ask":
         return "ask" if delta else None
     try:
@@ -249,8 +246,6 @@ def _share(delta: str | None) -> float | Literal["ask"] | None:
 
 
 def _form(*, at_least: bool, at_most: bool) -> Form | None:
-    from moanon.errors import QuestionError
-
     if at_least and at_most:
         raise QuestionError("--at-least and --at-most contradict each other")
     return "at least" if at_least else "at most" if at_most else None
@@ -261,8 +256,6 @@ def _form(*, at_least: bool, at_most: bool) -> Form | None:
 
 def _check_files(list_rows: Path | None, plot: Path | None, subset: tuple[str, ...] | None) -> None:
     """Refuse what could not be written, before anything is read."""
-    from moanon.errors import OutputError, QuestionError
-
     if list_rows is not None and subset is None:
         raise QuestionError("--list-rows needs --subset: rows are in the way on one set of columns")
     if plot is not None:
@@ -278,9 +271,6 @@ def _beside(
     wanted: Sequence[Path | None], inputs: Sequence[Path], *, force: bool
 ) -> Iterator[dict[Path, Path]]:
     """Claim the files to be written, before a long search, and say where to write each."""
-    from moanon.atomic import Beside
-    from moanon.errors import OutputError
-
     targets = [target for target in wanted if target is not None]
     for target in targets:
         if target.resolve() in inputs:
@@ -296,7 +286,6 @@ def _beside(
 def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name: Path) -> str:
     """Write the numbers of the rows that must go, with their levels but none of their values."""
     from moanon.diagnosis import SubsetAnswer
-    from moanon.errors import QuestionError
 
     asked = answer.asked
     assert isinstance(answer, SubsetAnswer)

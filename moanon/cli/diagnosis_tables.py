@@ -44,7 +44,7 @@ def show_answer(diagnosis: Diagnosis, answer: DiagnosisAnswer, *, everything: bo
     )
     for note in diagnosis.notes:
         _say(f"note: {note}")
-    _say(f"Question {answer.asked.question.number}: {answer.asked.words()}")
+    _say(f"Question {answer.asked.number}: {answer.asked.words()}")
     shown = None if everything else _SHOWN
     if isinstance(answer, SubsetAnswer):
         _show_subset(diagnosis, answer, shown)
@@ -103,7 +103,7 @@ def _show_subset(diagnosis: Diagnosis, answer: SubsetAnswer, shown: int | None) 
         _say(line)
     asked = answer.asked
     assert asked.subset is not None
-    if asked.question.number == 11:
+    if asked.number == 11:
         _show_curve(answer.curve, shown)
     risk = diagnosis.risk(asked.subset)
     facts = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -61,7 +61,7 @@ class Diagnosis:
     >>> table = pd.DataFrame({"age": ["30", "30", "40", "40"], "sex": ["f", "f", "f", "m"]})
     >>> diagnosis = Diagnosis.read(table)
     >>> answer = diagnosis.ask(level=2)
-    >>> answer.asked.question.number, [each.columns for each in answer.safe]
+    >>> answer.asked.number, [each.columns for each in answer.safe]
     (3, [('age',)])
     """
 
@@ -235,41 +235,13 @@ class Diagnosis:
         QuestionError
             If what is given is impossible or contradictory.
         """
-        asked = self._asked(subset, level, delta, form, model, question, largest)
-        if asked.subset is not None:
-            return SubsetAnswer(asked, self.curve(asked.subset, model))
-        number = asked.question.number
-        if number in (3, 7):
-            return find_border(self.table, asked, progress)
-        if number == 12:
-            return draw_curves(self.table, asked, progress)
-        return rate_sets(self.table, asked, progress)
-
-    def _asked(
-        self,
-        subset: Iterable[str] | None,
-        level: float | None,
-        delta: float | Literal["ask"] | None,
-        form: Form | None,
-        model: PrivacyModel,
-        question: int | None,
-        largest: int | None,
-    ) -> DiagnosisQuestion:
         chosen = None if subset is None else self._checked_subset(subset)
         wanted = None if level is None else model.check_level(level)
         share = None if delta is None or delta == "ask" else _checked_share(delta)
-        if form not in (None, "at least", "at most"):
-            raise QuestionError(f"form must be 'at least' or 'at most'. Got {form!r}")
-        if form is not None and level is None:
-            raise QuestionError(f"{form} needs a level to go with: give {model.measure}")
-        if largest is not None and largest < 1:
-            raise QuestionError(f"the largest size of sets must be at least 1. Got {largest}")
-        if largest is not None and chosen is not None:
-            raise QuestionError("the largest size of sets has no place where the subset is given")
-        return DiagnosisQuestion(
-            question=choose_question(
-                level=level, subset=chosen, delta=delta, number=question, measure=model.measure
-            ),
+        _check_form(form, level, model)
+        _check_largest(largest, chosen)
+        asked = DiagnosisQuestion(
+            number=choose_question(level, chosen, delta, question, model.measure),
             model=model,
             form=form or model.protective,
             rows=self.rows,
@@ -281,6 +253,13 @@ class Diagnosis:
             limit=0 if share is None else row_limit(share, self.rows),
             largest=min(largest or len(self.columns), len(self.columns)),
         )
+        if chosen is not None:
+            return SubsetAnswer(asked, self.curve(chosen, model))
+        if asked.number in (3, 7):
+            return find_border(self.table, asked, progress)
+        if asked.number == 12:
+            return draw_curves(self.table, asked, progress)
+        return rate_sets(self.table, asked, progress)
 
     def _checked_subset(self, subset: Iterable[str]) -> tuple[str, ...]:
         if isinstance(subset, str):
@@ -374,7 +353,7 @@ class Diagnosis:
         found: dict[str, Any] = {
             **asked.to_dict(),
             "answer": answer.to_dict(),
-            "effort": {"sets": effort.sets, "grouped": effort.grouped, "avoided": effort.avoided},
+            "effort": {**asdict(effort), "avoided": effort.avoided},
             "source": self.source,
             "missing": dict(self.missing),
             "notes": list(self.notes),
@@ -384,12 +363,7 @@ class Diagnosis:
             found["risk"] = self.risk(asked.subset).to_dict()
             found["profile"] = self.profile(asked.subset, c=asked.model.c)
             found["additions"] = [
-                {
-                    "column": each.column,
-                    "before": each.before,
-                    "after": each.after,
-                    "alone": None if each.alone is None else list(each.alone),
-                }
+                {name: value for name, value in asdict(each).items() if name != "to"}
                 for each in added
             ]
         return found
@@ -410,6 +384,20 @@ def _checked_share(delta: float) -> float:
     if isinstance(delta, bool) or not isinstance(delta, (int, float)) or not 0 <= delta < 1:
         raise QuestionError(f"delta must be in [0, 1). Got {delta}")
     return float(delta)
+
+
+def _check_form(form: Form | None, level: float | None, model: PrivacyModel) -> None:
+    if form not in (None, "at least", "at most"):
+        raise QuestionError(f"form must be 'at least' or 'at most'. Got {form!r}")
+    if form is not None and level is None:
+        raise QuestionError(f"{form} needs a level to go with: give {model.measure}")
+
+
+def _check_largest(largest: int | None, subset: tuple[str, ...] | None) -> None:
+    if largest is not None and largest < 1:
+        raise QuestionError(f"the largest size of sets must be at least 1. Got {largest}")
+    if largest is not None and subset is not None:
+        raise QuestionError("the largest size of sets has no place where the subset is given")
 
 
 # -- reading, and what must be said about what was read --------------------------------------------

@@ -204,24 +204,8 @@ def _walk(
 ) -> None:
     """Group every set of at most `largest` columns whose smaller subsets are all alive.
 
-    Parameters
-    ----------
-    refiner : Refiner
-        Makes the groups.
-    columns : int
-        How many there are; sets are masks of so many bits.
-    largest : int
-        Largest size of a set.
-    judge : callable
-        Called once for each set that is grouped, with its curve. Where it says False, no superset
-        is grouped.
-    progress : callable, optional
-        Told about every set.
-
-    Raises
-    ------
-    QuestionError
-        If more than `MAX_GROUPED` sets are alive.
+    `judge` is called once for each set that is grouped, with its curve; where it says False, no
+    superset is grouped. More than `MAX_GROUPED` sets are refused.
     """
     sets = _count_sets(columns, largest)
     alive = {0}

@@ -109,14 +109,14 @@ class SubsetAnswer:
         """The curve where it is asked for; else one row."""
         import pandas as pd
 
-        if self.asked.question.number == 11:
+        if self.asked.number == 11:
             return self.curve.to_frame()
         return pd.DataFrame([self.to_dict()])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as plain values."""
         asked = self.asked
-        if asked.question.number == 11:
+        if asked.number == 11:
             return {"curve": self.curve.to_frame().to_dict(orient="records")}
         found: dict[str, Any] = {}
         if asked.level is not None:
@@ -205,18 +205,14 @@ class BorderAnswer:
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as plain values."""
         measure = self.asked.model.measure
-        sides = {
-            side: [
-                {
-                    "columns": list(each.columns),
-                    measure: each.level,
-                    "suppressed": each.suppressed,
-                }
-                for each in sets
+        safe, unsafe = (
+            [
+                {"columns": list(s.columns), measure: s.level, "suppressed": s.suppressed}
+                for s in each
             ]
-            for side, sets in (("safe", self.safe), ("unsafe", self.unsafe))
-        }
-        return {"yes": self.yes, "monotone": self.is_monotone, **sides}
+            for each in (self.safe, self.unsafe)
+        )
+        return {"yes": self.yes, "monotone": self.is_monotone, "safe": safe, "unsafe": unsafe}
 
 
 @dataclass(frozen=True)
@@ -367,13 +363,11 @@ class SetsAnswer(_EverySet):
         for (columns, level, rows), grouped in zip(
             self.records(), self.grouped.tolist(), strict=True
         ):
-            each: dict[str, Any] = {"columns": list(columns)}
-            if self.levels is not None:
-                each[asked.model.measure] = level
-            each["suppressed"] = rows
+            found = {asked.model.measure: level, "suppressed": rows}
             if self.levels is None:
-                each["delta"] = None if rows is None else rows / asked.rows
-            sets.append({**each, "grouped": grouped})
+                share = None if rows is None else rows / asked.rows
+                found = {"suppressed": rows, "delta": share}
+            sets.append({"columns": list(columns), **found, "grouped": grouped})
         return {"sets": sets} if self.levels is not None else {"yes": self.yes, "sets": sets}
 
 

@@ -13,62 +13,38 @@ from typing import Any, Literal
 from moanon.diagnosis.privacy_model import Form, PrivacyModel
 from moanon.errors import QuestionError
 
-__all__ = ["QUESTIONS", "DiagnosisQuestion", "QuestionType", "choose_question", "listed"]
+__all__ = ["QUESTIONS", "DiagnosisQuestion", "choose_question", "listed"]
 
 #: Nothing is suppressed; at most a given share is; or the share is what is asked for.
 Suppressing = Literal["none", "given", "asked"]
 
 
-@dataclass(frozen=True)
-class QuestionType:
-    """One of the twelve.
-
-    Attributes
-    ----------
-    number : int
-        1 to 12, as in Z.
-    has_level, has_subset : bool
-        Whether the level and the set of columns are given; otherwise they are asked for.
-    suppressing : {"none", "given", "asked"}
-        What is known about suppression.
-    """
-
-    number: int
-    has_level: bool
-    has_subset: bool
-    suppressing: Suppressing
-
-
-#: The twelve questions by their numbers. In Z: level and set given; one of them; the other; none.
-#: With δ asked for, the two in the middle change places.
-QUESTIONS = {
-    each.number: each
-    for each in (
-        QuestionType(1, True, True, "none"),
-        QuestionType(2, False, True, "none"),
-        QuestionType(3, True, False, "none"),
-        QuestionType(4, False, False, "none"),
-        QuestionType(5, True, True, "given"),
-        QuestionType(6, False, True, "given"),
-        QuestionType(7, True, False, "given"),
-        QuestionType(8, False, False, "given"),
-        QuestionType(9, True, True, "asked"),
-        QuestionType(10, True, False, "asked"),
-        QuestionType(11, False, True, "asked"),
-        QuestionType(12, False, False, "asked"),
-    )
+#: The twelve by their numbers in Z: whether the level is given, whether the set of columns is
+#: (otherwise they are asked for), and what is known about suppression.
+QUESTIONS: dict[int, tuple[bool, bool, Suppressing]] = {
+    1: (True, True, "none"),
+    2: (False, True, "none"),
+    3: (True, False, "none"),
+    4: (False, False, "none"),
+    5: (True, True, "given"),
+    6: (False, True, "given"),
+    7: (True, False, "given"),
+    8: (False, False, "given"),
+    9: (True, True, "asked"),
+    10: (True, False, "asked"),
+    11: (False, True, "asked"),
+    12: (False, False, "asked"),
 }
 
 
 def choose_question(
-    *,
     level: float | None,
-    subset: object | None,
+    subset: tuple[str, ...] | None,
     delta: float | Literal["ask"] | None,
     number: int | None = None,
     measure: str = "k",
-) -> QuestionType:
-    """Find the question that goes with what is given, or check the one that was named.
+) -> int:
+    """Find the number of the question that goes with what is given, or check the one named.
 
     Parameters
     ----------
@@ -83,39 +59,30 @@ def choose_question(
 
     Examples
     --------
-    >>> choose_question(level=3, subset=["age"], delta=None).number
-    1
-    >>> choose_question(level=3, subset=None, delta=0.1).number
-    7
-    >>> choose_question(level=None, subset=["age"], delta="ask").number
+    >>> choose_question(3, ("age",), None), choose_question(3, None, 0.1)
+    (1, 7)
+    >>> choose_question(None, ("age",), "ask")
     11
     """
     suppressing: Suppressing = "none" if delta is None else "asked" if delta == "ask" else "given"
     has = (level is not None, subset is not None, suppressing)
     if number is None:
-        return next(
-            each
-            for each in QUESTIONS.values()
-            if (each.has_level, each.has_subset, each.suppressing) == has
-        )
+        return next(number for number, needed in QUESTIONS.items() if needed == has)
     if number not in QUESTIONS:
         raise QuestionError(f"question must be one of 1 to 12. Got {number}")
-    wanted = QUESTIONS[number]
-    for name, given, needed in (
-        (measure, level is not None, wanted.has_level),
-        ("subset", subset is not None, wanted.has_subset),
-    ):
+    has_level, has_subset, known = QUESTIONS[number]
+    for name, given, needed in ((measure, has[0], has_level), ("subset", has[1], has_subset)):
         if needed and not given:
             raise QuestionError(f"question {number} needs {name}")
         if given and not needed:
             raise QuestionError(f"question {number} asks for {name}; leave it out")
-    if wanted.suppressing == "given" and suppressing != "given":
+    if known == "given" and suppressing != "given":
         raise QuestionError(f"question {number} needs delta, the share that may be suppressed")
-    if wanted.suppressing == "none" and suppressing != "none":
+    if known == "none" and suppressing != "none":
         raise QuestionError(f"question {number} suppresses nothing; leave delta out")
-    if wanted.suppressing == "asked" and suppressing == "given":
+    if known == "asked" and suppressing == "given":
         raise QuestionError(f"question {number} asks for delta; leave it out")
-    return wanted
+    return number
 
 
 def listed(names: Iterable[str]) -> str:
@@ -129,8 +96,8 @@ class DiagnosisQuestion:
 
     Attributes
     ----------
-    question : QuestionType
-        Which of the twelve.
+    number : int
+        Which of the twelve; 1 to 12, as in Z.
     model : PrivacyModel
         What a level is.
     form : {"at least", "at most"}
@@ -153,7 +120,7 @@ class DiagnosisQuestion:
         Largest size of the sets that were looked at.
     """
 
-    question: QuestionType
+    number: int
     model: PrivacyModel
     form: Form
     rows: int
@@ -173,7 +140,7 @@ class DiagnosisQuestion:
     @property
     def asks_delta(self) -> bool:
         """Whether the share of rows to suppress is what is asked for."""
-        return self.question.suppressing == "asked"
+        return QUESTIONS[self.number][2] == "asked"
 
     def words(self) -> str:
         """Say the question."""
@@ -212,7 +179,7 @@ class DiagnosisQuestion:
     def to_dict(self) -> dict[str, Any]:
         """Return the question as plain values."""
         return {
-            "question": self.question.number,
+            "question": self.number,
             "asked": self.words(),
             "measure": self.model.measure,
             "rule": self.model.rule or None,

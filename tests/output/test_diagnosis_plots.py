@@ -142,15 +142,15 @@ def test_functions_draw_where_they_are_told(example):
 )
 @pytest.mark.parametrize("number", QUESTIONS)
 def test_every_question_has_a_picture(number, model, tmp_path: Path):
-    question = QUESTIONS[number]
+    has_level, has_subset, suppressing = QUESTIONS[number]
     # Names that a formula, a font or a terminal would stumble over.
     frame = figure_2().rename(columns={"V": "$v$ " * 20, "W": "日本", "X": "a\nb"})
     diagnosis = Diagnosis.read(frame, sensitive=["Z"])
     answer = diagnosis.ask(
         model=model,
-        level=(0.4 if model.measure == "t" else 2) if question.has_level else None,
-        subset=["日本", "a\nb"] if question.has_subset else None,
-        delta={"none": None, "given": 0.2, "asked": "ask"}[question.suppressing],
+        level=(0.4 if model.measure == "t" else 2) if has_level else None,
+        subset=["日本", "a\nb"] if has_subset else None,
+        delta={"none": None, "given": 0.2, "asked": "ask"}[suppressing],
     )
     draw_answer(answer, tmp_path / "picture", "png")
     assert (tmp_path / "picture").read_bytes().startswith(PNG)
@@ -158,10 +158,10 @@ def test_every_question_has_a_picture(number, model, tmp_path: Path):
 
 @pytest.mark.parametrize("number", [1, 3, 4, 12])
 def test_one_row_of_one_column(number, tmp_path: Path):
-    question = QUESTIONS[number]
+    has_level, has_subset, _ = QUESTIONS[number]
     answer = Diagnosis.read(pd.DataFrame({"a": ["x"]})).ask(
-        level=2 if question.has_level else None,
-        subset=["a"] if question.has_subset else None,
+        level=2 if has_level else None,
+        subset=["a"] if has_subset else None,
         delta="ask" if number == 12 else None,
     )
     draw_answer(answer, tmp_path / "picture.svg", "svg")

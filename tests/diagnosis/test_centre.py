@@ -25,6 +25,7 @@ from moanon.diagnosis import (
     SubsetAnswer,
     column_sets,
 )
+from moanon.diagnosis.privacy_model import choose_rule, rule_measures
 from moanon.errors import DataError, MoanonError, QuestionError
 from moanon.kernels.population import Rule
 from moanon.kernels.scoring import FIELDS, WITHIN_LIMIT
@@ -119,6 +120,43 @@ class TestReading:
         frame = pd.DataFrame({f"c{i}": ["x"] for i in range(63)})
         with pytest.raises(QuestionError, match=r"at most 62 columns .* Got 63 of DataFrame"):
             Diagnosis.read(frame)
+
+    def test_an_embedded_table_by_its_name(self):
+        found = Diagnosis.read("adult", ["race", "sex"])
+        assert (found.source, found.rows, found.files) == ("adult", 30_162, ())
+
+    @pytest.fixture
+    def config(self, tmp_path: Path) -> Path:
+        """Of four rows, two miss a value of b or c."""
+        (tmp_path / "t.csv").write_text("a,b,c,d\n1,x,p,1\n1,?,p,2\n2,x,?,3\n2,x,q,4\n")
+        (tmp_path / "c.yaml").write_text(
+            "data: {source: t.csv, missing: drop, missing_tokens: ['?']}\n"
+            "columns:\n"
+            "  a: {role: quasi, kind: interval}\n"
+            "  b: {role: quasi, kind: ordered, order: [x]}\n"
+            "  c: {role: sensitive}\n"
+        )
+        return tmp_path / "c.yaml"
+
+    def test_the_table_of_a_configuration(self, config):
+        found = Diagnosis.read(config)
+        assert (found.columns, found.sensitive, found.rows) == (("a", "b"), ("c",), 4)
+        assert found.missing == {"b": 1, "c": 1}
+        assert found.files == ((config.parent / "t.csv").resolve(), config.resolve())
+        gaps, drops = found.notes
+        assert gaps.endswith("no row is dropped: b (1), c (1)")
+        assert drops.startswith("the configuration drops 2 rows without a value in b, c")
+
+    def test_what_is_named_wins_over_a_configuration(self, config):
+        found = Diagnosis.read(config, ["a", "c"], ["d"])
+        assert (found.columns, found.sensitive) == (("a", "c"), ("d",))
+        assert found.notes[0].startswith(f"c is sensitive in {config}")
+        with pytest.raises(QuestionError, match="column 'c' is sensitive in "):
+            Diagnosis.read(config, ["a", "c"])
+
+    def test_columns_that_must_be_there_too(self, config):
+        with pytest.raises(DataError, match="has no column 'e'"):
+            Diagnosis.read(config, also=["e"])
 
     def test_of_a_source_that_was_read_already(self):
         source = read_source(figure_2(), name="Figure 2")
@@ -276,6 +314,31 @@ class TestQuestions:
         assert str(error.value).startswith(sentence)
 
 
+class TestRules:
+    def test_each_rule_is_a_registered_measure(self):
+        names = {rule: measure.name for rule, measure in rule_measures().items()}
+        assert list(names.items()) == [
+            ("distinct", "l_distinct"), ("frequency", "l_frequency"), ("entropy", "l_entropy"),
+            ("recursive", "l_recursive"), ("equal", "t_equal"), ("ordered", "t_closeness"),
+            ("tree", "t_closeness"), ("js", "t_js"),
+        ]  # fmt: skip
+
+    def test_what_is_known_of_a_model_is_that_of_its_measure(self):
+        whole = ["distinct", "frequency", "recursive"]
+        assert (PrivacyModel().sign, PrivacyModel().is_whole) == (1, True)
+        for rule in rule_measures():
+            if rule != "tree":
+                model = PrivacyModel(*choose_rule(None, rule))
+                assert model.sign == (1 if model.measure == "l" else -1)
+                assert model.is_whole == (rule in whole)
+
+    def test_rules_that_do_not_fit(self):
+        with pytest.raises(QuestionError, match=r"rule must be one of .*, js\. Got 'xs'"):
+            choose_rule(None, "xs")
+        with pytest.raises(QuestionError, match="js is one of t, and the question is about l"):
+            choose_rule("l", "js")
+
+
 # -- searching -------------------------------------------------------------------------------------
 
 
@@ -386,6 +449,26 @@ class TestAnswers:
         found = json.loads(json.dumps([answer.to_dict(), answer.asked.to_dict()], allow_nan=False))
         assert found[1]["question"] == number
         assert len(answer.to_frame()) >= 1
+
+    @pytest.mark.parametrize("subset", [None, ["age"]])
+    def test_an_answer_is_described_with_all_that_goes_with_it(self, people, subset):
+        answer = people.ask(level=2, subset=subset)
+        found = json.loads(json.dumps(people.describe(answer), allow_nan=False))
+        assert found["answer"] == answer.to_dict()
+        assert found["missing"] == {"age": 2}
+        assert found["effort"]["sets"] == (3 if subset is None else 1)
+        if subset is None:
+            assert "risk" not in found
+        else:
+            assert found["risk"]["rows_below_5"] == 6
+            # x and y once in each group: no value is repeated, and shares are those of the table
+            assert found["profile"] == {
+                "k": 2, "l_distinct": 2, "l_frequency": 2, "l_entropy": 2.0, "l_recursive": 2,
+                "t_equal": 0.0, "t_js": 0.0,
+            }  # fmt: skip
+            # with sex: f f | f | m | m m
+            after = {"column": "sex", "before": 2, "after": 1, "alone": [0, 2]}
+            assert found["additions"] == [after]
 
     def test_the_frame_of_a_border(self):
         frame = Diagnosis.read(figure_2()).ask(level=3).to_frame()

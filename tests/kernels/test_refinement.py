@@ -16,7 +16,7 @@ from moanon.diagnosis import Diagnosis, PrivacyModel
 from moanon.diagnosis.column_groups import Refiner
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-ORACLES = ("tests/diagnosis/test_twelve_questions.py", "tests/diagnosis/test_rater.py")
+ORACLES = ("tests/diagnosis/test_twelve_questions.py", "tests/diagnosis/test_column_groups.py")
 
 
 def uneven_table(rows: int, values: tuple[int, ...], seed: int) -> pd.DataFrame:

@@ -21,13 +21,6 @@ DONE, NO, BAD = 0, 1, 2
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
 def example(folder: Path) -> str:
     """Z Figure 2 as a file."""
     figure_2().to_csv("t.csv", index=False)

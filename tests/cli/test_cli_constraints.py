@@ -15,6 +15,7 @@ from moanon.experiment import load_front
 from moanon.front import Front
 from moanon.measures.groupwise import GROUP_WISE
 from moanon.measures.registry import MEASURES
+from tests.cli.commands import Captured, done, refused
 from tests.search.people import people_frame
 from tests.test_certified_models import check_certificate
 
@@ -31,7 +32,6 @@ problem: {problem}
 search: {{algorithm: archive, population: 30, generations: 4}}
 output: {{plots: false, report: false}}
 """
-Captured = pytest.CaptureFixture[str]
 
 
 def frame(rows: int = 120, seed: int = 0) -> pd.DataFrame:
@@ -42,8 +42,7 @@ def frame(rows: int = 120, seed: int = 0) -> pd.DataFrame:
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def table(folder: Path) -> None:
     frame().to_csv("people.csv", index=False)
     Path("ill.yaml").write_text(TREE)
 
@@ -52,25 +51,6 @@ def run(problem: str) -> Front:
     Path("people.yaml").write_text(CONFIG.format(problem=problem))
     assert main(["run", "people.yaml", "--quiet", "--out", "results"]) == 0
     return load_front("results")
-
-
-def done(capsys: Captured, *words: object) -> list[str]:
-    capsys.readouterr()
-    assert main([str(word) for word in words]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out.splitlines()
-
-
-def refused(capsys: Captured, *words: object) -> str:
-    """Refuse a command in one sentence, and leave no file."""
-    capsys.readouterr()
-    before = sorted(Path().rglob("*"))
-    assert main([str(word) for word in words]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert sorted(Path().rglob("*")) == before
-    return err
 
 
 # -- certificates ----------------------------------------------------------------------------------

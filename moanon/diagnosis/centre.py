@@ -83,7 +83,7 @@ class Diagnosis:
         sensitive: Sequence[str] = (),
         *,
         also: Sequence[str] = (),
-        missing_tokens: Sequence[str] = ("",),
+        missing_tokens: Sequence[str] | None = None,
         delimiter: str | None = None,
     ) -> Diagnosis:
         """Read a table, the table of a configuration (YAML), or an embedded one.
@@ -103,14 +103,15 @@ class Diagnosis:
         also
             Columns that must be in the source too, such as those of a set to be asked about.
         missing_tokens, delimiter
-            As for `read_source`; a configuration brings its own.
+            As for `read_source`; where given, they win over those of a configuration.
         """
         if isinstance(source, (str, os.PathLike)):
-            source = os.fspath(source)
-            if source.lower().endswith((".yaml", ".yml")):
-                return cls._of_config(source, columns, sensitive, also, delimiter)
+            path = os.fspath(source)
+            if path.lower().endswith((".yaml", ".yml")):
+                return cls._of_config(path, columns, sensitive, also, missing_tokens, delimiter)
         wanted = None if columns is None else (*columns, *sensitive, *also)
-        return cls.of(_read(source, wanted, missing_tokens, delimiter), columns, sensitive)
+        tokens = ("",) if missing_tokens is None else missing_tokens
+        return cls.of(_read(source, wanted, tokens, delimiter), columns, sensitive)
 
     @classmethod
     def _of_config(
@@ -119,6 +120,7 @@ class Diagnosis:
         columns: Sequence[str] | None,
         sensitive: Sequence[str],
         also: Sequence[str],
+        missing_tokens: Sequence[str] | None,
         delimiter: str | None,
     ) -> Diagnosis:
         from moanon.config import Config  # here, because a table need not wait for it
@@ -133,7 +135,8 @@ class Diagnosis:
         data = config.data
         settled = (*quasi, *own) if data.missing == "drop" else ()
         wanted = (*chosen, *settled, *hidden, *also)
-        read = _read(data.source, wanted, data.missing_tokens, delimiter or data.delimiter)
+        tokens = data.missing_tokens if missing_tokens is None else missing_tokens
+        read = _read(data.source, wanted, tokens, delimiter or data.delimiter)
         found = cls.of(read, chosen, hidden)
         return replace(
             found,
@@ -404,7 +407,7 @@ def _check_largest(largest: int | None, subset: tuple[str, ...] | None) -> None:
 
 
 def _read(
-    source: str | pd.DataFrame,
+    source: str | os.PathLike[str] | pd.DataFrame,
     columns: Sequence[str] | None,
     tokens: Sequence[str],
     delimiter: str | None,

@@ -26,10 +26,10 @@ from matplotlib.figure import Figure
 from moanon import datasets
 from moanon.atomic import Beside
 from moanon.diagnosis import (
-    Answer,
     BorderAnswer,
     CurvesAnswer,
     Diagnosis,
+    DiagnosisAnswer,
     SetsAnswer,
     SubsetAnswer,
 )
@@ -83,7 +83,7 @@ class Folder:
             beside.move()
         print(f"wrote {target}")
 
-    def picture(self, name: str, drawn: Figure | Answer) -> None:
+    def picture(self, name: str, drawn: Figure | DiagnosisAnswer) -> None:
         """Write a picture, or that of an answer."""
         target = self.path / f"{name}.png"
         with Beside(target, force=True) as beside:
@@ -228,7 +228,7 @@ def the_case(folder: Folder, adult: Diagnosis) -> None:
             found = "; ".join(joined(each.columns) for each in answer.safe)
         else:
             found = ", ".join(f"{name} = {value}" for name, value in answer.to_dict().items())
-        rows.append((answer.asked.question.number, answer.asked.words(), found))
+        rows.append((answer.asked.number, answer.asked.words(), found))
     folder.table("case", pd.DataFrame(rows, columns=["question", "asked", "answer"]))
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from moanon.experiment import Experiment, load_front, plan
+from tests.cli.test_cli_export import CONFIG, TREE
 from tests.search.people import people_frame
-from tests.test_cli_export import CONFIG, TREE
 
 SCRIPT = Path(__file__).parents[1] / "experiments" / "certify_fronts.py"
 

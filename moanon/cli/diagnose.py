@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from moanon.atomic import Beside
 from moanon.cli.application import NO, app
-from moanon.cli.diagnosis_reading import Examined, examine
 from moanon.cli.showing import on_one_line
+from moanon.errors import OutputError, QuestionError
 
 if TYPE_CHECKING:
-    from moanon.atomic import Beside
     from moanon.data.hierarchy import Hierarchy
-    from moanon.diagnosis import Answer, Diagnosis, Form, Model, Progress
+    from moanon.diagnosis import Diagnosis, DiagnosisAnswer, Form, PrivacyModel, SetsProgress
 
 __all__: list[str] = []
 
@@ -28,135 +28,107 @@ __all__: list[str] = []
 _REFRESH, _LINE_EVERY = 0.1, 5.0
 
 
+def _given(metavar: str, told: str, *names: str) -> Any:
+    """Declare an option whose absence means something, and which therefore has no default."""
+    return typer.Option(*names, metavar=metavar, help=told, show_default=False)
+
+
+_File = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="A CSV or Parquet file, a folder, a quoted glob, a configuration (YAML), or the name "
+        "of an embedded table.",
+        show_default=False,
+    ),
+]
+_Columns = Annotated[
+    list[str] | None,
+    _given(
+        "A,B,…",
+        "The columns that others may know; may be repeated. Default: all that are not sensitive, "
+        "or the quasi-identifiers of a configuration.",
+    ),
+]
+_Subset = Annotated[
+    list[str] | None,
+    _given("A,B,…", "Ask about this set of columns; left out, all sets are looked at."),
+]
+_K = Annotated[int | None, _given("K", "Rows in the smallest group.", "--k")]
+_L = Annotated[float | None, _given("L", "Instead of k: diversity of a group.", "--l")]
+_T = Annotated[float | None, _given("T", "Instead of k: distance from the table.", "--t")]
+_Delta = Annotated[
+    str | None,
+    _given("D", "Largest share of rows that may be suppressed, or the word ask: how many must be?"),
+]
+_AtLeast = Annotated[
+    bool, typer.Option("--at-least", help="K, L or T is a least level (default of k and l).")
+]
+_AtMost = Annotated[
+    bool, typer.Option("--at-most", help="K, L or T is a largest level (default of t).")
+]
+_Question = Annotated[
+    int | None, _given("N", "Name one of the twelve questions; what is given must fit.")
+]
+_Sensitive = Annotated[
+    list[str] | None, _given("A,B,…", "Columns whose values must not be learnt, for l and t.")
+]
+_Rule = Annotated[
+    str | None,
+    _given(
+        "RULE",
+        "Of l: distinct (default), frequency, entropy, recursive. Of t: equal (default), ordered, "
+        "tree, js. Without a level: asks for it.",
+    ),
+]
+_C = Annotated[float | None, _given("C", "Of recursive; default 3.", "--c")]
+_Tree = Annotated[
+    str | None,
+    _given("FILE", "Of tree: a YAML or ARX CSV file, or a name such as adult/occupation."),
+]
+_MaxSize = Annotated[int | None, _given("N", "Look at sets of at most N columns only.")]
+_Delimiter = Annotated[
+    str | None, typer.Option(help="What separates the fields of a CSV file.", show_default=False)
+]
+_ListRows = Annotated[
+    Path | None,
+    _given("FILE", "With --subset: write the numbers of the rows that are in the way (CSV)."),
+]
+_Plot = Annotated[Path | None, _given("FILE", "Draw the answer: .png, .svg or .pdf.")]
+_Force = Annotated[
+    bool, typer.Option("--force", help="Replace the files of --list-rows and --plot.")
+]
+_Json = Annotated[bool, typer.Option("--json", help="Answer in JSON, with all sets.")]
+_All = Annotated[bool, typer.Option("--all", help="Show all sets, however many there are.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
+
+
 @app.command(
     epilog="Example: moanon diagnose adult --columns age,race,sex,native-country --k 5 --delta 0.01"
 )
 def diagnose(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="A CSV or Parquet file, a folder, a quoted glob, a configuration (YAML), or the "
-            "name of an embedded table.",
-            show_default=False,
-        ),
-    ],
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="The columns that others may know; may be repeated. Default: all that are not "
-            "sensitive, or the quasi-identifiers of a configuration.",
-            show_default=False,
-        ),
-    ] = None,
-    subset: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Ask about this set of columns; left out, all sets are looked at.",
-            show_default=False,
-        ),
-    ] = None,
-    k: Annotated[
-        int | None,
-        typer.Option("--k", metavar="K", help="Rows in the smallest group.", show_default=False),
-    ] = None,
-    ell: Annotated[
-        float | None,
-        typer.Option(
-            "--l", metavar="L", help="Instead of k: diversity of a group.", show_default=False
-        ),
-    ] = None,
-    t: Annotated[
-        float | None,
-        typer.Option(
-            "--t", metavar="T", help="Instead of k: distance from the table.", show_default=False
-        ),
-    ] = None,
-    delta: Annotated[
-        str | None,
-        typer.Option(
-            metavar="D",
-            help="Largest share of rows that may be suppressed, or the word ask: how many must be?",
-            show_default=False,
-        ),
-    ] = None,
-    at_least: Annotated[
-        bool, typer.Option("--at-least", help="K, L or T is a least level (default of k and l).")
-    ] = False,
-    at_most: Annotated[
-        bool, typer.Option("--at-most", help="K, L or T is a largest level (default of t).")
-    ] = False,
-    question: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Name one of the twelve questions; what is given must fit.",
-            show_default=False,
-        ),
-    ] = None,
-    sensitive: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Columns whose values must not be learnt, for l and t.",
-            show_default=False,
-        ),
-    ] = None,
-    rule: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RULE",
-            help="Of l: distinct (default), frequency, entropy, recursive. Of t: equal (default), "
-            "ordered, tree, js. Without a level: asks for it.",
-            show_default=False,
-        ),
-    ] = None,
-    c: Annotated[
-        float | None,
-        typer.Option("--c", metavar="C", help="Of recursive; default 3.", show_default=False),
-    ] = None,
-    hierarchy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Of tree: a YAML or ARX CSV file, or a name such as adult/occupation.",
-            show_default=False,
-        ),
-    ] = None,
-    max_size: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Look at sets of at most N columns only.", show_default=False
-        ),
-    ] = None,
-    delimiter: Annotated[
-        str | None,
-        typer.Option(help="What separates the fields of a CSV file.", show_default=False),
-    ] = None,
-    list_rows: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="With --subset: write the numbers of the rows that are in the way (CSV).",
-            show_default=False,
-        ),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Draw the answer: .png, .svg or .pdf.", show_default=False
-        ),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the files of --list-rows and --plot.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON, with all sets.")] = False,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Show all sets, however many there are.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")] = False,
+    file: _File,
+    columns: _Columns = None,
+    subset: _Subset = None,
+    k: _K = None,
+    ell: _L = None,
+    t: _T = None,
+    delta: _Delta = None,
+    at_least: _AtLeast = False,
+    at_most: _AtMost = False,
+    question: _Question = None,
+    sensitive: _Sensitive = None,
+    rule: _Rule = None,
+    c: _C = None,
+    hierarchy: _Tree = None,
+    max_size: _MaxSize = None,
+    delimiter: _Delimiter = None,
+    list_rows: _ListRows = None,
+    plot: _Plot = None,
+    force: _Force = False,
+    as_json: _Json = False,
+    everything: _All = False,
+    quiet: _Quiet = False,
 ) -> None:
     """Ask how exposed a table is, before anything is generalized.
 
@@ -173,20 +145,22 @@ def diagnose(
     A missing value counts as a value of its own; no row is dropped. Exit code 1 means that the
     answer is no.
     """  # noqa: D301 (the backspace keeps the lines of the table apart)
+    from moanon.diagnosis import Diagnosis
+
     model, level = _model(k, ell, t, rule, c, hierarchy)
     named = _names("--subset", subset)
     _check_files(list_rows, plot, named)
-    examined = examine(
+    diagnosis = Diagnosis.read(
         file,
         _names("--columns", columns),
         _names("--sensitive", sensitive) or (),
-        named or (),
-        delimiter,
+        also=named or (),
+        delimiter=delimiter,
     )
-    targets = [path for path in (list_rows, plot) if path is not None]
-    with _beside(targets, examined.files, force=force) as beside:
+    lines = []
+    with _beside((list_rows, plot), diagnosis.files, force=force) as beside:
         with _progress(quiet=quiet) as progress:
-            answer = examined.diagnosis.ask(
+            answer = diagnosis.ask(
                 subset=named,
                 level=level,
                 delta=_share(delta),
@@ -196,19 +170,17 @@ def diagnose(
                 largest=max_size,
                 progress=progress,
             )
-        lines = []
-        if beside is not None:
-            if list_rows is not None:
-                lines.append(_list_rows(examined.diagnosis, answer, beside[list_rows], list_rows))
-            if plot is not None:
-                lines.append(_plot(answer, beside[plot], plot))
-            beside.move()
+        if list_rows is not None:
+            lines.append(_list_rows(diagnosis, answer, beside[list_rows], list_rows))
+        if plot is not None:
+            lines.append(_plot(answer, beside[plot], plot))
     if as_json:
-        typer.echo(_json_text(examined, answer))
+        found = diagnosis.describe(answer)
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        from moanon.cli.diagnosis_showing import show_answer
+        from moanon.cli.diagnosis_tables import show_answer
 
-        show_answer(examined.diagnosis, answer, examined.notes, everything=everything)
+        show_answer(diagnosis, answer, everything=everything)
     for line in lines:
         typer.echo(f" {on_one_line(line)}", err=as_json)
     if not answer.yes:
@@ -222,8 +194,6 @@ def _names(option: str, given: Sequence[str] | None) -> tuple[str, ...] | None:
     """Split lists of names at commas; a name with a comma goes in double quotes."""
     if given is None:
         return None
-    from moanon.errors import QuestionError
-
     names = [name for row in csv.reader(given, skipinitialspace=True) for name in row]
     if not names or not all(names):
         raise QuestionError(f"{option} holds an empty name. Got {', '.join(given)!r}")
@@ -237,35 +207,23 @@ def _model(
     rule: str | None,
     c: float | None,
     hierarchy: str | None,
-) -> tuple[Model, float | None]:
+) -> tuple[PrivacyModel, float | None]:
     """Find out what is asked about, and the level if there is one."""
-    from moanon.data.column import did_you_mean
-    from moanon.diagnosis import RULES, Measure, Model
-    from moanon.errors import QuestionError
+    from moanon.diagnosis import Letter, PrivacyModel, choose_rule
 
-    levels: dict[Measure, float | None] = {"k": k, "l": ell, "t": t}
+    levels: dict[Letter, float | None] = {"k": k, "l": ell, "t": t}
     given = [name for name, level in levels.items() if level is not None]
     if len(given) > 1:
         raise QuestionError(
             f"one of k, l and t can be asked about at a time. Got {' and '.join(given)}"
         )
-    if rule is not None and rule not in RULES:
-        known = ", ".join(RULES)
-        raise QuestionError(f"rule must be one of {known}. Got {rule!r}{did_you_mean(rule, RULES)}")
-    owner = RULES[rule][0] if rule else None
-    measure = given[0] if given else owner or "k"
-    if owner is not None and owner != measure:
-        raise QuestionError(
-            f"the rule {rule} is one of {owner}, and the question is about {measure}"
-        )
-    if rule is None:
-        rule = {"k": "", "l": "distinct", "t": "equal"}[measure]
+    letter, rule = choose_rule(given[0] if given else None, rule)
     if c is not None and rule != "recursive":
         raise QuestionError("--c goes with --rule recursive only")
     if (hierarchy is not None) != (rule == "tree"):
         raise QuestionError("--rule tree and --hierarchy go together")
     tree = None if hierarchy is None else _hierarchy(hierarchy)
-    return Model(measure, rule, 3.0 if c is None else c, tree), levels[measure]
+    return PrivacyModel(letter, rule, PrivacyModel.c if c is None else c, tree), levels[letter]
 
 
 def _hierarchy(name: str) -> Hierarchy:
@@ -277,8 +235,6 @@ def _hierarchy(name: str) -> Hierarchy:
 
 
 def _share(delta: str | None) -> float | Literal["ask"] | None:
-    from moanon.errors import QuestionError
-
     if delta is None or delta == "ask":
         return "ask" if delta else None
     try:
@@ -290,8 +246,6 @@ def _share(delta: str | None) -> float | Literal["ask"] | None:
 
 
 def _form(*, at_least: bool, at_most: bool) -> Form | None:
-    from moanon.errors import QuestionError
-
     if at_least and at_most:
         raise QuestionError("--at-least and --at-most contradict each other")
     return "at least" if at_least else "at most" if at_most else None
@@ -302,8 +256,6 @@ def _form(*, at_least: bool, at_most: bool) -> Form | None:
 
 def _check_files(list_rows: Path | None, plot: Path | None, subset: tuple[str, ...] | None) -> None:
     """Refuse what could not be written, before anything is read."""
-    from moanon.errors import OutputError, QuestionError
-
     if list_rows is not None and subset is None:
         raise QuestionError("--list-rows needs --subset: rows are in the way on one set of columns")
     if plot is not None:
@@ -316,36 +268,34 @@ def _check_files(list_rows: Path | None, plot: Path | None, subset: tuple[str, .
 
 @contextmanager
 def _beside(
-    targets: Sequence[Path], inputs: Sequence[Path], *, force: bool
-) -> Iterator[Beside | None]:
-    """Claim the files to be written, before a long search; None where there are none."""
-    from moanon.atomic import Beside
-    from moanon.errors import OutputError
-
+    wanted: Sequence[Path | None], inputs: Sequence[Path], *, force: bool
+) -> Iterator[dict[Path, Path]]:
+    """Claim the files to be written, before a long search, and say where to write each."""
+    targets = [target for target in wanted if target is not None]
     for target in targets:
         if target.resolve() in inputs:
             raise OutputError(f"{target} is what was read; it is not replaced")
     if not targets:
-        yield None
+        yield {}
         return
     with Beside(*targets, force=force) as beside:
-        yield beside
+        yield {target: beside[target] for target in targets}
+        beside.move()
 
 
-def _list_rows(diagnosis: Diagnosis, answer: Answer, place: Path, name: Path) -> str:
+def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name: Path) -> str:
     """Write the numbers of the rows that must go, with their levels but none of their values."""
     from moanon.diagnosis import SubsetAnswer
-    from moanon.errors import QuestionError
 
-    assert isinstance(answer, SubsetAnswer)
     asked = answer.asked
+    assert isinstance(answer, SubsetAnswer)
+    assert asked.subset is not None
     if asked.level is None and asked.delta is None:
         raise QuestionError("--list-rows needs a level to be reached, or --delta")
     if not asked.is_protective:
         raise QuestionError(
             f"--list-rows lists what must go to be safer; it has no place with {asked.form}"
         )
-    assert asked.subset is not None
     wanted = answer.level if asked.level is None else asked.level
     rows = diagnosis.rows_in_the_way(asked.subset, wanted, asked.model)
     levels = diagnosis.row_levels(asked.subset, asked.model)[rows]
@@ -358,69 +308,48 @@ def _list_rows(diagnosis: Diagnosis, answer: Answer, place: Path, name: Path) ->
     return f"Wrote {name}: {len(rows):,} row numbers; 1 is the first row of the table"
 
 
-def _plot(answer: Answer, place: Path, name: Path) -> str:
+def _plot(answer: DiagnosisAnswer, place: Path, name: Path) -> str:
     from moanon.output.diagnosis_plots import draw_answer
 
     draw_answer(answer, place, name.suffix.lower().removeprefix("."))
     return f"Wrote {name}"
 
 
-def _json_text(examined: Examined, answer: Answer) -> str:
-    diagnosis, asked = examined.diagnosis, answer.asked
-    effort = answer.effort
-    found: dict[str, Any] = {
-        **asked.to_dict(),
-        "answer": answer.to_dict(),
-        "effort": {"sets": effort.sets, "grouped": effort.grouped, "avoided": effort.avoided},
-        "source": diagnosis.source,
-        "missing": dict(diagnosis.missing),
-        "notes": list(examined.notes),
-    }
-    if asked.subset is not None:
-        found["risk"] = diagnosis.risk(asked.subset).to_dict()
-        found["profile"] = diagnosis.profile(asked.subset, c=asked.model.c)
-        found["additions"] = [
-            {
-                "column": step.column,
-                "before": step.before,
-                "after": step.after,
-                "alone": None if step.alone is None else list(step.alone),
-            }
-            for step in diagnosis.additions(
-                asked.subset, delta=asked.delta or 0.0, model=asked.model
-            )
-        ]
-    return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
-
-
 # -- progress --------------------------------------------------------------------------------------
 
 
 @contextmanager
-def _progress(*, quiet: bool) -> Iterator[Progress | None]:
+def _progress(*, quiet: bool) -> Iterator[SetsProgress | None]:
     """Show how many sets are settled: a bar in a terminal, a line every few seconds elsewhere."""
     if quiet:
         yield None
     elif sys.stderr.isatty():
         with _bar() as show:
-            yield show
+            yield _at_most_every(_REFRESH, show)
     else:
-        due = time.monotonic() + _LINE_EVERY
+        yield _at_most_every(_LINE_EVERY, _show_line)
 
-        def line(settled: int, sets: int) -> None:
-            nonlocal due
-            if time.monotonic() >= due:
-                due = time.monotonic() + _LINE_EVERY
-                typer.echo(f"{settled:,} of {sets:,} sets of columns settled", err=True)
 
-        yield line
+def _at_most_every(seconds: float, show: SetsProgress) -> SetsProgress:
+    due = time.monotonic() + seconds
+
+    def shown(settled: int, sets: int) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + seconds
+            show(settled, sets)
+
+    return shown
+
+
+def _show_line(settled: int, sets: int) -> None:
+    typer.echo(f"{settled:,} of {sets:,} sets of columns settled", err=True)
 
 
 @contextmanager
-def _bar() -> Iterator[Progress]:
+def _bar() -> Iterator[SetsProgress]:
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("sets of columns"),
@@ -430,15 +359,11 @@ def _bar() -> Iterator[Progress]:
     )
     # Refreshed by hand: a thread that does it would compete with the search.
     screen = Console(file=sys.stderr)
-    with Bars(*columns, console=screen, auto_refresh=False, transient=True) as bars:
+    with Progress(*columns, console=screen, auto_refresh=False, transient=True) as bars:
         task = bars.add_task("", total=None, shown="")
-        due = 0.0
 
         def show(settled: int, sets: int) -> None:
-            nonlocal due
-            if time.monotonic() >= due:
-                due = time.monotonic() + _REFRESH
-                bars.update(task, total=sets, completed=settled, shown=f"{settled:,} of {sets:,}")
-                bars.refresh()
+            bars.update(task, total=sets, completed=settled, shown=f"{settled:,} of {sets:,}")
+            bars.refresh()
 
         yield show

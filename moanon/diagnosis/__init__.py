@@ -4,56 +4,51 @@ Twelve questions (k-anonymity Diagnosis Centre, Z) cover every way to fix or to 
 set of columns S, and the share δ of rows that may be suppressed. The same questions can be asked
 about ℓ-diversity and t-closeness once a sensitive column is named.
 
-- `Diagnosis`: a table under examination; `Diagnosis.ask` answers the question that goes with what
-  is given and what is left out. Beside the questions: `Diagnosis.risk`, `Diagnosis.additions`,
-  `Diagnosis.row_levels`.
-- ``models``: what can be asked about (`Model`); ``questions``: the twelve (`QUESTIONS`);
-  ``asked``: one of them with all that was given (`Asked`).
-- ``answers``: what comes back (`SubsetAnswer`, `BorderAnswer`, `SetsAnswer`, `CurvesAnswer`), each
-  with the question in words and a frame; `Curve` is all there is to know about one set.
-- ``sheet`` holds the distinct rows and counts groups of growing sets; ``walk`` decides which sets
-  need to be grouped; ``lattice`` answers questions about all sets.
+- ``centre``: `Diagnosis`, a table under examination; `Diagnosis.read` reads one, `Diagnosis.ask`
+  answers the question that goes with what is given and what is left out. Beside the questions:
+  `Diagnosis.risk`, `Diagnosis.additions`, `Diagnosis.row_levels`.
+- ``twelve_questions``: the questions (`QUESTIONS`), and one of them with all that was given
+  (`DiagnosisQuestion`); ``privacy_model``: what can be asked about (`PrivacyModel`).
+- ``diagnosis_answers``: what comes back (`SubsetAnswer`, `BorderAnswer`, `SetsAnswer`,
+  `CurvesAnswer`), each with its question and a frame; ``suppression_curve``: `Curve`, all there is
+  to know about one set.
+- ``column_groups`` holds the distinct rows and counts groups of growing sets; ``column_sets``
+  answers questions about all sets, and decides which of them need to be grouped.
 
 Missing values are values of their own; no row is ever dropped.
 """
 
-from moanon.diagnosis.answers import (
-    Answer,
+from moanon.diagnosis.centre import Diagnosis
+from moanon.diagnosis.column_sets import SetsProgress
+from moanon.diagnosis.diagnosis_answers import (
+    AddedColumn,
     BorderAnswer,
     CurvesAnswer,
+    DiagnosisAnswer,
     RatedSet,
     SetsAnswer,
-    Step,
     SubsetAnswer,
 )
-from moanon.diagnosis.asked import Asked, listed
-from moanon.diagnosis.centre import Diagnosis
-from moanon.diagnosis.curves import Curve
-from moanon.diagnosis.models import ANONYMITY, RULES, Form, Measure, Model
-from moanon.diagnosis.questions import QUESTIONS, Question
-from moanon.diagnosis.risk import Risk
-from moanon.diagnosis.walk import Effort, Progress
+from moanon.diagnosis.privacy_model import Form, Letter, PrivacyModel, choose_rule
+from moanon.diagnosis.suppression_curve import Curve, ReidentificationRisk
+from moanon.diagnosis.twelve_questions import QUESTIONS, listed
 
 __all__ = [
-    "ANONYMITY",
     "QUESTIONS",
-    "RULES",
-    "Answer",
-    "Asked",
+    "AddedColumn",
     "BorderAnswer",
     "Curve",
     "CurvesAnswer",
     "Diagnosis",
-    "Effort",
+    "DiagnosisAnswer",
     "Form",
-    "Measure",
-    "Model",
-    "Progress",
-    "Question",
+    "Letter",
+    "PrivacyModel",
     "RatedSet",
-    "Risk",
+    "ReidentificationRisk",
     "SetsAnswer",
-    "Step",
+    "SetsProgress",
     "SubsetAnswer",
+    "choose_rule",
     "listed",
 ]

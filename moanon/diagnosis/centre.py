@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from moanon.data.column import Column, absent_column, did_you_mean
+from moanon import datasets
+from moanon.arrays import Ints
+from moanon.data.column import absent_column, did_you_mean
 from moanon.data.source import Source, read_source
 from moanon.data.table import Table
-from moanon.diagnosis import lattice
-from moanon.diagnosis.answers import Answer, Step, SubsetAnswer
-from moanon.diagnosis.asked import Asked
-from moanon.diagnosis.curves import Curve, Levels
-from moanon.diagnosis.models import ANONYMITY, RULES, Form, Model
-from moanon.diagnosis.questions import choose_question
-from moanon.diagnosis.risk import Risk
-from moanon.diagnosis.sheet import Refiner, Sheet
-from moanon.diagnosis.walk import Progress
+from moanon.diagnosis.column_groups import DistinctRows, Refiner
+from moanon.diagnosis.column_sets import SetsProgress, draw_curves, find_border, rate_sets
+from moanon.diagnosis.diagnosis_answers import AddedColumn, DiagnosisAnswer, SubsetAnswer
+from moanon.diagnosis.privacy_model import ANONYMITY, Form, PrivacyModel, choose_rule, rule_measures
+from moanon.diagnosis.suppression_curve import Curve, Levels, ReidentificationRisk
+from moanon.diagnosis.twelve_questions import DiagnosisQuestion, choose_question
 from moanon.errors import DataError, QuestionError
 from moanon.measures.suppression import row_limit
 
@@ -49,8 +48,12 @@ class Diagnosis:
     missing : mapping of str to int
         Rows without a value, for each of these columns that has any. A missing value is a value of
         its own here; no row is dropped.
-    sheet : Sheet
+    table : DistinctRows
         The distinct rows.
+    files : tuple of Path
+        The files that were read.
+    notes : tuple of str
+        What should be known about the table besides.
 
     Examples
     --------
@@ -58,7 +61,7 @@ class Diagnosis:
     >>> table = pd.DataFrame({"age": ["30", "30", "40", "40"], "sex": ["f", "f", "f", "m"]})
     >>> diagnosis = Diagnosis.read(table)
     >>> answer = diagnosis.ask(level=2)
-    >>> answer.asked.question.number, [each.columns for each in answer.safe]
+    >>> answer.asked.number, [each.columns for each in answer.safe]
     (3, [('age',)])
     """
 
@@ -66,7 +69,9 @@ class Diagnosis:
     columns: tuple[str, ...]
     sensitive: tuple[str, ...]
     missing: Mapping[str, int]
-    sheet: Sheet
+    table: DistinctRows
+    files: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -77,27 +82,67 @@ class Diagnosis:
         columns: Sequence[str] | None = None,
         sensitive: Sequence[str] = (),
         *,
-        missing_tokens: Sequence[str] = ("",),
+        also: Sequence[str] = (),
+        missing_tokens: Sequence[str] | None = None,
         delimiter: str | None = None,
     ) -> Diagnosis:
-        """Read a file, a folder, a glob or a frame; see :func:`moanon.data.source.read_source`.
+        """Read a table, the table of a configuration (YAML), or an embedded one.
 
         Parameters
         ----------
         source
-            The table; a released one will do as well, its labels are values like any other.
+            A file, a folder, a glob or a frame (see :func:`moanon.data.source.read_source`), a
+            configuration, or the name of an embedded table. A released table will do as well, its
+            labels are values like any other.
         columns
-            The columns that sets are made of; by default all that are not sensitive.
+            The columns that sets are made of; by default all that are not sensitive, or the
+            quasi-identifiers of a configuration.
         sensitive
-            Columns whose values must not be learnt, for questions about ℓ and t.
+            Columns whose values must not be learnt, for questions about ℓ and t; by default those
+            of a configuration.
+        also
+            Columns that must be in the source too, such as those of a set to be asked about.
         missing_tokens, delimiter
-            As for `read_source`.
+            As for `read_source`; where given, they win over those of a configuration.
         """
-        wanted = None if columns is None else tuple(dict.fromkeys((*columns, *sensitive)))
-        read = read_source(
-            source, missing_tokens=missing_tokens, delimiter=delimiter, columns=wanted
+        if isinstance(source, (str, os.PathLike)):
+            path = os.fspath(source)
+            if path.lower().endswith((".yaml", ".yml")):
+                return cls._of_config(path, columns, sensitive, also, missing_tokens, delimiter)
+        wanted = None if columns is None else (*columns, *sensitive, *also)
+        tokens = ("",) if missing_tokens is None else missing_tokens
+        return cls.of(_read(source, wanted, tokens, delimiter), columns, sensitive)
+
+    @classmethod
+    def _of_config(
+        cls,
+        file: str,
+        columns: Sequence[str] | None,
+        sensitive: Sequence[str],
+        also: Sequence[str],
+        missing_tokens: Sequence[str] | None,
+        delimiter: str | None,
+    ) -> Diagnosis:
+        from moanon.config import Config  # here, because a table need not wait for it
+
+        config = Config.load(file)
+        quasi, own = (
+            tuple(name for name, role in config.roles.items() if role == wanted)
+            for wanted in ("quasi", "sensitive")
         )
-        return cls.of(read, columns, sensitive)
+        notes = [] if columns is None else _named_though_sensitive(file, own, columns, sensitive)
+        chosen, hidden = quasi if columns is None else columns, sensitive or own
+        data = config.data
+        settled = (*quasi, *own) if data.missing == "drop" else ()
+        wanted = (*chosen, *settled, *hidden, *also)
+        tokens = data.missing_tokens if missing_tokens is None else missing_tokens
+        read = _read(data.source, wanted, tokens, delimiter or data.delimiter)
+        found = cls.of(read, chosen, hidden)
+        return replace(
+            found,
+            files=(*found.files, Path(file).resolve()),
+            notes=(*notes, *found.notes, *_dropped(read, settled)),
+        )
 
     @classmethod
     def of(
@@ -135,24 +180,17 @@ class Diagnosis:
                 f"at most {MAX_COLUMNS} columns can be examined together. Got {len(chosen)} of "
                 f"{name}; name those that others may know"
             )
-        return cls._build(name, [present[c] for c in chosen], [present[c] for c in hidden])
-
-    @classmethod
-    def _build(cls, name: str, columns: Sequence[Column], sensitive: Sequence[Column]) -> Diagnosis:
-        if not len(columns[0].codes):
+        if not len(present[chosen[0]].codes):
             raise DataError(f"{name} has no rows")
-        return cls(
-            name,
-            tuple(column.name for column in columns),
-            tuple(column.name for column in sensitive),
-            {c.name: c.missing for c in (*columns, *sensitive) if c.missing},
-            Sheet.build(columns, sensitive),
-        )
+        missing = {c: present[c].missing for c in (*chosen, *hidden) if present[c].missing}
+        distinct = DistinctRows.count([present[c] for c in chosen], [present[c] for c in hidden])
+        files = () if isinstance(table, Table) else table.files
+        return cls(name, chosen, hidden, missing, distinct, files, tuple(_gaps(missing)))
 
     @property
     def rows(self) -> int:
         """Rows of the table."""
-        return self.sheet.rows
+        return self.table.rows
 
     # -- the twelve questions --------------------------------------------------------------------
 
@@ -163,11 +201,11 @@ class Diagnosis:
         level: float | None = None,
         delta: float | Literal["ask"] | None = None,
         form: Form | None = None,
-        model: Model = ANONYMITY,
+        model: PrivacyModel = ANONYMITY,
         question: int | None = None,
         largest: int | None = None,
-        progress: Progress | None = None,
-    ) -> Answer:
+        progress: SetsProgress | None = None,
+    ) -> DiagnosisAnswer:
         """Answer the question that goes with what is given and what is left out (Z §4.1).
 
         Parameters
@@ -181,7 +219,7 @@ class Diagnosis:
             for; left out, nothing is suppressed.
         form : {"at least", "at most"}, optional
             How `level` is meant; by default as a protection: k and ℓ at least, t at most.
-        model : Model
+        model : PrivacyModel
             What a level is; k-anonymity by default.
         question : int, optional
             1 to 12: what is given must then fit.
@@ -193,50 +231,20 @@ class Diagnosis:
         Returns
         -------
         SubsetAnswer, BorderAnswer, SetsAnswer or CurvesAnswer
-            See :mod:`moanon.diagnosis.answers`.
+            See :mod:`moanon.diagnosis.diagnosis_answers`.
 
         Raises
         ------
         QuestionError
             If what is given is impossible or contradictory.
         """
-        asked = self._asked(subset, level, delta, form, model, question, largest)
-        if asked.subset is not None:
-            return SubsetAnswer(asked, self.curve(asked.subset, model))
-        number = asked.question.number
-        if number in (3, 7):
-            return lattice.find_border(self.sheet, asked, progress)
-        if number == 12:
-            return lattice.draw_curves(self.sheet, asked, progress)
-        return lattice.rate_sets(self.sheet, asked, progress)
-
-    def _asked(
-        self,
-        subset: Iterable[str] | None,
-        level: float | None,
-        delta: float | Literal["ask"] | None,
-        form: Form | None,
-        model: Model,
-        question: int | None,
-        largest: int | None,
-    ) -> Asked:
         chosen = None if subset is None else self._checked_subset(subset)
         wanted = None if level is None else model.check_level(level)
         share = None if delta is None or delta == "ask" else _checked_share(delta)
-        if form not in (None, "at least", "at most"):
-            raise QuestionError(f"form must be 'at least' or 'at most'. Got {form!r}")
-        if form is not None and level is None:
-            raise QuestionError(f"{form} needs a level to go with: give {model.measure}")
-        if largest is not None and (largest < 1 or chosen is not None):
-            raise QuestionError(
-                f"the largest size of sets must be at least 1. Got {largest}"
-                if largest < 1
-                else "the largest size of sets has no place where the subset is given"
-            )
-        return Asked(
-            question=choose_question(
-                level=level, subset=chosen, delta=delta, number=question, measure=model.measure
-            ),
+        _check_form(form, level, model)
+        _check_largest(largest, chosen)
+        asked = DiagnosisQuestion(
+            number=choose_question(level, chosen, delta, question, model.measure),
             model=model,
             form=form or model.protective,
             rows=self.rows,
@@ -248,6 +256,13 @@ class Diagnosis:
             limit=0 if share is None else row_limit(share, self.rows),
             largest=min(largest or len(self.columns), len(self.columns)),
         )
+        if chosen is not None:
+            return SubsetAnswer(asked, self.curve(chosen, model))
+        if asked.number in (3, 7):
+            return find_border(self.table, asked, progress)
+        if asked.number == 12:
+            return draw_curves(self.table, asked, progress)
+        return rate_sets(self.table, asked, progress)
 
     def _checked_subset(self, subset: Iterable[str]) -> tuple[str, ...]:
         if isinstance(subset, str):
@@ -268,53 +283,53 @@ class Diagnosis:
 
     # -- one set, looked at closely --------------------------------------------------------------
 
-    def curve(self, subset: Iterable[str], model: Model = ANONYMITY) -> Curve:
+    def curve(self, subset: Iterable[str], model: PrivacyModel = ANONYMITY) -> Curve:
         """Return the curve of a set of columns."""
         chosen = self._checked_subset(subset)
-        return Refiner(self.sheet, model, len(chosen)).curve(self.sheet.mask(chosen))
+        return Refiner(self.table, model, len(chosen)).curve(self.table.mask(chosen))
 
-    def risk(self, subset: Iterable[str]) -> Risk:
+    def risk(self, subset: Iterable[str]) -> ReidentificationRisk:
         """How easily people are recognized by a set of columns."""
-        return Risk.of(self.curve(subset))
+        return ReidentificationRisk.of(self.curve(subset))
 
-    def row_levels(self, subset: Iterable[str], model: Model = ANONYMITY) -> Levels:
+    def row_levels(self, subset: Iterable[str], model: PrivacyModel = ANONYMITY) -> Levels:
         """Level of each row's group: with k its size, one over which is the row's risk."""
-        strengths = self.sheet.row_strengths(self.sheet.mask(self._checked_subset(subset)), model)
+        strengths = self.table.row_strengths(self.table.mask(self._checked_subset(subset)), model)
         return strengths if model.sign > 0 else np.abs(strengths)
 
     def rows_in_the_way(
-        self, subset: Iterable[str], level: float, model: Model = ANONYMITY
-    ) -> npt.NDArray[np.int64]:
+        self, subset: Iterable[str], level: float, model: PrivacyModel = ANONYMITY
+    ) -> Ints:
         """Rows, counted from 0, that must be suppressed for a level; none for l = 0."""
         if level != 0 or model.measure == "t":  # a group can have l = 0, so an answer can be 0
             level = model.check_level(level)
         wanted = min(level, self.rows + 1) * model.sign
-        mask = self.sheet.mask(self._checked_subset(subset))
-        return np.flatnonzero(self.sheet.row_strengths(mask, model) < wanted)
+        mask = self.table.mask(self._checked_subset(subset))
+        return np.flatnonzero(self.table.row_strengths(mask, model) < wanted)
 
     def additions(
-        self, subset: Iterable[str], *, delta: float = 0.0, model: Model = ANONYMITY
-    ) -> tuple[Step, ...]:
+        self, subset: Iterable[str], *, delta: float = 0.0, model: PrivacyModel = ANONYMITY
+    ) -> tuple[AddedColumn, ...]:
         """What each further column does to a set, most dangerous first.
 
         With k, of columns that lead to the same k the one that leaves most rows alone comes first.
         """
         chosen = self._checked_subset(subset)
         limit = row_limit(_checked_share(delta), self.rows)
-        refiner = Refiner(self.sheet, model, len(chosen) + 1)
-        mask = self.sheet.mask(chosen)
+        refiner = Refiner(self.table, model, len(chosen) + 1)
+        mask = self.table.mask(chosen)
         without = refiner.curve(mask)
         before, alone = without.within(limit)[0], _alone(without)
-        steps = []
+        found = []
         for name in self.columns:
             if name not in chosen:
-                curve = refiner.curve(mask | self.sheet.mask([name]))
+                curve = refiner.curve(mask | self.table.mask([name]))
                 both = (alone, _alone(curve)) if model.measure == "k" else None
-                steps.append(Step(name, chosen, before, curve.within(limit)[0], both))
-        steps.sort(key=lambda step: (step.after * model.sign, -step.alone[1] if step.alone else 0))
-        return tuple(steps)
+                found.append(AddedColumn(name, chosen, before, curve.within(limit)[0], both))
+        found.sort(key=lambda each: (each.after * model.sign, -each.alone[1] if each.alone else 0))
+        return tuple(found)
 
-    def profile(self, subset: Iterable[str], *, c: float = Model.c) -> dict[str, float]:
+    def profile(self, subset: Iterable[str], *, c: float = PrivacyModel.c) -> dict[str, float]:
         """Level of a set by every rule that its sensitive columns allow; k always.
 
         Parameters
@@ -325,16 +340,36 @@ class Diagnosis:
         """
         chosen = tuple(subset)
         levels: dict[str, float] = {"k": self.curve(chosen).level}
-        if self.sensitive:
-            for rule, (measure, _, _) in RULES.items():
-                if rule != "tree":
-                    model = Model(measure, rule, c)
-                    try:
-                        level = self.curve(chosen, model).level
-                    except QuestionError:  # no order among the values
-                        continue
-                    levels[f"{measure}_{rule}"] = level
+        for rule in rule_measures() if self.sensitive else ():
+            if rule != "tree":
+                letter, _ = choose_rule(None, rule)
+                try:
+                    level = self.curve(chosen, PrivacyModel(letter, rule, c)).level
+                except QuestionError:  # no order among the values
+                    continue
+                levels[f"{letter}_{rule}"] = level
         return levels
+
+    def describe(self, answer: DiagnosisAnswer) -> dict[str, Any]:
+        """Return an answer with its question and all that goes with it, as plain values."""
+        asked, effort = answer.asked, answer.effort
+        found: dict[str, Any] = {
+            **asked.to_dict(),
+            "answer": answer.to_dict(),
+            "effort": {**asdict(effort), "avoided": effort.avoided},
+            "source": self.source,
+            "missing": dict(self.missing),
+            "notes": list(self.notes),
+        }
+        if asked.subset is not None:
+            added = self.additions(asked.subset, delta=asked.delta or 0.0, model=asked.model)
+            found["risk"] = self.risk(asked.subset).to_dict()
+            found["profile"] = self.profile(asked.subset, c=asked.model.c)
+            found["additions"] = [
+                {name: value for name, value in asdict(each).items() if name != "to"}
+                for each in added
+            ]
+        return found
 
 
 def _alone(curve: Curve) -> int:
@@ -352,3 +387,71 @@ def _checked_share(delta: float) -> float:
     if isinstance(delta, bool) or not isinstance(delta, (int, float)) or not 0 <= delta < 1:
         raise QuestionError(f"delta must be in [0, 1). Got {delta}")
     return float(delta)
+
+
+def _check_form(form: Form | None, level: float | None, model: PrivacyModel) -> None:
+    if form not in (None, "at least", "at most"):
+        raise QuestionError(f"form must be 'at least' or 'at most'. Got {form!r}")
+    if form is not None and level is None:
+        raise QuestionError(f"{form} needs a level to go with: give {model.measure}")
+
+
+def _check_largest(largest: int | None, subset: tuple[str, ...] | None) -> None:
+    if largest is not None and largest < 1:
+        raise QuestionError(f"the largest size of sets must be at least 1. Got {largest}")
+    if largest is not None and subset is not None:
+        raise QuestionError("the largest size of sets has no place where the subset is given")
+
+
+# -- reading, and what must be said about what was read --------------------------------------------
+
+
+def _read(
+    source: str | os.PathLike[str] | pd.DataFrame,
+    columns: Sequence[str] | None,
+    tokens: Sequence[str],
+    delimiter: str | None,
+) -> Source:
+    name = source if isinstance(source, str) else None
+    return read_source(
+        datasets.load(name) if name in datasets.names() else source,
+        name=name,
+        missing_tokens=tokens,
+        delimiter=delimiter,
+        columns=None if columns is None else tuple(dict.fromkeys(columns)),
+    )
+
+
+def _named_though_sensitive(
+    file: str, own: Sequence[str], columns: Sequence[str], sensitive: Sequence[str]
+) -> list[str]:
+    """Refuse a column that the configuration calls sensitive; note it where others were named."""
+    named = [name for name in own if name in columns and name not in sensitive]
+    if named and not sensitive:
+        raise QuestionError(
+            f"column {named[0]!r} is sensitive in {file} and cannot be one of the columns that "
+            "people are recognized by; leave it out of --columns, or say with --sensitive which "
+            "one is"
+        )
+    return [
+        f"{name} is sensitive in {file}; here it counts among what others may know"
+        for name in named
+    ]
+
+
+def _gaps(missing: Mapping[str, int]) -> Iterator[str]:
+    if missing:
+        gaps = ", ".join(f"{name} ({rows:,})" for name, rows in missing.items())
+        yield f"missing values count as a value of their own, no row is dropped: {gaps}"
+
+
+def _dropped(read: Source, settled: Sequence[str]) -> Iterator[str]:
+    """Say which rows the configuration would not anonymize, examined columns or not."""
+    gaps = [column for column in read.columns if column.name in settled and column.missing]
+    if gaps:
+        rows = int(np.logical_or.reduce([column.codes < 0 for column in gaps]).sum())
+        names = ", ".join(column.name for column in gaps)
+        yield (
+            f"the configuration drops {rows:,} {'row' if rows == 1 else 'rows'} without a value in "
+            f"{names} before it anonymizes; here they are examined"
+        )

@@ -27,7 +27,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 from moanon.diagnosis import BorderAnswer, CurvesAnswer, SetsAnswer, SubsetAnswer, listed
 
 if TYPE_CHECKING:
-    from moanon.diagnosis import Answer, Curve, Model, RatedSet
+    from moanon.diagnosis import Curve, DiagnosisAnswer, PrivacyModel, RatedSet
 
 __all__ = [
     "draw_answer",
@@ -51,7 +51,7 @@ _NUMBERED = 14
 _SMALL = 8
 
 
-def draw_answer(answer: Answer, path: Path, file_format: str | None = None) -> None:
+def draw_answer(answer: DiagnosisAnswer, path: Path, file_format: str | None = None) -> None:
     """Draw the picture that goes with a question, and write it to a file.
 
     One set: its curve. A border: the lattice and the sets of the border. Every set: a heat map of
@@ -163,7 +163,7 @@ def _mark_question(answer: SubsetAnswer, ax: Axes) -> None:
     """Show what was given, and what was found for it."""
     asked, model = answer.asked, answer.asked.model
     where = _joined(asked.subset or (), 60)
-    ax.set_title(f"Question {asked.question.number}: {where}", fontsize=10, loc="left")
+    ax.set_title(f"Question {asked.number}: {where}", fontsize=10, loc="left")
     if asked.level is not None:
         ax.axhline(asked.level, color="#555555", linewidth=0.9, linestyle=(0, (4, 3)))
         low, high = ax.get_ylim()
@@ -177,7 +177,7 @@ def _mark_question(answer: SubsetAnswer, ax: Axes) -> None:
             fontsize=_SMALL,
             color="#555555",
         )
-    if asked.question.suppressing == "asked":
+    if asked.asks_delta:
         point = (
             None
             if answer.suppressed is None or asked.level is None
@@ -219,7 +219,7 @@ def _draw_border(answer: BorderAnswer) -> Figure:
     plot_border_sets(answer, below)
     words = answer.asked.words()
     figure.suptitle(
-        _wrapped(f"Question {answer.asked.question.number}: {words}", int(width * 13)),
+        _wrapped(f"Question {answer.asked.number}: {words}", int(width * 13)),
         fontsize=10,
         x=0.01,
         ha="left",
@@ -428,7 +428,7 @@ def _pair_value(level: float | None, suppressed: int | None, rows: int) -> float
 
 
 def _write_number(
-    ax: Axes, one: int, other: int, value: float, image: Any, model: Model | None
+    ax: Axes, one: int, other: int, value: float, image: Any, model: PrivacyModel | None
 ) -> None:
     """Write a level of a model, or a share of rows, into its field."""
     if np.isnan(value):

@@ -6,7 +6,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from moanon.data.hierarchy import Hierarchy
-from moanon.diagnosis import Diagnosis, Model
+from moanon.diagnosis import Diagnosis, PrivacyModel
 from tests.diagnosis.oracle import Oracle, Row, level_of
 
 #: Z Figure 2: 12 rows, columns V W X Y Z.
@@ -29,16 +29,16 @@ FIGURE_2 = """
 TREE = Hierarchy.from_nested("Any", {"low": ["1", "2"], "high": {"3": None, "more": ["4", "5"]}})
 
 MODELS = (
-    Model(),
-    Model("l", "distinct"),
-    Model("l", "frequency"),
-    Model("l", "entropy"),
-    Model("l", "recursive", c=2.5),
-    Model("l", "recursive", c=0.5),
-    Model("t", "equal"),
-    Model("t", "ordered"),
-    Model("t", "tree", hierarchy=TREE),
-    Model("t", "js"),
+    PrivacyModel(),
+    PrivacyModel("l", "distinct"),
+    PrivacyModel("l", "frequency"),
+    PrivacyModel("l", "entropy"),
+    PrivacyModel("l", "recursive", c=2.5),
+    PrivacyModel("l", "recursive", c=0.5),
+    PrivacyModel("t", "equal"),
+    PrivacyModel("t", "ordered"),
+    PrivacyModel("t", "tree", hierarchy=TREE),
+    PrivacyModel("t", "js"),
 )
 
 
@@ -71,6 +71,8 @@ def examined(rows: list[Row], columns: list[str], sensitive: list[str]) -> Diagn
     return Diagnosis.read(pd.DataFrame(rows, dtype=object), columns, sensitive)
 
 
-def oracle_of(model: Model, rows: list[Row], columns: list[str], sensitive: list[str]) -> Oracle:
+def oracle_of(
+    model: PrivacyModel, rows: list[Row], columns: list[str], sensitive: list[str]
+) -> Oracle:
     level = level_of(model.measure, model.rule, sensitive, model.c, model.hierarchy)
     return Oracle(rows, columns, level, model.sign)

@@ -20,12 +20,12 @@ from moanon.diagnosis import (
     BorderAnswer,
     CurvesAnswer,
     Diagnosis,
-    Model,
+    PrivacyModel,
     SetsAnswer,
     SubsetAnswer,
-    lattice,
-    walk,
+    column_sets,
 )
+from moanon.diagnosis.privacy_model import choose_rule, rule_measures
 from moanon.errors import DataError, MoanonError, QuestionError
 from moanon.kernels.population import Rule
 from moanon.kernels.scoring import FIELDS, WITHIN_LIMIT
@@ -33,7 +33,7 @@ from tests import naive
 from tests.diagnosis.tables import examined, figure_2, tables
 from tests.strategies import instances
 
-DISTINCT = Model("l", "distinct")
+DISTINCT = PrivacyModel("l", "distinct")
 
 
 @pytest.fixture
@@ -121,6 +121,43 @@ class TestReading:
         with pytest.raises(QuestionError, match=r"at most 62 columns .* Got 63 of DataFrame"):
             Diagnosis.read(frame)
 
+    def test_an_embedded_table_by_its_name(self):
+        found = Diagnosis.read("adult", ["race", "sex"])
+        assert (found.source, found.rows, found.files) == ("adult", 30_162, ())
+
+    @pytest.fixture
+    def config(self, tmp_path: Path) -> Path:
+        """Of four rows, two miss a value of b or c."""
+        (tmp_path / "t.csv").write_text("a,b,c,d\n1,x,p,1\n1,?,p,2\n2,x,?,3\n2,x,q,4\n")
+        (tmp_path / "c.yaml").write_text(
+            "data: {source: t.csv, missing: drop, missing_tokens: ['?']}\n"
+            "columns:\n"
+            "  a: {role: quasi, kind: interval}\n"
+            "  b: {role: quasi, kind: ordered, order: [x]}\n"
+            "  c: {role: sensitive}\n"
+        )
+        return tmp_path / "c.yaml"
+
+    def test_the_table_of_a_configuration(self, config):
+        found = Diagnosis.read(config)
+        assert (found.columns, found.sensitive, found.rows) == (("a", "b"), ("c",), 4)
+        assert found.missing == {"b": 1, "c": 1}
+        assert found.files == ((config.parent / "t.csv").resolve(), config.resolve())
+        gaps, drops = found.notes
+        assert gaps.endswith("no row is dropped: b (1), c (1)")
+        assert drops.startswith("the configuration drops 2 rows without a value in b, c")
+
+    def test_what_is_named_wins_over_a_configuration(self, config):
+        found = Diagnosis.read(config, ["a", "c"], ["d"])
+        assert (found.columns, found.sensitive) == (("a", "c"), ("d",))
+        assert found.notes[0].startswith(f"c is sensitive in {config}")
+        with pytest.raises(QuestionError, match="column 'c' is sensitive in "):
+            Diagnosis.read(config, ["a", "c"])
+
+    def test_columns_that_must_be_there_too(self, config):
+        with pytest.raises(DataError, match="has no column 'e'"):
+            Diagnosis.read(config, also=["e"])
+
     def test_of_a_source_that_was_read_already(self):
         source = read_source(figure_2(), name="Figure 2")
         assert Diagnosis.of(source).source == "Figure 2"
@@ -167,22 +204,23 @@ class TestQuestions:
         for named in (None, number):
             answer = diagnosis.ask(**given, question=named)
             assert isinstance(answer, kind)
-            assert answer.asked.question == QUESTIONS[number]
+            assert answer.asked.number == number
             assert answer.asked.words() == words
 
     def test_a_question_that_is_named_need_not_say_that_delta_is_asked_for(self):
         diagnosis = Diagnosis.read(figure_2())
-        assert diagnosis.ask(question=9, level=2, subset=["V"]).asked.question.number == 9
-        assert diagnosis.ask(question=12).asked.question.number == 12
+        assert diagnosis.ask(question=9, level=2, subset=["V"]).asked.number == 9
+        assert diagnosis.ask(question=12).asked.number == 12
 
     @pytest.mark.parametrize(
         ("model", "level", "form", "words"),
         [
             (DISTINCT, 2, None, "at least 2-diverse on V (ℓ of Z, rule distinct)?"),
-            (Model("l", "recursive", c=2), 2, "at most",
+            (PrivacyModel("l", "recursive", c=2), 2, "at most",
              "at most 2-diverse on V (ℓ of Z, rule recursive with c = 2)?"),
-            (Model("t", "equal"), 0.2, None, "0.2-close on V (t of Z, rule equal)?"),
-            (Model("t", "equal"), 0.2, "at least", "no closer than 0.2 on V (t of Z, rule equal)?"),
+            (PrivacyModel("t", "equal"), 0.2, None, "0.2-close on V (t of Z, rule equal)?"),
+            (PrivacyModel("t", "equal"), 0.2, "at least",
+             "no closer than 0.2 on V (t of Z, rule equal)?"),
         ],
     )  # fmt: skip
     def test_other_models_in_words(self, model, level, form, words):
@@ -226,8 +264,8 @@ class TestQuestions:
             ({"question": 12, "delta": 0.1}, "question 12 asks for delta; leave it out"),
             ({"model": DISTINCT, "level": 2.5}, "l must be a whole number here. Got 2.5"),
             ({"model": DISTINCT, "level": 0.5}, "l must be at least 1. Got 0.5"),
-            ({"model": Model("t", "equal"), "level": 1.1}, "t must be in [0, 1]. Got 1.1"),
-            ({"model": Model("t", "ordered")},
+            ({"model": PrivacyModel("t", "equal"), "level": 1.1}, "t must be in [0, 1]. Got 1.1"),
+            ({"model": PrivacyModel("t", "ordered")},
              "the ordered distance needs numbers or dates (YYYY-MM-DD), and column 'Z' holds other "
              "texts; take the rule equal, or tree with a hierarchy"),
         ],
@@ -245,7 +283,7 @@ class TestQuestions:
     def test_distances_that_have_no_place_for_a_missing_value(self):
         frame = pd.DataFrame({"q": ["a", "b"], "s": ["1", None]})
         tree = Hierarchy.from_nested("Any", ["1", "2"])
-        for model in (Model("t", "ordered"), Model("t", "tree", hierarchy=tree)):
+        for model in (PrivacyModel("t", "ordered"), PrivacyModel("t", "tree", hierarchy=tree)):
             with pytest.raises(QuestionError, match="has no place for the 1 missing values"):
                 Diagnosis.read(frame, ["q"], ["s"]).ask(model=model)
 
@@ -253,7 +291,7 @@ class TestQuestions:
         tree = Hierarchy.from_nested("Any", ["1", "2"])
         diagnosis = Diagnosis.read(pd.DataFrame({"q": ["a"], "s": ["3"]}), ["q"], ["s"])
         with pytest.raises(QuestionError, match="has no leaf for the value '3' of column 's'"):
-            diagnosis.ask(model=Model("t", "tree", hierarchy=tree))
+            diagnosis.ask(model=PrivacyModel("t", "tree", hierarchy=tree))
 
     @pytest.mark.parametrize(
         ("given", "sentence"),
@@ -272,8 +310,33 @@ class TestQuestions:
     )
     def test_models_that_mean_nothing(self, given, sentence):
         with pytest.raises(QuestionError) as error:
-            Model(*given)
+            PrivacyModel(*given)
         assert str(error.value).startswith(sentence)
+
+
+class TestRules:
+    def test_each_rule_is_a_registered_measure(self):
+        names = {rule: measure.name for rule, measure in rule_measures().items()}
+        assert list(names.items()) == [
+            ("distinct", "l_distinct"), ("frequency", "l_frequency"), ("entropy", "l_entropy"),
+            ("recursive", "l_recursive"), ("equal", "t_equal"), ("ordered", "t_closeness"),
+            ("tree", "t_closeness"), ("js", "t_js"),
+        ]  # fmt: skip
+
+    def test_what_is_known_of_a_model_is_that_of_its_measure(self):
+        whole = ["distinct", "frequency", "recursive"]
+        assert (PrivacyModel().sign, PrivacyModel().is_whole) == (1, True)
+        for rule in rule_measures():
+            if rule != "tree":
+                model = PrivacyModel(*choose_rule(None, rule))
+                assert model.sign == (1 if model.measure == "l" else -1)
+                assert model.is_whole == (rule in whole)
+
+    def test_rules_that_do_not_fit(self):
+        with pytest.raises(QuestionError, match=r"rule must be one of .*, js\. Got 'xs'"):
+            choose_rule(None, "xs")
+        with pytest.raises(QuestionError, match="js is one of t, and the question is about l"):
+            choose_rule("l", "js")
 
 
 # -- searching -------------------------------------------------------------------------------------
@@ -304,7 +367,7 @@ class TestSearching:
         assert answer.unsafe == ()
 
     def test_a_search_without_end_is_refused(self, monkeypatch):
-        monkeypatch.setattr(walk, "MAX_GROUPED", 100)
+        monkeypatch.setattr(column_sets, "MAX_GROUPED", 100)
         rows = np.random.default_rng(1).integers(0, 2, size=(4000, 8)).astype(str)
         frame = pd.DataFrame(rows).rename(columns=str)
         with pytest.raises(QuestionError, match="more than 100 sets of the 8 columns would have"):
@@ -373,19 +436,39 @@ class TestSearching:
 
 
 class TestAnswers:
-    @pytest.mark.parametrize("model", [Model(), DISTINCT, Model("t", "equal")])
+    @pytest.mark.parametrize("model", [PrivacyModel(), DISTINCT, PrivacyModel("t", "equal")])
     @pytest.mark.parametrize("number", QUESTIONS)
     def test_every_answer_is_plain_values_and_a_frame(self, people, model, number):
-        question = QUESTIONS[number]
+        has_level, has_subset, suppressing = QUESTIONS[number]
         answer = people.ask(
             model=model,
-            level=(0.5 if model.measure == "t" else 2) if question.has_level else None,
-            subset=["age"] if question.has_subset else None,
-            delta={"none": None, "given": 0.2, "asked": "ask"}[question.suppressing],
+            level=(0.5 if model.measure == "t" else 2) if has_level else None,
+            subset=["age"] if has_subset else None,
+            delta={"none": None, "given": 0.2, "asked": "ask"}[suppressing],
         )
         found = json.loads(json.dumps([answer.to_dict(), answer.asked.to_dict()], allow_nan=False))
         assert found[1]["question"] == number
         assert len(answer.to_frame()) >= 1
+
+    @pytest.mark.parametrize("subset", [None, ["age"]])
+    def test_an_answer_is_described_with_all_that_goes_with_it(self, people, subset):
+        answer = people.ask(level=2, subset=subset)
+        found = json.loads(json.dumps(people.describe(answer), allow_nan=False))
+        assert found["answer"] == answer.to_dict()
+        assert found["missing"] == {"age": 2}
+        assert found["effort"]["sets"] == (3 if subset is None else 1)
+        if subset is None:
+            assert "risk" not in found
+        else:
+            assert found["risk"]["rows_below_5"] == 6
+            # x and y once in each group: no value is repeated, and shares are those of the table
+            assert found["profile"] == {
+                "k": 2, "l_distinct": 2, "l_frequency": 2, "l_entropy": 2.0, "l_recursive": 2,
+                "t_equal": 0.0, "t_js": 0.0,
+            }  # fmt: skip
+            # with sex: f f | f | m | m m
+            after = {"column": "sex", "before": 2, "after": 1, "alone": [0, 2]}
+            assert found["additions"] == [after]
 
     def test_the_frame_of_a_border(self):
         frame = Diagnosis.read(figure_2()).ask(level=3).to_frame()
@@ -405,6 +488,6 @@ class TestAnswers:
         }  # fmt: skip
 
     def test_sets_beyond_the_limit_of_lists(self, monkeypatch):
-        monkeypatch.setattr(lattice, "MAX_LISTED", 30)
+        monkeypatch.setattr(column_sets, "MAX_LISTED", 30)
         with pytest.raises(QuestionError, match="5 columns have 31 sets, and at most 30"):
             Diagnosis.read(figure_2()).ask(delta="ask")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moanon.diagnosis import BorderAnswer, CurvesAnswer, Model, SetsAnswer, SubsetAnswer
+from moanon.diagnosis import BorderAnswer, CurvesAnswer, PrivacyModel, SetsAnswer, SubsetAnswer
 from moanon.measures.suppression import row_limit
 from tests.diagnosis.tables import MODELS, examined, oracle_of, tables
 
@@ -21,7 +21,7 @@ by_model = pytest.mark.parametrize(
 )
 
 
-def case(data: st.DataObject, model: Model):
+def case(data: st.DataObject, model: PrivacyModel):
     """A table, its diagnosis, its oracle."""
     if model.measure == "k":
         table = data.draw(tables())
@@ -30,7 +30,7 @@ def case(data: st.DataObject, model: Model):
     return table, examined(*table), oracle_of(model, *table)
 
 
-def drawn_level(data: st.DataObject, model: Model, oracle) -> float:
+def drawn_level(data: st.DataObject, model: PrivacyModel, oracle) -> float:
     """A level that occurs, or one beside it."""
     if model.measure == "t":
         levels = [0, 0.1, 0.25, 0.3, 0.5, 0.75, 1]
@@ -71,7 +71,7 @@ def test_one_set(model, data):
     ]
     for number, answer in answers:
         assert isinstance(answer, SubsetAnswer)
-        assert answer.asked.question.number == number
+        assert answer.asked.number == number
     first, second, fifth, sixth, ninth, eleventh = (answer for _, answer in answers)
     level = Fraction(str(level)) if model.rule not in ("entropy", "js") else level
     if model.measure == "t" and model.rule != "js":  # levels that occur are floats of fractions
@@ -108,7 +108,7 @@ def test_the_border(model, data):
 
     answer = diagnosis.ask(level=level, form=form, delta=delta, model=model, largest=largest)
     assert isinstance(answer, BorderAnswer)
-    assert answer.asked.question.number == (3 if delta is None else 7)
+    assert answer.asked.number == (3 if delta is None else 7)
     safe, unsafe = oracle.border(wanted, limit, form, largest)
     assert {frozenset(each.columns) for each in answer.safe} == safe
     assert {frozenset(each.columns) for each in answer.unsafe} == unsafe
@@ -148,7 +148,7 @@ def test_every_set(model, data):
     sets = [s for s in oracle.sets if len(s) <= largest]
     for number, answer, rows in ((4, fourth, 0), (8, eighth, limit)):
         assert isinstance(answer, SetsAnswer)
-        assert answer.asked.question.number == number
+        assert answer.asked.number == number
         assert [frozenset(c) for c, _, _ in answer.records()] == sets
         for chosen, found, suppressed in answer.records():
             best = oracle.within(frozenset(chosen), rows)
@@ -159,7 +159,7 @@ def test_every_set(model, data):
         assert answer.effort.sets == len(sets)
         assert all(r is not None for _, _, r in answer.records() if number == 4)
     assert isinstance(tenth, SetsAnswer)
-    assert tenth.asked.question.number == 10
+    assert tenth.asked.number == 10
     assert [frozenset(c) for c, _, _ in tenth.records()] == sets
     for chosen, _, suppressed in tenth.records():
         assert suppressed == oracle.rows_to_suppress(frozenset(chosen), wanted, form)
@@ -172,7 +172,7 @@ def test_the_curve_of_every_set(model, data):
     (_, columns, _), diagnosis, oracle = case(data, model)
     answer = diagnosis.ask(delta="ask", model=model)
     assert isinstance(answer, CurvesAnswer)
-    assert answer.asked.question.number == 12
+    assert answer.asked.number == 12
     assert len(answer) == 2 ** len(columns) - 1
     for mask, curve in zip(answer.masks.tolist(), answer.curves, strict=True):
         chosen = frozenset(answer.columns_of(mask))

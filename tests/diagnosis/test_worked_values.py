@@ -10,7 +10,15 @@ from hypothesis import given
 
 from moanon import datasets
 from moanon.data.hierarchy import Hierarchy
-from moanon.diagnosis import BorderAnswer, Diagnosis, Model, RatedSet, Risk, SetsAnswer, Step
+from moanon.diagnosis import (
+    AddedColumn,
+    BorderAnswer,
+    Diagnosis,
+    PrivacyModel,
+    RatedSet,
+    ReidentificationRisk,
+    SetsAnswer,
+)
 from tests.diagnosis.oracle import groups
 from tests.diagnosis.tables import figure_2, tables
 
@@ -121,14 +129,14 @@ class TestModels:
     @pytest.mark.parametrize(
         ("model", "level"),
         [
-            (Model("l", "distinct"), 1),
-            (Model("l", "frequency"), 1),  # 2 of 2
-            (Model("l", "entropy"), 1.0),
-            (Model("l", "recursive"), 1),
+            (PrivacyModel("l", "distinct"), 1),
+            (PrivacyModel("l", "frequency"), 1),  # 2 of 2
+            (PrivacyModel("l", "entropy"), 1.0),
+            (PrivacyModel("l", "recursive"), 1),
             # b: |1 - 1/2| + |0 - 1/3| + |0 - 1/6|, halved = 1/2; a: (1/6 + 1/4 + 1/12)/2 = 1/4
-            (Model("t", "equal"), 0.5),
+            (PrivacyModel("t", "equal"), 0.5),
             # b: running sums of p - q: -1/3, 1/6 → (1/3 + 1/6)/2 = 1/4; a: 1/6, -1/12 → 1/8
-            (Model("t", "ordered"), 0.25),
+            (PrivacyModel("t", "ordered"), 0.25),
         ],
     )
     def test_the_worst_group_counts(self, model, level):
@@ -137,11 +145,11 @@ class TestModels:
     @pytest.mark.parametrize(
         ("model", "level"),
         [
-            (Model("l", "distinct"), 3),
-            (Model("l", "frequency"), 2),  # floor(4 / 2)
-            (Model("l", "entropy"), 2**1.5),  # shares 1/2, 1/4, 1/4: entropy 1.5 ln 2
-            (Model("l", "recursive"), 3),  # counts 2, 1, 1: 2 < 3·(1 + 1), and 2 < 3·1
-            (Model("t", "equal"), 0.25),
+            (PrivacyModel("l", "distinct"), 3),
+            (PrivacyModel("l", "frequency"), 2),  # floor(4 / 2)
+            (PrivacyModel("l", "entropy"), 2**1.5),  # shares 1/2, 1/4, 1/4: entropy 1.5 ln 2
+            (PrivacyModel("l", "recursive"), 3),  # counts 2, 1, 1: 2 < 3·(1 + 1), and 2 < 3·1
+            (PrivacyModel("t", "equal"), 0.25),
         ],
     )
     def test_of_the_other_group_once_the_worst_is_suppressed(self, model, level):
@@ -152,24 +160,24 @@ class TestModels:
         # counts 4, 2, 1: 4 < c·7, 4 < c·3, 4 < c·1
         table = people(q="aaaaaaa", s="1111223")
         for c, level in ((0.5, 0), (0.6, 1), (1.3, 1), (1.4, 2), (4, 2), (4.1, 3)):
-            assert table.ask(subset=["q"], model=Model("l", "recursive", c=c)).level == level
+            assert table.ask(subset=["q"], model=PrivacyModel("l", "recursive", c=c)).level == level
 
     def test_two_values_of_equal_share_have_an_entropy_diversity_of_exactly_two(self):
         table = people(q="aaaaaa", s="121212")
-        model = Model("l", "entropy")
+        model = PrivacyModel("l", "entropy")
         assert table.ask(subset=["q"], model=model).level == 2
         assert table.ask(subset=["q"], model=model, level=2).yes
 
     def test_a_share_that_is_written_is_reached_exactly(self):
         # 1 has 3/5 of group a and 1/2 of the table: t = 1/10, which a written 0.1 must allow
         table = people(q="aaaaabbbbb", s="1112222211")
-        assert table.ask(subset=["q"], model=Model("t", "equal")).level == 0.1
-        assert table.ask(subset=["q"], model=Model("t", "equal"), level=0.1).yes
-        assert not table.ask(subset=["q"], model=Model("t", "equal"), level=0.0999999).yes
+        assert table.ask(subset=["q"], model=PrivacyModel("t", "equal")).level == 0.1
+        assert table.ask(subset=["q"], model=PrivacyModel("t", "equal"), level=0.1).yes
+        assert not table.ask(subset=["q"], model=PrivacyModel("t", "equal"), level=0.0999999).yes
 
     def test_a_tree_makes_near_values_cheap(self):
         tree = Hierarchy.from_nested("Any", {"low": ["1", "2"], "high": ["3", "4"]})
-        model = Model("t", "tree", hierarchy=tree)
+        model = PrivacyModel("t", "tree", hierarchy=tree)
         # q: 1 against 2, within low: half of the rows move one level of two → 1/2 · 1/2
         assert people(q="ab", s="12").ask(subset=["q"], model=model).level == 0.25
         # 1 against 3: half of the rows move over the root → 1/2 · 1
@@ -178,12 +186,12 @@ class TestModels:
     def test_jensen_shannon_of_what_the_table_never_shows_together(self):
         # p = (1, 0), q = (1/2, 1/2): (ln 4/3 + 1/2 ln 2/3 + 1/2 ln 2) / 2
         expected = (math.log(4 / 3) + math.log(2 / 3) / 2 + math.log(2) / 2) / 2
-        found = people(q="ab", s="12").ask(subset=["q"], model=Model("t", "js")).level
+        found = people(q="ab", s="12").ask(subset=["q"], model=PrivacyModel("t", "js")).level
         assert found == pytest.approx(expected, abs=1e-12)
 
     def test_the_worst_sensitive_column_counts(self):
         table = people(q="aaaa", s="1234", s2="1112")
-        assert table.ask(subset=["q"], model=Model("l", "distinct")).level == 2
+        assert table.ask(subset=["q"], model=PrivacyModel("l", "distinct")).level == 2
 
     def test_numbers_are_ordered_as_numbers(self):
         # as texts 10 would stand between 1 and 2; in the line 1 2 10 it is the far end
@@ -192,13 +200,15 @@ class TestModels:
         )
         # c: all at place 0 of 3; the table has 2/5 at each of 0, 1 and 1/5 at 2, since 1.0 is 1:
         # running sums 3/5, 1/5 → (3/5 + 1/5) / 2
-        assert texts.ask(subset=["q"], model=Model("t", "ordered")).level == pytest.approx(0.4)
+        assert texts.ask(subset=["q"], model=PrivacyModel("t", "ordered")).level == pytest.approx(
+            0.4
+        )
 
     def test_adding_a_column_can_help_once_rows_may_go(self):
         # On {q}: the group has 6 of 8 equal, so frequency-1, and nothing else to keep.
         # On {q, r}: x holds 1 1 1 1 (bad), y holds 1 1 2 3: suppressing x leaves frequency 2.
         table = people(q="aaaaaaaa", r="xxxxyyyy", s="11111123")
-        model = Model("l", "frequency")
+        model = PrivacyModel("l", "frequency")
         coarse = table.ask(subset=["q"], model=model, delta=0.5).level
         fine = table.ask(subset=["q", "r"], model=model, delta=0.5).level
         assert (coarse, fine) == (1, 2)
@@ -213,7 +223,7 @@ class TestModels:
 class TestRisk:
     def test_shares_and_mean(self):
         # sizes 6, 2, 1, 1: 4 groups of 10 rows; 4 rows in groups below 5
-        assert people(q="aaaaaabbcd").risk(["q"]) == Risk(
+        assert people(q="aaaaaabbcd").risk(["q"]) == ReidentificationRisk(
             rows=10, unique=2, small=4, mean=0.4, highest=1.0
         )
 
@@ -226,7 +236,7 @@ class TestRisk:
 
     def test_rows_of_other_models(self):
         table = people(q="aabb", s="1211")
-        distinct, equal = Model("l", "distinct"), Model("t", "equal")
+        distinct, equal = PrivacyModel("l", "distinct"), PrivacyModel("t", "equal")
         assert table.row_levels(["q"], distinct).tolist() == [2, 2, 1, 1]
         assert table.rows_in_the_way(["q"], 2, distinct).tolist() == [2, 3]
         # the table has 1 in 3/4 of its rows, a in 1/2, b in all
@@ -236,17 +246,17 @@ class TestRisk:
     def test_what_adding_a_column_does(self):
         table = people(q="aaaabbbb", r="xxyyxxyy", u="12345678")
         assert table.additions(["q"]) == (
-            Step("u", ("q",), 4, 1, (0, 8)),
-            Step("r", ("q",), 4, 2, (0, 0)),
+            AddedColumn("u", ("q",), 4, 1, (0, 8)),
+            AddedColumn("r", ("q",), 4, 2, (0, 0)),
         )
 
     def test_the_worst_that_each_column_does(self):
         answer = people(q="aaaabbbb", r="xxyyxxyy", u="12345678").ask()
         assert isinstance(answer, SetsAnswer)
-        assert answer.worst_steps() == (
-            Step("u", ("q",), 4, 1),
-            Step("q", ("r",), 4, 2),
-            Step("r", ("q",), 4, 2),
+        assert answer.worst_additions() == (
+            AddedColumn("u", ("q",), 4, 1),
+            AddedColumn("q", ("r",), 4, 2),
+            AddedColumn("r", ("q",), 4, 2),
         )
 
     def test_all_rules_of_one_set(self):

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from moanon.diagnosis import Diagnosis, Model
-from moanon.diagnosis.sheet import Refiner
+from moanon.diagnosis import Diagnosis, PrivacyModel
+from moanon.diagnosis.column_groups import Refiner
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-ORACLES = ("tests/diagnosis/test_twelve_questions.py", "tests/diagnosis/test_rater.py")
+ORACLES = ("tests/diagnosis/test_twelve_questions.py", "tests/diagnosis/test_column_groups.py")
 
 
 def uneven_table(rows: int, values: tuple[int, ...], seed: int) -> pd.DataFrame:
@@ -45,12 +45,12 @@ def test_every_set_of_a_larger_table(values):
 def test_a_set_is_the_same_on_whatever_way_it_is_reached():
     # From the empty set column by column, with any columns of higher bits skipped or not.
     frame = uneven_table(400, (2, 3, 4, 5), seed=1)
-    sheet = Diagnosis.read(frame).sheet
-    refiner = Refiner(sheet, Model(), 4)
+    table = Diagnosis.read(frame).table
+    refiner = Refiner(table, PrivacyModel(), 4)
     refiner.add(0, 3, 4, last=False)
     skipped = refiner.add(1, 1, 3, last=False)  # bit 2 skipped: its cells are merged
     as_last = refiner.add(1, 1, 3, last=True)
-    alone = Refiner(sheet, Model(), 2).curve(0b1010)
+    alone = Refiner(table, PrivacyModel(), 2).curve(0b1010)
     for other in (as_last, alone):
         assert skipped.strengths.tolist() == other.strengths.tolist()
         assert skipped.rows.tolist() == other.rows.tolist()

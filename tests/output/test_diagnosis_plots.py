@@ -11,7 +11,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from moanon.diagnosis import QUESTIONS, Diagnosis, Model
+from moanon.diagnosis import QUESTIONS, Diagnosis, PrivacyModel
 from moanon.output.diagnosis_plots import (
     IMPLIED,
     SAFE,
@@ -87,7 +87,7 @@ def test_many_columns_are_bars():
 def test_where_sets_within_safe_ones_need_not_be_safe_there_are_bars():
     frame = pd.DataFrame({"q": list("aaaaaaaa"), "r": list("xxxxyyyy"), "s": list("11111123")})
     answer = Diagnosis.read(frame, ["q", "r"], ["s"]).ask(
-        level=2, model=Model("l", "frequency"), delta=0.5
+        level=2, model=PrivacyModel("l", "frequency"), delta=0.5
     )
     ax = plot_lattice(answer)
     # {r} and {q, r} are safe, {q} is not
@@ -137,18 +137,20 @@ def test_functions_draw_where_they_are_told(example):
     assert plot_pairs(example.ask(), ax) is ax
 
 
-@pytest.mark.parametrize("model", [Model(), Model("l", "entropy"), Model("t", "equal")])
+@pytest.mark.parametrize(
+    "model", [PrivacyModel(), PrivacyModel("l", "entropy"), PrivacyModel("t", "equal")]
+)
 @pytest.mark.parametrize("number", QUESTIONS)
 def test_every_question_has_a_picture(number, model, tmp_path: Path):
-    question = QUESTIONS[number]
+    has_level, has_subset, suppressing = QUESTIONS[number]
     # Names that a formula, a font or a terminal would stumble over.
     frame = figure_2().rename(columns={"V": "$v$ " * 20, "W": "日本", "X": "a\nb"})
     diagnosis = Diagnosis.read(frame, sensitive=["Z"])
     answer = diagnosis.ask(
         model=model,
-        level=(0.4 if model.measure == "t" else 2) if question.has_level else None,
-        subset=["日本", "a\nb"] if question.has_subset else None,
-        delta={"none": None, "given": 0.2, "asked": "ask"}[question.suppressing],
+        level=(0.4 if model.measure == "t" else 2) if has_level else None,
+        subset=["日本", "a\nb"] if has_subset else None,
+        delta={"none": None, "given": 0.2, "asked": "ask"}[suppressing],
     )
     draw_answer(answer, tmp_path / "picture", "png")
     assert (tmp_path / "picture").read_bytes().startswith(PNG)
@@ -156,10 +158,10 @@ def test_every_question_has_a_picture(number, model, tmp_path: Path):
 
 @pytest.mark.parametrize("number", [1, 3, 4, 12])
 def test_one_row_of_one_column(number, tmp_path: Path):
-    question = QUESTIONS[number]
+    has_level, has_subset, _ = QUESTIONS[number]
     answer = Diagnosis.read(pd.DataFrame({"a": ["x"]})).ask(
-        level=2 if question.has_level else None,
-        subset=["a"] if question.has_subset else None,
+        level=2 if has_level else None,
+        subset=["a"] if has_subset else None,
         delta="ask" if number == 12 else None,
     )
     draw_answer(answer, tmp_path / "picture.svg", "svg")

@@ -21,13 +21,6 @@ DONE, NO, BAD = 0, 1, 2
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
 def example(folder: Path) -> str:
     """Z Figure 2 as a file."""
     figure_2().to_csv("t.csv", index=False)
@@ -360,16 +353,16 @@ class TestSources:
 class TestJson:
     @pytest.mark.parametrize("number", QUESTIONS)
     def test_every_question(self, number, example, capsys):
-        question = QUESTIONS[number]
-        options = ["--k", "3"] * question.has_level + ["--subset", "V,W"] * question.has_subset
+        has_level, has_subset, suppressing = QUESTIONS[number]
+        options = ["--k", "3"] * has_level + ["--subset", "V,W"] * has_subset
         options += {"none": [], "given": ["--delta", "0.5"], "asked": ["--delta", "ask"]}[
-            question.suppressing
+            suppressing
         ]
         found = ask_json(capsys, example, *options, code=NO if number == 1 else DONE)
         assert found["question"] == number
         assert found["asked"].endswith("?")
         assert found["rows"] == 12
-        assert ("risk" in found) == question.has_subset
+        assert ("risk" in found) == has_subset
 
     def test_the_border(self, example, capsys):
         found = ask_json(capsys, example, "--k", "3")

@@ -1,8 +1,9 @@
-"""What can be asked about: k-anonymity, ℓ-diversity by each rule, t-closeness by each distance.
+"""What a level is: k-anonymity, ℓ-diversity by each rule, t-closeness by each distance.
 
 All have in common that a group of rows has a *level*, that a table is as good as its worst group,
 and that giving up the worst groups makes it better. So every question about k can be asked about
-the others once a sensitive column is named.
+the others once a sensitive column is named. What is true of them as measures stands at their
+definitions in `moanon.measures`, and is looked up there.
 """
 
 from __future__ import annotations
@@ -10,31 +11,27 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from moanon.arrays import Floats
+from moanon.data.column import did_you_mean
+from moanon.data.distances import Distance
 from moanon.data.hierarchy import Hierarchy
 from moanon.errors import QuestionError
+from moanon.measures import MEASURES, Measure
 
-__all__ = ["ANONYMITY", "RULES", "Form", "Measure", "Model"]
+__all__ = ["ANONYMITY", "Form", "Letter", "PrivacyModel", "choose_rule", "rule_measures"]
 
-Measure = Literal["k", "l", "t"]
+Letter = Literal["k", "l", "t"]
 Form = Literal["at least", "at most"]
-Floats = npt.NDArray[np.float64]
 
-#: Rule or distance → measure it belongs to, model of a group in the kernels, and how it is said.
-RULES: dict[str, tuple[Measure, str, str]] = {
-    "distinct": ("l", "distinct", "distinct values"),
-    "frequency": ("l", "frequency", "size over the most frequent value"),
-    "entropy": ("l", "entropy", "exp of the entropy"),
-    "recursive": ("l", "recursive", "recursive (c,ℓ)"),
-    "equal": ("t", "equal", "all values equally far apart"),
-    "ordered": ("t", "closeness", "values in their order"),
-    "tree": ("t", "closeness", "values in their hierarchy"),
-    "js": ("t", "js", "Jensen-Shannon divergence"),
-}
+#: How a letter is written, what a table is called by it, and the rule that goes without saying.
+_SYMBOL: dict[Letter, str] = {"k": "k", "l": "ℓ", "t": "t"}
+_WORD: dict[Letter, str] = {"k": "anonymous", "l": "diverse", "t": "close"}
+_USUAL_RULE: dict[Letter, str] = {"k": "", "l": "distinct", "t": "equal"}
 
 #: Constants of recursive diversity are kept small enough for exact products of integers.
 _C_DIGITS = 10**6
@@ -42,8 +39,43 @@ _C_DIGITS = 10**6
 _DECIMALS = 12
 
 
+def rule_measures() -> dict[str, Measure]:
+    """Return each rule of ℓ and each distance of t, with the measure that it stands for.
+
+    They are the measures that every group has a value of, named ``l_rule`` and ``t_rule``; each
+    ground distance of `t_closeness` is a rule of its own.
+    """
+    rules: dict[str, Measure] = {}
+    for name, measure in MEASURES.items():
+        letter, _, rule = name.partition("_")
+        if letter in ("l", "t") and rule and measure.group:
+            rules |= dict.fromkeys(get_args(Distance) if rule == "closeness" else [rule], measure)
+    return rules
+
+
+def choose_rule(letter: Letter | None, rule: str | None) -> tuple[Letter, str]:
+    """Fill in what was left out: a rule belongs to one letter, and a letter has a usual rule.
+
+    >>> choose_rule(None, None), choose_rule("l", None), choose_rule(None, "js")
+    (('k', ''), ('l', 'distinct'), ('t', 'js'))
+    """
+    if rule is None:
+        letter = letter or "k"
+        return letter, _USUAL_RULE[letter]
+    rules = rule_measures()
+    if rule not in rules:
+        hint = did_you_mean(rule, rules)
+        raise QuestionError(f"rule must be one of {', '.join(rules)}. Got {rule!r}{hint}")
+    owner: Letter = "l" if rules[rule].name.startswith("l") else "t"
+    if letter not in (None, owner):
+        raise QuestionError(
+            f"the rule {rule} is one of {owner}, and the question is about {letter}"
+        )
+    return owner, rule
+
+
 @dataclass(frozen=True)
-class Model:
+class PrivacyModel:
     """A privacy model: which number of a group is meant.
 
     Parameters
@@ -73,7 +105,7 @@ class Model:
     can then do with less suppression. So `is_monotone` depends on whether rows may be suppressed.
     """
 
-    measure: Measure = "k"
+    measure: Letter = "k"
     rule: str = ""
     c: float = 3.0
     hierarchy: Hierarchy | None = None
@@ -84,7 +116,7 @@ class Model:
             if self.rule:
                 raise QuestionError(f"k has no rules. Got {self.rule!r}")
             return
-        known = [name for name, (measure, _, _) in RULES.items() if measure == self.measure]
+        known = [rule for rule, m in rule_measures().items() if m.name[0] == self.measure]
         if not known:
             raise QuestionError(f"measure must be one of k, l, t. Got {self.measure!r}")
         if self.rule not in known:
@@ -95,20 +127,30 @@ class Model:
             raise QuestionError("the rule tree, and no other, needs a hierarchy")
         self.c_fraction  # noqa: B018 (checked here)
 
+    @cached_property
+    def registered(self) -> Measure:
+        """The measure of the package that the level of a table is."""
+        return rule_measures()[self.rule] if self.rule else MEASURES["k"]
+
+    @cached_property
+    def sign(self) -> int:
+        """1 where a higher level is safer, -1 where a lower one is."""
+        return 1 if self.registered.higher_is_better else -1
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether levels are whole numbers."""
+        return self.registered.range.whole
+
+    @property
+    def kernel_model(self) -> str:
+        """Name in `moanon.kernels.models.MODELS`; k has none, it is the size."""
+        return self.registered.models[0]
+
     @property
     def symbol(self) -> str:
         """The letter of the papers."""
-        return {"k": "k", "l": "ℓ", "t": "t"}[self.measure]
-
-    @property
-    def sign(self) -> int:
-        """1 where a higher level is safer, -1 where a lower one is."""
-        return -1 if self.measure == "t" else 1
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether levels are whole numbers."""
-        return self.measure == "k" or self.rule in ("distinct", "frequency", "recursive")
+        return _SYMBOL[self.measure]
 
     @property
     def protective(self) -> Form:
@@ -150,37 +192,32 @@ class Model:
         is_number = isinstance(level, (int, float)) and not isinstance(level, bool)
         if not is_number or (isinstance(level, float) and not math.isfinite(level)):
             raise QuestionError(f"{name} must be a number. Got {level}")
-        if self.measure == "t":
-            if not 0 <= level <= 1:
-                raise QuestionError(f"t must be in [0, 1]. Got {level}")
-            return float(level)
-        if level < 1:
+        if name == "t" and not 0 <= level <= 1:
+            raise QuestionError(f"t must be in [0, 1]. Got {level}")
+        if name != "t" and level < 1:
             raise QuestionError(f"{name} must be at least 1. Got {level}")
-        if self.is_whole:
-            if level != int(level):
-                raise QuestionError(f"{name} must be a whole number here. Got {level}")
-            return int(level)
-        return float(level)
+        if self.is_whole and level != int(level):
+            raise QuestionError(f"{name} must be a whole number here. Got {level}")
+        return int(level) if self.is_whole else float(level)
 
     def show(self, level: float) -> str:
-        """Write a level for people; rounded to the unsafe side."""
+        """Write a level for people; rounded so that nobody takes the table for safer than it is."""
         if self.is_whole:
             return f"{int(level):,}"
-        # Rounded so that nobody takes the table for safer than it is.
         thousandths = level * 1000
         rounded = math.ceil(thousandths - 1e-9) if self.sign < 0 else math.floor(thousandths + 1e-9)
         return f"{rounded / 1000:.3f}"
 
     def phrase(self, level: float | None, form: Form) -> str:
         """Say what a table is asked to be: at least 3-anonymous, 0.2-close."""
-        word = {"k": "anonymous", "l": "diverse", "t": "close"}[self.measure]
+        word = _WORD[self.measure]
         if level is None:
             return f"{self.symbol}-{word}"
         shown = f"{level:,}" if self.is_whole else f"{level:.10g}"
         if self.measure != "t":
             return f"{form} {shown}-{word}"
-        return f"{shown}-close" if form == self.protective else f"no closer than {shown}"
+        return f"{shown}-{word}" if form == self.protective else f"no closer than {shown}"
 
 
 #: k-anonymity, which all questions are about unless another model is named.
-ANONYMITY = Model()
+ANONYMITY = PrivacyModel()

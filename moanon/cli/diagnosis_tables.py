@@ -12,14 +12,14 @@ from moanon.cli.showing import console, on_one_line
 
 if TYPE_CHECKING:
     from moanon.diagnosis import (
-        Answer,
+        AddedColumn,
         BorderAnswer,
         Curve,
         CurvesAnswer,
         Diagnosis,
+        DiagnosisAnswer,
         RatedSet,
         SetsAnswer,
-        Step,
         SubsetAnswer,
     )
 
@@ -33,20 +33,18 @@ _TOLD = 8
 _STEPS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70)
 
 
-def show_answer(
-    diagnosis: Diagnosis, answer: Answer, notes: Sequence[str], *, everything: bool
-) -> None:
+def show_answer(diagnosis: Diagnosis, answer: DiagnosisAnswer, *, everything: bool) -> None:
     """Show the question in words, the answer, and what it cost."""
     from moanon.diagnosis import BorderAnswer, CurvesAnswer, SubsetAnswer
 
-    sheet = diagnosis.sheet
+    distinct = len(diagnosis.table.counts)
     _say(
-        f"{diagnosis.source}: {_count(diagnosis.rows, 'row')}, {len(sheet.counts):,} distinct in "
+        f"{diagnosis.source}: {_count(diagnosis.rows, 'row')}, {distinct:,} distinct in "
         f"{_count(len(diagnosis.columns), 'column')}"
     )
-    for note in notes:
+    for note in diagnosis.notes:
         _say(f"note: {note}")
-    _say(f"Question {answer.asked.question.number}: {answer.asked.words()}")
+    _say(f"Question {answer.asked.number}: {answer.asked.words()}")
     shown = None if everything else _SHOWN
     if isinstance(answer, SubsetAnswer):
         _show_subset(diagnosis, answer, shown)
@@ -105,7 +103,7 @@ def _show_subset(diagnosis: Diagnosis, answer: SubsetAnswer, shown: int | None) 
         _say(line)
     asked = answer.asked
     assert asked.subset is not None
-    if asked.question.number == 11:
+    if asked.number == 11:
         _show_curve(answer.curve, shown)
     risk = diagnosis.risk(asked.subset)
     facts = {
@@ -120,18 +118,17 @@ def _show_subset(diagnosis: Diagnosis, answer: SubsetAnswer, shown: int | None) 
     width = max(map(len, facts)) + 2
     for fact, value in facts.items():
         _say(f"  {fact:<{width}}{value}")
-    steps = diagnosis.additions(asked.subset, delta=asked.delta or 0.0, model=asked.model)
-    _say_steps(steps, answer)
+    added = diagnosis.additions(asked.subset, delta=asked.delta or 0.0, model=asked.model)
+    _say_additions(added, answer)
 
 
 def _profile(diagnosis: Diagnosis, subset: Sequence[str], c: float) -> Iterator[tuple[str, str]]:
-    from moanon.diagnosis import Measure, Model
+    from moanon.diagnosis import PrivacyModel, choose_rule
 
     for name, level in diagnosis.profile(subset, c=c).items():
-        if "_" in name:
-            measure, rule = name.split("_")
-            known: Measure = "l" if measure == "l" else "t"
-            model = Model(known, rule, c)
+        _, _, rule = name.partition("_")
+        if rule:
+            model = PrivacyModel(*choose_rule(None, rule), c)
             constant = f", c = {model.c:g}" if rule == "recursive" else ""
             yield f"{model.symbol} ({rule}{constant})", model.show(level)
 
@@ -140,7 +137,7 @@ def _verdict(answer: SubsetAnswer) -> Iterator[str]:
     """Say the answer in words, with the numbers behind it."""
     asked, model, curve = answer.asked, answer.asked.model, answer.curve
     symbol, rows = model.symbol, asked.rows
-    if asked.question.suppressing == "asked":
+    if asked.asks_delta:
         if asked.level is not None:
             yield _cost_words(answer)
         return
@@ -216,26 +213,26 @@ def _curve_points(curve: Curve, shown: int | None) -> Iterator[tuple[float, int 
             yield level, curve.cost(level)
 
 
-def _say_steps(steps: Sequence[Step], answer: Answer) -> None:
+def _say_additions(added: Sequence[AddedColumn], answer: DiagnosisAnswer) -> None:
     """Say what adding a column does, worst first; nothing where it does nothing."""
     model = answer.asked.model
     telling = [
-        step
-        for step in steps
-        if step.before != step.after or (step.alone and len(set(step.alone)) > 1)
+        each
+        for each in added
+        if each.before != each.after or (each.alone and len(set(each.alone)) > 1)
     ]
     # Who is alone is counted as the table is: after suppression nobody is, or all of them are.
     after, before = (" after suppression", " before it") if answer.asked.limit else ("", "")
-    for step in telling[:_TOLD]:
+    for each in telling[:_TOLD]:
         effects = []
-        if step.before != step.after:
-            levels = f"{model.show(step.before)} to {model.show(step.after)}"
+        if each.before != each.after:
+            levels = f"{model.show(each.before)} to {model.show(each.after)}"
             effects.append(f"{model.symbol}{after} from {levels}")
-        if step.alone and len(set(step.alone)) > 1:
+        if each.alone and len(set(each.alone)) > 1:
             when = before if effects else before.replace("it", "suppression")
-            rows = f"{step.alone[0]:,} to {step.alone[1]:,}"
+            rows = f"{each.alone[0]:,} to {each.alone[1]:,}"
             effects.append(f"the rows alone in their group{when} from {rows}")
-        _say(f"adding {step.column} to {{{_named(step.to)}}} takes {' and '.join(effects)}")
+        _say(f"adding {each.column} to {{{_named(each.to)}}} takes {' and '.join(effects)}")
 
 
 # -- all sets --------------------------------------------------------------------------------------
@@ -301,7 +298,7 @@ def _show_sets(answer: SetsAnswer, shown: int | None) -> None:
         others = f"The other {_count(len(answer) - len(lines), 'set')}" if lines else "All sets"
         alone = ", someone is alone" if model.measure == "k" and worst == 1 else ""
         _say(f"{others}: {model.symbol} = {model.show(worst)}{alone} (--all lists them)")
-    _say_steps(answer.worst_steps(), answer)
+    _say_additions(answer.worst_additions(), answer)
     suppressing = answer.levels is None or asked.limit > 0
     _say_effort(answer, monotone=model.is_monotone(suppressing=suppressing))
 

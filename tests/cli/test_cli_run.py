@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 
 from moanon.cli import main
-from tests.search.people import people_frame
 
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[2]
 QUICKSTART = str(REPOSITORY / "configs" / "quickstart.yaml")
 CONFIG = """\
 data: {source: people.csv}
@@ -32,9 +31,7 @@ Captured = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.chdir(tmp_path)
-    people_frame().to_csv("people.csv", index=False)
+def config(people: Path) -> str:
     Path("people.yaml").write_text(CONFIG)
     return "people.yaml"
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.diagnosis import Diagnosis, Model
-from moanon.measures.evaluate import Evaluator
+from moanon.diagnosis import Diagnosis, PrivacyModel
 from moanon.measures import MEASURES
+from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
 from tests import naive
 from tests.diagnosis.oracle import Row
@@ -27,7 +27,7 @@ def people(draw: st.DrawFn, values: list[str]) -> list[Row]:
     return [dict(zip(("q", "r", "s"), each, strict=True)) for each in rows]
 
 
-def assert_curves_are_the_oracles(rows: list[Row], model: Model) -> None:
+def assert_curves_are_the_oracles(rows: list[Row], model: PrivacyModel) -> None:
     """For every set of columns, the levels of groups and the rows below each are the oracle's."""
     oracle = oracle_of(model, rows, ["q", "r"], ["s"])
     diagnosis = examined(rows, ["q", "r"], ["s"])
@@ -40,13 +40,13 @@ def assert_curves_are_the_oracles(rows: list[Row], model: Model) -> None:
 
 @given(people([str(value) for value in range(0, 1200, 3)]))
 def test_values_on_a_long_line(rows):
-    assert_curves_are_the_oracles(rows, Model("t", "ordered"))
+    assert_curves_are_the_oracles(rows, PrivacyModel("t", "ordered"))
 
 
 @given(hierarchies(most_leaves=12).flatmap(lambda t: st.tuples(st.just(t), people(t.leaves))))
 def test_values_in_any_tree(drawn):
     tree, rows = drawn
-    assert_curves_are_the_oracles(rows, Model("t", "tree", hierarchy=tree))
+    assert_curves_are_the_oracles(rows, PrivacyModel("t", "tree", hierarchy=tree))
 
 
 @given(st.data())
@@ -67,5 +67,5 @@ def test_a_set_of_columns_is_a_genome_whatever_is_measured(data):
         frame[name] = np.array(column.values)[column.codes]
     diagnosis = Diagnosis.read(frame, names, instance.table.sensitive)
     for name, rule in rules.items():
-        found = diagnosis.curve(subset, Model(name[0], rule)).level
+        found = diagnosis.curve(subset, PrivacyModel(name[0], rule)).level
         assert found == pytest.approx(MEASURES[name].of(scores)[0], abs=1e-12), name

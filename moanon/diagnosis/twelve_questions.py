@@ -1,15 +1,88 @@
-"""A question with all that belongs to it, in words and as plain values."""
+"""The twelve questions of the diagnosis centre (Z §4.1), and one of them as it was asked.
+
+They are every way to fix or to ask for three things: a level k, a set of columns S, and the share δ
+of rows that may be suppressed. So what is given and what is left out selects the question.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from moanon.diagnosis.models import Form, Model
-from moanon.diagnosis.questions import Question
+from moanon.diagnosis.privacy_model import Form, PrivacyModel
+from moanon.errors import QuestionError
 
-__all__ = ["Asked", "listed"]
+__all__ = ["QUESTIONS", "DiagnosisQuestion", "choose_question", "listed"]
+
+#: Nothing is suppressed; at most a given share is; or the share is what is asked for.
+Suppressing = Literal["none", "given", "asked"]
+
+
+#: The twelve by their numbers in Z: whether the level is given, whether the set of columns is
+#: (otherwise they are asked for), and what is known about suppression.
+QUESTIONS: dict[int, tuple[bool, bool, Suppressing]] = {
+    1: (True, True, "none"),
+    2: (False, True, "none"),
+    3: (True, False, "none"),
+    4: (False, False, "none"),
+    5: (True, True, "given"),
+    6: (False, True, "given"),
+    7: (True, False, "given"),
+    8: (False, False, "given"),
+    9: (True, True, "asked"),
+    10: (True, False, "asked"),
+    11: (False, True, "asked"),
+    12: (False, False, "asked"),
+}
+
+
+def choose_question(
+    level: float | None,
+    subset: tuple[str, ...] | None,
+    delta: float | Literal["ask"] | None,
+    number: int | None = None,
+    measure: str = "k",
+) -> int:
+    """Find the number of the question that goes with what is given, or check the one named.
+
+    Parameters
+    ----------
+    level, subset : optional
+        Given, or None where they are asked for.
+    delta : float, "ask" or None
+        A share of rows; asked for; or nothing is suppressed.
+    number : int, optional
+        The question that was named. Where it asks for δ, `delta` may be left out.
+    measure : str
+        What the level is called in an error.
+
+    Examples
+    --------
+    >>> choose_question(3, ("age",), None), choose_question(3, None, 0.1)
+    (1, 7)
+    >>> choose_question(None, ("age",), "ask")
+    11
+    """
+    suppressing: Suppressing = "none" if delta is None else "asked" if delta == "ask" else "given"
+    has = (level is not None, subset is not None, suppressing)
+    if number is None:
+        return next(number for number, needed in QUESTIONS.items() if needed == has)
+    if number not in QUESTIONS:
+        raise QuestionError(f"question must be one of 1 to 12. Got {number}")
+    has_level, has_subset, known = QUESTIONS[number]
+    for name, given, needed in ((measure, has[0], has_level), ("subset", has[1], has_subset)):
+        if needed and not given:
+            raise QuestionError(f"question {number} needs {name}")
+        if given and not needed:
+            raise QuestionError(f"question {number} asks for {name}; leave it out")
+    if known == "given" and suppressing != "given":
+        raise QuestionError(f"question {number} needs delta, the share that may be suppressed")
+    if known == "none" and suppressing != "none":
+        raise QuestionError(f"question {number} suppresses nothing; leave delta out")
+    if known == "asked" and suppressing == "given":
+        raise QuestionError(f"question {number} asks for delta; leave it out")
+    return number
 
 
 def listed(names: Iterable[str]) -> str:
@@ -18,14 +91,14 @@ def listed(names: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question with everything that belongs to it.
+class DiagnosisQuestion:
+    """A question as it was asked, with everything that belongs to it.
 
     Attributes
     ----------
-    question : Question
-        Which of the twelve.
-    model : Model
+    number : int
+        Which of the twelve; 1 to 12, as in Z.
+    model : PrivacyModel
         What a level is.
     form : {"at least", "at most"}
         How the level is meant, where one is given.
@@ -47,8 +120,8 @@ class Asked:
         Largest size of the sets that were looked at.
     """
 
-    question: Question
-    model: Model
+    number: int
+    model: PrivacyModel
     form: Form
     rows: int
     columns: tuple[str, ...]
@@ -64,9 +137,14 @@ class Asked:
         """Whether the level is one to be reached, not one to stay below."""
         return self.form == self.model.protective
 
+    @property
+    def asks_delta(self) -> bool:
+        """Whether the share of rows to suppress is what is asked for."""
+        return QUESTIONS[self.number][2] == "asked"
+
     def words(self) -> str:
         """Say the question."""
-        model, question = self.model, self.question
+        model = self.model
         phrase = model.phrase(self.level, self.form)
         if self.subset is not None:
             where = f"on {listed(self.subset)}"
@@ -75,7 +153,7 @@ class Asked:
         else:
             where = "on each set of columns"
         by = f" ({self._rule_words()})" if model.measure != "k" else ""
-        if question.suppressing == "asked":
+        if self.asks_delta:
             if self.level is None:
                 return f"What does each {model.symbol} cost in suppressed rows {where}{by}?"
             if self.is_protective:
@@ -101,7 +179,7 @@ class Asked:
     def to_dict(self) -> dict[str, Any]:
         """Return the question as plain values."""
         return {
-            "question": self.question.number,
+            "question": self.number,
             "asked": self.words(),
             "measure": self.model.measure,
             "rule": self.model.rule or None,

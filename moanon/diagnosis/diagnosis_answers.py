@@ -15,26 +15,45 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from moanon.diagnosis.asked import Asked
-from moanon.diagnosis.curves import Curve, Levels
-from moanon.diagnosis.walk import Effort
+from moanon.arrays import Bools, Ints
+from moanon.diagnosis.suppression_curve import Curve, Levels
+from moanon.diagnosis.twelve_questions import DiagnosisQuestion
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "Answer",
+    "AddedColumn",
     "BorderAnswer",
     "CurvesAnswer",
+    "DiagnosisAnswer",
+    "Effort",
     "RatedSet",
     "SetsAnswer",
-    "Step",
     "SubsetAnswer",
 ]
 
-Ints = npt.NDArray[np.int64]
+
+@dataclass(frozen=True)
+class Effort:
+    """What a search cost.
+
+    Attributes
+    ----------
+    sets : int
+        Sets of columns the question is about.
+    grouped : int
+        Sets whose groups were counted.
+    """
+
+    sets: int
+    grouped: int
+
+    @property
+    def avoided(self) -> int:
+        """Sets whose answer followed from that of others."""
+        return self.sets - self.grouped
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,19 +62,16 @@ class SubsetAnswer:
 
     Attributes
     ----------
-    asked : Asked
+    asked : DiagnosisQuestion
         The question.
     curve : Curve
         The whole curve of the set; everything else follows from it.
     """
 
-    asked: Asked
+    asked: DiagnosisQuestion
     curve: Curve
 
-    @property
-    def effort(self) -> Effort:
-        """One set was grouped."""
-        return Effort(1, 1)
+    effort = Effort(1, 1)
 
     @cached_property
     def level(self) -> float:
@@ -70,7 +86,7 @@ class SubsetAnswer:
         for a level not to be exceeded: the most rows that can go.
         """
         asked = self.asked
-        if asked.question.suppressing != "asked":
+        if not asked.asks_delta:
             return self.curve.within(asked.limit)[1]
         if asked.level is None:
             return None
@@ -83,7 +99,7 @@ class SubsetAnswer:
         asked = self.asked
         if asked.level is None:
             return True
-        if asked.question.suppressing == "asked":
+        if asked.asks_delta:
             return self.suppressed is not None
         if asked.is_protective:
             return self.curve.reaches(asked.level, asked.limit)
@@ -93,29 +109,22 @@ class SubsetAnswer:
         """The curve where it is asked for; else one row."""
         import pandas as pd
 
-        if self.asked.question.number == 11:
+        if self.asked.number == 11:
             return self.curve.to_frame()
-        found = self._found()
-        return pd.DataFrame([found])
-
-    def _found(self) -> dict[str, Any]:
-        asked, rows = self.asked, self.asked.rows
-        found: dict[str, Any] = {}
-        if asked.level is not None:
-            found["yes"] = self.yes
-        if asked.question.suppressing == "asked":
-            found["suppressed"] = self.suppressed
-            found["delta"] = None if self.suppressed is None else self.suppressed / rows
-        else:
-            found[asked.model.measure] = self.level
-            found["suppressed"] = self.suppressed
-        return found
+        return pd.DataFrame([self.to_dict()])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as plain values."""
-        if self.asked.question.number == 11:
-            return {"curve": self.to_frame().to_dict(orient="records")}
-        return self._found()
+        asked = self.asked
+        if asked.number == 11:
+            return {"curve": self.curve.to_frame().to_dict(orient="records")}
+        found: dict[str, Any] = {}
+        if asked.level is not None:
+            found["yes"] = self.yes
+        if not asked.asks_delta:
+            return {**found, asked.model.measure: self.level, "suppressed": self.suppressed}
+        share = None if self.suppressed is None else self.suppressed / asked.rows
+        return {**found, "suppressed": self.suppressed, "delta": share}
 
 
 @dataclass(frozen=True)
@@ -133,7 +142,7 @@ class BorderAnswer:
 
     Attributes
     ----------
-    asked : Asked
+    asked : DiagnosisQuestion
         The question.
     safe : tuple of RatedSet
         Safe sets that no other safe set contains.
@@ -145,11 +154,11 @@ class BorderAnswer:
         Sets grouped and avoided.
     is_monotone : bool
         Whether every set within a safe one is safe, and every set around an unsafe one unsafe.
-        Not so for some models once rows may be suppressed (see `Model`); then all sets were
+        Not so for some models once rows may be suppressed (see `PrivacyModel`); then all sets were
         grouped, and `safe` and `unsafe` are still the largest and the smallest.
     """
 
-    asked: Asked
+    asked: DiagnosisQuestion
     safe: tuple[RatedSet, ...]
     unsafe: tuple[RatedSet, ...]
     sizes: Mapping[int, tuple[int, int]]
@@ -196,22 +205,18 @@ class BorderAnswer:
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as plain values."""
         measure = self.asked.model.measure
-        sides = {
-            side: [
-                {
-                    "columns": list(each.columns),
-                    measure: each.level,
-                    "suppressed": each.suppressed,
-                }
-                for each in sets
+        safe, unsafe = (
+            [
+                {"columns": list(s.columns), measure: s.level, "suppressed": s.suppressed}
+                for s in each
             ]
-            for side, sets in (("safe", self.safe), ("unsafe", self.unsafe))
-        }
-        return {"yes": self.yes, "monotone": self.is_monotone, **sides}
+            for each in (self.safe, self.unsafe)
+        )
+        return {"yes": self.yes, "monotone": self.is_monotone, "safe": safe, "unsafe": unsafe}
 
 
 @dataclass(frozen=True)
-class Step:
+class AddedColumn:
     """What adding a column to a set does.
 
     Attributes
@@ -234,39 +239,54 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class SetsAnswer:
+class _EverySet:
+    """About every set of columns.
+
+    Attributes
+    ----------
+    asked : DiagnosisQuestion
+        The question.
+    masks : array
+        The sets as bit masks, ordered by size and then as the columns are.
+    grouped : array of bool
+        Whether the set was grouped; else its answer follows from that of a subset.
+    columns_of : callable
+        Turns a mask into names.
+    """
+
+    asked: DiagnosisQuestion
+    masks: Ints
+    grouped: Bools
+    columns_of: Callable[[int], tuple[str, ...]]
+
+    def __len__(self) -> int:
+        return len(self.masks)
+
+    @property
+    def effort(self) -> Effort:
+        """Sets grouped and avoided."""
+        return Effort(len(self), int(self.grouped.sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class SetsAnswer(_EverySet):
     """One number for every set of columns.
 
     Attributes
     ----------
-    asked : Asked
-        The question.
-    masks : array
-        The sets as bit masks, ordered by size and then as the columns are.
+    asked, masks, grouped, columns_of
+        The question, the sets as bit masks, which of them were grouped, and what turns a mask into
+        names.
     levels : array or None
         Level of each set within the limit (questions 4 and 8).
     suppressed : array
         Rows that are suppressed for it; -1 where the set was not grouped and they are not known.
         Where δ is asked for (question 10): the rows that must go, or can; -1 where there is no
         such number below all rows.
-    grouped : array of bool
-        Whether the set was grouped; else its number follows from that of a subset.
-    effort : Effort
-        The same, counted.
-    columns_of : callable
-        Turns a mask into names.
     """
 
-    asked: Asked
-    masks: npt.NDArray[np.int64]
     levels: Levels | None
     suppressed: Ints
-    grouped: npt.NDArray[np.bool_]
-    effort: Effort
-    columns_of: Callable[[int], tuple[str, ...]]
-
-    def __len__(self) -> int:
-        return len(self.masks)
 
     @property
     def yes(self) -> bool:
@@ -286,7 +306,7 @@ class SetsAnswer:
         ):
             yield self.columns_of(mask), level, None if rows < 0 else rows
 
-    def worst_steps(self) -> tuple[Step, ...]:
+    def worst_additions(self) -> tuple[AddedColumn, ...]:
         """For each column the worst that adding it to a set does, most dangerous column first.
 
         The worst is the largest factor by which k or ℓ falls, or the largest rise of t. Of equal
@@ -294,10 +314,9 @@ class SetsAnswer:
         """
         if self.levels is None:
             return ()
-        model = self.asked.model
         by_mask = np.argsort(self.masks)
         masks = self.masks[by_mask]
-        found: list[tuple[float, Step]] = []
+        found: list[tuple[float, AddedColumn]] = []
         for single in self.masks[self.sizes == 1].tolist():
             # Sets without the column, in the answer's order, so that of equals the first is least.
             without = np.flatnonzero(self.masks & single == 0)
@@ -308,17 +327,18 @@ class SetsAnswer:
                 continue
             without, at = without[is_known], by_mask[at[is_known]]
             before, after = self.levels[without], self.levels[at]
-            fall = after - before if model.sign < 0 else before / np.maximum(after, 1e-9)
-            worst = int(np.argmax(fall))
-            step = Step(
+            rises = self.asked.model.sign < 0
+            harm = after - before if rises else before / np.maximum(after, 1e-9)
+            worst = int(np.argmax(harm))
+            added = AddedColumn(
                 self.columns_of(single)[0],
                 self.columns_of(int(self.masks[without[worst]])),
                 before[worst].item(),
                 after[worst].item(),
             )
-            found.append((float(fall[worst]), step))
+            found.append((float(harm[worst]), added))
         found.sort(key=lambda pair: -pair[0])
-        return tuple(step for _, step in found)
+        return tuple(added for _, added in found)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per set."""
@@ -343,48 +363,30 @@ class SetsAnswer:
         for (columns, level, rows), grouped in zip(
             self.records(), self.grouped.tolist(), strict=True
         ):
-            each: dict[str, Any] = {"columns": list(columns)}
-            if self.levels is not None:
-                each[asked.model.measure] = level
-            each["suppressed"] = rows
+            found = {asked.model.measure: level, "suppressed": rows}
             if self.levels is None:
-                each["delta"] = None if rows is None else rows / asked.rows
-            sets.append({**each, "grouped": grouped})
+                share = None if rows is None else rows / asked.rows
+                found = {"suppressed": rows, "delta": share}
+            sets.append({"columns": list(columns), **found, "grouped": grouped})
         return {"sets": sets} if self.levels is not None else {"yes": self.yes, "sets": sets}
 
 
 @dataclass(frozen=True, eq=False)
-class CurvesAnswer:
+class CurvesAnswer(_EverySet):
     """The curve of every set of columns.
 
     Attributes
     ----------
-    asked : Asked
-        The question.
-    masks : array
-        The sets as bit masks, ordered by size and then as the columns are.
+    asked, masks, grouped, columns_of
+        As of `SetsAnswer`. The curve of a set that was not grouped is that of all columns together,
+        because it is already that of a subset.
     curves : tuple of Curve
-        Theirs.
-    grouped : array of bool
-        Whether the set was grouped; else its curve is that of all columns together, because it is
-        already that of a subset.
-    effort : Effort
-        The same, counted.
-    columns_of : callable
-        Turns a mask into names.
+        One of each set.
     """
 
-    asked: Asked
-    masks: npt.NDArray[np.int64]
     curves: tuple[Curve, ...]
-    grouped: npt.NDArray[np.bool_]
-    effort: Effort
-    columns_of: Callable[[int], tuple[str, ...]]
 
     yes = True
-
-    def __len__(self) -> int:
-        return len(self.masks)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per set and level."""
@@ -413,4 +415,4 @@ class CurvesAnswer:
         }
 
 
-Answer = SubsetAnswer | BorderAnswer | SetsAnswer | CurvesAnswer
+DiagnosisAnswer = SubsetAnswer | BorderAnswer | SetsAnswer | CurvesAnswer

@@ -15,6 +15,7 @@ from moanon import Certificate, __version__
 from moanon.cli import main
 from moanon.experiment import Experiment, load_front, plan
 from moanon.front import Front
+from tests.cli.commands import Captured, done, refused
 from tests.search.people import people_frame
 
 TREE = "Anywhere:\n  North: [Oslo, Bergen]\n  South: [Rome, Bari, Pisa]\n"
@@ -29,7 +30,6 @@ problem: {preset: k-suppression, eta: 0.1}
 search: {algorithm: archive, population: 20, generations: 5}
 output: {plots: false, report: false}
 """
-Captured = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
@@ -47,44 +47,20 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def run(made: Path, folder: Path) -> None:
     """The run as if it had been made here: its configuration names files by absolute paths."""
-    monkeypatch.chdir(tmp_path)
     for name in ("people.csv", "place.yaml"):
         Path(name).write_bytes((made / name).read_bytes())
     Path("people").mkdir()
-    text = (made / "people" / "config.yaml").read_text().replace(str(made), str(tmp_path))
+    text = (made / "people" / "config.yaml").read_text().replace(str(made), str(folder))
     front = Front.load(made / "people")
     record = json.loads((made / "people" / "run.json").read_text())
     front.save("people", record=record, texts={"config.yaml": text})
-    return tmp_path
 
 
 @pytest.fixture
 def front() -> Front:
     return load_front("people")
-
-
-def files() -> dict[str, bytes]:
-    return {str(path): path.read_bytes() for path in Path().rglob("*") if path.is_file()}
-
-
-def done(capsys: Captured, *words: str) -> list[str]:
-    assert main([*words]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out.splitlines()
-
-
-def refused(capsys: Captured, *words: str) -> str:
-    """Refuse a command in one sentence, and leave all as it was."""
-    before = files()
-    assert main([*words]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert err.startswith("moanon: ")
-    assert files() == before
-    return err
 
 
 def middle(front: Front) -> int:

@@ -13,8 +13,8 @@ from moanon import Certificate
 from moanon.cli import main
 from moanon.experiment import load_front
 from moanon.front import Front
-from moanon.measures.groupwise import GROUP_WISE
 from moanon.measures import MEASURES
+from tests.cli.commands import Captured, done, refused
 from tests.search.people import people_frame
 from tests.test_certified_models import check_certificate
 
@@ -31,7 +31,6 @@ problem: {problem}
 search: {{algorithm: archive, population: 30, generations: 4}}
 output: {{plots: false, report: false}}
 """
-Captured = pytest.CaptureFixture[str]
 
 
 def frame(rows: int = 120, seed: int = 0) -> pd.DataFrame:
@@ -42,8 +41,7 @@ def frame(rows: int = 120, seed: int = 0) -> pd.DataFrame:
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def table(folder: Path) -> None:
     frame().to_csv("people.csv", index=False)
     Path("ill.yaml").write_text(TREE)
 
@@ -54,29 +52,10 @@ def run(problem: str) -> Front:
     return load_front("results")
 
 
-def done(capsys: Captured, *words: object) -> list[str]:
-    capsys.readouterr()
-    assert main([str(word) for word in words]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out.splitlines()
-
-
-def refused(capsys: Captured, *words: object) -> str:
-    """Refuse a command in one sentence, and leave no file."""
-    capsys.readouterr()
-    before = sorted(Path().rglob("*"))
-    assert main([str(word) for word in words]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert sorted(Path().rglob("*")) == before
-    return err
-
-
 # -- certificates ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", ["k", "l", *GROUP_WISE])
+@pytest.mark.parametrize("model", [measure.name for measure in MEASURES.values() if measure.group])
 def test_every_id_of_a_front_over_any_model_is_certified(model: str, capsys: Captured) -> None:
     bound = {
         "k": "{min: 2}",

@@ -21,7 +21,7 @@ import moanon
 from moanon import bench, cli
 from moanon.cli import application, main, showing
 
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[2]
 QUICKSTART = str(REPOSITORY / "configs" / "quickstart.yaml")
 SLOW_IMPORTS = ["duckdb", "matplotlib", "numba", "numpy", "pandas", "pydantic", "pymoo", "rich"]
 Captured = pytest.CaptureFixture[str]
@@ -36,12 +36,6 @@ def python(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str
         env={**os.environ, **variables},
         check=False,
     )
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture

@@ -43,10 +43,8 @@ def save(
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def results(folder: Path) -> None:
     save(Path("people"), ROWS)
-    return tmp_path
 
 
 def asked(capsys: Captured, *options: str, results: str = "people") -> list[str]:

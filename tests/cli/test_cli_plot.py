@@ -24,10 +24,8 @@ Captured = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def results(people: Path) -> Path:
     """A folder with one finished run, and its data beside it."""
-    monkeypatch.chdir(tmp_path)
-    people_frame().to_csv("people.csv", index=False)
     Path("people.yaml").write_text(CONFIG)
     assert main(["run", "people.yaml", "--out", "results", "--quiet"]) == 0
     return Path("results")
@@ -85,17 +83,17 @@ def test_with_other_data_too(results: Path, capsys: Captured) -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "reason"),
+    ("named", "reason"),
     [
         ("nowhere", "nowhere is not a folder; name one that moanon run has written"),
         ("empty", "empty holds no results: neither it nor a folder in it has a run.json"),
     ],
 )
 def test_a_folder_without_results_is_refused(
-    folder: str, reason: str, results: Path, capsys: Captured
+    named: str, reason: str, results: Path, capsys: Captured
 ) -> None:
     Path("empty").mkdir()
-    assert main(["plot", folder]) == 2
+    assert main(["plot", named]) == 2
     assert capsys.readouterr().err == f"moanon: {reason}\n"
 
 

@@ -31,9 +31,8 @@ ZIPS = "".join(
 
 
 @pytest.fixture(autouse=True)
-def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def releases(folder: Path) -> None:
     """Ten people, what is known about them, and a release of ours with three rows left out."""
-    monkeypatch.chdir(tmp_path)
     PEOPLE.rename_axis("nr").to_csv("people.csv")
     Path("people.yaml").write_text(CONFIG)
     Path("zip.csv").write_text(ZIPS)

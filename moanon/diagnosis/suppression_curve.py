@@ -1,28 +1,30 @@
 """The curve of a set of columns: how many rows stand in the way of each level.
 
 Everything one can ask about one set follows from it. With k it says how many rows sit in groups of
-each size; giving up all groups smaller than k leaves exactly k.
+each size; giving up all groups smaller than k leaves exactly k, and one over the size of a row's
+group is its risk of being recognized (the prosecutor's risk).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from moanon.diagnosis.models import Model
+from moanon.arrays import Floats, Ints
+from moanon.diagnosis.privacy_model import PrivacyModel
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Curve", "Levels"]
+__all__ = ["Curve", "Levels", "ReidentificationRisk"]
 
-Ints = npt.NDArray[np.int64]
 #: Whole numbers for k and most rules of ℓ, others for the rest.
-Levels = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+Levels = Ints | Floats
+#: Groups smaller than this are commonly held to be too small to publish.
+_SMALL = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +33,7 @@ class Curve:
 
     Attributes
     ----------
-    model : Model
+    model : PrivacyModel
         What a level is.
     strengths : array
         The different levels, from the least safe to the safest, turned so that higher is safer: k
@@ -43,7 +45,7 @@ class Curve:
     --------
     Groups of 1, 1, 2 and 6 rows: two rows are in the way of k = 2, four in the way of k = 6.
 
-    >>> from moanon.diagnosis.models import ANONYMITY
+    >>> from moanon.diagnosis.privacy_model import ANONYMITY
     >>> curve = Curve(ANONYMITY, np.array([1, 2, 6]), np.array([2, 2, 6]))
     >>> curve.within(0), curve.within(1), curve.within(2), curve.within(9)
     ((1, 0), (1, 0), (2, 2), (6, 4))
@@ -53,7 +55,7 @@ class Curve:
     (1, None)
     """
 
-    model: Model
+    model: PrivacyModel
     strengths: Levels
     rows: Ints
 
@@ -124,3 +126,62 @@ class Curve:
                 "rows_left": self.table_rows - suppressed,
             }
         )
+
+
+@dataclass(frozen=True)
+class ReidentificationRisk:
+    """How easily people are recognized by a set of columns.
+
+    Attributes
+    ----------
+    rows : int
+        Rows of the table.
+    unique : int
+        Rows that are alone in their group: whoever knows the columns knows the person.
+    small : int
+        Rows in groups of less than five.
+    mean : float
+        Mean over rows of one over the size of the row's group; the share of people that would be
+        recognized by guessing within each group.
+    highest : float
+        One over k.
+
+    Examples
+    --------
+    Groups of 1, 1, 2 and 6 rows: 4 groups of 10 rows.
+
+    >>> from moanon.diagnosis.privacy_model import ANONYMITY
+    >>> ReidentificationRisk.of(Curve(ANONYMITY, np.array([1, 2, 6]), np.array([2, 2, 6])))
+    ReidentificationRisk(rows=10, unique=2, small=4, mean=0.4, highest=1.0)
+    """
+
+    rows: int
+    unique: int
+    small: int
+    mean: float
+    highest: float
+
+    @classmethod
+    def of(cls, curve: Curve) -> ReidentificationRisk:
+        """Read the risk off the curve of k."""
+        sizes, rows = curve.strengths.astype(np.int64), curve.rows
+        total = int(rows.sum())
+        groups = int((rows // sizes).sum())
+        return cls(
+            rows=total,
+            unique=int(rows[sizes == 1].sum()),
+            small=int(rows[sizes < _SMALL].sum()),
+            mean=groups / total,
+            highest=1 / int(sizes[0]),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "unique_rows": self.unique,
+            "unique_share": self.unique / self.rows,
+            "rows_below_5": self.small,
+            "share_below_5": self.small / self.rows,
+            "mean_risk": self.mean,
+            "highest_risk": self.highest,
+        }

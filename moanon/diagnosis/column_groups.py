@@ -1,0 +1,374 @@
+"""The groups that sets of columns make of the rows of a table, and the levels of these groups.
+
+The table is seen as its distinct rows, the cells, with their counts. A set of columns is a bit
+mask. Bit 0 is the column with the fewest values; columns are added from high bits to low ones, so
+that what can still tell rows apart becomes little early on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from moanon.arrays import Floats, Ints, UInts, Values
+from moanon.data.cells import SensitiveCounts, count_values, row_keys
+from moanon.data.column import Column
+from moanon.data.distances import place_values
+from moanon.data.hierarchy import Hierarchy
+from moanon.data.steps import Scale
+from moanon.diagnosis.privacy_model import PrivacyModel
+from moanon.diagnosis.suppression_curve import Curve, Levels
+from moanon.errors import DataError, QuestionError
+from moanon.kernels import refinement
+from moanon.kernels.grouping import merge_lists
+from moanon.kernels.models import MODELS, measure_models, sort_values
+from moanon.kernels.plan import (
+    EQUAL,
+    ORDERED,
+    TREE,
+    HistogramColumn,
+    Lists,
+    Plan,
+    make_lists,
+    make_plan,
+)
+
+__all__ = ["DistinctRows", "Refiner"]
+
+_NONE = np.zeros(0, dtype=np.uint32)
+_NO_MISTAKES = np.zeros(0, dtype=np.int64)  # there are no class labels
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctRows:
+    """Distinct rows of some columns.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns, as their owner orders them.
+    bits : tuple of int
+        The bit of each.
+    codes : array (bits, cells)
+        Value of each column in each cell, columns by their bits, a missing value as one of its
+        own; cells in lexicographic order, bit 0 first.
+    values : tuple of int
+        Number of values of each column, by its bit.
+    counts : array (cells,)
+        Rows of each cell.
+    row_cell : array (rows,)
+        The cell of each row.
+    sensitive : tuple of Column
+        The sensitive columns, row by row.
+    """
+
+    names: tuple[str, ...]
+    bits: tuple[int, ...]
+    codes: UInts
+    values: tuple[int, ...]
+    counts: Ints
+    row_cell: Ints
+    sensitive: tuple[Column, ...]
+
+    @classmethod
+    def count(cls, columns: Sequence[Column], sensitive: Sequence[Column]) -> DistinctRows:
+        """Count the distinct rows of some columns."""
+        coded = [_own_code_for_missing(column) for column in columns]
+        sizes = [int(code.max()) + 1 for code in coded]
+        order = sorted(range(len(columns)), key=sizes.__getitem__)
+        keys = row_keys([coded[i] for i in order], [sizes[i] for i in order])
+        _, first, row_cell, counts = np.unique(
+            keys, return_index=True, return_inverse=True, return_counts=True
+        )
+        return cls(
+            tuple(column.name for column in columns),
+            tuple(order.index(i) for i in range(len(columns))),
+            np.stack([coded[i][first] for i in order]).astype(np.uint32),
+            tuple(sizes[i] for i in order),
+            counts.astype(np.int64),
+            row_cell.astype(np.int64),
+            tuple(sensitive),
+        )
+
+    @property
+    def rows(self) -> int:
+        """Rows of the table."""
+        return len(self.row_cell)
+
+    def mask(self, names: Iterable[str]) -> int:
+        """Return the bit mask of a set of columns."""
+        return sum(1 << self.bits[self.names.index(name)] for name in names)
+
+    def columns_of(self, mask: int) -> tuple[str, ...]:
+        """Return the columns of a bit mask, in their owner's order."""
+        named = zip(self.names, self.bits, strict=True)
+        return tuple(name for name, bit in named if mask >> bit & 1)
+
+    @cached_property
+    def alike(self) -> UInts:
+        """For each bit: cells with equal numbers agree on that column and all lower ones."""
+        changes = np.zeros(self.codes.shape, dtype=np.bool_)
+        changes[:, 1:] = self.codes[:, 1:] != self.codes[:, :-1]
+        np.logical_or.accumulate(changes, axis=0, out=changes)
+        return np.cumsum(changes, axis=1, dtype=np.uint32)
+
+    def row_strengths(self, mask: int, model: PrivacyModel) -> Levels:
+        """Level of each row's group, turned so that higher is safer.
+
+        Grouped here by keys, because refinement keeps no account of which row is in which group.
+        """
+        chosen = [bit for bit in range(len(self.names)) if mask >> bit & 1]
+        keys = row_keys([self.codes[bit] for bit in chosen], [self.values[bit] for bit in chosen])
+        _, group = np.unique(keys, return_inverse=True)
+        sizes = _sum_by(group, self.counts)
+        if model.measure == "k":
+            return sizes[group][self.row_cell]
+        order = np.argsort(group, kind="stable")
+        listed = (each.astype(np.uint32) for each in (order, group[order], sizes))
+        return _Rater(self, model).rate(*listed)[group][self.row_cell]
+
+
+def _own_code_for_missing(column: Column) -> Ints:
+    codes = column.codes.astype(np.int64)
+    return np.where(codes < 0, len(column.values), codes)
+
+
+def _sum_by(keys: Values, rows: Ints) -> Ints:
+    """Add up rows by their keys, numbered from 0."""
+    total = np.zeros(int(keys.max()) + 1, dtype=np.int64)
+    np.add.at(total, keys, rows)
+    return total
+
+
+class Refiner:
+    """Groups of growing sets of columns: each set is made from the one below it on a stack."""
+
+    def __init__(self, table: DistinctRows, model: PrivacyModel, levels: int) -> None:
+        self._table = table
+        self._model = model
+        self._rater = None if model.measure == "k" else _Rater(table, model)
+        cells = len(table.counts)
+        if self._rater is None:
+            self._class_of = _NONE
+            # Different sizes add up to at most all rows: 1 + 2 + … + m <= rows.
+            keys, largest = isqrt(2 * table.rows) + 2, table.rows
+        else:
+            every = np.arange(cells, dtype=np.uint32)
+            alone = self._rater.rate(every, every, table.counts.astype(np.uint32))
+            self._strengths, classes = np.unique(alone, return_inverse=True)
+            self._class_of = classes.astype(np.uint32)
+            keys = largest = len(self._strengths)
+        self._out = np.zeros((keys, 2), dtype=np.int64)
+        self._partitions = refinement.make_partitions(
+            table.counts, self._class_of, levels + 1, keys
+        )
+        self._scratch = refinement.make_scratch(cells, max(table.values), largest, keys)
+
+    def add(self, level: int, bit: int, highest: int, *, last: bool) -> Curve:
+        """Add a column to the set at `level`; the new set is at ``level + 1``.
+
+        Parameters
+        ----------
+        level : int
+            Where the set without the column is; level 0 is the empty set.
+        bit : int
+            The column.
+        highest : int
+            Bits below this one could have been added at `level`, and `bit` is one of them. Only
+            bits below `bit` can be added at ``level + 1``.
+        last : bool
+            Whether nothing will be added on top; that is cheaper.
+        """
+        codes, scratch, partitions = self._table.codes[bit], self._scratch, self._partitions
+        if self._rater is None and last:
+            found = refinement.count_split(partitions, level, codes, scratch, self._out)
+            return self._sizes_curve(found)
+        # Where no bit was skipped, no two entries can have become alike. Histograms are kept by
+        # cell, so with a sensitive column cells are never merged.
+        merges = self._rater is None and bit < highest - 1
+        alike = self._table.alike[bit] if merges else _NONE
+        refinement.split(partitions, level, codes, alike, self._class_of, scratch)
+        if self._rater is None:
+            found = refinement.tally_sizes(partitions, level + 1, scratch, self._out)
+            return self._sizes_curve(found)
+        return self._rated_curve(self._rater, level + 1)
+
+    def curve(self, mask: int) -> Curve:
+        """Return the curve of one set of columns; what was on the stack is lost."""
+        chosen = [bit for bit in reversed(range(len(self._table.names))) if mask >> bit & 1]
+        highest = len(self._table.names)
+        for level, bit in enumerate(chosen):
+            curve = self.add(level, bit, highest, last=level == len(chosen) - 1)
+            highest = bit
+        return curve
+
+    def finest(self) -> Curve:
+        """Return the curve of all columns together: each cell is a group of its own."""
+        counts = self._table.counts
+        if self._rater is None:
+            sizes, cells = np.unique(counts, return_counts=True)
+            return Curve(self._model, sizes, sizes * cells)
+        return Curve(self._model, self._strengths, _sum_by(self._class_of, counts))
+
+    def _sizes_curve(self, found: int) -> Curve:
+        tally = self._out[:found]
+        order = np.argsort(tally[:, 0])
+        return Curve(self._model, tally[order, 0], tally[order, 1])
+
+    def _rated_curve(self, rater: _Rater, level: int) -> Curve:
+        partitions = self._partitions
+        entries = int(partitions.entries[level])
+        sizes = partitions.rows[level, : int(partitions.groups[level])]
+        rated = rater.rate(
+            partitions.cell[level, :entries], partitions.group[level, :entries], sizes
+        )
+        settled = partitions.settled_rows[level, : int(partitions.settled[level])]
+        strengths = np.concatenate([rated, self._strengths[settled[:, 0]]])
+        rows = np.concatenate([sizes.astype(np.int64), settled[:, 1]])
+        levels, at = np.unique(strengths, return_inverse=True)
+        return Curve(self._model, levels, _sum_by(at, rows))
+
+
+# -- what groups reveal about their sensitive values -----------------------------------------------
+
+
+class _Listed(NamedTuple):
+    """The values of one sensitive column in each cell (compressed rows), and what is known of them.
+
+    Values are numbered by their places.
+    """
+
+    plan: Plan
+    starts: UInts
+    values: UInts
+    counts: UInts
+    slot: UInts  # scratch: per value
+    lists: Lists  # of groups
+
+
+class _Rater:
+    """Measures groups of cells under any model but k-anonymity; the worst sensitive column counts.
+
+    The loops are those that measure groups everywhere else (`moanon.kernels.models`); here the
+    groups are lists of cells, and one model is looked at.
+    """
+
+    def __init__(self, table: DistinctRows, model: PrivacyModel) -> None:
+        if not table.sensitive:
+            raise QuestionError(
+                f"{model.symbol} needs a sensitive column: name one, or ask about k"
+            )
+        self._model, self._c = model, model.c_fraction
+        self._need = np.array([name == model.kernel_model for name in MODELS])
+        self._columns = [_list_values(column, table, model) for column in table.sensitive]
+        self._goodness = np.zeros((len(MODELS), len(table.counts)))
+
+    def rate(self, cells: UInts, group_of: UInts, sizes: UInts) -> Floats:
+        """Strength of each group.
+
+        Parameters
+        ----------
+        cells, group_of : arrays
+            Cells, listed group by group, and the number of each one's group.
+        sizes : array (groups,)
+            Rows of each group.
+        """
+        groups = len(sizes)
+        first = np.zeros(groups + 1, dtype=np.uint32)
+        first[1:groups] = np.flatnonzero(group_of[1:] != group_of[:-1]) + 1
+        first[groups] = len(cells)
+        worst = np.full(groups, np.inf)
+        for column in self._columns:
+            lists = column.lists
+            merge_lists(
+                first,
+                cells,
+                groups,
+                column.starts,
+                column.values,
+                column.counts,
+                column.slot,
+                lists.starts,
+                lists.value,
+                lists.rows,
+            )
+            if column.plan.distance[0] != EQUAL:
+                sort_values(lists.starts, lists.value, lists.rows, groups)
+            measure_models(
+                groups,
+                sizes,
+                self._need,
+                self._c.numerator,
+                self._c.denominator,
+                column.plan,
+                lists,
+                self._goodness,
+                _NO_MISTAKES,
+            )
+            np.minimum(worst, self._goodness[self._need.argmax(), :groups], out=worst)
+        return self._model.strengths(worst)
+
+
+def _list_values(column: Column, table: DistinctRows, model: PrivacyModel) -> _Listed:
+    cells = len(table.counts)
+    counts = count_values(column, table.row_cell, cells)
+    laid_out, number = _lay_out(column, counts, model)
+    plan = make_plan([laid_out], 1, -1, table.rows)
+    return _Listed(
+        plan,
+        counts.starts.astype(np.uint32),
+        number[counts.values].astype(np.uint32),
+        counts.counts.astype(np.uint32),
+        np.zeros(len(number), dtype=np.uint32),
+        make_lists(plan, cells, len(counts.values)),
+    )
+
+
+def _lay_out(
+    column: Column, counts: SensitiveCounts, model: PrivacyModel
+) -> tuple[HistogramColumn, Ints]:
+    """Give the values of a column their places by the model's distance; see `place_values`."""
+    if model.rule in ("ordered", "tree") and column.missing:
+        raise QuestionError(
+            f"the {model.rule} distance has no place for the {column.missing} missing values of "
+            f"column {column.name!r}; complete them, or take the rule equal"
+        )
+    if model.rule == "ordered":
+        places = _ranks(column)
+        return place_values(counts, ORDERED, places, int(places.max()) + 1)
+    if model.hierarchy is not None:
+        tree = model.hierarchy
+        return place_values(
+            counts, TREE, _leaves(column, tree), len(tree.leaves), tree.node_starts[:-1]
+        )
+    labels = len(counts.labels)
+    return place_values(counts, EQUAL, np.arange(labels), labels)
+
+
+def _ranks(column: Column) -> Ints:
+    """Rank the values of a column of numbers or dates; 1 and 1.0 share a place."""
+    try:
+        scale = Scale.choose(column.values, column.name, None, None, ())
+    except DataError:
+        raise QuestionError(
+            f"the ordered distance needs numbers or dates (YYYY-MM-DD), and column {column.name!r} "
+            "holds other texts; take the rule equal, or tree with a hierarchy"
+        ) from None
+    found = scale.places(column.values)
+    ranks = {place: rank for rank, place in enumerate(sorted({p for p in found if p is not None}))}
+    return np.array([ranks[place] for place in found if place is not None], dtype=np.int64)
+
+
+def _leaves(column: Column, tree: Hierarchy) -> Ints:
+    """Leaf of each value."""
+    for value in column.values:
+        if value not in tree.leaf_index:
+            raise QuestionError(
+                f"the hierarchy has no leaf for the value {value!r} of column {column.name!r}"
+            )
+    return np.array([tree.leaf_index[value] for value in column.values], dtype=np.int64)

@@ -17,12 +17,13 @@ A table goes this way, and each station has its module::
 - ``moanon.release``: applies a genome to the rows and writes the file (`Release`), and states what
   the written file was measured to be (`Certificate`).
 - ``moanon.optimization``: all of it in one call, `optimize`; ``moanon.config``: the same from a
-  YAML file (`Config`); ``moanon.experiment``: from there to a results folder.
+  YAML file (`Config`), and a first such file for a table; ``moanon.experiment``: from there to a
+  results folder.
 - ``moanon.output``: figures, and the page on which a front can be explored.
 - ``moanon.compare``: which of several anonymizations of a table is better, and for whom.
 - ``moanon.diagnosis``: how exposed a table is, before anything is generalized (`Diagnosis`).
 - ``moanon.datasets``: two public tables with their hierarchies.
-- ``moanon.starter``: a first configuration for a table; ``moanon.bench``: what an evaluation costs.
+- ``moanon.bench``: what an evaluation costs.
 - ``moanon.cli``: the command ``moanon``.
 
 Whatever goes wrong on the way is a `MoanonError` with one sentence. The names above can be

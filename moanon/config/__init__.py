@@ -13,10 +13,12 @@ folder where the command runs. Names of embedded tables, hierarchies and orders 
 
 - `Config`: the whole, with `Config.load`, `Config.from_dict`, `Config.read_table` and
   `Config.instance`.
-- `DataSection`, `ColumnSection`, `SearchSection`, `OutputSection` in ``sections`` and
-  `ProblemSection` in ``problem``: its parts, with every key's rule and default.
-- `config_schema`: the same rules as a JSON schema, for editors.
-- ``yaml_text`` reads and writes strict YAML; ``sentences`` says what is wrong, and in which line.
+- `DataSection`, `ColumnSection`, `ProblemSection`, `SearchSection`, `OutputSection` in
+  ``sections``: its parts, with every key's type, bounds and default.
+- `config_schema`: the same as a JSON schema, for editors.
+- ``reading`` reads the file, and says what is wrong with it; ``constraints`` checks bounds on
+  measures.
+- `write_starter` in ``starter``: a first configuration for a table that nobody has described yet.
 """
 
 from __future__ import annotations
@@ -28,26 +30,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from moanon import datasets
 from moanon.config.constraints import bounds_of
-from moanon.config.problem import ProblemSection
-from moanon.config.rules import Rule, nearest, refusal
+from moanon.config.reading import first_error, nearest, plain_values, read, refusal
 from moanon.config.sections import (
+    STRICT,
     ColumnSection,
     DataSection,
+    Name,
     OutputSection,
+    ProblemSection,
     SearchSection,
-    StrictModel,
-    check_name,
 )
-from moanon.config.sentences import first_error, plain, refuse_empty
-from moanon.config.yaml_text import Section, dump, override, path_text, read
 from moanon.data.domain import DomainSpec
 from moanon.data.source import read_source
+from moanon.data.strict_yaml import YamlNode, dump
 from moanon.data.table import Role, Table, read_table, settle
-from moanon.errors import ConfigError
 
 if TYPE_CHECKING:
     from moanon.genome import Instance
@@ -73,7 +73,7 @@ _NEEDS = {
 }
 
 
-class Config(StrictModel):
+class Config(BaseModel):
     """A whole configuration, checked and resolved.
 
     Examples
@@ -88,11 +88,10 @@ class Config(StrictModel):
     (('Female', 'Male'), 'k-suppression', 0.0)
     """
 
+    model_config = STRICT
+
     name: Annotated[
-        str,
-        AfterValidator(check_name),
-        Rule("a name of letters, digits, '.', '_' and '-'"),
-        Field(description="Names the results folder. Default: the name of this file."),
+        Name, Field(description="Names the results folder. Default: the name of this file.")
     ] = "unnamed"
     data: Annotated[DataSection, Field(description="What to read.")]
     columns: Annotated[
@@ -176,17 +175,8 @@ class Config(StrictModel):
             If the file is not strict YAML or says something unknown, impossible or contradictory.
         """
         path = Path(path)
-        tree = read(path)
-        if not isinstance(tree, Section):
-            raise ConfigError(
-                f"{path} must be a mapping with the keys data and columns. Got {tree}"
-            )
-        for setting in sets:
-            changed = override(tree, setting)
-            _refuse_new_column(tree, changed, setting)
-            tree = changed
-        refuse_empty(tree, str(path))
-        given = plain(tree)
+        tree = read(path, sets)
+        given = plain_values(tree, _MODELS)
         given.setdefault("name", name_from(path))
         return cls._build(given, path.absolute().parent, tree, str(path))
 
@@ -196,7 +186,7 @@ class Config(StrictModel):
         return cls._build(dict(mapping), Path(base_dir).absolute(), None, "")
 
     @classmethod
-    def _build(cls, given: dict[str, Any], base: Path, tree: Section | None, where: str) -> Config:
+    def _build(cls, given: dict[str, Any], base: Path, tree: YamlNode | None, where: str) -> Config:
         output = given.setdefault("output", {})
         if isinstance(output, Mapping) and output.get("dir") is None:
             given["output"] = {**output, "dir": f"results/{given.get('name', 'unnamed')}"}
@@ -311,13 +301,3 @@ def name_from(path: Path) -> str:
     """Make a configuration's name from a file's."""
     name = re.sub(r"[^\w.-]+", "-", path.stem).strip(".-")[:100]
     return name or "unnamed"
-
-
-def _refuse_new_column(before: Section, after: Section, setting: str) -> None:
-    """Refuse an override of a key of a column that the file does not declare."""
-    old, new = before.entries.get("columns"), after.entries.get("columns")
-    if isinstance(old, Section) and isinstance(new, Section):
-        for name in new.entries.keys() - old.entries.keys():
-            key = path_text(("columns", name))
-            known = [path_text(("columns", declared)) for declared in old.entries]
-            raise ConfigError(f"--set {setting}: unknown key {key}{nearest(key, known)}")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from moanon.config.rules import nearest, refusal
+from moanon.config.reading import nearest, refusal
 from moanon.errors import InfeasibleError
 
 if TYPE_CHECKING:

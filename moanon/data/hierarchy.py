@@ -139,7 +139,7 @@ class Hierarchy:
         """
         rows = treefile.arx_rows(text, where)
         if len(rows) == len(rows[0]) == 1:
-            return cls._from_raw(RawNode(rows[0][0]), where)
+            return cls._from_raw((rows[0][0], []), where)
         if len(rows[0]) == 1:  # leaves only: everything or nothing
             rows = [[*row, SUPPRESSED] for row in rows]
         tree = cls._from_raw(treefile.arx_root(rows, where), where)
@@ -169,19 +169,19 @@ class Hierarchy:
         leaves = 0
         to_do = [(root, -1)]
         while to_do:
-            node, parent = to_do.pop()
-            chain = [node.name]
-            while len(node.children) == 1:
-                node = node.children[0]
-                if node.name != chain[-1]:  # a repeated name is padding
-                    chain.append(node.name)
+            (name, below), parent = to_do.pop()
+            chain = [name]
+            while len(below) == 1:
+                name, below = below[0]
+                if name != chain[-1]:  # a repeated name is padding
+                    chain.append(name)
             here = len(chains)
             chains.append(tuple(chain))
             parents.append(parent)
             starts.append(leaves)
-            leaves += not node.children
+            leaves += not below
             stops.append(leaves)
-            to_do += [(child, here) for child in reversed(node.children)]
+            to_do += [(child, here) for child in reversed(below)]
         if leaves > MAX_LEAVES:
             raise HierarchyError(
                 f"{where}: the tree has {leaves} leaves; at most {MAX_LEAVES} are possible"

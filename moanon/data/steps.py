@@ -23,10 +23,11 @@ import numpy.typing as npt
 
 from moanon.errors import DataError
 
-__all__ = ["DATE_UNITS", "Scale", "Steps"]
+__all__ = ["DATE_UNITS", "DateUnit", "Kind", "Scale", "Steps"]
 
 Number = int | float | str
 Kind = Literal["integer", "decimal", "date"]
+DateUnit = Literal["day", "week", "month", "quarter", "year", "decade"]
 #: An exact place on the number line: whole for integers and dates, a decimal for decimals.
 Place = int | Decimal
 

@@ -116,7 +116,7 @@ def _columns_grid(instance: Instance) -> Grid:
     from rich import box
     from rich.table import Table as Grid
 
-    from moanon.data.distances import distance_of
+    from moanon.data.pricing import distance_of
 
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for header in ("column", "role", "kind"):

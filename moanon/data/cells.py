@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from moanon.data.column import Column
 from moanon.data.domain import MISSING, Domain
-from moanon.data.table import Column, Table
+from moanon.data.table import Table
 from moanon.errors import DataError
 
 __all__ = ["Cells", "SensitiveCounts", "count_values", "raw_group_sizes", "row_keys"]

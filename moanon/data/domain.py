@@ -24,9 +24,9 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from moanon.data.column import Column
 from moanon.data.hierarchy import MAX_LEAVES, SUPPRESSED, Hierarchy
 from moanon.data.steps import Scale, Steps
-from moanon.data.table import Column
 from moanon.errors import DataError
 
 __all__ = [
@@ -307,7 +307,7 @@ class OrderedSpec:
 
     Examples
     --------
-    >>> from moanon.data.table import Column
+    >>> from moanon.data.column import Column
     >>> sizes = Column("size", np.array([1, 0, -1], dtype=np.int32), ("L", "S"), None)
     >>> domain = OrderedSpec(("S", "M", "L")).build(sizes)
     >>> domain.encode(sizes).tolist()

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from moanon.data.source import Column, Source, absent_column, did_you_mean, read_source
+from moanon.data.column import Column, absent_column, did_you_mean
+from moanon.data.source import Source, read_source
 from moanon.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Column", "MissingPolicy", "Role", "Table", "read_table", "settle"]
+__all__ = ["MissingPolicy", "Role", "Table", "read_table", "settle"]
 
 #: What becomes of rows that miss a quasi-identifying or sensitive value.
 MissingPolicy = Literal["drop", "category", "error"]

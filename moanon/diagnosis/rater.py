@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from moanon.data.cells import SensitiveCounts, count_values
 from moanon.data.column import Column
-from moanon.data.distances import place_values
 from moanon.data.hierarchy import Hierarchy
+from moanon.data.pricing import place_values
 from moanon.data.steps import Scale
 from moanon.diagnosis.models import RULES, Model
 from moanon.errors import DataError, QuestionError

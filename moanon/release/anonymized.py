@@ -14,7 +14,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from moanon.data.table import Column, Table
+from moanon.data.column import Column
+from moanon.data.table import Table
 from moanon.genome import Instance
 from moanon.kernels.join import LossScale
 from moanon.release.applied import Release

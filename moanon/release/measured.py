@@ -14,8 +14,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from moanon.data.column import Column
 from moanon.data.domain import OrderedSpec
-from moanon.data.table import Column, Role, Table
+from moanon.data.table import Role, Table
 from moanon.genome import Instance
 from moanon.measures.grouped import measure_grouping
 from moanon.measures.registry import find_measure

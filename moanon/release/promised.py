@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from moanon.data.distances import distance_of
+from moanon.data.column import Column
 from moanon.data.domain import MISSING, Domain, TreeDomain
-from moanon.data.table import Column
+from moanon.data.pricing import distance_of
 from moanon.kernels.closeness import divergences, equal_distances, largest_ratios, own_distances
 from moanon.measures.grouped import Grouped
 from moanon.measures.groups import Groups

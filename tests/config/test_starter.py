@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from moanon import datasets
 from moanon.config import Config
 from moanon.config.starter import MAX_BASE, guess, write_starter
-from moanon.data.table import Column
+from moanon.data.column import Column
 from moanon.errors import DataError, OutputError
 
 

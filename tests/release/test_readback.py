@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from moanon.data.csvfile import long_fields
+from moanon.data.readers import long_fields
 from moanon.errors import CertificateError
 from moanon.release.labels import OrderLabels
 from moanon.release.models import Closeness, Diversity, SensitiveFacts

@@ -28,9 +28,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, ValidationError, model_validator
 
 from moanon import datasets
 from moanon.config.constraints import bounds_of
@@ -45,9 +45,8 @@ from moanon.config.sections import (
     SearchSection,
 )
 from moanon.data.domain import DomainSpec
-from moanon.data.source import read_source
 from moanon.data.strict_yaml import YamlNode, dump
-from moanon.data.table import Role, Table, read_table, settle
+from moanon.data.table import Role, Table, read_table
 
 if TYPE_CHECKING:
     from moanon.genome import Instance
@@ -90,20 +89,18 @@ class Config(BaseModel):
 
     model_config = STRICT
 
-    name: Annotated[
-        Name, Field(description="Names the results folder. Default: the name of this file.")
-    ] = "unnamed"
-    data: Annotated[DataSection, Field(description="What to read.")]
-    columns: Annotated[
-        dict[str, ColumnSection], Field(description="Every column that matters, by its name.")
-    ]
-    problem: Annotated[ProblemSection, Field(description="What to optimize.")] = ProblemSection(
-        eta=0.0
-    )
-    search: Annotated[SearchSection, Field(description="How, and how long.")] = SearchSection(
-        generations=250
-    )
-    output: Annotated[OutputSection, Field(description="Where results go.")] = OutputSection()
+    name: Name = "unnamed"
+    """Names the results folder. Default: the name of this file."""
+    data: DataSection
+    """What to read."""
+    columns: dict[str, ColumnSection]
+    """Every column that matters, by its name."""
+    problem: ProblemSection = ProblemSection(eta=0.0)
+    """What to optimize."""
+    search: SearchSection = SearchSection(generations=250)
+    """How, and how long."""
+    output: OutputSection = OutputSection()
+    """Where results go."""
 
     @model_validator(mode="after")
     def _check_roles(self) -> Config:
@@ -245,20 +242,13 @@ class Config(BaseModel):
     def read_table(self) -> Table:
         """Read the declared columns and settle their missing values."""
         data = self.data
-        if data.source in datasets.names():
-            source = read_source(
-                datasets.load(data.source),
-                name=data.source,
-                missing_tokens=data.missing_tokens,
-                columns=tuple(self.columns),
-            )
-            return settle(source, self.roles, data.missing)
         return read_table(
-            data.source,
+            datasets.load(data.source) if data.source in datasets.names() else data.source,
             self.roles,
             missing=data.missing,
             missing_tokens=data.missing_tokens,
             delimiter=data.delimiter,
+            name=data.source,
         )
 
     def instance(self) -> Instance:
@@ -291,10 +281,12 @@ _MODELS: dict[str, type[BaseModel]] = {
 
 def config_schema() -> dict[str, Any]:
     """JSON schema of a configuration file, for editors that complete and check YAML."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **Config.model_json_schema(),
-    }
+    schema = Config.model_json_schema()
+    for section in (schema, *schema["$defs"].values()):
+        for key in section["properties"].values():
+            if "description" in key:
+                key["description"] = " ".join(key["description"].split())
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 def name_from(path: Path) -> str:

@@ -47,8 +47,14 @@ __all__ = [
     "SearchSection",
 ]
 
-#: No unknown keys, no conversions, no changes.
-STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+#: No unknown keys, no conversions, no changes; what stands below a key describes it to editors.
+STRICT = ConfigDict(
+    extra="forbid",
+    strict=True,
+    frozen=True,
+    allow_inf_nan=False,
+    use_attribute_docstrings=True,
+)
 
 #: Which keys describe which kind of domain.
 _KIND_KEYS = {
@@ -182,33 +188,24 @@ class DataSection(BaseModel):
 
     source: Annotated[
         str,
-        Field(
-            min_length=1,
-            description="An embedded table (adult, adult-full, credit) or a CSV or Parquet file, "
-            "folder or glob, relative to this file. An embedded name wins; ./adult is the file.",
-        ),
+        Field(min_length=1),
         AfterValidator(_find_source),
         f"an embedded table ({', '.join(datasets.names())}), a file, a folder or a glob",
     ]
-    missing: Annotated[
-        MissingPolicy,
-        Field(
-            description="Rows with a missing value: drop them (they are counted), keep missing as "
-            "a category of its own, or stop."
-        ),
-    ] = "drop"
+    """An embedded table (adult, adult-full, credit) or a CSV or Parquet file, folder or glob,
+    relative to this file. An embedded name wins; ./adult is the file."""
+    missing: MissingPolicy = "drop"
+    """Rows with a missing value: drop them (they are counted), keep missing as a category of its
+    own, or stop."""
     missing_tokens: Annotated[
-        tuple[str, ...],
-        Strict(False),
-        WithJsonSchema(_TEXT_LIST),
-        'a list of texts, e.g. ["", NA]',
-        Field(description="Texts that mean 'no value'."),
+        tuple[str, ...], Strict(False), WithJsonSchema(_TEXT_LIST), 'a list of texts, e.g. ["", NA]'
     ] = ("",)
+    """Texts that mean 'no value'."""
     delimiter: Annotated[
         Annotated[str, Field(pattern='^[^"\r\n]$')] | None,
         'one character, no quote and no line end, e.g. ";"',
-        Field(description="What separates the fields of a CSV file. Default: found by itself."),
     ] = None
+    """What separates the fields of a CSV file. Default: found by itself."""
 
 
 class ColumnSection(BaseModel):
@@ -216,66 +213,44 @@ class ColumnSection(BaseModel):
 
     model_config = STRICT
 
-    role: Annotated[
-        Literal["identifying", "quasi", "sensitive", "insensitive"],
-        Field(
-            description="identifying: dropped on release. quasi: generalized. sensitive: kept, to "
-            "be protected. insensitive: kept. A column that is not declared is dropped."
-        ),
-    ]
-    kind: Annotated[
-        Literal["interval", "ordered", "tree"] | None,
-        Field(
-            description="Of a quasi column: numbers or dates, categories in order, or a tree. Of a "
-            "sensitive column, where t-closeness should know how far apart its values are: "
-            "numbers and categories by their places, in a tree by its heights. Default: all "
-            "equally far."
-        ),
-    ] = None
+    role: Literal["identifying", "quasi", "sensitive", "insensitive"]
+    """identifying: dropped on release. quasi: generalized. sensitive: kept, to be protected.
+    insensitive: kept. A column that is not declared is dropped."""
+    kind: Literal["interval", "ordered", "tree"] | None = None
+    """Of a quasi column: numbers or dates, categories in order, or a tree. Of a sensitive column,
+    where t-closeness should know how far apart its values are: numbers and categories by their
+    places, in a tree by its heights. Default: all equally far."""
     granularity: Annotated[
         Annotated[int, Field(gt=0)] | Annotated[float, Field(gt=0)] | DateUnit | None,
         f"a number > 0 or, for dates, one of {', '.join(DATE_UNITS)}",
-        Field(description="Width of a step of an interval column. Default 1; decimals need one."),
     ] = None
+    """Width of a step of an interval column. Default 1; decimals need one."""
     range: Annotated[
         Annotated[tuple[Place, Place], Strict(False), AfterValidator(_check_range)] | None,
         "two numbers or two dates (YYYY-MM-DD), the lower one first",
-        Field(description="First and last value of an interval column. Default: from the data."),
     ] = None
-    origin: Annotated[
-        Place | None,
-        "a number or a date (YYYY-MM-DD)",
-        Field(description="Where a step begins. Default: at the range's first value, else 0."),
-    ] = None
-    type: Annotated[
-        Kind | None,
-        Field(description="Of an interval column. Default: the narrowest that fits all values."),
-    ] = None
+    """First and last value of an interval column. Default: from the data."""
+    origin: Annotated[Place | None, "a number or a date (YYYY-MM-DD)"] = None
+    """Where a step begins. Default: at the range's first value, else 0."""
+    type: Kind | None = None
+    """Of an interval column. Default: the narrowest that fits all values."""
     order: Annotated[
         Several[str] | None,
         BeforeValidator(_find_order),
         WithJsonSchema({"anyOf": [_TEXT_LIST, {"type": "string"}]}),
         f"a list of texts or an embedded order ({', '.join(datasets.order_names())})",
-        Field(
-            description="Of an ordered column: all its values, lowest first, or adult/education."
-        ),
     ] = None
+    """Of an ordered column: all its values, lowest first, or adult/education."""
     hierarchy: Annotated[
         Annotated[str, AfterValidator(_find_hierarchy)] | None,
         f"an embedded hierarchy ({', '.join(datasets.hierarchy_names())}) or a "
         f"{', '.join(_TREE_FILES)} file",
-        Field(
-            description="Of a tree column: an embedded hierarchy such as adult/workclass, or a "
-            "YAML or ARX CSV file, relative to this file."
-        ),
     ] = None
-    weight: Annotated[
-        Annotated[float, Field(ge=0)] | None,
-        Field(
-            description="Of a quasi column: what it counts in weighted losses (gl_weighted, "
-            "loss_weighted, ncp). Default 1."
-        ),
-    ] = None
+    """Of a tree column: an embedded hierarchy such as adult/workclass, or a YAML or ARX CSV file,
+    relative to this file."""
+    weight: Annotated[float, Field(ge=0)] | None = None
+    """Of a quasi column: what it counts in weighted losses (gl_weighted, loss_weighted, ncp).
+    Default 1."""
 
     @model_validator(mode="after")
     def _check_keys(self) -> ColumnSection:
@@ -321,64 +296,44 @@ class ProblemSection(BaseModel):
 
     model_config = STRICT
 
-    preset: Annotated[
-        Literal["zero-suppression", "k-suppression", "any-suppression", "kl-safety"],
-        Field(description="Which rows may be suppressed, and the objectives unless given."),
-    ] = "k-suppression"
-    eta: Annotated[
-        Eta | Several[Eta] | None,
-        Field(
-            description="Largest share of rows that may be suppressed (k-suppression, kl-safety). "
-            "Default 0. A list: one run for each."
-        ),
-    ] = None
+    preset: Literal["zero-suppression", "k-suppression", "any-suppression", "kl-safety"] = (
+        "k-suppression"
+    )
+    """Which rows may be suppressed, and the objectives unless given."""
+    eta: Eta | Several[Eta] | None = None
+    """Largest share of rows that may be suppressed (k-suppression, kl-safety). Default 0. A list:
+    one run for each."""
     objectives: Annotated[
         Annotated[Several[str], AfterValidator(_check_objectives)] | None,
         "a list of measures, e.g. [k, gl]",
-        Field(description="Measures to optimize instead of the preset's."),
     ] = None
+    """Measures to optimize instead of the preset's."""
     constraints: Annotated[
         dict[str, dict[str, float]] | None,
         BeforeValidator(check_constraints),
         WithJsonSchema(CONSTRAINTS_SCHEMA),
         "bounds of measures, e.g. {k: {min: 5}, t_closeness: {max: 0.2}}",
-        Field(
-            description="What a solution must have, e.g. {k: {min: 5}, t_closeness: {max: 0.2}}. "
-            "Groups that fail a privacy model are suppressed within eta; if they hold more rows "
-            "than that, the generalization is no solution."
-        ),
     ] = None
+    """What a solution must have, e.g. {k: {min: 5}, t_closeness: {max: 0.2}}. Groups that fail a
+    privacy model are suppressed within eta; if they hold more rows than that, the generalization is
+    no solution."""
     suppress_by: Annotated[
         Annotated[str, AfterValidator(_check_suppress_by)] | None,
         "a measure that every group has a value of, e.g. t_closeness",
-        Field(
-            description="Of k-suppression: by which measure groups are suppressed, the worst "
-            "first. Default: the first objective that every group has a value of, else k."
-        ),
     ] = None
-    class_column: Annotated[
-        str | None,
-        "the name of a column",
-        Field(description="Column of class labels, for the measure cm. Sensitive or insensitive."),
-    ] = None
-    recursive_c: Annotated[
-        float, Field(gt=0, description="The constant c of recursive (c,l)-diversity.")
-    ] = 3.0
-    prefer: Annotated[
-        Literal["k", "l"] | None,
-        Field(description="Of kl-safety: which property counts first. Default k."),
-    ] = None
-    safety: Annotated[
-        Literal["ordered", "strict"] | None,
-        Field(
-            description="Of kl-safety: suppress classes in order (the paper's rule), or every "
-            "group below either bound. Default strict."
-        ),
-    ] = None
-    diversity: Annotated[
-        Literal["distinct", "frequency"],
-        Field(description="How l is counted: distinct values, or size / largest count."),
-    ] = "distinct"
+    """Of k-suppression: by which measure groups are suppressed, the worst first. Default: the first
+    objective that every group has a value of, else k."""
+    class_column: Annotated[str | None, "the name of a column"] = None
+    """Column of class labels, for the measure cm. Sensitive or insensitive."""
+    recursive_c: Annotated[float, Field(gt=0)] = 3.0
+    """The constant c of recursive (c,l)-diversity."""
+    prefer: Literal["k", "l"] | None = None
+    """Of kl-safety: which property counts first. Default k."""
+    safety: Literal["ordered", "strict"] | None = None
+    """Of kl-safety: suppress classes in order (the paper's rule), or every group below either
+    bound. Default strict."""
+    diversity: Literal["distinct", "frequency"] = "distinct"
+    """How l is counted: distinct values, or size / largest count."""
 
     @model_validator(mode="before")
     @classmethod
@@ -413,59 +368,32 @@ class SearchSection(BaseModel):
 
     model_config = STRICT
 
-    algorithm: Annotated[
-        Algorithm,
-        Field(
-            description="auto: every genome of a small space (at most 20,000), else archive. "
-            "archive: breeds from all undominated solutions. exhaustive: the exact front. The "
-            "others: pymoo's."
-        ),
-    ] = "auto"
-    population: Annotated[int, Field(ge=2, description="Genomes measured in each generation.")] = (
-        200
-    )
-    generations: Annotated[
-        Count | None,
-        Field(description="Stop after so many. Default 250 where no limit is given."),
-    ] = None
-    evaluations: Annotated[
-        Count | None, Field(description="Stop after so many genomes have been measured.")
-    ] = None
-    seconds: Annotated[
-        Annotated[float, Field(gt=0)] | None,
-        Field(description="Stop after so much time; such a run cannot be repeated exactly."),
-    ] = None
-    stall: Annotated[
-        Count | None,
-        Field(description="Stop when the hypervolume has not grown for so many generations."),
-    ] = None
-    seed: Annotated[int, Field(ge=0, description="The same seed gives the same result.")] = 1
-    crossover: Annotated[
-        Probability, Field(description="Of pymoo's algorithms: chance of crossing two parents.")
-    ] = 0.9
-    mutation: Annotated[
-        Probability,
-        Field(
-            description="Of pymoo's algorithms: with moves, the chance of each column of a child "
-            "to be moved, but at least one is; without, the chance of each bit outside trees. 0 "
-            "is none."
-        ),
-    ] = 0.1
-    moves: Annotated[
-        bool,
-        Field(
-            description="Of pymoo's algorithms: whether mutation also moves the cuts of trees and "
-            "shifts boundaries. The paper flips single bits of the other columns only."
-        ),
-    ] = True
-    cap: Annotated[
-        Count,
-        Field(
-            description="Most solutions of the result; a larger front is thinned evenly, keeping "
-            "its ends, its knees and the best solution at every whole percent of loss, even if "
-            "these alone are more."
-        ),
-    ] = 2_000
+    algorithm: Algorithm = "auto"
+    """auto: every genome of a small space (at most 20,000), else archive. archive: breeds from all
+    undominated solutions. exhaustive: the exact front. The others: pymoo's."""
+    population: Annotated[int, Field(ge=2)] = 200
+    """Genomes measured in each generation."""
+    generations: Count | None = None
+    """Stop after so many. Default 250 where no limit is given."""
+    evaluations: Count | None = None
+    """Stop after so many genomes have been measured."""
+    seconds: Annotated[float, Field(gt=0)] | None = None
+    """Stop after so much time; such a run cannot be repeated exactly."""
+    stall: Count | None = None
+    """Stop when the hypervolume has not grown for so many generations."""
+    seed: Annotated[int, Field(ge=0)] = 1
+    """The same seed gives the same result."""
+    crossover: Probability = 0.9
+    """Of pymoo's algorithms: chance of crossing two parents."""
+    mutation: Probability = 0.1
+    """Of pymoo's algorithms: with moves, the chance of each column of a child to be moved, but at
+    least one is; without, the chance of each bit outside trees. 0 is none."""
+    moves: bool = True
+    """Of pymoo's algorithms: whether mutation also moves the cuts of trees and shifts boundaries.
+    The paper flips single bits of the other columns only."""
+    cap: Count = 2_000
+    """Most solutions of the result; a larger front is thinned evenly, keeping its ends, its knees
+    and the best solution at every whole percent of loss, even if these alone are more."""
 
     @model_validator(mode="before")
     @classmethod
@@ -492,12 +420,9 @@ class OutputSection(BaseModel):
 
     model_config = STRICT
 
-    dir: Annotated[
-        str,
-        "the path of a folder",
-        Field(
-            min_length=1, description="Relative to where the command runs. Default results/NAME."
-        ),
-    ] = "results"
-    plots: Annotated[bool, Field(description="Whether to draw figures into plots/.")] = True
-    report: Annotated[bool, Field(description="Whether to write report.html.")] = True
+    dir: Annotated[str, "the path of a folder", Field(min_length=1)] = "results"
+    """Relative to where the command runs. Default results/NAME."""
+    plots: bool = True
+    """Whether to draw figures into plots/."""
+    report: bool = True
+    """Whether to write report.html."""

@@ -18,7 +18,6 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -42,7 +41,6 @@ MAX_BASE = 50
 #: Longer texts are sentences, not categories.
 _MAX_CATEGORY = 80
 _MONDAY = 1  # the day number 1 is one
-_FIRST_MONTH, _LAST_MONTH = 12, 9999 * 12 + 11
 _ENDINGS = (".csv.gz", ".csv", ".tsv", ".txt", ".parquet")
 _CODE = re.compile(r"[+-]?0[0-9]")
 _NUMBER = re.compile(r"([0-9]{1,18})")
@@ -214,7 +212,7 @@ def _kind_of(values: Sequence[str]) -> Kind | None:
         return None
     kinds: tuple[Kind, ...] = ("date", "integer", "decimal")
     for kind in kinds:
-        if all(Scale(kind).position(value) is not None for value in values):
+        if not Scale(kind).misfits(values):
             is_code = kind != "date" and any(map(_CODE.match, values))
             return None if is_code else kind
     return None
@@ -286,10 +284,8 @@ def _dates(values: Sequence[str]) -> dict[str, Any]:
     unit = next(few, "decade")
     months, width = DATE_UNITS[unit]
     (first, count), scale = _date_steps(unit, values), Scale("date", months)
-    start, end = first, first + count * width - 1
-    lowest, highest = (_FIRST_MONTH, _LAST_MONTH) if months else (1, date.max.toordinal())
-    begin = scale.text(Fraction(max(start, lowest)))
-    return _interval(unit, begin, scale.text(Fraction(min(end, highest)), last=True))
+    end = scale.text(Fraction(first + count * width - 1), last=True)
+    return _interval(unit, scale.text(Fraction(first)), end)
 
 
 def _date_steps(unit: str, values: Sequence[str]) -> tuple[int, int]:

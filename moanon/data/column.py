@@ -1,8 +1,8 @@
 """One column of a source: its distinct texts and one code per row.
 
-Texts are canonical: different values get different ones and equal ones the same, whatever type holds
-them: 39 stays 39 in a column of floats, a date has no midnight, instants are in UTC. A column holds
-one kind of value; what has no such text is refused.
+Typed values get canonical texts: different values different ones and equal values the same, in
+whatever type they are held. 39 stays 39 in a column of floats, a date has no midnight, instants are
+in UTC. A column holds one kind of value; what has no such text is refused.
 
 Also what concerns columns by their names alone: which are asked for, and what to say where one is
 absent.
@@ -85,10 +85,7 @@ class Column:
 
 
 def sorted_column(
-    name: str,
-    texts: Sequence[str | None],
-    native: Values | None,
-    codes: NDArray[np.int32],
+    name: str, texts: Sequence[str | None], native: Values | None, codes: NDArray[np.int32]
 ) -> Column:
     """Sort the texts that codes point to; None means missing, equal texts become one value."""
     present = {i: text for i, text in enumerate(texts) if text is not None}
@@ -128,11 +125,7 @@ def one_kind(source: str, name: str, types: Iterable[type]) -> str:
 
 
 def typed_column(
-    source: str,
-    name: str,
-    values: Sequence[Any],
-    codes: NDArray[np.int32],
-    utc: bool = False,
+    source: str, name: str, values: Sequence[Any], codes: NDArray[np.int32], utc: bool = False
 ) -> Column:
     """Write distinct native values as text, so that different values get different texts."""
     kind = one_kind(source, name, map(type, values))

@@ -20,8 +20,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from moanon.arrays import Bits, Bools, Ints
 from moanon.data import treefile
 from moanon.data.treefile import RawNode
 from moanon.errors import HierarchyError
@@ -34,9 +34,6 @@ SUPPRESSED = "*"
 MAX_FILE_BYTES = 32 * 1024 * 1024
 #: Base values are coded in 16 bits.
 MAX_LEAVES = 65_536
-
-Bits = npt.NDArray[np.uint8]
-Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -239,7 +236,7 @@ class Hierarchy:
         return tuple(map(tuple, below))
 
     @cached_property
-    def heights(self) -> Indices:
+    def heights(self) -> Ints:
         """For each node the first of the distinct levels that has it; 0 for every leaf.
 
         So many steps up the levels a leaf must go to be generalized to the node, and the root's
@@ -252,7 +249,7 @@ class Hierarchy:
         return heights
 
     @property
-    def node_starts(self) -> Indices:
+    def node_starts(self) -> Ints:
         """For each distinct level (rows, finest first) the first leaf of each leaf's node."""
         levels = []
         for cut in dict.fromkeys(self.levels):
@@ -262,12 +259,12 @@ class Hierarchy:
         return np.array(levels, dtype=np.int64)
 
     @cached_property
-    def inner(self) -> Indices:
+    def inner(self) -> Ints:
         """Node index of every inner node, in pre-order; a genome expands or collapses these."""
         return np.array([i for i, below in enumerate(self.children) if below], dtype=np.int64)
 
     @cached_property
-    def owner(self) -> Indices:
+    def owner(self) -> Ints:
         """For each boundary between leaves ``i`` and ``i + 1``: rank in `inner` of its owner."""
         rank = {int(node): i for i, node in enumerate(self.inner)}
         owner = np.full(max(len(self.leaves) - 1, 0), -1, dtype=np.int64)
@@ -277,19 +274,19 @@ class Hierarchy:
         return owner
 
     @cached_property
-    def inner_parent(self) -> Indices:
+    def inner_parent(self) -> Ints:
         """For each inner node the rank in `inner` of its parent; -1 for the root."""
         rank = {int(node): i for i, node in enumerate(self.inner)}
         return np.array([rank.get(self.parents[node], -1) for node in self.inner], dtype=np.int64)
 
     @cached_property
-    def first_boundary(self) -> Indices:
+    def first_boundary(self) -> Ints:
         """For each inner node one boundary that it owns."""
         first = np.zeros(len(self.inner), dtype=np.int64)
         first[self.owner[::-1]] = np.arange(len(self.owner))[::-1]
         return first
 
-    def is_cut(self, bits: Bits) -> npt.NDArray[np.bool_]:
+    def is_cut(self, bits: Bits) -> Bools:
         """Tell for each row of `bits` whether it is a cut of this tree."""
         if not len(self.owner):
             return np.ones(len(bits), dtype=bool)
@@ -297,7 +294,7 @@ class Hierarchy:
         even = (bits == expanded[:, self.owner]).all(axis=1)
         below = self.inner_parent >= 0
         closed = (expanded[:, below] <= expanded[:, self.inner_parent[below]]).all(axis=1)
-        answer: npt.NDArray[np.bool_] = even & closed
+        answer: Bools = even & closed
         return answer
 
     def bits_of(self, expanded: Bits) -> Bits:

@@ -1,6 +1,7 @@
 """What kernels must know of a table beside its cells: what is lost, and how far values are apart.
 
-A cell in a block of its column costs something, by the loss metrics of M §3. Four costs, each a sum over the cells of a row (see `moanon.kernels.costs.COSTS`):
+A cell in a block of its column costs something, by the loss metrics of M §3. There are four costs,
+each a sum over the cells of a row (see `moanon.kernels.costs.COSTS`):
 
 - ``weighted``: D eq. 3, ``(w - 1) / (m - 1)`` for a block of w of the m base values, times the
   column's weight over the sum of all weights.

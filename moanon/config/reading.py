@@ -52,6 +52,13 @@ _REFUSALS = {
 }
 _OVERRIDE = re.compile(r'((?:"[^"]+"|[^".=]+)(?:\.(?:"[^"]+"|[^".=]+))*)=(.*)', re.DOTALL)
 _MAX_SHOWN = 80
+#: What types of JSON are called.
+_TYPES = {
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "a text",
+}
 _OUT_OF_BOUNDS = {"greater_than", "greater_than_equal", "less_than", "less_than_equal"}
 
 KeyPath = tuple[str, ...]
@@ -350,7 +357,7 @@ class _Complaint:
             if isinstance(word, str):
                 return word, "", self._context.get("choices", ())
         schema = model.model_json_schema()["properties"][self.path[-1]]
-        options = [s for s in schema.get("anyOf", [schema]) if s["type"] != "null"]
+        options = [s for s in schema.get("anyOf", [schema]) if s.get("type") != "null"]
         words = " or ".join(map(_in_words, options))
         return words, _bounds(options[0]), options[0].get("enum", ())
 
@@ -373,9 +380,7 @@ def _in_words(schema: Mapping[str, Any]) -> str:
         return f"one of {', '.join(schema['enum'])}"
     if schema["type"] == "array":
         return f"a list of {_in_words(schema['items']).removeprefix('a ')}s"
-    return {"boolean": "true or false", "integer": "a whole number", "number": "a number"}[
-        schema["type"]
-    ]
+    return _TYPES.get(schema.get("type", ""), "something else")
 
 
 def _bounds(schema: Mapping[str, Any]) -> str:

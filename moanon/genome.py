@@ -19,10 +19,9 @@ import numpy.typing as npt
 
 from moanon.arrays import Bits, Bools, Ints
 from moanon.data.cells import Cells, SensitiveCounts, count_values
-from moanon.data.distances import histogram_column
 from moanon.data.domain import Domain, DomainSpec, OrderedDomain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.pricing import PriceList, column_shares
+from moanon.data.pricing import PriceList, column_shares, histogram_column
 from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, GenomeError
 from moanon.kernels.grouping import Sensitive
@@ -264,7 +263,7 @@ class Instance:
     layout : Layout
     cells : Cells
     distances : mapping of str to Domain
-        Sensitive columns whose values are not all equally far apart; see `moanon.data.distances`.
+        Sensitive columns whose values are not all equally far apart; see `moanon.data.pricing`.
     weights : mapping of str to float
         What a quasi-identifier counts in weighted losses; 1 where none is given.
     label : SensitiveCounts or None

@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from moanon.measures.groupwise import GROUP_WISE
 
 from moanon.data.domain import TreeDomain
 from moanon.errors import ConfigError, InfeasibleError, OutputError
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.measures.groupwise import GROUP_WISE
 from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
 from moanon.release import Certificate, Release

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from moanon.measures.groups import Groups
 
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
@@ -17,7 +18,6 @@ from moanon.data.table import read_table
 from moanon.errors import CertificateError, ConfigError, DataError, OutputError, SearchError
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.measures.groups import Groups
 from moanon.measures import MEASURES
 from tests import naive
 from tests.search.people import PLACES, SIZES, first_front, people, people_frame, problem_of

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon.errors import ConfigError
-from moanon.measures import MEASURES
-from moanon.measures.suppression import Suppression
 from moanon.front import Answer, Limit, Question, Solutions, answer, best_of, ladder
 from moanon.front.choices import is_privacy
+from moanon.measures import MEASURES
+from moanon.measures.suppression import Suppression
 
 
 def front(

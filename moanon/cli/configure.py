@@ -89,13 +89,13 @@ def init(
     Looks at every column, guesses its role and the domain of its values, and explains each guess
     in a comment. The result passes moanon check, but the roles are for you to decide.
     """
-    from moanon.starter import write_starter
+    from moanon.config.starter import write_starter
 
-    starter = write_starter(file, out, delimiter)
-    roles = ", ".join(f"{number} {role}" for role, number in sorted(starter.roles.items()))
-    path = on_one_line(str(starter.path))
+    path, roles = write_starter(file, out, delimiter)
+    guessed = ", ".join(f"{number} {role}" for role, number in sorted(roles.items()))
+    shown = on_one_line(str(path))
     typer.echo(
-        f"Wrote {path} with guessed roles: {roles}. Go through it, then: moanon check {path}"
+        f"Wrote {shown} with guessed roles: {guessed}. Go through it, then: moanon check {shown}"
     )
 
 
@@ -116,7 +116,7 @@ def _columns_grid(instance: Instance) -> Grid:
     from rich import box
     from rich.table import Table as Grid
 
-    from moanon.data.distances import distance_of
+    from moanon.data.pricing import distance_of
 
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for header in ("column", "role", "kind"):

@@ -13,10 +13,12 @@ folder where the command runs. Names of embedded tables, hierarchies and orders 
 
 - `Config`: the whole, with `Config.load`, `Config.from_dict`, `Config.read_table` and
   `Config.instance`.
-- `DataSection`, `ColumnSection`, `SearchSection`, `OutputSection` in ``sections`` and
-  `ProblemSection` in ``problem``: its parts, with every key's rule and default.
-- `config_schema`: the same rules as a JSON schema, for editors.
-- ``yaml_text`` reads and writes strict YAML; ``sentences`` says what is wrong, and in which line.
+- `DataSection`, `ColumnSection`, `ProblemSection`, `SearchSection`, `OutputSection` in
+  ``sections``: its parts, with every key's type, bounds and default.
+- `config_schema`: the same as a JSON schema, for editors.
+- ``reading`` reads the file, and says what is wrong with it; ``constraints`` checks bounds on
+  measures.
+- `write_starter` in ``starter``: a first configuration for a table that nobody has described yet.
 """
 
 from __future__ import annotations
@@ -26,28 +28,25 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, ValidationError, model_validator
 
 from moanon import datasets
 from moanon.config.constraints import bounds_of
-from moanon.config.problem import ProblemSection
-from moanon.config.rules import Rule, nearest, refusal
+from moanon.config.reading import first_error, nearest, plain_values, read, refusal
 from moanon.config.sections import (
+    STRICT,
     ColumnSection,
     DataSection,
+    Name,
     OutputSection,
+    ProblemSection,
     SearchSection,
-    StrictModel,
-    check_name,
 )
-from moanon.config.sentences import first_error, plain, refuse_empty
-from moanon.config.yaml_text import Section, dump, override, path_text, read
 from moanon.data.domain import DomainSpec
-from moanon.data.source import read_source
-from moanon.data.table import Role, Table, read_table, settle
-from moanon.errors import ConfigError
+from moanon.data.strict_yaml import YamlNode, dump
+from moanon.data.table import Role, Table, read_table
 
 if TYPE_CHECKING:
     from moanon.genome import Instance
@@ -73,7 +72,7 @@ _NEEDS = {
 }
 
 
-class Config(StrictModel):
+class Config(BaseModel):
     """A whole configuration, checked and resolved.
 
     Examples
@@ -88,23 +87,20 @@ class Config(StrictModel):
     (('Female', 'Male'), 'k-suppression', 0.0)
     """
 
-    name: Annotated[
-        str,
-        AfterValidator(check_name),
-        Rule("a name of letters, digits, '.', '_' and '-'"),
-        Field(description="Names the results folder. Default: the name of this file."),
-    ] = "unnamed"
-    data: Annotated[DataSection, Field(description="What to read.")]
-    columns: Annotated[
-        dict[str, ColumnSection], Field(description="Every column that matters, by its name.")
-    ]
-    problem: Annotated[ProblemSection, Field(description="What to optimize.")] = ProblemSection(
-        eta=0.0
-    )
-    search: Annotated[SearchSection, Field(description="How, and how long.")] = SearchSection(
-        generations=250
-    )
-    output: Annotated[OutputSection, Field(description="Where results go.")] = OutputSection()
+    model_config = STRICT
+
+    name: Name = "unnamed"
+    """Names the results folder. Default: the name of this file."""
+    data: DataSection
+    """What to read."""
+    columns: dict[str, ColumnSection]
+    """Every column that matters, by its name."""
+    problem: ProblemSection = ProblemSection(eta=0.0)
+    """What to optimize."""
+    search: SearchSection = SearchSection(generations=250)
+    """How, and how long."""
+    output: OutputSection = OutputSection()
+    """Where results go."""
 
     @model_validator(mode="after")
     def _check_roles(self) -> Config:
@@ -176,17 +172,8 @@ class Config(StrictModel):
             If the file is not strict YAML or says something unknown, impossible or contradictory.
         """
         path = Path(path)
-        tree = read(path)
-        if not isinstance(tree, Section):
-            raise ConfigError(
-                f"{path} must be a mapping with the keys data and columns. Got {tree}"
-            )
-        for setting in sets:
-            changed = override(tree, setting)
-            _refuse_new_column(tree, changed, setting)
-            tree = changed
-        refuse_empty(tree, str(path))
-        given = plain(tree)
+        tree = read(path, sets)
+        given = plain_values(tree, _MODELS)
         given.setdefault("name", name_from(path))
         return cls._build(given, path.absolute().parent, tree, str(path))
 
@@ -196,7 +183,7 @@ class Config(StrictModel):
         return cls._build(dict(mapping), Path(base_dir).absolute(), None, "")
 
     @classmethod
-    def _build(cls, given: dict[str, Any], base: Path, tree: Section | None, where: str) -> Config:
+    def _build(cls, given: dict[str, Any], base: Path, tree: YamlNode | None, where: str) -> Config:
         output = given.setdefault("output", {})
         if isinstance(output, Mapping) and output.get("dir") is None:
             given["output"] = {**output, "dir": f"results/{given.get('name', 'unnamed')}"}
@@ -255,20 +242,13 @@ class Config(StrictModel):
     def read_table(self) -> Table:
         """Read the declared columns and settle their missing values."""
         data = self.data
-        if data.source in datasets.names():
-            source = read_source(
-                datasets.load(data.source),
-                name=data.source,
-                missing_tokens=data.missing_tokens,
-                columns=tuple(self.columns),
-            )
-            return settle(source, self.roles, data.missing)
         return read_table(
-            data.source,
+            datasets.load(data.source) if data.source in datasets.names() else data.source,
             self.roles,
             missing=data.missing,
             missing_tokens=data.missing_tokens,
             delimiter=data.delimiter,
+            name=data.source,
         )
 
     def instance(self) -> Instance:
@@ -301,23 +281,15 @@ _MODELS: dict[str, type[BaseModel]] = {
 
 def config_schema() -> dict[str, Any]:
     """JSON schema of a configuration file, for editors that complete and check YAML."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **Config.model_json_schema(),
-    }
+    schema = Config.model_json_schema()
+    for section in (schema, *schema["$defs"].values()):
+        for key in section["properties"].values():
+            if "description" in key:
+                key["description"] = " ".join(key["description"].split())
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 def name_from(path: Path) -> str:
     """Make a configuration's name from a file's."""
     name = re.sub(r"[^\w.-]+", "-", path.stem).strip(".-")[:100]
     return name or "unnamed"
-
-
-def _refuse_new_column(before: Section, after: Section, setting: str) -> None:
-    """Refuse an override of a key of a column that the file does not declare."""
-    old, new = before.entries.get("columns"), after.entries.get("columns")
-    if isinstance(old, Section) and isinstance(new, Section):
-        for name in new.entries.keys() - old.entries.keys():
-            key = path_text(("columns", name))
-            known = [path_text(("columns", declared)) for declared in old.entries]
-            raise ConfigError(f"--set {setting}: unknown key {key}{nearest(key, known)}")

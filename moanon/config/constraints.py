@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from moanon.config.rules import nearest, refusal
+from moanon.config.reading import nearest, refusal
 from moanon.errors import InfeasibleError
 from moanon.measures import MEASURES, find_measure
 from moanon.measures.measure import table_sizes

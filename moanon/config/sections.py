@@ -1,8 +1,8 @@
-"""The sections of a configuration: every key, its type, its rule and its default.
+"""The sections of a configuration: every key, its type, its bounds and its default.
 
-A key's rule is stated twice, once for pydantic to check and once in words (`Rule`) for the sentence
-that tells what was wrong; both stand in the same place. What depends on several keys is checked
-when each of them is right by itself.
+What a key wants is stated once, by its type; `moanon.config.reading` puts it into words where
+something else was given. Where the type does not say it all, a text among its annotations does.
+What depends on several keys is checked when each of them is right by itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -29,39 +29,33 @@ from pydantic import (
 )
 
 from moanon import datasets
-from moanon.config.rules import Rule, nearest, one_of, refusal
+from moanon.config.constraints import CONSTRAINTS_SCHEMA, check_constraints
+from moanon.config.reading import nearest, refusal
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.steps import DATE_UNITS
+from moanon.data.steps import DATE_UNITS, DateUnit, Kind
+from moanon.data.table import MissingPolicy
 
 __all__ = [
-    "TEXT_KEYS",
+    "STRICT",
     "Algorithm",
     "ColumnSection",
     "DataSection",
+    "Name",
     "OutputSection",
-    "Rule",
+    "ProblemSection",
     "SearchSection",
-    "StrictModel",
-    "check_distinct",
-    "check_name",
-    "nearest",
-    "refusal",
 ]
 
-#: Keys whose values are texts, kept as written: `No` and `01` are no truth value and no number.
-TEXT_KEYS = {
-    ("name",),
-    ("data", "source"),
-    ("data", "delimiter"),
-    ("data", "missing_tokens", "*"),
-    ("columns", "*", "order"),
-    ("columns", "*", "order", "*"),
-    ("columns", "*", "hierarchy"),
-    ("problem", "objectives", "*"),
-    ("problem", "class_column"),
-    ("output", "dir"),
-}
+#: No unknown keys, no conversions, no changes; what stands below a key describes it to editors.
+STRICT = ConfigDict(
+    extra="forbid",
+    strict=True,
+    frozen=True,
+    allow_inf_nan=False,
+    use_attribute_docstrings=True,
+)
+
 #: Which keys describe which kind of domain.
 _KIND_KEYS = {
     "interval": ("granularity", "range", "origin", "type"),
@@ -69,24 +63,21 @@ _KIND_KEYS = {
     "tree": ("hierarchy",),
 }
 _TREE_FILES = (".yaml", ".yml", ".csv")
-_NAME = re.compile(r"\w[\w.-]{0,99}")
-_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_WITH_ETA = ("k-suppression", "kl-safety")
 
 
 # -- single values -------------------------------------------------------------------------------
 
 
-def check_name(name: str) -> str:
+def _check_name(name: str) -> str:
     """Accept what can be the name of a folder."""
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(r"\w[\w.-]{0,99}", name):
         raise refusal()
     return name
 
 
 def _find_source(source: str, info: ValidationInfo) -> str:
     """Keep the name of an embedded table; make a path or glob absolute."""
-    if not source:
-        raise refusal()
     return source if source in datasets.names() else _absolute(source, info)
 
 
@@ -94,7 +85,7 @@ def _find_hierarchy(name: str, info: ValidationInfo) -> str:
     if name in datasets.hierarchy_names():
         return name
     if not name.lower().endswith(_TREE_FILES):
-        raise refusal()
+        raise refusal(choices=datasets.hierarchy_names())
     return _absolute(name, info)
 
 
@@ -111,56 +102,62 @@ def _find_order(order: object) -> object:
     if not isinstance(order, str):
         return order
     if order not in datasets.order_names():
-        raise refusal()
+        raise refusal(choices=datasets.order_names())
     return tuple(datasets.order(order))
 
 
-def check_distinct(values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-    """Accept a list that is not empty and names nothing twice."""
-    if values is None:
-        return None
-    if not values:
-        raise refusal()
+def _check_distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Accept a list that names nothing twice."""
     for value, times in Counter(values).items():
         if times > 1:
             raise refusal(f"names {value} twice")
     return values
 
 
-def _check_delimiter(delimiter: str | None) -> str | None:
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+def _check_date(text: str) -> str:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        raise refusal() from None
+    return text
+
+
+def _check_range(ends: tuple[Any, Any]) -> tuple[Any, Any]:
+    low, high = ends
+    if isinstance(low, str) != isinstance(high, str) or low > high:
         raise refusal()
-    return delimiter
-
-
-def _check_granularity(width: int | float | str | None) -> int | float | str | None:
-    if isinstance(width, str) and width not in DATE_UNITS:
-        raise refusal()
-    if isinstance(width, int | float) and width <= 0:
-        raise refusal()
-    return width
-
-
-def _check_place(place: int | float | str) -> int | float | str:
-    """Accept a number or a date."""
-    if isinstance(place, str):
-        if not _ISO_DATE.fullmatch(place):
-            raise refusal()
-        try:
-            date.fromisoformat(place)
-        except ValueError:
-            raise refusal() from None
-    return place
-
-
-def _check_range(ends: tuple[Any, Any] | None) -> tuple[Any, Any] | None:
-    if ends is not None:
-        low, high = ends
-        if isinstance(low, str) != isinstance(high, str) or low > high:
-            raise refusal()
     return ends
 
 
+def _check_objectives(names: tuple[str, ...]) -> tuple[str, ...]:
+    from moanon.measures import MEASURES  # here, because it waits for the compiler
+
+    for name in names:
+        if name not in MEASURES:
+            known = ", ".join(MEASURES)
+            raise refusal(f"must be among {known}. Got {name}{nearest(name, MEASURES)}")
+    return names
+
+
+def _check_suppress_by(name: str) -> str:
+    from moanon.measures import MEASURES
+
+    known = [measure.name for measure in MEASURES.values() if measure.group]
+    if name not in known:
+        raise refusal(f"must be among {', '.join(known)}. Got {name}{nearest(name, known)}")
+    return name
+
+
+T = TypeVar("T")
+Count = Annotated[int, Field(ge=1)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+Eta = Annotated[float, Field(ge=0, lt=1)]
+Date = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), AfterValidator(_check_date)]
+Place = int | float | Date
+Several = Annotated[
+    tuple[T, ...], Strict(False), Field(min_length=1), AfterValidator(_check_distinct)
+]
+Name = Annotated[str, AfterValidator(_check_name), "a name of letters, digits, '.', '_' and '-'"]
 #: moanon's own searches, then pymoo's.
 Algorithm = Literal[
     "auto",
@@ -174,7 +171,6 @@ Algorithm = Literal[
     "age-moea",
     "age-moea2",
 ]
-_Place = Annotated[int | float | str, AfterValidator(_check_place)]
 #: Lists of texts: in YAML their items may look like numbers.
 _TEXT_LIST: dict[str, Any] = {
     "type": "array",
@@ -185,124 +181,76 @@ _TEXT_LIST: dict[str, Any] = {
 # -- sections ------------------------------------------------------------------------------------
 
 
-class StrictModel(BaseModel):
-    """No unknown keys, no conversions, no changes."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
-class DataSection(StrictModel):
+class DataSection(BaseModel):
     """What to read, and what to do where values are missing."""
+
+    model_config = STRICT
 
     source: Annotated[
         str,
+        Field(min_length=1),
         AfterValidator(_find_source),
-        Rule(f"an embedded table ({', '.join(datasets.names())}), a file, a folder or a glob"),
-        Field(
-            description="An embedded table (adult, adult-full, credit) or a CSV or Parquet file, "
-            "folder or glob, relative to this file. An embedded name wins; ./adult is the file."
-        ),
+        f"an embedded table ({', '.join(datasets.names())}), a file, a folder or a glob",
     ]
-    missing: Annotated[
-        Literal["drop", "category", "error"],
-        one_of("drop", "category", "error"),
-        Field(
-            description="Rows with a missing value: drop them (they are counted), keep missing as "
-            "a category of its own, or stop."
-        ),
-    ] = "drop"
+    """An embedded table (adult, adult-full, credit) or a CSV or Parquet file, folder or glob,
+    relative to this file. An embedded name wins; ./adult is the file."""
+    missing: MissingPolicy = "drop"
+    """Rows with a missing value: drop them (they are counted), keep missing as a category of its
+    own, or stop."""
     missing_tokens: Annotated[
-        tuple[str, ...],
-        Strict(False),
-        WithJsonSchema(_TEXT_LIST),
-        Rule('a list of texts, e.g. ["", NA]'),
-        Field(description="Texts that mean 'no value'."),
+        tuple[str, ...], Strict(False), WithJsonSchema(_TEXT_LIST), 'a list of texts, e.g. ["", NA]'
     ] = ("",)
+    """Texts that mean 'no value'."""
     delimiter: Annotated[
-        str | None,
-        AfterValidator(_check_delimiter),
-        Rule('one character, no quote and no line end, e.g. ";"'),
-        Field(description="What separates the fields of a CSV file. Default: found by itself."),
+        Annotated[str, Field(pattern='^[^"\r\n]$')] | None,
+        'one character, no quote and no line end, e.g. ";"',
     ] = None
+    """What separates the fields of a CSV file. Default: found by itself."""
 
 
-class ColumnSection(StrictModel):
+class ColumnSection(BaseModel):
     """What a column is: its role and, for a quasi-identifier, its domain."""
 
-    role: Annotated[
-        Literal["identifying", "quasi", "sensitive", "insensitive"],
-        one_of("identifying", "quasi", "sensitive", "insensitive"),
-        Field(
-            description="identifying: dropped on release. quasi: generalized. sensitive: kept, to "
-            "be protected. insensitive: kept. A column that is not declared is dropped."
-        ),
-    ]
-    kind: Annotated[
-        Literal["interval", "ordered", "tree"] | None,
-        one_of("interval", "ordered", "tree"),
-        Field(
-            description="Of a quasi column: numbers or dates, categories in order, or a tree. Of a "
-            "sensitive column, where t-closeness should know how far apart its values are: "
-            "numbers and categories by their places, in a tree by its heights. Default: all "
-            "equally far."
-        ),
-    ] = None
+    model_config = STRICT
+
+    role: Literal["identifying", "quasi", "sensitive", "insensitive"]
+    """identifying: dropped on release. quasi: generalized. sensitive: kept, to be protected.
+    insensitive: kept. A column that is not declared is dropped."""
+    kind: Literal["interval", "ordered", "tree"] | None = None
+    """Of a quasi column: numbers or dates, categories in order, or a tree. Of a sensitive column,
+    where t-closeness should know how far apart its values are: numbers and categories by their
+    places, in a tree by its heights. Default: all equally far."""
     granularity: Annotated[
-        int | float | str | None,
-        AfterValidator(_check_granularity),
-        Rule(f"a number > 0 or, for dates, one of {', '.join(DATE_UNITS)}"),
-        Field(description="Width of a step of an interval column. Default 1; decimals need one."),
+        Annotated[int, Field(gt=0)] | Annotated[float, Field(gt=0)] | DateUnit | None,
+        f"a number > 0 or, for dates, one of {', '.join(DATE_UNITS)}",
     ] = None
+    """Width of a step of an interval column. Default 1; decimals need one."""
     range: Annotated[
-        Annotated[tuple[_Place, _Place], Strict(False)] | None,
-        AfterValidator(_check_range),
-        Rule("two numbers or two dates (YYYY-MM-DD), the lower one first"),
-        Field(description="First and last value of an interval column. Default: from the data."),
+        Annotated[tuple[Place, Place], Strict(False), AfterValidator(_check_range)] | None,
+        "two numbers or two dates (YYYY-MM-DD), the lower one first",
     ] = None
-    origin: Annotated[
-        _Place | None,
-        Rule("a number or a date (YYYY-MM-DD)"),
-        Field(description="Where a step begins. Default: at the range's first value, else 0."),
-    ] = None
-    type: Annotated[
-        Literal["integer", "decimal", "date"] | None,
-        one_of("integer", "decimal", "date"),
-        Field(description="Of an interval column. Default: the narrowest that fits all values."),
-    ] = None
+    """First and last value of an interval column. Default: from the data."""
+    origin: Annotated[Place | None, "a number or a date (YYYY-MM-DD)"] = None
+    """Where a step begins. Default: at the range's first value, else 0."""
+    type: Kind | None = None
+    """Of an interval column. Default: the narrowest that fits all values."""
     order: Annotated[
-        Annotated[tuple[str, ...], Strict(False)] | None,
+        Several[str] | None,
         BeforeValidator(_find_order),
-        AfterValidator(check_distinct),
         WithJsonSchema({"anyOf": [_TEXT_LIST, {"type": "string"}]}),
-        Rule(
-            f"a list of texts or an embedded order ({', '.join(datasets.order_names())})",
-            choices=datasets.order_names(),
-        ),
-        Field(
-            description="Of an ordered column: all its values, lowest first, or adult/education."
-        ),
+        f"a list of texts or an embedded order ({', '.join(datasets.order_names())})",
     ] = None
+    """Of an ordered column: all its values, lowest first, or adult/education."""
     hierarchy: Annotated[
         Annotated[str, AfterValidator(_find_hierarchy)] | None,
-        Rule(
-            f"an embedded hierarchy ({', '.join(datasets.hierarchy_names())}) or a "
-            f"{', '.join(_TREE_FILES)} file",
-            choices=datasets.hierarchy_names(),
-        ),
-        Field(
-            description="Of a tree column: an embedded hierarchy such as adult/workclass, or a "
-            "YAML or ARX CSV file, relative to this file."
-        ),
+        f"an embedded hierarchy ({', '.join(datasets.hierarchy_names())}) or a "
+        f"{', '.join(_TREE_FILES)} file",
     ] = None
-
-    weight: Annotated[
-        Annotated[float, Field(ge=0)] | None,
-        Rule("a number", ">= 0"),
-        Field(
-            description="Of a quasi column: what it counts in weighted losses (gl_weighted, "
-            "loss_weighted, ncp). Default 1."
-        ),
-    ] = None
+    """Of a tree column: an embedded hierarchy such as adult/workclass, or a YAML or ARX CSV file,
+    relative to this file."""
+    weight: Annotated[float, Field(ge=0)] | None = None
+    """Of a quasi column: what it counts in weighted losses (gl_weighted, loss_weighted, ncp).
+    Default 1."""
 
     @model_validator(mode="after")
     def _check_keys(self) -> ColumnSection:
@@ -343,82 +291,109 @@ class ColumnSection(StrictModel):
         return TreeSpec(Hierarchy.read(path))
 
 
-class SearchSection(StrictModel):
+class ProblemSection(BaseModel):
+    """What to optimize: one of D's four problems, perhaps with other objectives."""
+
+    model_config = STRICT
+
+    preset: Literal["zero-suppression", "k-suppression", "any-suppression", "kl-safety"] = (
+        "k-suppression"
+    )
+    """Which rows may be suppressed, and the objectives unless given."""
+    eta: Eta | Several[Eta] | None = None
+    """Largest share of rows that may be suppressed (k-suppression, kl-safety). Default 0. A list:
+    one run for each."""
+    objectives: Annotated[
+        Annotated[Several[str], AfterValidator(_check_objectives)] | None,
+        "a list of measures, e.g. [k, gl]",
+    ] = None
+    """Measures to optimize instead of the preset's."""
+    constraints: Annotated[
+        dict[str, dict[str, float]] | None,
+        BeforeValidator(check_constraints),
+        WithJsonSchema(CONSTRAINTS_SCHEMA),
+        "bounds of measures, e.g. {k: {min: 5}, t_closeness: {max: 0.2}}",
+    ] = None
+    """What a solution must have, e.g. {k: {min: 5}, t_closeness: {max: 0.2}}. Groups that fail a
+    privacy model are suppressed within eta; if they hold more rows than that, the generalization is
+    no solution."""
+    suppress_by: Annotated[
+        Annotated[str, AfterValidator(_check_suppress_by)] | None,
+        "a measure that every group has a value of, e.g. t_closeness",
+    ] = None
+    """Of k-suppression: by which measure groups are suppressed, the worst first. Default: the first
+    objective that every group has a value of, else k."""
+    class_column: Annotated[str | None, "the name of a column"] = None
+    """Column of class labels, for the measure cm. Sensitive or insensitive."""
+    recursive_c: Annotated[float, Field(gt=0)] = 3.0
+    """The constant c of recursive (c,l)-diversity."""
+    prefer: Literal["k", "l"] | None = None
+    """Of kl-safety: which property counts first. Default k."""
+    safety: Literal["ordered", "strict"] | None = None
+    """Of kl-safety: suppress classes in order (the paper's rule), or every group below either
+    bound. Default strict."""
+    diversity: Literal["distinct", "frequency"] = "distinct"
+    """How l is counted: distinct values, or size / largest count."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, given: Any) -> Any:
+        """Give the preset's own keys their defaults; the others stay unset."""
+        if not isinstance(given, Mapping):
+            return given
+        stated = {key: value for key, value in given.items() if value is not None}
+        preset = stated.get("preset", "k-suppression")
+        defaults: dict[str, Any] = {"eta": 0.0} if preset in _WITH_ETA else {}
+        if preset == "kl-safety":
+            defaults |= {"prefer": "k", "safety": "strict"}
+        return {**defaults, **stated}
+
+    @model_validator(mode="after")
+    def _check_preset(self) -> ProblemSection:
+        if self.eta is not None and self.preset not in _WITH_ETA:
+            presets = " and ".join(_WITH_ETA)
+            raise refusal(f"eta is for the presets {presets} only. Got preset {self.preset}", "eta")
+        for key, preset in (
+            ("prefer", "kl-safety"),
+            ("safety", "kl-safety"),
+            ("suppress_by", "k-suppression"),
+        ):
+            if getattr(self, key) is not None and self.preset != preset:
+                raise refusal(f"{key} is for the preset {preset} only. Got {self.preset}", key)
+        return self
+
+
+class SearchSection(BaseModel):
     """How to search, and when to stop: at the first of the given limits."""
 
-    algorithm: Annotated[
-        Algorithm,
-        one_of(*get_args(Algorithm)),
-        Field(
-            description="auto: every genome of a small space (at most 20,000), else archive. "
-            "archive: breeds from all undominated solutions. exhaustive: the exact front. The "
-            "others: pymoo's."
-        ),
-    ] = "auto"
-    population: Annotated[
-        int,
-        Rule("a whole number", ">= 2"),
-        Field(ge=2, description="Genomes measured in each generation."),
-    ] = 200
-    generations: Annotated[
-        Annotated[int, Field(ge=1)] | None,
-        Rule("a whole number", ">= 1"),
-        Field(description="Stop after so many. Default 250 where no limit is given."),
-    ] = None
-    evaluations: Annotated[
-        Annotated[int, Field(ge=1)] | None,
-        Rule("a whole number", ">= 1"),
-        Field(description="Stop after so many genomes have been measured."),
-    ] = None
-    seconds: Annotated[
-        Annotated[float, Field(gt=0)] | None,
-        Rule("a number", "> 0"),
-        Field(description="Stop after so much time; such a run cannot be repeated exactly."),
-    ] = None
-    stall: Annotated[
-        Annotated[int, Field(ge=1)] | None,
-        Rule("a whole number", ">= 1"),
-        Field(description="Stop when the hypervolume has not grown for so many generations."),
-    ] = None
-    seed: Annotated[
-        int,
-        Rule("a whole number", ">= 0"),
-        Field(ge=0, description="The same seed gives the same result."),
-    ] = 1
-    crossover: Annotated[
-        float,
-        Rule("a number", "in [0, 1]"),
-        Field(ge=0, le=1, description="Of pymoo's algorithms: chance of crossing two parents."),
-    ] = 0.9
-    mutation: Annotated[
-        float,
-        Rule("a number", "in [0, 1]"),
-        Field(
-            ge=0,
-            le=1,
-            description="Of pymoo's algorithms: with moves, the chance of each column of a child "
-            "to be moved, but at least one is; without, the chance of each bit outside trees. 0 "
-            "is none.",
-        ),
-    ] = 0.1
-    moves: Annotated[
-        bool,
-        Rule("true or false"),
-        Field(
-            description="Of pymoo's algorithms: whether mutation also moves the cuts of trees and "
-            "shifts boundaries. The paper flips single bits of the other columns only."
-        ),
-    ] = True
-    cap: Annotated[
-        int,
-        Rule("a whole number", ">= 1"),
-        Field(
-            ge=1,
-            description="Most solutions of the result; a larger front is thinned evenly, keeping "
-            "its ends, its knees and the best solution at every whole percent of loss, even if "
-            "these alone are more.",
-        ),
-    ] = 2_000
+    model_config = STRICT
+
+    algorithm: Algorithm = "auto"
+    """auto: every genome of a small space (at most 20,000), else archive. archive: breeds from all
+    undominated solutions. exhaustive: the exact front. The others: pymoo's."""
+    population: Annotated[int, Field(ge=2)] = 200
+    """Genomes measured in each generation."""
+    generations: Count | None = None
+    """Stop after so many. Default 250 where no limit is given."""
+    evaluations: Count | None = None
+    """Stop after so many genomes have been measured."""
+    seconds: Annotated[float, Field(gt=0)] | None = None
+    """Stop after so much time; such a run cannot be repeated exactly."""
+    stall: Count | None = None
+    """Stop when the hypervolume has not grown for so many generations."""
+    seed: Annotated[int, Field(ge=0)] = 1
+    """The same seed gives the same result."""
+    crossover: Probability = 0.9
+    """Of pymoo's algorithms: chance of crossing two parents."""
+    mutation: Probability = 0.1
+    """Of pymoo's algorithms: with moves, the chance of each column of a child to be moved, but at
+    least one is; without, the chance of each bit outside trees. 0 is none."""
+    moves: bool = True
+    """Of pymoo's algorithms: whether mutation also moves the cuts of trees and shifts boundaries.
+    The paper flips single bits of the other columns only."""
+    cap: Count = 2_000
+    """Most solutions of the result; a larger front is thinned evenly, keeping its ends, its knees
+    and the best solution at every whole percent of loss, even if these alone are more."""
 
     @model_validator(mode="before")
     @classmethod
@@ -440,19 +415,14 @@ class SearchSection(StrictModel):
         return tuple(name for name in names if getattr(self, name) != fields[name].default)
 
 
-class OutputSection(StrictModel):
+class OutputSection(BaseModel):
     """Where results go."""
 
-    dir: Annotated[
-        str,
-        Rule("the path of a folder"),
-        Field(
-            min_length=1, description="Relative to where the command runs. Default results/NAME."
-        ),
-    ] = "results"
-    plots: Annotated[
-        bool, Rule("true or false"), Field(description="Whether to draw figures into plots/.")
-    ] = True
-    report: Annotated[
-        bool, Rule("true or false"), Field(description="Whether to write report.html.")
-    ] = True
+    model_config = STRICT
+
+    dir: Annotated[str, "the path of a folder", Field(min_length=1)] = "results"
+    """Relative to where the command runs. Default results/NAME."""
+    plots: bool = True
+    """Whether to draw figures into plots/."""
+    report: bool = True
+    """Whether to write report.html."""

@@ -1,9 +1,10 @@
 """From a file to cells: everything that happens before a genome is looked at.
 
-- ``source`` reads files and frames into columns of text (``column``), by way of ``csvfile`` and
-  ``parquet``, which share a ``reader``; ``text`` says how typed values are written.
+- ``source`` reads frames and, through ``readers``, CSV and Parquet files; a ``column`` comes out as
+  distinct texts and one code per row.
 - ``table`` gives the columns roles and settles missing values.
-- ``hierarchy`` (read and written by ``treefile``), ``steps`` and ``domain`` say what a column's
-  values are and how blocks of them are called.
-- ``cells`` counts the distinct base tuples.
+- ``domain`` says what a column's values are and how blocks of them are called: numbers and dates in
+  ``steps``, categories in order, or a ``hierarchy``, whose files ``treefile`` reads and writes.
+- ``cells`` counts the distinct base tuples; ``pricing`` adds what kernels must know beside them.
+- ``strict_yaml`` reads and writes YAML, for hierarchies and for configurations.
 """

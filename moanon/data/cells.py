@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from moanon.arrays import Ints
+from moanon.data.column import Column
 from moanon.data.domain import MISSING, Domain
-from moanon.data.table import Column, Table
+from moanon.data.table import Table
 from moanon.errors import DataError
 
 __all__ = ["Cells", "SensitiveCounts", "count_values", "raw_group_sizes", "row_keys"]
@@ -33,9 +35,9 @@ class SensitiveCounts:
 
     name: str
     labels: tuple[str, ...]
-    starts: npt.NDArray[np.int64]
+    starts: Ints
     values: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.int64]
+    counts: Ints
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Cells:
 
     columns: tuple[str, ...]
     codes: npt.NDArray[np.uint16]
-    counts: npt.NDArray[np.int64]
+    counts: Ints
     sensitive: tuple[SensitiveCounts, ...]
     row_cell: npt.NDArray[np.int32]
 
@@ -83,27 +85,21 @@ class Cells:
     @classmethod
     def build(cls, table: Table, domains: Mapping[str, Domain]) -> Cells:
         """Count the distinct base tuples of the table's quasi-identifiers."""
-        names = tuple(domains)
-        coded = [domains[name].encode(table.columns[name]) for name in names]
-        row_cell, codes, counts = _distinct(coded, [domains[name].size for name in names])
+        coded = [domain.encode(table.columns[name]) for name, domain in domains.items()]
+        keys = row_keys(coded, [domain.size for domain in domains.values()])
+        _, first, row_cell, counts = np.unique(
+            keys, return_index=True, return_inverse=True, return_counts=True
+        )
+        codes = np.stack([code[first] for code in coded])
         sensitive = tuple(
             count_values(table.columns[name], row_cell, len(counts)) for name in table.sensitive
         )
-        return cls(names, codes, counts, sensitive, row_cell.astype(np.int32))
+        return cls(
+            tuple(domains), codes, counts.astype(np.int64), sensitive, row_cell.astype(np.int32)
+        )
 
 
-def _distinct(
-    coded: Sequence[npt.NDArray[np.uint16]], sizes: Sequence[int]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16], npt.NDArray[np.int64]]:
-    """Number the distinct tuples of some columns in lexicographic order."""
-    _, first, row_cell, counts = np.unique(
-        row_keys(coded, sizes), return_index=True, return_inverse=True, return_counts=True
-    )
-    codes = np.stack([code[first] for code in coded])
-    return row_cell.astype(np.int64), codes, counts.astype(np.int64)
-
-
-def raw_group_sizes(table: Table) -> npt.NDArray[np.int64]:
+def raw_group_sizes(table: Table) -> Ints:
     """Count the rows that share all quasi-identifying values as they were read.
 
     Before any domain rounds a value: how exposed people are if the table is published as it is. A
@@ -118,9 +114,7 @@ def raw_group_sizes(table: Table) -> npt.NDArray[np.int64]:
     return counts.astype(np.int64)
 
 
-def row_keys(
-    coded: Sequence[npt.NDArray[np.integer[Any]]], sizes: Sequence[int]
-) -> npt.NDArray[np.int64]:
+def row_keys(coded: Sequence[npt.NDArray[np.integer[Any]]], sizes: Sequence[int]) -> Ints:
     """Give each row a number that orders and tells apart rows as the tuples of their codes do.
 
     Mixed-radix keys are re-ranked before they would exceed 62 bits: their range is then at most the
@@ -137,7 +131,7 @@ def row_keys(
     return key
 
 
-def count_values(column: Column, row_cell: npt.NDArray[np.int64], cells: int) -> SensitiveCounts:
+def count_values(column: Column, row_cell: Ints, cells: int) -> SensitiveCounts:
     """Count a column's values cell by cell; a missing value is a value of its own."""
     labels = column.values
     codes = column.codes.astype(np.int64)

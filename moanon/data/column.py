@@ -1,5 +1,9 @@
 """One column of a source: its distinct texts and one code per row.
 
+Typed values get canonical texts: different values different ones and equal values the same, in
+whatever type they are held. 39 stays 39 in a column of floats, a date has no midnight, instants are
+in UTC. A column holds one kind of value; what has no such text is refused.
+
 Also what concerns columns by their names alone: which are asked for, and what to say where one is
 absent.
 """
@@ -10,23 +14,45 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moanon.arrays import Values
 from moanon.errors import DataError
 
 __all__ = [
+    "KINDS_READ",
     "Column",
     "absent_column",
     "chosen_positions",
     "did_you_mean",
+    "one_kind",
     "refuse_bad_names",
     "sorted_column",
+    "typed_column",
+    "without_tokens",
 ]
 
-
+KINDS_READ = "read are text, numbers, booleans, dates and times"
+#: NUL and halves of characters: a release with them could not be written and read again.
+_NOT_TEXT = re.compile("[\0\ud800-\udfff]")
+#: What a column may hold. The order matters: a bool is an int to Python, a datetime a date.
+_KINDS: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "bool": (bool, np.bool_),
+    "int": (int, np.integer),
+    "float": (float, np.floating),
+    "Decimal": (Decimal,),
+    "datetime": (datetime, np.datetime64),
+    "date": (date,),
+    "time": (time,),
+    "UUID": (UUID,),
+}
 _SIGNS = {"\0": "a NUL character", "\ufeff": "a byte order mark"}
 _UNSEEN = re.compile("[\0\ufeff]")
 
@@ -50,7 +76,7 @@ class Column:
     name: str
     codes: NDArray[np.int32]
     values: tuple[str, ...]
-    native: NDArray[Any] | None
+    native: Values | None
 
     @property
     def missing(self) -> int:
@@ -59,10 +85,7 @@ class Column:
 
 
 def sorted_column(
-    name: str,
-    texts: Sequence[str | None],
-    native: NDArray[Any] | None,
-    codes: NDArray[np.int32],
+    name: str, texts: Sequence[str | None], native: Values | None, codes: NDArray[np.int32]
 ) -> Column:
     """Sort the texts that codes point to; None means missing, equal texts become one value."""
     present = {i: text for i, text in enumerate(texts) if text is not None}
@@ -75,6 +98,128 @@ def sorted_column(
             first.append(i)
         recode[i] = len(first) - 1
     return Column(name, recode[codes], tuple(values), None if native is None else native[first])
+
+
+# -- typed values ---------------------------------------------------------------------------------
+
+
+def one_kind(source: str, name: str, types: Iterable[type]) -> str:
+    """Name the one kind of value that a column holds; a mixture or a stranger is refused."""
+    kinds = set()
+    for cls in set(types):
+        kind = next((kind for kind, known in _KINDS.items() if issubclass(cls, known)), None)
+        if issubclass(cls, np.longdouble):  # cut to 64 bits on the way, two values may become one
+            raise DataError(
+                f"{source}: column {name!r} holds longdouble values, of which only the first 64 "
+                "bits would be read; round them to float64"
+            )
+        if kind is None:
+            raise DataError(f"{source}: column {name!r} holds {cls.__name__} values; {KINDS_READ}")
+        kinds.add(kind)
+    if len(kinds) > 1:
+        raise DataError(
+            f"{source}: column {name!r} mixes {' and '.join(sorted(kinds))} values; "
+            "one column holds one type"
+        )
+    return kinds.pop() if kinds else "str"
+
+
+def typed_column(
+    source: str, name: str, values: Sequence[Any], codes: NDArray[np.int32], utc: bool = False
+) -> Column:
+    """Write distinct native values as text, so that different values get different texts."""
+    kind = one_kind(source, name, map(type, values))
+    native: Values
+    texts: Sequence[str | None]
+    if kind == "float":
+        native = np.array(values) + 0.0  # -0.0 becomes 0.0, its equal
+        texts = _float_texts(native, frozenset())
+    elif kind in ("date", "datetime"):
+        native, texts = _date_texts(source, name, values, utc)
+    elif kind in ("bool", "int"):
+        values = [bool(v) if kind == "bool" else int(v) for v in values]
+        small = min(values) >= -(2**63) and max(values) < 2**63
+        native = np.array(values, dtype=bool if kind == "bool" else np.int64 if small else object)
+        texts = [str(v) for v in values]
+    else:
+        native = np.array(values, dtype=object)
+        write = {"str": str.__str__, "Decimal": "{:f}".format, "time": _short_time}.get(kind, str)
+        texts = [write(value) for value in values]
+        if broken := next((text for text in texts if _NOT_TEXT.search(str(text))), None):
+            raise DataError(f"{source}: column {name!r} holds {broken!a}, which no file can hold")
+    return sorted_column(name, texts, native, codes)
+
+
+def _float_texts(native: Values, tokens: frozenset[str]) -> list[str | None]:
+    """Write floats; as integers if all that are not missing are whole.
+
+    Frames turn integers with gaps into floats, and 39 must not become 39.0 because another row
+    misses its age.
+    """
+    whole = [str(int(v)) if v.is_integer() else None for v in native.tolist()]
+    short = [str(v) for v in native]
+    gone = [
+        v != v or s in tokens or w in tokens for v, s, w in zip(native, short, whole, strict=True)
+    ]
+    texts = short if any(w is None for w, g in zip(whole, gone, strict=True) if not g) else whole
+    return [None if g else text for text, g in zip(texts, gone, strict=True)]
+
+
+def _date_texts(
+    source: str, name: str, values: Sequence[Any], utc: bool
+) -> tuple[Values, list[str | None]]:
+    """Write dates, and times of day only where they are not midnight; zoned ones in UTC."""
+    zoned = {getattr(value, "tzinfo", None) is not None for value in values}
+    if len(zoned) > 1:
+        raise DataError(
+            f"{source}: column {name!r} mixes times with and without a time zone; "
+            "one column holds one type"
+        )
+    if zoned == {True}:
+        utc = True
+        values = [value.astimezone(UTC).replace(tzinfo=None) for value in values]
+    exact = [np.datetime64(getattr(v, "isoformat", v.__str__)()) for v in values]
+    native = _in_one_unit(source, name, exact)
+    times = map(_short_time, np.datetime_as_string(native).tolist())
+    return native, [f"{t}+00:00" if utc else t.removesuffix("T00:00:00") for t in times]
+
+
+def _in_one_unit(source: str, name: str, exact: list[np.datetime64]) -> Values:
+    """Put times in the unit of the finest, which must reach as far as the farthest of them.
+
+    64 bits of nanoseconds end in 1677 and in 2262, and NumPy goes round there without a word.
+    """
+    try:
+        native = np.array(exact)
+        fits = len({value.dtype for value in exact}) == 1 or all(
+            there.astype(value.dtype) == value for there, value in zip(native, exact, strict=True)
+        )
+    except OverflowError:
+        fits = False
+    if not fits:
+        raise DataError(
+            f"{source}: column {name!r} holds times to the nanosecond beside times before 1678 or "
+            "after 2262, which do not fit together; round them to microseconds"
+        )
+    return native
+
+
+def _short_time(value: object) -> str:
+    """Write a time without the zeros that end its fraction of a second."""
+    seconds, _, fraction = str(value).partition(".")
+    return f"{seconds}.{fraction.rstrip('0')}".rstrip(".")
+
+
+def without_tokens(column: Column, tokens: frozenset[str]) -> Column:
+    """Mark the values that a publisher declared to mean "no value"."""
+    texts: list[str | None]
+    if column.native is not None and column.native.dtype.kind == "f":
+        texts = _float_texts(column.native, tokens)
+    else:
+        texts = [None if text in tokens else text for text in column.values]
+    if texts == list(column.values):
+        return column
+    return sorted_column(column.name, texts, column.native, column.codes)
 
 
 # -- names ---------------------------------------------------------------------------------------

@@ -24,9 +24,10 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from moanon.arrays import Bits, Bools, Ints
+from moanon.data.column import Column
 from moanon.data.hierarchy import MAX_LEAVES, SUPPRESSED, Hierarchy
 from moanon.data.steps import Scale, Steps
-from moanon.data.table import Column
 from moanon.errors import DataError
 
 __all__ = [
@@ -51,9 +52,6 @@ MISSING = "(missing)"
 #: Stands between the first and the last value of an ordered block.
 RANGE_MARK = ".."
 
-Bits = npt.NDArray[np.uint8]
-Codes = npt.NDArray[np.uint16]
-
 
 class Domain(ABC):
     """An ordered list of base values with a name for every allowed block.
@@ -74,7 +72,7 @@ class Domain(ABC):
         """Whether the last base value stands for missing cells."""
 
     @abstractmethod
-    def find(self, values: Sequence[str]) -> npt.NDArray[np.int64]:
+    def find(self, values: Sequence[str]) -> Ints:
         """Index of the base value of each text; -1 where the domain has none."""
 
     @abstractmethod
@@ -87,7 +85,7 @@ class Domain(ABC):
             return SUPPRESSED
         return self._block_name(start, stop)
 
-    def is_valid(self, bits: Bits) -> npt.NDArray[np.bool_]:
+    def is_valid(self, bits: Bits) -> Bools:
         """Tell for each row of boundary bits whether all its blocks are allowed."""
         return np.ones(len(bits), dtype=bool)
 
@@ -111,7 +109,7 @@ class Domain(ABC):
         finest = np.ones(width, dtype=np.uint8)
         return (finest, np.zeros(width, dtype=np.uint8)) if width else (finest,)
 
-    def encode(self, column: Column) -> Codes:
+    def encode(self, column: Column) -> npt.NDArray[np.uint16]:
         """Return the base value of every row of `column`.
 
         Raises
@@ -139,8 +137,7 @@ class Domain(ABC):
                 f"{self.kind} domain was built without one for missing cells"
             )
         # Missing cells have code -1, which picks the entry appended last.
-        codes: Codes = np.append(found, self.size - 1).astype(np.uint16)[column.codes]
-        return codes
+        return np.asarray(np.append(found, self.size - 1).astype(np.uint16)[column.codes])
 
     @abstractmethod
     def describe(self) -> str:
@@ -159,7 +156,7 @@ class IntervalDomain(Domain):
     def size(self) -> int:
         return self.steps.count + self.has_missing
 
-    def find(self, values: Sequence[str]) -> npt.NDArray[np.int64]:
+    def find(self, values: Sequence[str]) -> Ints:
         return self.steps.find(values)
 
     def _block_name(self, start: int, stop: int) -> str:
@@ -193,7 +190,7 @@ class OrderedDomain(Domain):
     def _index(self) -> dict[str, int]:
         return {value: i for i, value in enumerate(self._declared)}
 
-    def find(self, values: Sequence[str]) -> npt.NDArray[np.int64]:
+    def find(self, values: Sequence[str]) -> Ints:
         return np.array([self._index.get(value, -1) for value in values], dtype=np.int64)
 
     def _block_name(self, start: int, stop: int) -> str:
@@ -224,13 +221,13 @@ class TreeDomain(Domain):
         leaves = self.hierarchy.leaf_index
         return {leaf: i for leaf, i in leaves.items() if leaf != MISSING or not self.has_missing}
 
-    def find(self, values: Sequence[str]) -> npt.NDArray[np.int64]:
+    def find(self, values: Sequence[str]) -> Ints:
         return np.array([self._index.get(value, -1) for value in values], dtype=np.int64)
 
     def _block_name(self, start: int, stop: int) -> str:
         return self.hierarchy.names[self.hierarchy.node_of[start, stop]]
 
-    def is_valid(self, bits: Bits) -> npt.NDArray[np.bool_]:
+    def is_valid(self, bits: Bits) -> Bools:
         return self.hierarchy.is_cut(bits)
 
     def count(self) -> int:
@@ -307,7 +304,7 @@ class OrderedSpec:
 
     Examples
     --------
-    >>> from moanon.data.table import Column
+    >>> from moanon.data.column import Column
     >>> sizes = Column("size", np.array([1, 0, -1], dtype=np.int32), ("L", "S"), None)
     >>> domain = OrderedSpec(("S", "M", "L")).build(sizes)
     >>> domain.encode(sizes).tolist()

@@ -20,8 +20,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from moanon.arrays import Bits, Bools, Ints
 from moanon.data import treefile
 from moanon.data.treefile import RawNode
 from moanon.errors import HierarchyError
@@ -34,9 +34,6 @@ SUPPRESSED = "*"
 MAX_FILE_BYTES = 32 * 1024 * 1024
 #: Base values are coded in 16 bits.
 MAX_LEAVES = 65_536
-
-Bits = npt.NDArray[np.uint8]
-Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -139,7 +136,7 @@ class Hierarchy:
         """
         rows = treefile.arx_rows(text, where)
         if len(rows) == len(rows[0]) == 1:
-            return cls._from_raw(RawNode(rows[0][0]), where)
+            return cls._from_raw((rows[0][0], []), where)
         if len(rows[0]) == 1:  # leaves only: everything or nothing
             rows = [[*row, SUPPRESSED] for row in rows]
         tree = cls._from_raw(treefile.arx_root(rows, where), where)
@@ -169,19 +166,19 @@ class Hierarchy:
         leaves = 0
         to_do = [(root, -1)]
         while to_do:
-            node, parent = to_do.pop()
-            chain = [node.name]
-            while len(node.children) == 1:
-                node = node.children[0]
-                if node.name != chain[-1]:  # a repeated name is padding
-                    chain.append(node.name)
+            (name, below), parent = to_do.pop()
+            chain = [name]
+            while len(below) == 1:
+                name, below = below[0]
+                if name != chain[-1]:  # a repeated name is padding
+                    chain.append(name)
             here = len(chains)
             chains.append(tuple(chain))
             parents.append(parent)
             starts.append(leaves)
-            leaves += not node.children
+            leaves += not below
             stops.append(leaves)
-            to_do += [(child, here) for child in reversed(node.children)]
+            to_do += [(child, here) for child in reversed(below)]
         if leaves > MAX_LEAVES:
             raise HierarchyError(
                 f"{where}: the tree has {leaves} leaves; at most {MAX_LEAVES} are possible"
@@ -239,7 +236,7 @@ class Hierarchy:
         return tuple(map(tuple, below))
 
     @cached_property
-    def heights(self) -> Indices:
+    def heights(self) -> Ints:
         """For each node the first of the distinct levels that has it; 0 for every leaf.
 
         So many steps up the levels a leaf must go to be generalized to the node, and the root's
@@ -252,7 +249,7 @@ class Hierarchy:
         return heights
 
     @property
-    def node_starts(self) -> Indices:
+    def node_starts(self) -> Ints:
         """For each distinct level (rows, finest first) the first leaf of each leaf's node."""
         levels = []
         for cut in dict.fromkeys(self.levels):
@@ -262,12 +259,12 @@ class Hierarchy:
         return np.array(levels, dtype=np.int64)
 
     @cached_property
-    def inner(self) -> Indices:
+    def inner(self) -> Ints:
         """Node index of every inner node, in pre-order; a genome expands or collapses these."""
         return np.array([i for i, below in enumerate(self.children) if below], dtype=np.int64)
 
     @cached_property
-    def owner(self) -> Indices:
+    def owner(self) -> Ints:
         """For each boundary between leaves ``i`` and ``i + 1``: rank in `inner` of its owner."""
         rank = {int(node): i for i, node in enumerate(self.inner)}
         owner = np.full(max(len(self.leaves) - 1, 0), -1, dtype=np.int64)
@@ -277,19 +274,19 @@ class Hierarchy:
         return owner
 
     @cached_property
-    def inner_parent(self) -> Indices:
+    def inner_parent(self) -> Ints:
         """For each inner node the rank in `inner` of its parent; -1 for the root."""
         rank = {int(node): i for i, node in enumerate(self.inner)}
         return np.array([rank.get(self.parents[node], -1) for node in self.inner], dtype=np.int64)
 
     @cached_property
-    def first_boundary(self) -> Indices:
+    def first_boundary(self) -> Ints:
         """For each inner node one boundary that it owns."""
         first = np.zeros(len(self.inner), dtype=np.int64)
         first[self.owner[::-1]] = np.arange(len(self.owner))[::-1]
         return first
 
-    def is_cut(self, bits: Bits) -> npt.NDArray[np.bool_]:
+    def is_cut(self, bits: Bits) -> Bools:
         """Tell for each row of `bits` whether it is a cut of this tree."""
         if not len(self.owner):
             return np.ones(len(bits), dtype=bool)
@@ -297,7 +294,7 @@ class Hierarchy:
         even = (bits == expanded[:, self.owner]).all(axis=1)
         below = self.inner_parent >= 0
         closed = (expanded[:, below] <= expanded[:, self.inner_parent[below]]).all(axis=1)
-        answer: npt.NDArray[np.bool_] = even & closed
+        answer: Bools = even & closed
         return answer
 
     def bits_of(self, expanded: Bits) -> Bits:

@@ -1,6 +1,7 @@
-"""What a cell in a block of its column costs, by the loss metrics of M §3.
+"""What kernels must know of a table beside its cells: what is lost, and how far values are apart.
 
-Four costs, each a sum over the cells of a row (see `moanon.kernels.costs.COSTS`):
+A cell in a block of its column costs something, by the loss metrics of M §3. There are four costs,
+each a sum over the cells of a row (see `moanon.kernels.costs.COSTS`):
 
 - ``weighted``: D eq. 3, ``(w - 1) / (m - 1)`` for a block of w of the m base values, times the
   column's weight over the sum of all weights.
@@ -16,6 +17,13 @@ A cell of a suppressed row counts as fully generalized; it costs its whole share
 has a single base value, as in D's suppression loss (eq. 5). Costs are integers over a unit, so that
 their sums are exact; rounding is off by at most half a unit for each cell, less than 1e-12 of a row
 up to a million rows.
+
+t-closeness compares the values in a group with those in the whole table, and needs to know what it
+costs to turn one value into another (Li, Li and Venkatasubramanian, *t-Closeness*, ICDE 2007, §5).
+A column that says nothing about its values has the *equal* distance: 1 between any two. One with an
+order, or numbers in steps, has the *ordered* distance: the number of places between two values over
+the largest possible one. One with a hierarchy has the distance of the *tree*: the height of the
+lowest node that holds both, over the height of the root.
 """
 
 from __future__ import annotations
@@ -23,22 +31,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from moanon.data.cells import Cells
-from moanon.data.domain import Domain, IntervalDomain, TreeDomain
+from moanon.arrays import Floats, Ints
+from moanon.data.cells import Cells, SensitiveCounts
+from moanon.data.domain import MISSING, Domain, IntervalDomain, TreeDomain
 from moanon.errors import ConfigError
 from moanon.kernels.costs import COSTS, Prices
-from moanon.kernels.plan import count_log, log_unit
+from moanon.kernels.plan import EQUAL, ORDERED, TREE, HistogramColumn, count_log, log_unit
 
-__all__ = ["PriceList", "column_shares"]
+__all__ = [
+    "Distance",
+    "PriceList",
+    "column_shares",
+    "distance_of",
+    "histogram_column",
+    "place_values",
+]
 
-Ints = npt.NDArray[np.int64]
+Distance = Literal["equal", "ordered", "tree"]
 
 #: Sums over a table stay below this.
 _MOST = 2**61
+_NO_LEVELS = np.zeros((0, 0), dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -114,14 +131,12 @@ class PriceList:
         """Integer cost of a row of which nothing is left."""
         return int(self.prices.full[COSTS.index(cost)])
 
-    def nats(self, total: Ints) -> npt.NDArray[np.float64]:
+    def nats(self, total: Ints) -> Floats:
         """Conditional entropy from its integer cost."""
         return total / self.prices.entropy_unit
 
 
-def column_shares(
-    domains: Mapping[str, Domain], weights: Mapping[str, float]
-) -> npt.NDArray[np.float64]:
+def column_shares(domains: Mapping[str, Domain], weights: Mapping[str, float]) -> Floats:
     """Weights of all columns over their sum; refuses what is none."""
     for name, weight in weights.items():
         if name not in domains:
@@ -135,11 +150,11 @@ def column_shares(
     return np.asarray(given / given.sum())
 
 
-def _loss(domain: Domain, widths: Ints) -> npt.NDArray[np.float64]:
+def _loss(domain: Domain, widths: Ints) -> Floats:
     return np.maximum(widths - 1, 0) / max(1, domain.size - 1)
 
 
-def _certainty(domain: Domain, widths: Ints) -> npt.NDArray[np.float64]:
+def _certainty(domain: Domain, widths: Ints) -> Floats:
     if isinstance(domain, IntervalDomain):
         return _loss(domain, widths)
     return np.where(widths > 1, widths / domain.size, 0.0)
@@ -174,3 +189,63 @@ def _entropy_cost(counts: Ints, logs_in: float, unit: float) -> int:
     rows = int(counts.sum())
     inside = sum(count_log(int(n), logs_in) for n in counts if n)
     return int((count_log(rows, logs_in) - inside) / (logs_in * rows) * unit + 0.5)
+
+
+# -- distances of sensitive values -----------------------------------------------------------------
+
+
+def distance_of(domain: Domain | None) -> Distance:
+    """Name the ground distance that a sensitive column's domain stands for."""
+    if domain is None:
+        return "equal"
+    return "tree" if isinstance(domain, TreeDomain) else "ordered"
+
+
+def histogram_column(
+    counts: SensitiveCounts, domain: Domain | None
+) -> tuple[HistogramColumn, Ints]:
+    """Lay a column out for kernels, its values as far apart as its domain says.
+
+    Returns what `place_values` does.
+    """
+    if domain is None:
+        labels = len(counts.labels)
+        return place_values(counts, EQUAL, np.arange(labels), labels)
+    places = domain.find(counts.labels)
+    if domain.has_missing and MISSING in counts.labels:
+        places[counts.labels.index(MISSING)] = domain.size - 1
+    if not isinstance(domain, TreeDomain):
+        return place_values(counts, ORDERED, places, domain.size)
+    return place_values(counts, TREE, places, domain.size, domain.hierarchy.node_starts[:-1])
+
+
+def place_values(
+    counts: SensitiveCounts, distance: int, places: Ints, size: int, levels: Ints = _NO_LEVELS
+) -> tuple[HistogramColumn, Ints]:
+    """Lay a column out for kernels.
+
+    Parameters
+    ----------
+    counts : SensitiveCounts
+    distance : int
+        `EQUAL`, `ORDERED` or `TREE`.
+    places : array (labels,)
+        Place of each label.
+    size : int
+        Number of places.
+    levels : array (height, places), optional
+        Of a tree; see `HistogramColumn`.
+
+    Returns
+    -------
+    column : HistogramColumn
+    number : array (labels,)
+        The number that each label has there: labels in the order of their places.
+    """
+    labels = len(counts.labels)
+    total = np.zeros(labels, dtype=np.int64)
+    np.add.at(total, counts.values, counts.counts)
+    order = np.argsort(places, kind="stable")
+    number = np.empty(labels, dtype=np.int64)
+    number[order] = np.arange(labels)
+    return HistogramColumn(total[order], distance, places[order], size, levels), number

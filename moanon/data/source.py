@@ -20,21 +20,20 @@ import numpy as np
 
 from moanon.data.column import (
     Column,
-    absent_column,
     chosen_positions,
     did_you_mean,
+    one_kind,
     refuse_bad_names,
+    typed_column,
+    without_tokens,
 )
-from moanon.data.csvfile import CsvReader
-from moanon.data.parquet import ParquetReader
-from moanon.data.reader import unreadable
-from moanon.data.text import one_kind, typed_column, without_tokens
+from moanon.data.readers import read_files, unreadable
 from moanon.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Column", "Source", "absent_column", "did_you_mean", "read_source"]
+__all__ = ["Source", "read_source"]
 
 _TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz")
 _FOLDER_ENDINGS = (".csv", ".csv.gz", ".parquet")
@@ -116,15 +115,11 @@ def read_source(
         digest = _digest_files(files)
     except OSError as error:
         raise unreadable(path, error) from None
-    typed = files[0].suffix.lower() == ".parquet"
-    reader = ParquetReader(columns) if typed else CsvReader(columns, delimiter)
-    for file in files:
-        reader.read(file)
-    if not reader.rows:
+    plain, rows, unread = read_files(files, columns, delimiter)
+    if not rows:
         raise DataError(f"{path} has no rows")
-    read = tuple(without_tokens(reader.column(position), tokens) for position in reader.wanted)
-    unread = tuple(n for i, n in enumerate(reader.header) if i not in reader.wanted)
-    return Source(name or path, read, reader.rows, digest, unread, resolved)
+    read = tuple(without_tokens(column, tokens) for column in plain)
+    return Source(name or path, read, rows, digest, unread, resolved)
 
 
 def _checked_tokens(tokens: Sequence[str]) -> frozenset[str]:

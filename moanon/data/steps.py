@@ -19,14 +19,15 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from moanon.arrays import Ints
 from moanon.errors import DataError
 
-__all__ = ["DATE_UNITS", "Scale", "Steps"]
+__all__ = ["DATE_UNITS", "DateUnit", "Kind", "Scale", "Steps"]
 
 Number = int | float | str
 Kind = Literal["integer", "decimal", "date"]
+DateUnit = Literal["day", "week", "month", "quarter", "year", "decade"]
 #: An exact place on the number line: whole for integers and dates, a decimal for decimals.
 Place = int | Decimal
 
@@ -105,12 +106,10 @@ class Scale:
             f"Got {shown}" + (f" and {len(fewest) - 3} more" if len(fewest) > 3 else "")
         )
 
-    def misfits(self, texts: Iterable[str]) -> list[str]:
+    def misfits(self, texts: Sequence[str]) -> list[str]:
         """Return the texts that are not of this type."""
-        if self.type == "date":
-            return [text for text in texts if self._date(text) is None]
-        pattern = _INTEGER if self.type == "integer" else _DECIMAL
-        return [text for text in texts if not pattern.fullmatch(text)]
+        places = zip(texts, self.places(texts), strict=True)
+        return [text for text, place in places if place is None]
 
     def places(self, texts: Iterable[str]) -> list[Place | None]:
         """Exact place of each text on the number line; None where it is not of this type.
@@ -148,7 +147,7 @@ class Scale:
         if self.type == "integer":
             return str(int(position))
         if self.type == "decimal":
-            return _decimal_text(position)
+            return f"{_decimal(position):f}"
         lowest, highest = _MONTHS if self.months else _DAYS
         number = min(max(int(position), lowest), highest)
         if not self.months:
@@ -159,7 +158,7 @@ class Scale:
 
     def place(self, position: Fraction) -> Place:
         """Turn a fraction that lies on this scale back into a plain number."""
-        return Decimal(_decimal_text(position)) if self.type == "decimal" else int(position)
+        return _decimal(position) if self.type == "decimal" else int(position)
 
 
 @dataclass(frozen=True)
@@ -228,7 +227,7 @@ class Steps:
             last -= (top - start) % width == 0
         return cls(scale, start, width, first, last - first + 1, low, high)
 
-    def find(self, values: Sequence[str]) -> npt.NDArray[np.int64]:
+    def find(self, values: Sequence[str]) -> Ints:
         """Step of each text; -1 outside the range or where the text is of another type."""
         with decimal.localcontext(_EXACT):
             return np.fromiter(self._find(values), dtype=np.int64, count=len(values))
@@ -281,16 +280,9 @@ def _written(number: Number) -> str:
     return str(int(number)) if whole else str(number)
 
 
-def _decimal_text(position: Fraction) -> str:
-    """Write all digits; finite, since what is added and multiplied here are decimals."""
-    digits = 0
-    while 10**digits % position.denominator:
-        digits += 1
-    number = position.numerator * 10**digits // position.denominator
-    text = str(abs(number)).rjust(digits + 1, "0")
-    if digits:
-        text = f"{text[:-digits]}.{text[-digits:]}"
-    return f"-{text}" if number < 0 else text
+def _decimal(position: Fraction) -> Decimal:
+    """Give all digits; so many are enough, since what is added and multiplied are decimals."""
+    return _EXACT.divide(Decimal(position.numerator), Decimal(position.denominator))
 
 
 def _candidates(column: str, declared: Kind | None, granularity: Number | None) -> list[Scale]:

@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from moanon.data.source import Column, Source, absent_column, did_you_mean, read_source
+from moanon.arrays import Bools
+from moanon.data.column import Column, absent_column, did_you_mean, sorted_column
+from moanon.data.source import Source, read_source
 from moanon.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Column", "MissingPolicy", "Role", "Table", "read_table", "settle"]
+__all__ = ["MissingPolicy", "Role", "Table", "read_table", "settle"]
 
 #: What becomes of rows that miss a quasi-identifying or sensitive value.
 MissingPolicy = Literal["drop", "category", "error"]
@@ -100,7 +101,7 @@ class Table:
         """Columns that matter to nobody; kept on release."""
         return self._with(Role.INSENSITIVE)
 
-    def only(self, rows: NDArray[np.bool_]) -> Table:
+    def only(self, rows: Bools) -> Table:
         """Give the table with some of its rows, as if the others had not been read."""
         left_out = int(np.count_nonzero(~rows))
         return replace(
@@ -121,6 +122,7 @@ def read_table(
     missing: MissingPolicy = "drop",
     missing_tokens: Sequence[str] = ("",),
     delimiter: str | None = None,
+    name: str | None = None,
 ) -> Table:
     """Read the declared columns of a source and settle their missing values.
 
@@ -134,7 +136,7 @@ def read_table(
         Rows that miss a quasi-identifying or sensitive value are dropped and counted (``drop``),
         kept with the gap as a value of its own (``category``) or refused (``error``). Gaps in
         other columns are left as they are.
-    missing_tokens, delimiter
+    missing_tokens, delimiter, name
         As for :func:`moanon.data.source.read_source`.
 
     Raises
@@ -145,7 +147,11 @@ def read_table(
     given = _checked_roles(roles)  # before a large file is read for nothing
     _check_policy(missing)
     read = read_source(
-        source, missing_tokens=missing_tokens, delimiter=delimiter, columns=tuple(given)
+        source,
+        missing_tokens=missing_tokens,
+        delimiter=delimiter,
+        name=name,
+        columns=tuple(given),
     )
     return settle(read, given, missing)
 
@@ -217,9 +223,7 @@ def _check_policy(missing: str) -> None:
         )
 
 
-def _complete_rows(
-    source: Source, settled: Sequence[Column], missing: MissingPolicy
-) -> NDArray[np.bool_]:
+def _complete_rows(source: Source, settled: Sequence[Column], missing: MissingPolicy) -> Bools:
     """Mark the rows that stay under a policy; refuse where none would."""
     keep = np.ones(source.rows, dtype=np.bool_)
     if missing == "category":
@@ -242,16 +246,12 @@ def _complete_rows(
     return keep
 
 
-def _select(column: Column, rows: NDArray[np.bool_]) -> Column:
+def _select(column: Column, rows: Bools) -> Column:
     """Keep some rows of a column, and only the values that still occur in them."""
     codes = column.codes[rows]
-    used = np.unique(codes[codes >= 0])
-    # One more entry: the code -1 points to the last and stays -1.
-    recode = np.full(len(column.values) + 1, -1, dtype=np.int32)
-    recode[used] = np.arange(len(used), dtype=np.int32)
-    values = tuple(column.values[code] for code in used)
-    native = None if column.native is None else column.native[used]
-    return Column(column.name, recode[codes], values, native)
+    used = set(np.unique(codes).tolist())
+    texts = [value if code in used else None for code, value in enumerate(column.values)]
+    return sorted_column(column.name, texts, column.native, codes)
 
 
 def _rows(count: int) -> str:

@@ -1,7 +1,6 @@
 """Hierarchies as text: nested YAML mappings and ARX's tables, read into plain nodes and written.
 
 Nothing here knows what a tree is for; `moanon.data.hierarchy` checks the nodes and cuts the tree.
-Reading and writing are loops, not recursions, so that no file can exhaust the stack.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import yaml
 
+from moanon.data.strict_yaml import YamlNode, dump_nodes, parse
 from moanon.errors import HierarchyError
 
 __all__ = [
@@ -34,172 +33,86 @@ MAX_LEVELS = 256
 #: How YAML writes "nothing here": the node is a leaf.
 _NOTHING = {"", "null", "~"}
 
-_TEXT_TAG = "tag:yaml.org,2002:str"
 _QUOTED = re.compile('"[^"]*"')
 _FIRST_ROW = re.compile('(?:"[^"]*"|[^"\\r\\n])*')
 
 
-@dataclass(eq=False, repr=False)
-class RawNode:
-    """A node as written, before it is checked."""
+#: What is said of YAML that is no tree.
+_REFUSALS = {
+    "document": "a second YAML document begins; a file is one tree",
+    "alias": "anchors and aliases are not allowed in a hierarchy (a tree must not contain itself)",
+    "key": "a node's name must be text",
+    "twice": "node {name} appears twice",
+    "deep": f"the tree is deeper than {MAX_LEVELS} levels",
+}
 
-    name: str
-    children: list[RawNode] = field(default_factory=list)
+#: A node as written, before it is checked: its name and its children.
+RawNode = tuple[str, list["RawNode"]]
 
 
 # -- YAML ----------------------------------------------------------------------------------------
 
 
 def yaml_root(text: str, where: str) -> RawNode:
-    """Read a nested mapping; all scalars are text, so that ``No`` or ``01`` are called that.
-
-    Anchors and aliases are refused: through them a tree could contain itself.
-    """
-    tree = _YamlTree(where)
+    """Read a nested mapping; all scalars are text, so that ``No`` or ``01`` are called that."""
     try:
-        for event in yaml.parse(text, Loader=yaml.BaseLoader):
-            tree.take(event)
+        tree = parse(text, where, HierarchyError, _REFUSALS, MAX_LEVELS)
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise HierarchyError(f"{where} is not valid YAML: {reason}") from None
-    return tree.root()
+    if tree is None:
+        raise HierarchyError(f"{where} is empty; a hierarchy needs at least one leaf")
+    if not isinstance(tree.content, dict) or len(tree.content) != 1:
+        raise HierarchyError(f"{where} must be a mapping with exactly one root, e.g. 'Any: [a, b]'")
+    roots: list[RawNode] = []
+    to_do = [(roots, tree)]
+    while to_do:
+        nodes, written = to_do.pop()
+        for name, below in _named_nodes(written, where):
+            nodes.append((name, []))
+            if below is not None:
+                to_do.append((nodes[-1][1], below))
+    return roots[0]
 
 
-@dataclass(eq=False, repr=False)
-class _Open:
-    """A mapping or list that has begun: where its nodes go, and how deep they lie."""
-
-    nodes: list[RawNode]
-    level: int
-    is_mapping: bool
-    names: set[str] = field(default_factory=set)
-    #: The key whose value comes next.
-    key: RawNode | None = None
-
-
-class _YamlTree:
-    """Builds a tree from YAML's events, one after the other."""
-
-    def __init__(self, where: str) -> None:
-        self._where = where
-        self._documents = 0
-        self._roots: list[RawNode] = []
-        self._open: list[_Open] = []
-
-    def take(self, event: yaml.Event) -> None:
-        """Go on with the next event."""
-        assert event.start_mark is not None  # only events made by hand lack one
-        line = f"{self._where}, line {event.start_mark.line + 1}"
-        if getattr(event, "anchor", None) is not None:  # an alias has one, too
+def _named_nodes(written: YamlNode, where: str) -> Iterator[tuple[str, YamlNode | None]]:
+    """Yield the nodes of a mapping or a list, each with what is written below it."""
+    if isinstance(written.content, dict):
+        yield from written.content.items()
+    elif isinstance(written.content, str):
+        if not written.plain or written.content not in _NOTHING:
             raise HierarchyError(
-                f"{line}: anchors and aliases are not allowed in a hierarchy (a tree must not "
-                "contain itself)"
+                f"{where}, line {written.line}: below a node there must be a mapping, a list or "
+                f"nothing. Got {written.content!r}"
             )
-        if isinstance(event, yaml.DocumentStartEvent):
-            self._documents += 1
-            if self._documents > 1:
-                raise HierarchyError(f"{line}: a second YAML document begins; a file is one tree")
-        elif isinstance(event, yaml.ScalarEvent):
-            self._scalar(event, line)
-        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            self._begin(isinstance(event, yaml.MappingStartEvent), line)
-        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            self._open.pop()
-
-    def root(self) -> RawNode:
-        """Return the tree's root."""
-        if not self._documents:
-            raise HierarchyError(f"{self._where} is empty; a hierarchy needs at least one leaf")
-        if len(self._roots) != 1:
-            raise self._not_one_root()
-        return self._roots[0]
-
-    def _not_one_root(self) -> HierarchyError:
-        return HierarchyError(
-            f"{self._where} must be a mapping with exactly one root, e.g. 'Any: [a, b]'"
-        )
-
-    def _scalar(self, event: yaml.ScalarEvent, line: str) -> None:
-        if not self._open:
-            raise self._not_one_root()
-        inside = self._open[-1]
-        if not inside.is_mapping:
-            inside.nodes.append(RawNode(event.value))
-        elif inside.key is not None:
-            if event.style is not None or event.value not in _NOTHING:
-                raise HierarchyError(
-                    f"{line}: below a node there must be a mapping, a list or nothing. "
-                    f"Got {event.value!r}"
-                )
-            inside.key = None
-        else:
-            if event.value in inside.names:
-                raise HierarchyError(f"{line}: node {event.value!r} appears twice")
-            inside.names.add(event.value)
-            inside.key = RawNode(event.value)
-            inside.nodes.append(inside.key)
-
-    def _begin(self, is_mapping: bool, line: str) -> None:
-        if not self._open:
-            if not is_mapping:
-                raise self._not_one_root()
-            self._open.append(_Open(self._roots, 1, is_mapping))
-            return
-        inside = self._open[-1]
-        if not inside.is_mapping:
-            if not is_mapping:
-                raise HierarchyError(f"{line}: a list of leaves holds a list")
-            # A mapping in a list: its nodes are items of that list.
-            self._open.append(_Open(inside.nodes, inside.level, is_mapping))
-            return
-        if inside.key is None:
-            raise HierarchyError(f"{line}: a node's name must be text")
-        if inside.level == MAX_LEVELS:
-            raise HierarchyError(f"{line}: the tree is deeper than {MAX_LEVELS} levels")
-        self._open.append(_Open(inside.key.children, inside.level + 1, is_mapping))
-        inside.key = None
+    else:
+        for item in written.content:
+            if isinstance(item.content, str):
+                yield item.content, None
+            elif isinstance(item.content, dict):  # its nodes are items of the list
+                yield from item.content.items()
+            else:
+                raise HierarchyError(f"{where}, line {item.line}: a list of leaves holds a list")
 
 
 def yaml_text(names: Sequence[str], children: Sequence[Sequence[int]]) -> str:
-    """Write a tree whose root is node 0 as a nested mapping, leaves side by side as a list."""
-    text: str = yaml.emit(
-        _yaml_events(names, children), Dumper=yaml.SafeDumper, allow_unicode=True, width=100
-    )
-    return text
-
-
-def _yaml_events(names: Sequence[str], children: Sequence[Sequence[int]]) -> Iterator[yaml.Event]:
-    resolver = yaml.resolver.Resolver()
-
-    def scalar(name: str) -> yaml.ScalarEvent:
-        # Quoted where another reader of YAML would take it for a number, a date or a truth value.
-        tag = resolver.resolve(yaml.ScalarNode, name, (True, False))  # type: ignore[no-untyped-call]
-        # The emitter's other styles do not keep every line end.
-        style = '"' if any(sign in name for sign in "\n\r\x85\u2028\u2029") else None
-        return yaml.ScalarEvent(None, None, (tag == _TEXT_TAG, True), name, style=style)
-
-    yield yaml.StreamStartEvent()
-    yield yaml.DocumentStartEvent(explicit=False)
-    yield yaml.MappingStartEvent(None, None, True, flow_style=False)
-    to_do: list[int | yaml.Event] = [yaml.MappingEndEvent(), 0]
-    while to_do:
-        item = to_do.pop()
-        if isinstance(item, yaml.Event):
-            yield item
-            continue
-        yield scalar(names[item])
-        below = children[item]
-        if not below:
-            yield yaml.ScalarEvent(None, None, (True, False), "")
-        elif any(children[child] for child in below):
-            yield yaml.MappingStartEvent(None, None, True, flow_style=False)
-            to_do += [yaml.MappingEndEvent(), *reversed(below)]
+    """Write a tree whose nodes stand in pre-order as a nested mapping, leaves as a list."""
+    below: dict[int, yaml.Node] = {}
+    for node in reversed(range(len(names))):
+        if not children[node]:
+            below[node] = yaml.ScalarNode("tag:yaml.org,2002:null", "")
+        elif any(children[child] for child in children[node]):
+            pairs = [(_text_node(names[child]), below[child]) for child in children[node]]
+            below[node] = yaml.MappingNode("tag:yaml.org,2002:map", pairs, flow_style=False)
         else:
-            yield yaml.SequenceStartEvent(None, None, True, flow_style=True)
-            yield from (scalar(names[child]) for child in below)
-            yield yaml.SequenceEndEvent()
-    yield yaml.DocumentEndEvent(explicit=False)
-    yield yaml.StreamEndEvent()
+            leaves = [_text_node(names[child]) for child in children[node]]
+            below[node] = yaml.SequenceNode("tag:yaml.org,2002:seq", leaves, flow_style=True)
+    root = [(_text_node(names[0]), below[0])]
+    return dump_nodes(yaml.MappingNode("tag:yaml.org,2002:map", root, flow_style=False))
+
+
+def _text_node(text: str) -> yaml.ScalarNode:
+    return yaml.ScalarNode("tag:yaml.org,2002:str", text)
 
 
 # -- Python's mappings and lists -----------------------------------------------------------------
@@ -209,7 +122,7 @@ def nested_root(
     name: str, children: Mapping[str, object] | Sequence[object], where: str
 ) -> RawNode:
     """Build nodes from mappings and lists as YAML would give them."""
-    return RawNode(name, _nested_children(children, where, 2))
+    return name, _nested_children(children, where, 2)
 
 
 def _nested_children(
@@ -225,11 +138,11 @@ def _nested_children(
         elif not isinstance(name, str):
             raise HierarchyError(f"{where}: a node's name must be text. Got {name!r}")
         elif value is None:
-            below.append(RawNode(name))
+            below.append((name, []))
         elif isinstance(value, Mapping) or (
             isinstance(value, Sequence) and not isinstance(value, str)
         ):
-            below.append(RawNode(name, _nested_children(value, where, level + 1)))
+            below.append((name, _nested_children(value, where, level + 1)))
         else:
             raise HierarchyError(f"{where}: below {name!r} must be a mapping, a list or nothing")
     return below
@@ -281,7 +194,7 @@ def arx_root(rows: Sequence[Sequence[str]], where: str) -> RawNode:
             f"{where}: the last column must hold one root for all leaves. Got "
             f"{', '.join(map(repr, tops[:3]))}"
         )
-    root = RawNode(tops[0])
+    root: RawNode = (tops[0], [])
     known: _Known = {}
     parents: dict[tuple[str, ...], RawNode] = {}
     leaves: set[str] = set()
@@ -295,7 +208,7 @@ def arx_root(rows: Sequence[Sequence[str]], where: str) -> RawNode:
         if leaf in leaves:
             raise HierarchyError(f"{line}: leaf {leaf!r} appears twice")
         leaves.add(leaf)
-        parents[above].children.append(RawNode(leaf))
+        parents[above][1].append((leaf, []))
     return root
 
 
@@ -312,8 +225,8 @@ def _arx_parent(root: RawNode, above: tuple[str, ...], known: _Known, line: str)
     for level in range(len(above) - 2, -1, -1):
         label, parent = above[level], above[level + 1]
         if (level, label) not in known:
-            child = RawNode(label)
-            node.children.append(child)
+            child: RawNode = (label, [])
+            node[1].append(child)
             known[level, label] = child, parent
         node, earlier = known[level, label]
         if earlier != parent:

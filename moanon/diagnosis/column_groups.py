@@ -18,8 +18,8 @@ import numpy as np
 from moanon.arrays import Floats, Ints, UInts, Values
 from moanon.data.cells import SensitiveCounts, count_values, row_keys
 from moanon.data.column import Column
-from moanon.data.distances import place_values
 from moanon.data.hierarchy import Hierarchy
+from moanon.data.pricing import place_values
 from moanon.data.steps import Scale
 from moanon.diagnosis.privacy_model import PrivacyModel
 from moanon.diagnosis.suppression_curve import Curve, Levels

@@ -18,8 +18,8 @@ import numpy as np
 
 from moanon.arrays import Floats
 from moanon.data.column import did_you_mean
-from moanon.data.distances import Distance
 from moanon.data.hierarchy import Hierarchy
+from moanon.data.pricing import Distance
 from moanon.errors import QuestionError
 from moanon.measures import MEASURES, Measure
 

@@ -26,8 +26,9 @@ import numpy.typing as npt
 
 from moanon.arrays import Bools, Ints
 from moanon.atomic import Beside
+from moanon.data.column import Column
 from moanon.data.domain import MISSING, SUPPRESSED, Domain, TreeDomain
-from moanon.data.table import Column, Role
+from moanon.data.table import Role
 from moanon.errors import ConfigError, GenomeError, OutputError
 from moanon.genome import Instance
 from moanon.grouping import Grouping

@@ -27,8 +27,9 @@ import numpy as np
 
 from moanon.arrays import Bools, Ints
 from moanon.data.cells import row_keys
+from moanon.data.column import Column, absent_column
 from moanon.data.domain import MISSING, SUPPRESSED, Domain
-from moanon.data.source import Column, absent_column, read_source
+from moanon.data.source import read_source
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError
 from moanon.genome import Instance

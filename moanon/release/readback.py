@@ -19,7 +19,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from moanon.data.csvfile import long_fields
+from moanon.data.readers import long_fields
 from moanon.errors import CertificateError
 from moanon.release.labels import BlockLabels
 from moanon.release.reader_privacy import SensitiveFacts, worst_privacy

@@ -10,17 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from moanon.release.anonymized import Anonymized
 
 from moanon.compare import INDICES, find_index
 from moanon.compare.indices import coverage, dominance, mean, minimum, rank, spread
 from moanon.compare.vectors import PROPERTIES, property_vectors
 from moanon.errors import ConfigError
-from moanon.measures import individual
+from moanon.measures import MEASURES, individual
 from moanon.measures.evaluate import Evaluator
-from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
 from moanon.release import Release
-from moanon.release.anonymized import Anonymized
 from tests.strategies import populations, rich_instances
 
 S3A = [3, 3, 3, 3, 4, 4, 4, 3, 3, 4]

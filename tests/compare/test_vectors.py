@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from moanon.measures.groups import Groups
 
 from moanon import Instance, OrderedSpec, Release, read_table
 from moanon.compare import PROPERTIES, property_vectors
 from moanon.compare.indices import mean, minimum, rank
 from moanon.compare.vectors import Property, register
 from moanon.errors import ConfigError, DataError
-from moanon.measures.groups import Groups
 from moanon.release import Anonymized
 from tests import naive
 from tests.compare.source import anonymized, instance

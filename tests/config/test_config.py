@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moanon import config
 from moanon.config import Config, config_schema, name_from
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.table import Role
@@ -549,6 +551,30 @@ def test_from_dict_names_the_key() -> None:
     with pytest.raises(ConfigError) as refused:
         Config.from_dict({"data": {"source": "adult"}, "columns": columns})
     assert str(refused.value) == f"{GRANULARITY}. Got True (columns.x.granularity)"
+
+
+@pytest.mark.parametrize("section", ["name", "data", "columns", "problem", "search", "output"])
+def test_every_key_says_what_it_wants(section: str) -> None:
+    column = {"role": "quasi", "kind": "interval"}
+    keys = {
+        "data": config.DataSection,
+        "columns": config.ColumnSection,
+        "problem": config.ProblemSection,
+        "search": config.SearchSection,
+        "output": config.OutputSection,
+    }
+    for key in keys[section].model_fields if section in keys else ["name"]:
+        given: dict[str, Any] = {"data": {"source": "adult"}, "columns": {"x": column}}
+        if section == "name":
+            given["name"] = ...
+        elif section == "columns":
+            given["columns"] = {"x": {**column, key: ...}}
+        else:
+            given[section] = {**given.get(section, {}), key: ...}
+        with pytest.raises(ConfigError) as refused:
+            Config.from_dict(given)
+        assert re.match(rf"{key} must be (a|an|one|two|the|true|bounds) ", str(refused.value)), key
+        assert "Got Ellipsis" in str(refused.value)
 
 
 def test_from_dict_takes_no_infinite_number() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from moanon.config import Config, config_schema
 from moanon.config.constraints import _Range
-from moanon.data.distances import distance_of
+from moanon.data.pricing import distance_of
 from moanon.errors import ConfigError, InfeasibleError, MoanonError
 from moanon.experiment import make_problem
 from moanon.genome import Instance

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from moanon.data.table import Column
+from moanon.data.column import Column
 
 
 def column_of(cells: Iterable[str | None], name: str = "x") -> Column:

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from hypothesis import strategies as st
 
-from moanon.data.source import Column, Source, read_source
+from moanon.data.column import Column
+from moanon.data.source import Source, read_source
 from moanon.errors import DataError
 
 Cells = list[tuple[str | None, ...]]

@@ -264,7 +264,7 @@ def test_trees_that_differ_in_a_collapsed_name_differ() -> None:
 
 def test_names_that_yaml_could_misread_are_written_in_quotes() -> None:
     tree = Hierarchy.from_nested("Any", ["No", "01", "2020-01-01", "plain text"])
-    assert tree.to_yaml() == "Any: ['No', '01', '2020-01-01', plain text]\n"
+    assert tree.to_yaml() == 'Any: ["No", "01", "2020-01-01", plain text]\n'
 
 
 def test_names_too_long_for_a_yaml_key_are_read_back() -> None:

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.data.source import Column, Source, read_source
+from moanon.data.column import Column
+from moanon.data.source import Source, read_source
 from moanon.data.table import MissingPolicy, Role, Table, read_table, settle
 from moanon.errors import DataError
 

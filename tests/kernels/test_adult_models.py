@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from moanon.genome import Instance
-from moanon.measures.evaluate import Evaluator
 from moanon.measures import MEASURES, applicable
 from moanon.measures.demand import demand_of
+from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
 from tests.golden.make_adult_measures import adult_instance, genomes

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from moanon.measures.groupwise import GROUP_WISE
 
 from moanon.genome import Instance
 from moanon.kernels import grouping
@@ -22,10 +23,8 @@ from moanon.kernels.grouping import Sensitive
 from moanon.kernels.models import MODELS
 from moanon.kernels.population import ModelRule, PopulationKernel, RawScores, Rule
 from moanon.kernels.scoring import FIELDS, KEEP_ALL, WITHIN_LIMIT
-from moanon.measures.demand import Demand
-from moanon.measures.groupwise import GROUP_WISE
 from moanon.measures import MEASURES
-from moanon.measures.demand import demand_of
+from moanon.measures.demand import Demand, demand_of
 from moanon.measures.suppression import Suppression
 from tests.strategies import instances, populations, rich_instances
 

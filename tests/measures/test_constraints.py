@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from moanon.measures.groups import Groups
+from moanon.measures.kept import kept_groups
 
 from moanon.data.domain import OrderedSpec
 from moanon.data.table import read_table
 from moanon.errors import ConfigError
 from moanon.genome import Instance
-from moanon.measures.evaluate import Evaluator
-from moanon.measures.groups import Groups
-from moanon.measures.kept import kept_groups
 from moanon.measures import MEASURES
+from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
 from tests import naive_measures
 from tests.strategies import populations, rich_instances

@@ -9,17 +9,17 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from moanon.measures.grouped import measure_grouping
+from moanon.measures.groups import Groups
+from moanon.measures.kept import kept_groups
 
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.errors import DataError
 from moanon.genome import Instance
-from moanon.measures.evaluate import Evaluator
-from moanon.measures.grouped import measure_grouping
-from moanon.measures.groups import Groups
-from moanon.measures.kept import kept_groups
 from moanon.measures import MEASURES, applicable
+from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
 from tests.strategies import populations, rich_instances
 

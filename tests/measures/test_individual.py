@@ -10,15 +10,14 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from moanon.measures.grouped import measure_grouping
 
 from moanon.data.domain import OrderedSpec
 from moanon.data.table import read_table
 from moanon.genome import Instance
 from moanon.kernels.tallies import TALLIES
-from moanon.measures import individual
+from moanon.measures import MEASURES, individual
 from moanon.measures.evaluate import Evaluator
-from moanon.measures.grouped import measure_grouping
-from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
 from tests.strategies import populations, rich_instances

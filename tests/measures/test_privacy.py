@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from moanon.measures.groupwise import GROUP_WISE
 from scipy.optimize import linprog
 
 from moanon import datasets
@@ -20,9 +21,8 @@ from moanon.data.table import read_table
 from moanon.errors import ConfigError, DataError
 from moanon.genome import Instance
 from moanon.kernels import models as kernel_models
-from moanon.measures.evaluate import Evaluator
-from moanon.measures.groupwise import GROUP_WISE
 from moanon.measures import MEASURES
+from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
 from tests.strategies import hierarchies, populations, rich_instances

@@ -10,6 +10,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
+from moanon.measures.groups import Groups
 
 from moanon import (
     Certificate,
@@ -21,7 +22,6 @@ from moanon import (
     TreeSpec,
     read_table,
 )
-from moanon.measures.groups import Groups
 
 SIZES = OrderedSpec(("S", "M", "L"))
 TEXTS = ("plain", "=1+1", "'=q", "-x", "a,b", 'say "hi"', "two\nlines", "é", " ", "'", "[1-2]")

@@ -17,10 +17,10 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
+from moanon.measures.groups import Groups
 
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, Release, TreeSpec, read_table
 from moanon.errors import CertificateError, ConfigError, GenomeError, OutputError
-from moanon.measures.groups import Groups
 from moanon.release import applied
 from moanon.release.formats import ReleasedColumn, write_csv
 from tests.release.tables import SIZES, shirts, values_of

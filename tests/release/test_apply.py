@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from moanon.release.kept import Wanted
+from moanon.release.transfer import fit_rows, release_rows
 
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, Table, TreeSpec, read_table
 from moanon.data.domain import DomainSpec
 from moanon.errors import DataError, OutputError
-from moanon.release.kept import Wanted
-from moanon.release.transfer import fit_rows, release_rows
 from tests.release.tables import instances
 
 ALL = Wanted(1)  # of a group that it be one

@@ -6,14 +6,14 @@ import re
 
 import pandas as pd
 import pytest
+from moanon.release.bounds import check_bounds
+from moanon.release.kept import Wanted
+from moanon.release.transfer import release_rows
 
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, TreeSpec, read_table
 from moanon.errors import OutputError
 from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
-from moanon.release.bounds import check_bounds
-from moanon.release.kept import Wanted
-from moanon.release.transfer import release_rows
 from tests import naive, naive_measures
 
 PLACES = Hierarchy.from_nested("Anywhere", {"N": ["Oslo", "Bergen"], "S": ["Rome", "Bari"]})

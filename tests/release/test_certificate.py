@@ -14,14 +14,14 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from moanon.measures.groups import Groups
+from moanon.release.models import Diversity, SensitiveFacts
 
 import moanon
 from moanon import Certificate, Instance, IntervalSpec, OrderedSpec, Release, TreeSpec, read_table
 from moanon.data.hierarchy import Hierarchy
 from moanon.errors import CertificateError, DataError, OutputError
-from moanon.measures.groups import Groups
 from moanon.release.labels import OrderLabels
-from moanon.release.models import Diversity, SensitiveFacts
 from moanon.release.readback import Reading
 from tests import naive, naive_measures
 from tests.release.tables import certify, instances, releases

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon import Instance, OrderedSpec, Release, read_table
-from moanon.measures.evaluate import Evaluator
 from moanon.measures import MEASURES, applicable
+from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
 from moanon.release import Anonymized, measure_anonymized
 from tests.release.tables import releases

@@ -11,13 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from moanon import Hierarchy, IntervalSpec, OrderedSpec, TreeSpec, read_table
-from moanon.data.domain import DomainSpec
-from moanon.errors import CertificateError
-from moanon.genome import Instance
 from moanon.measures.groups import Groups
-from moanon.release.labels import IntervalLabels
 from moanon.release.models import (
     Closeness,
     SensitiveFacts,
@@ -25,6 +19,12 @@ from moanon.release.models import (
     worst_closeness,
 )
 from moanon.release.promised import measure_kept, sensitive_facts
+
+from moanon import Hierarchy, IntervalSpec, OrderedSpec, TreeSpec, read_table
+from moanon.data.domain import DomainSpec
+from moanon.errors import CertificateError
+from moanon.genome import Instance
+from moanon.release.labels import IntervalLabels
 from tests import naive_measures
 from tests.strategies import rich_instances
 

@@ -12,11 +12,11 @@ import threading
 from pathlib import Path
 
 import pytest
+from moanon.release.models import Closeness, Diversity, SensitiveFacts
 
-from moanon.data.csvfile import long_fields
+from moanon.data.readers import long_fields
 from moanon.errors import CertificateError
 from moanon.release.labels import OrderLabels
-from moanon.release.models import Closeness, Diversity, SensitiveFacts
 from moanon.release.readback import Reading, measure_file
 
 FACTS = SensitiveFacts({"a": 3, "b": 1})

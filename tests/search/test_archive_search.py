@@ -13,9 +13,8 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.errors import SearchError
 from moanon.genome import Instance
-from moanon.measures.suppression import PRESETS
 from moanon.measures import MEASURES
-from moanon.measures.suppression import Suppression
+from moanon.measures.suppression import PRESETS, Suppression
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.exhaustive import Exhaustive
 from moanon.search.problem import SearchProblem

@@ -12,8 +12,7 @@ from moanon.data.domain import DomainSpec, OrderedSpec, TreeSpec
 from moanon.data.table import read_table
 from moanon.errors import SearchError
 from moanon.genome import Instance
-from moanon.measures.suppression import PRESETS
-from moanon.measures.suppression import Suppression
+from moanon.measures.suppression import PRESETS, Suppression
 from moanon.search import problem as problem_module
 from moanon.search.archive import undominated
 from moanon.search.evolution import ALGORITHMS, Evolution, _directions

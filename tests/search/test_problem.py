@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from moanon.measures.groups import Groups
+from moanon.measures.groupwise import GROUP_WISE
 
 from moanon.errors import SearchError
 from moanon.genome import Instance
-from moanon.measures.groups import Groups
-from moanon.measures.groupwise import GROUP_WISE
 from moanon.measures import MEASURES
 from moanon.measures.scores import objective_matrix
 from moanon.measures.suppression import Suppression

@@ -18,30 +18,29 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import ValidationError
 
 from moanon import datasets
 from moanon.atomic import Beside
-from moanon.config import Config, name_from
-from moanon.config.yaml_text import key_lines, list_lines, quote
-from moanon.data.domain import IntervalSpec, OrderedSpec
-from moanon.data.source import Column, read_source
-from moanon.data.steps import DATE_UNITS, Scale
+from moanon.config import ColumnSection, Config, name_from
+from moanon.data.column import Column
+from moanon.data.source import read_source
+from moanon.data.steps import DATE_UNITS, Kind, Scale
+from moanon.data.strict_yaml import dump
 from moanon.errors import DataError, MoanonError, OutputError
 
-__all__ = ["MAX_BASE", "Guess", "Starter", "guess", "starter_text", "write_starter"]
+__all__ = ["MAX_BASE", "guess", "write_starter"]
 
 #: Guessed domains have at most so many base values: more would be slow to read and to search.
 MAX_BASE = 50
 #: Longer texts are sentences, not categories.
 _MAX_CATEGORY = 80
 _MONDAY = 1  # the day number 1 is one
-_FIRST_MONTH, _LAST_MONTH = 12, 9999 * 12 + 11
 _ENDINGS = (".csv.gz", ".csv", ".tsv", ".txt", ".parquet")
 _CODE = re.compile(r"[+-]?0[0-9]")
 _NUMBER = re.compile(r"([0-9]{1,18})")
@@ -63,43 +62,13 @@ _SENSITIVE = re.compile(
     "sexual|orientation|conviction|offen[cs]e"
 )
 
-Kind = Literal["integer", "decimal", "date"]
-
-
-@dataclass(frozen=True)
-class Guess:
-    """What a column seems to be.
-
-    Attributes
-    ----------
-    name, role : str
-        The column and its role.
-    reason : str
-        What was seen, in counts.
-    spec : IntervalSpec or OrderedSpec, optional
-        Domain of a quasi-identifier.
-    missing : int
-        Rows without a value.
-    """
-
-    name: str
-    role: str
-    reason: str
-    spec: IntervalSpec | OrderedSpec | None = None
-    missing: int = 0
-
-
-@dataclass(frozen=True)
-class Starter:
-    """What was written: where, and how many columns have each role."""
-
-    path: Path
-    roles: dict[str, int]
+#: What a column seems to be: its entry in a configuration, and what was seen, in counts.
+Guess = tuple[dict[str, Any], str]
 
 
 def write_starter(
     file: str | Path, out: str | Path | None = None, delimiter: str | None = None
-) -> Starter:
+) -> tuple[Path, dict[str, int]]:
     """Profile a table and write a configuration for it.
 
     Parameters
@@ -110,6 +79,13 @@ def write_starter(
         The configuration; by default beside the file, with its name and ``.yaml``.
     delimiter : str, optional
         As for `moanon.data.source.read_source`.
+
+    Returns
+    -------
+    path : Path
+        What was written.
+    roles : dict of str to int
+        How many columns have each role.
 
     Raises
     ------
@@ -126,7 +102,7 @@ def write_starter(
     if len(tokens) > 1:
         source = read_source(file, delimiter=delimiter, missing_tokens=tokens)
     guesses = [guess(column) for column in source.columns]
-    roles = Counter(found.role for found in guesses)
+    roles = Counter(entry["role"] for entry, _ in guesses)
     if not roles["quasi"]:
         raise DataError(
             f"{file}: no column could be generalized as it stands (those seen are identifiers, "
@@ -135,12 +111,12 @@ def write_starter(
     data = {"source": _relative(file, target)}
     if delimiter is not None:
         data["delimiter"] = delimiter
-    text = starter_text(name_from(target), data, source.rows, guesses, tokens)
+    text = _starter_text(name_from(target), data, source.columns, guesses, tokens)
     with Beside(target, force=False) as beside:
         beside[target].write_text(text, encoding="utf-8")
         Config.load(beside[target]).instance()
         beside.move()
-    return Starter(target, dict(roles))
+    return target, dict(roles)
 
 
 def _target(file: str) -> Path:
@@ -179,41 +155,42 @@ def _missing_tokens(columns: Sequence[Column]) -> list[str]:
 def guess(column: Column) -> Guess:
     """Guess the role of a column and, where it can be generalized, its domain."""
     try:
-        found = _guess(column)
-        if found.spec is not None:
-            found.spec.build(column).encode(column)
-    except (MoanonError, OverflowError):  # labels that are reserved, numbers beyond all measure
-        reason = f"{_seen(column)} that cannot be generalized as they stand"
-        found = Guess(column.name, "identifying", reason)
-    return replace(found, missing=column.missing)
+        entry, reason = _guess(column)
+        if "kind" in entry:
+            ColumnSection.model_validate(entry).spec().build(column).encode(column)
+    except (MoanonError, OverflowError, ValidationError):  # reserved labels, too large numbers
+        return {"role": "identifying"}, f"{_seen(column)} that cannot be generalized as they stand"
+    return entry, reason
 
 
 def _guess(column: Column) -> Guess:
     seen, words = _seen(column), _words(column.name)
+    identifying, quasi = {"role": "identifying"}, {"role": "quasi"}
     filled = len(column.codes) - column.missing
     if not column.values:
-        return Guess(column.name, "identifying", "no value in any row")
+        return identifying, "no value in any row"
     if any(map(_IDENTIFYING.fullmatch, words)) or words in _NAMES:
-        return Guess(column.name, "identifying", f"{seen}; the name suggests an identifier")
+        return identifying, f"{seen}; the name suggests an identifier"
     kind = _kind_of(column.values)
     repeated = len(column.values) <= max(filled / 2, 1) or len(column.values) < min(filled, 4)
     if any(map(_SENSITIVE.fullmatch, words)) and (repeated or kind):
-        return Guess(column.name, "sensitive", f"{seen}; the name suggests a sensitive matter")
+        return {"role": "sensitive"}, f"{seen}; the name suggests a sensitive matter"
     if kind == "date":
-        return Guess(column.name, "quasi", f"{seen}, all dates", _dates(column.values))
+        return quasi | _dates(column.values), f"{seen}, all dates"
     if kind is not None:
         if kind == "integer" and _is_numbering(column.values, filled):
-            return Guess(column.name, "identifying", f"{seen}, one for each row like a number")
-        return Guess(column.name, "quasi", f"{seen}, all {kind}s", _numbers(kind, column.values))
+            return identifying, f"{seen}, one for each row like a number"
+        return quasi | _numbers(kind, column.values), f"{seen}, all {kind}s"
     if not repeated:
-        return Guess(column.name, "identifying", f"{seen}, nearly one for each row")
+        return identifying, f"{seen}, nearly one for each row"
     if len(column.values) > MAX_BASE or max(map(len, column.values)) > _MAX_CATEGORY:
-        reason = f"{seen}, too many or too long to put in order; a hierarchy could generalize them"
-        return Guess(column.name, "identifying", reason)
-    order = tuple(sorted(column.values, key=_natural))
+        return identifying, (
+            f"{seen}, too many or too long to put in order; a hierarchy could generalize them"
+        )
+    order = sorted(column.values, key=_natural)
     if len(order) > 2:
         seen += ", in the order of the alphabet: put like beside like, or give a hierarchy"
-    return Guess(column.name, "quasi", seen, OrderedSpec(order))
+    return {"role": "quasi", "kind": "ordered", "order": order}, seen
 
 
 def _seen(column: Column) -> str:
@@ -235,7 +212,7 @@ def _kind_of(values: Sequence[str]) -> Kind | None:
         return None
     kinds: tuple[Kind, ...] = ("date", "integer", "decimal")
     for kind in kinds:
-        if all(Scale(kind).position(value) is not None for value in values):
+        if not Scale(kind).misfits(values):
             is_code = kind != "date" and any(map(_CODE.match, values))
             return None if is_code else kind
     return None
@@ -264,7 +241,7 @@ def _natural(value: str) -> tuple[list[tuple[int, int, str]], str]:
 # -- domains -------------------------------------------------------------------------------------
 
 
-def _numbers(kind: Literal["integer", "decimal"], values: Sequence[str]) -> IntervalSpec:
+def _numbers(kind: Literal["integer", "decimal"], values: Sequence[str]) -> dict[str, Any]:
     """Cover numbers by steps of a round width; the range is rounded outwards."""
     places = _places(Scale(kind), values)
     low, high = places[0], places[-1]
@@ -279,7 +256,11 @@ def _numbers(kind: Literal["integer", "decimal"], values: Sequence[str]) -> Inte
         end -= 1
     elif high == last * width and last > first:  # a range of decimals includes its end
         end = high
-    return IntervalSpec(_number(width), (_number(start), _number(end)))
+    return _interval(_number(width), _number(start), _number(end))
+
+
+def _interval(width: int | float | str, first: object, last: object) -> dict[str, Any]:
+    return {"kind": "interval", "granularity": width, "range": [first, last]}
 
 
 def _number(place: Fraction) -> int | float:
@@ -297,19 +278,14 @@ def _round_widths(least: Fraction) -> Iterator[Fraction]:
         exponent += 1
 
 
-def _dates(values: Sequence[str]) -> IntervalSpec:
+def _dates(values: Sequence[str]) -> dict[str, Any]:
     """Cover dates by the finest unit of the calendar that gives few enough steps."""
     few = (unit for unit in DATE_UNITS if _date_steps(unit, values)[1] <= MAX_BASE)
     unit = next(few, "decade")
     months, width = DATE_UNITS[unit]
     (first, count), scale = _date_steps(unit, values), Scale("date", months)
-    start, end = first, first + count * width - 1
-    lowest, highest = (_FIRST_MONTH, _LAST_MONTH) if months else (1, date.max.toordinal())
-    bounds = (
-        scale.text(Fraction(max(start, lowest))),
-        scale.text(Fraction(min(end, highest)), last=True),
-    )
-    return IntervalSpec(unit, bounds)
+    end = scale.text(Fraction(first + count * width - 1), last=True)
+    return _interval(unit, scale.text(Fraction(first)), end)
 
 
 def _date_steps(unit: str, values: Sequence[str]) -> tuple[int, int]:
@@ -324,88 +300,62 @@ def _date_steps(unit: str, values: Sequence[str]) -> tuple[int, int]:
 # -- writing -------------------------------------------------------------------------------------
 
 
-def starter_text(
+def _starter_text(
     name: str,
     data: Mapping[str, str],
-    rows: int,
+    columns: Sequence[Column],
     guesses: Sequence[Guess],
-    tokens: Sequence[str] = ("",),
+    tokens: Sequence[str],
 ) -> str:
-    """Write the configuration with a comment for each guess.
-
-    Parameters
-    ----------
-    name : str
-        Name of the configuration.
-    data : mapping of str to str
-        ``source`` and, where it must be named, ``delimiter``.
-    rows : int
-        Rows of the table.
-    guesses : sequence of Guess
-        The columns.
-    tokens : sequence of str
-        Texts that mean "no value".
-    """
-    lines = [
-        *_comment(
-            f"A first configuration, guessed from {_counted(rows, 'row')} and "
+    """Write the configuration with a comment for each guess."""
+    rows = _counted(len(columns[0].codes), "row")
+    parts = [
+        _commented(
+            f"A first configuration, guessed from {rows} and "
             f"{_counted(len(guesses), 'column')}. Every role below is a guess: go through them one "
             "by one. What points to a person is identifying and is dropped; what others may know "
             "about a person is quasi and is generalized; what must not be learnt about a person is "
             "sensitive and is kept; what matters to nobody is insensitive and is kept. A column "
             "that is not listed is dropped."
         ),
-        "",
-        f"name: {quote(name)}",
-        "",
-        "data:",
-        *(f"  {key}: {quote(value)}" for key, value in data.items()),
-        *_missing_lines(guesses, tokens),
-        "",
-        "columns:",
+        _commented("", {"name": name}),
+        "data:\n" + _commented("", data, "  ") + _missing_text(columns, guesses, tokens),
+        "columns:\n",
+        _commented("The largest k for the smallest loss; up to 5 % of the rows may be left out.")
+        + "problem: {preset: k-suppression, eta: 0.05}\n",
     ]
-    for found in guesses:
-        lines += _column_lines(found)
-    lines += [
-        "",
-        *_comment("The largest k for the smallest loss; up to 5 % of the rows may be left out."),
-        "problem: {preset: k-suppression, eta: 0.05}",
-    ]
-    return "\n".join(lines) + "\n"
+    for column, (entry, reason) in zip(columns, guesses, strict=True):
+        missing = f"; missing in {_counted(column.missing, 'row')}" if column.missing else ""
+        parts[3] += _commented(f"{reason}{missing}", {column.name: entry}, "  ")
+    return "\n".join(parts)
 
 
-def _missing_lines(guesses: Sequence[Guess], tokens: Sequence[str]) -> Iterator[str]:
-    gaps = [found for found in guesses if found.missing and found.role in ("quasi", "sensitive")]
+def _missing_text(
+    columns: Sequence[Column], guesses: Sequence[Guess], tokens: Sequence[str]
+) -> str:
+    released = [entry["role"] in ("quasi", "sensitive") for entry, _ in guesses]
+    gaps = sum(column.missing > 0 for column, kept in zip(columns, released, strict=True) if kept)
+    text = ""
     if gaps:
-        yield from _comment(
-            f"Values are missing in {_counted(len(gaps), 'column')} that would be released: they "
+        text = _commented(
+            f"Values are missing in {_counted(gaps, 'column')} that would be released: they "
             "are kept as a category of their own. drop would leave out every row with one, error "
             "would stop.",
+            {"missing": "category"},
             "  ",
         )
-        yield "  missing: category"
     if len(tokens) > 1:
-        yield from _comment(
+        text += _commented(
             "Where all else in a column is numbers or dates, these texts were found; they are "
             "taken for missing values in every column.",
+            {"missing_tokens": tokens},
             "  ",
         )
-        yield f"  missing_tokens: [{', '.join(quote(token) for token in tokens)}]"
+    return text
 
 
-def _column_lines(found: Guess) -> Iterator[str]:
-    missing = f"; missing in {_counted(found.missing, 'row')}" if found.missing else ""
-    yield from _comment(f"{found.reason}{missing}", "  ")
-    yield from key_lines(found.name, "  ")
-    yield f"    role: {found.role}"
-    if isinstance(found.spec, OrderedSpec):
-        yield "    kind: ordered"
-        yield from list_lines("    order: [", [quote(value) for value in found.spec.order])
-    elif found.spec is not None and found.spec.range is not None:
-        yield "    kind: interval"
-        yield f"    granularity: {found.spec.granularity}"
-        yield f"    range: [{found.spec.range[0]}, {found.spec.range[1]}]"
-
-
-def _comment(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, 100, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# ")
+def _commented(comment: str, values: Mapping[str, object] | None = None, indent: str = "") -> str:
+    """Write keys and their values below a comment."""
+    lines = [f"# {line}" for line in textwrap.wrap(comment, 98 - len(indent))]
+    lines += dump(values).splitlines() if values else ()
+    return "".join(f"{indent}{line}\n" for line in lines)

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from moanon import datasets
 from moanon.config import Config
-from moanon.data.domain import IntervalSpec, OrderedSpec
-from moanon.data.table import Column
+from moanon.config.starter import MAX_BASE, guess, write_starter
+from moanon.data.column import Column
 from moanon.errors import DataError, OutputError
-from moanon.starter import MAX_BASE, Guess, guess, write_starter
 
 
 def write_csv(file: Path, columns: Mapping[str, Sequence[object]]) -> Path:
@@ -36,8 +35,22 @@ def column(name: str, cells: Sequence[object]) -> Column:
     return Column(name, np.array(codes, dtype=np.int32), tuple(values), None)
 
 
-def guessed(name: str, cells: Sequence[object]) -> Guess:
-    return guess(column(name, cells))
+def guessed(name: str, cells: Sequence[object]) -> tuple[str, object]:
+    """The role of a column, and what else is said of it."""
+    entry, _ = guess(column(name, cells))
+    return entry.pop("role"), entry
+
+
+def reason(name: str, cells: Sequence[object]) -> str:
+    return guess(column(name, cells))[1]
+
+
+def interval(granularity: object, ends: Sequence[object]) -> dict[str, object]:
+    return {"kind": "interval", "granularity": granularity, "range": list(ends)}
+
+
+def ordered(*order: str) -> dict[str, object]:
+    return {"kind": "ordered", "order": list(order)}
 
 
 # -- numbers and dates ---------------------------------------------------------------------------
@@ -61,9 +74,7 @@ def guessed(name: str, cells: Sequence[object]) -> Guess:
 def test_numbers_get_few_round_steps(
     cells: Sequence[object], granularity: float, ends: tuple[float, float]
 ) -> None:
-    found = guessed("x", [*cells, *cells])
-    assert found.role == "quasi"
-    assert found.spec == IntervalSpec(granularity, ends)
+    assert guessed("x", [*cells, *cells]) == ("quasi", interval(granularity, ends))
 
 
 @pytest.mark.parametrize(
@@ -81,40 +92,40 @@ def test_numbers_get_few_round_steps(
 def test_dates_get_a_unit_of_the_calendar(
     cells: list[str], granularity: str, ends: tuple[str, str]
 ) -> None:
-    assert guessed("x", cells).spec == IntervalSpec(granularity, ends)
+    assert guessed("x", cells) == ("quasi", interval(granularity, ends))
 
 
 def test_numbers_with_leading_zeros_are_codes() -> None:
-    assert guessed("zip", ["01", "10", "2"] * 4).spec == OrderedSpec(("01", "2", "10"))
+    assert guessed("zip", ["01", "10", "2"] * 4) == ("quasi", ordered("01", "2", "10"))
 
 
 def test_a_number_for_each_row_is_identifying() -> None:
-    found = guessed("x", range(1000, 1020))
-    assert (found.role, found.reason) == (
-        "identifying",
+    assert guess(column("x", range(1000, 1020))) == (
+        {"role": "identifying"},
         "20 different values, one for each row like a number",
     )
-    assert guessed("x", range(5 * 10**8, 6 * 10**8, 5 * 10**6)).role == "identifying"
-    assert guessed("x", range(0, 4000, 40)).role == "quasi"
+    assert guessed("x", range(5 * 10**8, 6 * 10**8, 5 * 10**6))[0] == "identifying"
+    assert guessed("x", range(0, 4000, 40))[0] == "quasi"
 
 
 def test_numbers_beyond_all_measure_are_identifying() -> None:
-    found = guessed("x", ["1e-999", "2e-999"] * 3)
-    assert found.role == "identifying"
-    assert found.reason == "2 different values that cannot be generalized as they stand"
+    assert guess(column("x", ["1e-999", "2e-999"] * 3)) == (
+        {"role": "identifying"},
+        "2 different values that cannot be generalized as they stand",
+    )
 
 
 # -- texts ---------------------------------------------------------------------------------------
 
 
 def test_few_texts_are_ordered_with_numbers_as_numbers() -> None:
-    found = guessed("x", ["10th", "9th", "a", "B"] * 5)
-    assert found.spec == OrderedSpec(("9th", "10th", "a", "B"))
-    assert found.reason.startswith("4 different values, in the order of the alphabet: ")
+    cells = ["10th", "9th", "a", "B"] * 5
+    assert guessed("x", cells) == ("quasi", ordered("9th", "10th", "a", "B"))
+    assert reason("x", cells).startswith("4 different values, in the order of the alphabet: ")
 
 
 @pytest.mark.parametrize(
-    ("cells", "reason"),
+    ("cells", "seen"),
     [
         ([f"v{i}" for i in range(20)], "20 different values, nearly one for each row"),
         (
@@ -131,10 +142,9 @@ def test_few_texts_are_ordered_with_numbers_as_numbers() -> None:
         ),
     ],
 )
-def test_other_texts_are_identifying(cells: list[str], reason: str) -> None:
-    found = guessed("x", cells)
-    assert found.role == "identifying"
-    assert found.reason.startswith(reason)
+def test_other_texts_are_identifying(cells: list[str], seen: str) -> None:
+    assert guessed("x", cells) == ("identifying", {})
+    assert reason("x", cells).startswith(seen)
 
 
 @pytest.mark.parametrize(
@@ -155,11 +165,11 @@ def test_other_texts_are_identifying(cells: list[str], reason: str) -> None:
     ],
 )
 def test_the_name_counts(name: str, role: str) -> None:
-    assert guessed(name, ["a", "b", "c"] * 5).role == role
+    assert guessed(name, ["a", "b", "c"] * 5)[0] == role
 
 
 def test_free_text_is_never_kept_for_its_name() -> None:
-    assert guessed("diagnosis notes", [f"text {i}" for i in range(20)]).role == "identifying"
+    assert guessed("diagnosis notes", [f"text {i}" for i in range(20)])[0] == "identifying"
 
 
 # -- files ---------------------------------------------------------------------------------------
@@ -170,11 +180,11 @@ def test_writes_beside_the_file_and_counts_roles(tmp_path: Path) -> None:
         tmp_path / "my.csv",
         {"id": range(8), "age": [30, 40] * 4, "disease": ["flu", "flu", "none", "none"] * 2},
     )
-    starter = write_starter(file)
-    assert starter.path == tmp_path / "my.yaml"
-    assert starter.roles == {"identifying": 1, "quasi": 1, "sensitive": 1}
+    path, roles = write_starter(file)
+    assert path == tmp_path / "my.yaml"
+    assert roles == {"identifying": 1, "quasi": 1, "sensitive": 1}
     assert {path.name for path in tmp_path.iterdir()} == {"my.csv", "my.yaml"}
-    config = Config.load(starter.path)
+    config = Config.load(path)
     assert config.name == "my"
     assert config.instance().cells.rows == 8
 
@@ -188,7 +198,7 @@ def test_the_text_counts_and_shows_no_identifying_value(tmp_path: Path) -> None:
             "n": ["9", "NA", "8"] * 2,
         },
     )
-    text = write_starter(file).path.read_text(encoding="utf-8")
+    text = write_starter(file)[0].read_text(encoding="utf-8")
     assert "Ann" not in text
     assert "# A first configuration, guessed from 6 rows and 3 columns." in text
     assert "  # 6 different values; the name suggests an identifier\n  name:" in text
@@ -201,13 +211,13 @@ def test_the_text_counts_and_shows_no_identifying_value(tmp_path: Path) -> None:
 
 def test_without_gaps_no_policy_is_suggested(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "t.csv", {"name": ["a", "", ""], "sex": ["f", "m", "m"]})
-    text = write_starter(file, tmp_path / "c.yaml").path.read_text(encoding="utf-8")
+    text = write_starter(file, tmp_path / "c.yaml")[0].read_text(encoding="utf-8")
     assert "missing:" not in text
 
 
 def test_a_token_that_is_a_word_like_others_is_no_gap(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "t.csv", {"x": ["none", "some", "none", "some"]})
-    assert Config.load(write_starter(file).path).data.missing_tokens == ("",)
+    assert Config.load(write_starter(file)[0]).data.missing_tokens == ("",)
 
 
 def test_never_overwrites(tmp_path: Path) -> None:
@@ -225,8 +235,8 @@ def test_the_source_is_written_relative_to_the_configuration(tmp_path: Path) -> 
     (tmp_path / "data").mkdir()
     (tmp_path / "configs").mkdir()
     file = write_csv(tmp_path / "data" / "t.csv", {"sex": ["f", "m", "m", "f"]})
-    starter = write_starter(file, tmp_path / "configs" / "c.yaml")
-    assert "  source: ../data/t.csv\n" in starter.path.read_text().replace('"', "")
+    path, _ = write_starter(file, tmp_path / "configs" / "c.yaml")
+    assert "  source: ../data/t.csv\n" in path.read_text().replace('"', "")
 
 
 def test_a_folder_called_like_an_embedded_table_is_meant(
@@ -235,24 +245,25 @@ def test_a_folder_called_like_an_embedded_table_is_meant(
     monkeypatch.chdir(tmp_path)
     Path("adult").mkdir()
     write_csv(Path("adult/t.csv"), {"sex": ["f", "m", "m", "f"]})
-    starter = write_starter("adult")
-    assert starter.path == tmp_path / "adult.yaml"
-    assert Config.load(starter.path).read_table().rows == 4
+    path, _ = write_starter("adult")
+    assert path == tmp_path / "adult.yaml"
+    assert Config.load(path).read_table().rows == 4
 
 
 def test_a_glob_needs_a_name_for_the_configuration(tmp_path: Path) -> None:
     write_csv(tmp_path / "t1.csv", {"sex": ["f", "m", "m", "f"]})
     with pytest.raises(OutputError, match=r"stands for several files; name the configuration"):
         write_starter(f"{tmp_path}/t*.csv")
-    starter = write_starter(f"{tmp_path}/t*.csv", tmp_path / "c.yaml")
-    assert Config.load(starter.path).read_table().rows == 4
+    path, _ = write_starter(f"{tmp_path}/t*.csv", tmp_path / "c.yaml")
+    assert Config.load(path).read_table().rows == 4
 
 
 def test_a_delimiter_that_must_be_named_is_written(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("a,b;c\n1,2;3\n1,2;3\n")
-    text = write_starter(file, delimiter=";").path.read_text()
-    assert '  delimiter: ";"\n' in text
+    path, _ = write_starter(file, delimiter=";")
+    assert "  delimiter: ;\n" in path.read_text()
+    assert Config.load(path).data.delimiter == ";"
 
 
 def test_a_table_without_a_quasi_identifier_is_refused(tmp_path: Path) -> None:
@@ -270,7 +281,7 @@ def test_a_table_without_a_quasi_identifier_is_refused(tmp_path: Path) -> None:
 def test_embedded_tables_get_a_configuration(tmp_path: Path, name: str) -> None:
     file = tmp_path / f"{name}.csv"
     datasets.load(name).head(500).to_csv(file, index=False)
-    config = Config.load(write_starter(file).path)
+    config = Config.load(write_starter(file)[0])
     assert config.instance().cells.rows == 500
 
 
@@ -312,11 +323,11 @@ def test_what_is_written_for_any_table_passes_the_check(table: dict[str, list[st
     with tempfile.TemporaryDirectory() as folder:
         file = write_csv(Path(folder) / "t.csv", table)
         try:
-            starter = write_starter(file)
+            path, _ = write_starter(file)
         except DataError as refused:
             assert "no column could be generalized as it stands" in str(refused)  # noqa: PT017
             return
-        config = Config.load(starter.path)
+        config = Config.load(path)
         instance = config.instance()
         assert list(config.columns) == list(table)
         assert instance.table.rows == len(next(iter(table.values())))

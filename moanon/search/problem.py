@@ -198,10 +198,9 @@ class SearchProblem:
     def _points(self, scores: Scores, genomes: Genomes) -> Points:
         """The feasible solutions, and the nearest infeasible one of each genome without any."""
         parts = [(scores, np.arange(len(genomes)))]
-        if self.has_steps:
-            parts = [(self._steps_of(scores, genomes), scores.step_genome)]
-            if self.is_constrained:  # some genomes have no steps
-                parts.append((scores, np.arange(len(genomes))))
+        if self.has_steps and len(scores.step_genome):  # under constraints there may be none at all
+            steps = (self._steps_of(scores, genomes), scores.step_genome)
+            parts = [steps, *parts] if self.is_constrained else [steps]
         found = []
         for each, genome in parts:
             values, violation = self._measured(each, genomes[genome])
@@ -217,7 +216,7 @@ class SearchProblem:
     def _steps_of(self, scores: Scores, genomes: Genomes) -> Scores:
         """Scores at all steps; those over pairs that tell too little are measured one by one."""
         steps = scores.steps()
-        if self.suppression.kind != "kl-safety" or set(self.names) <= ON_PAIRS or not len(steps):
+        if self.suppression.kind != "kl-safety" or set(self.names) <= ON_PAIRS:
             return steps
         pairs = np.stack([steps.field("d1"), steps.field("d2")], axis=1)
         return self.evaluator.evaluate_at(

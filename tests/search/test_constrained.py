@@ -5,11 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from moanon.data.domain import IntervalSpec
+from moanon.data.table import read_table
 from moanon.errors import InfeasibleError, SearchError
+from moanon.genome import Instance
 from moanon.measures.registry import MEASURES, objective_matrix
 from moanon.measures.suppression import Suppression
 from moanon.search.archive import Archive, undominated
@@ -94,6 +98,23 @@ def test_pairs_under_constraints_measure_as_they_say(data):
     )
     assert np.array_equal(at.values, objective_matrix(again, names))
     assert holds({name: MEASURES[name].of(again) for name in bounds}, bounds)
+
+
+@pytest.mark.parametrize("objective", ["alpha", "conditional_entropy", "k", "sensitive_share_mean"])
+@pytest.mark.parametrize("diversity", ["distinct", "frequency"])
+@pytest.mark.parametrize(("eta", "feasible"), [(0.0, 0), (0.5, 1)])
+def test_genomes_without_a_feasible_pair_have_no_solution(objective, diversity, eta, feasible):
+    # {1, 1}: p p and {2, 2}: p q. All together have alpha 3/4, {1, 1} has 1, {2, 2} has 1/2:
+    # only without the two rows of {1, 1} does anything meet 1/2.
+    table = read_table(
+        pd.DataFrame({"a": [1, 1, 2, 2], "s": list("pppq")}), {"a": "quasi", "s": "sensitive"}
+    )
+    instance = Instance.build(table, {"a": IntervalSpec(1)})
+    rule = Suppression("kl-safety", eta, diversity=diversity)
+    problem = SearchProblem(instance, [objective, "loss"], rule, constraints={"alpha": 0.5})
+    points = problem.points(np.array([[0], [1]], dtype=np.uint8))
+    assert (points.thresholds[:, 0] != INFEASIBLE).sum() == feasible
+    assert sorted(points.genome.tolist()) == [0, 1]
 
 
 def test_without_constraints_nothing_is_infeasible():

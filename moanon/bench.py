@@ -41,7 +41,7 @@ from moanon.kernels.population import Mode, ModelRule, PopulationKernel, Rule
 from moanon.kernels.scoring import FIELDS, WITHIN_LIMIT
 from moanon.measures.demand import Demand
 from moanon.measures.suppression import Suppression
-from moanon.search.moves import Moves
+from moanon.search.operators import Moves
 
 __all__ = [
     "Case",

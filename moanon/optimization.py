@@ -14,9 +14,9 @@ from moanon.experiment.plan import make_problem
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.progress import show_progress
-from moanon.search.fronts import front_of
-from moanon.search.run import choose_algorithm, make_search, run_search, stop_of
-from moanon.search.warming import warm_up
+from moanon.search.algorithms import choose_algorithm, make_search
+from moanon.search.archive import front_of
+from moanon.search.running import run_search, stop_of, warm_up
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 if TYPE_CHECKING:
-    from moanon.search.run import Progress
+    from moanon.search.running import Progress
 
 __all__ = ["Display", "duration", "show_progress"]
 

@@ -163,7 +163,8 @@ def test_a_table_on_which_nothing_meets_the_constraints_has_no_solution(
     Path(config).write_text(
         "data: {source: people.csv}\n"
         "columns: {a: {role: quasi, kind: interval}, s: {role: sensitive}}\n"
-        "problem: {preset: kl-safety, objectives: [alpha, loss], constraints: {alpha: {max: 0.5}}}\n"
+        "problem:\n"
+        "  {preset: kl-safety, objectives: [alpha, loss], constraints: {alpha: {max: 0.5}}}\n"
     )
     assert main(["run", config, "--quiet"]) == 1
     assert capsys.readouterr().err == (

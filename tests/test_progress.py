@@ -8,7 +8,7 @@ import pytest
 
 from moanon import progress as shown
 from moanon.progress import duration, show_progress
-from moanon.search.run import Progress
+from moanon.search.running import Progress
 
 
 def progress(generation: int, **others: object) -> Progress:

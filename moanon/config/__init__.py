@@ -101,9 +101,7 @@ class Config(StrictModel):
     problem: Annotated[ProblemSection, Field(description="What to optimize.")] = ProblemSection(
         eta=0.0
     )
-    search: Annotated[SearchSection, Field(description="How, and how long.")] = SearchSection(
-        generations=250
-    )
+    search: Annotated[SearchSection, Field(description="How, and how long.")] = SearchSection()
     output: Annotated[OutputSection, Field(description="Where results go.")] = OutputSection()
 
     @model_validator(mode="after")

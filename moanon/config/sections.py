@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -33,10 +33,16 @@ from moanon.config.rules import Rule, nearest, one_of, refusal
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.steps import DATE_UNITS
+from moanon.search.algorithms import (
+    ALGORITHMS,
+    AUTO,
+    AUTO_EXHAUSTIVE,
+    DEFAULT_EVALUATIONS,
+    foreign_settings,
+)
 
 __all__ = [
     "TEXT_KEYS",
-    "Algorithm",
     "ColumnSection",
     "DataSection",
     "OutputSection",
@@ -161,19 +167,12 @@ def _check_range(ends: tuple[Any, Any] | None) -> tuple[Any, Any] | None:
     return ends
 
 
-#: moanon's own searches, then pymoo's.
-Algorithm = Literal[
-    "auto",
-    "archive",
-    "exhaustive",
-    "nsga2",
-    "nsga3",
-    "unsga3",
-    "spea2",
-    "sms-emoa",
-    "age-moea",
-    "age-moea2",
-]
+#: The registered algorithms, and what chooses among them.
+_ALGORITHMS = (AUTO, *ALGORITHMS)
+if TYPE_CHECKING:
+    _Algorithm = str
+else:
+    _Algorithm = Literal[_ALGORITHMS]
 _Place = Annotated[int | float | str, AfterValidator(_check_place)]
 #: Lists of texts: in YAML their items may look like numbers.
 _TEXT_LIST: dict[str, Any] = {
@@ -347,14 +346,13 @@ class SearchSection(StrictModel):
     """How to search, and when to stop: at the first of the given limits."""
 
     algorithm: Annotated[
-        Algorithm,
-        one_of(*get_args(Algorithm)),
+        _Algorithm,
+        one_of(*_ALGORITHMS),
         Field(
-            description="auto: every genome of a small space (at most 20,000), else archive. "
-            "archive: breeds from all undominated solutions. exhaustive: the exact front. The "
-            "others: pymoo's."
+            description=f"auto: every genome of a small space (at most {AUTO_EXHAUSTIVE:,}), else "
+            f"archive. {'. '.join(f'{name}: {each.about}' for name, each in ALGORITHMS.items())}."
         ),
-    ] = "auto"
+    ] = AUTO
     population: Annotated[
         int,
         Rule("a whole number", ">= 2"),
@@ -363,12 +361,15 @@ class SearchSection(StrictModel):
     generations: Annotated[
         Annotated[int, Field(ge=1)] | None,
         Rule("a whole number", ">= 1"),
-        Field(description="Stop after so many. Default 250 where no limit is given."),
+        Field(description="Stop after so many."),
     ] = None
     evaluations: Annotated[
         Annotated[int, Field(ge=1)] | None,
         Rule("a whole number", ">= 1"),
-        Field(description="Stop after so many genomes have been measured."),
+        Field(
+            description="Stop after so many genomes have been measured. Default "
+            f"{DEFAULT_EVALUATIONS:,} where no limit is given, except for exhaustive."
+        ),
     ] = None
     seconds: Annotated[
         Annotated[float, Field(gt=0)] | None,
@@ -388,7 +389,7 @@ class SearchSection(StrictModel):
     crossover: Annotated[
         float,
         Rule("a number", "in [0, 1]"),
-        Field(ge=0, le=1, description="Of pymoo's algorithms: chance of crossing two parents."),
+        Field(ge=0, le=1, description="Of nsga2: chance of crossing two parents."),
     ] = 0.9
     mutation: Annotated[
         float,
@@ -396,17 +397,16 @@ class SearchSection(StrictModel):
         Field(
             ge=0,
             le=1,
-            description="Of pymoo's algorithms: with moves, the chance of each column of a child "
-            "to be moved, but at least one is; without, the chance of each bit outside trees. 0 "
-            "is none.",
+            description="Of nsga2: with moves, the chance of each column of a child to be moved, "
+            "but at least one is; without, the chance of each bit outside trees. 0 is none.",
         ),
     ] = 0.1
     moves: Annotated[
         bool,
         Rule("true or false"),
         Field(
-            description="Of pymoo's algorithms: whether mutation also moves the cuts of trees and "
-            "shifts boundaries. The paper flips single bits of the other columns only."
+            description="Of nsga2: whether mutation also moves the cuts of trees and shifts "
+            "boundaries. The paper flips single bits of the other columns only."
         ),
     ] = True
     cap: Annotated[
@@ -423,21 +423,22 @@ class SearchSection(StrictModel):
     @model_validator(mode="before")
     @classmethod
     def _fill(cls, given: Any) -> Any:
-        """Without any limit, stop as the paper does; an enumeration has an end of its own."""
+        """Without any limit, a search has the default budget; an enumeration ends by itself."""
         limits = ("generations", "evaluations", "seconds", "stall")
         if not isinstance(given, Mapping) or given.get("algorithm") == "exhaustive":
             return given
         if all(given.get(limit) is None for limit in limits):
-            return {**given, "generations": 250}
+            return {**given, "evaluations": DEFAULT_EVALUATIONS}
         return given
 
     def unused(self, algorithm: str) -> tuple[str, ...]:
         """Settings that were changed and that `algorithm` does not know."""
-        if algorithm not in ("archive", "exhaustive"):
-            return ()
         fields = type(self).model_fields
-        names = ("crossover", "mutation", "moves")
-        return tuple(name for name in names if getattr(self, name) != fields[name].default)
+        return tuple(
+            name
+            for name in foreign_settings(algorithm)
+            if getattr(self, name) != fields[name].default
+        )
 
 
 class OutputSection(StrictModel):

@@ -36,21 +36,11 @@ from moanon.experiment.plan import etas_of, make_problem, with_eta, with_folder
 from moanon.experiment.showing import draw_plots, run_of, write_page
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.search.checkpoint import Checkpoints, Identity
-from moanon.search.fronts import front_of
-from moanon.search.limits import SharedLimits
-from moanon.search.run import (
-    Outcome,
-    Progress,
-    Stop,
-    choose_algorithm,
-    make_search,
-    room_of,
-    run_search,
-    stop_of,
-)
-from moanon.search.state import State
-from moanon.search.warming import warm_up
+from moanon.search.algorithms import choose_algorithm, foreign_settings, make_search, room_of
+from moanon.search.archive import front_of
+from moanon.search.checkpoint import Checkpoints, Identity, State
+from moanon.search.running import Outcome, Progress, Stop, run_search, stop_of, warm_up
+from moanon.search.shared_limits import SharedLimits
 
 __all__ = ["Experiment", "Result"]
 
@@ -201,13 +191,13 @@ class Experiment:
         loaded = checkpoints.load() if resume and checkpoints.exist else None
         state, notes = None, []
         if loaded is not None:
-            state = loaded.state
+            state, note = loaded
             if not state.keys() >= _PARTS:
                 raise SearchError(
                     f"{folder} holds a checkpoint that this version does not understand; start "
                     "anew with --force"
                 )
-            notes += [loaded.note] if loaded.note else []
+            notes += [note] if note else []
             force = bool(state["force"])
             known = {} if force else results_of(folder, identity)
             known = {eta: known[eta] for eta in state["known"].tolist()}
@@ -226,10 +216,8 @@ class Experiment:
         algorithm = choose_algorithm(instance.layout.count(), config.search)
         unused = config.search.unused(algorithm)
         if unused:
-            names = " and ".join(unused)
-            notes.append(
-                f"search: {names} is for pymoo's algorithms; {algorithm} has no use for it"
-            )
+            names, owner = " and ".join(unused), foreign_settings(algorithm)[unused[0]]
+            notes.append(f"search: {names} is for {owner}; {algorithm} has no use for it")
         return cls(
             config=config,
             folder=folder,
@@ -356,7 +344,7 @@ class Experiment:
             search,
             self.stop.part(FURTHER) if further else self.stop,
             on_generation=show,
-            checkpoint=_PhaseKeeper(self, number),
+            save=_PhaseKeeper(self, number).save,
             interrupted=interrupted,
             state=state,
         )

@@ -22,18 +22,23 @@ from pathlib import Path
 import numpy as np
 
 from moanon import __version__
+from moanon.arrays import Bits, Values
 from moanon.errors import OutputError, SearchError
-from moanon.search.state import State
 
 __all__ = [
     "NAMES",
     "Checkpoints",
     "Identity",
-    "Loaded",
+    "State",
+    "generator_state",
     "read_arrays",
+    "restore_generator",
     "versions",
     "write_arrays",
 ]
+
+#: What is saved: arrays by name; no objects, so nothing has to be pickled.
+State = dict[str, Values]
 
 #: The names a checkpoint can have in its folder.
 NAMES = ("checkpoint.npz", "checkpoint.previous.npz", "checkpoint.new.npz")
@@ -82,19 +87,14 @@ class Identity:
         return None
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """A state to go on from.
+def generator_state(rng: np.random.Generator) -> Bits:
+    """State of a random generator as bytes of JSON."""
+    return np.frombuffer(json.dumps(rng.bit_generator.state).encode(), dtype=np.uint8)
 
-    Attributes
-    ----------
-    state : State
-    note : str or None
-        Why it is not the newest one, where it is not.
-    """
 
-    state: State
-    note: str | None = None
+def restore_generator(rng: np.random.Generator, state: Bits) -> None:
+    """Put a generator of the same kind into a saved state."""
+    rng.bit_generator.state = json.loads(state.tobytes())
 
 
 class Checkpoints:
@@ -138,8 +138,10 @@ class Checkpoints:
                 f"the checkpoint {self.newest} cannot be written: {error.strerror or error}"
             ) from error
 
-    def load(self) -> Loaded | None:
+    def load(self) -> tuple[State, str | None] | None:
         """Return the newest state that is whole and belongs to this run; None if there are none.
+
+        Also returns why it is not the newest one, where it is not.
 
         Raises
         ------
@@ -160,7 +162,7 @@ class Checkpoints:
                 self._newest_is_good = True
             elif not refused:
                 note = f"{self.newest.name} is missing; going on from {path.name}"
-            return Loaded(state, note)
+            return state, note
         if refused:
             raise SearchError("; ".join(refused))
         return None

@@ -22,7 +22,7 @@ A table goes this way, and each station has its module::
 - ``moanon.compare``: which of several anonymizations of a table is better, and for whom.
 - ``moanon.diagnosis``: how exposed a table is, before anything is generalized (`Diagnosis`).
 - ``moanon.datasets``: two public tables with their hierarchies.
-- ``moanon.starter``: a first configuration for a table; ``moanon.bench``: what an evaluation costs.
+- ``moanon.starter``: a first configuration for a table.
 - ``moanon.cli``: the command ``moanon``.
 
 Whatever goes wrong on the way is a `MoanonError` with one sentence. The names above can be

@@ -16,8 +16,8 @@ A table goes this way, and each station has its module::
   ``moanon.landmarks``: its knees and flat stretches.
 - ``moanon.release``: applies a genome to the rows and writes the file (`Release`), and states what
   the written file was measured to be (`Certificate`).
-- ``moanon.optimization``: all of it in one call, `optimize`; ``moanon.config``: the same from a
-  YAML file (`Config`); ``moanon.experiment``: from there to a results folder.
+- ``moanon.config``: all of it said in a YAML file (`Config`); ``moanon.experiment``: from there to
+  a results folder, or to a front in one call (`optimize`).
 - ``moanon.output``: figures, and the page on which a front can be explored.
 - ``moanon.compare``: which of several anonymizations of a table is better, and for whom.
 - ``moanon.diagnosis``: how exposed a table is, before anything is generalized (`Diagnosis`).
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from moanon.data.table import Role, Table, read_table
     from moanon.diagnosis import Diagnosis
     from moanon.errors import MoanonError
+    from moanon.experiment.optimization import optimize
     from moanon.front import Front
     from moanon.genome import Instance, Layout
-    from moanon.optimization import optimize
     from moanon.release import Certificate, Release
 
 __all__ = [
@@ -84,7 +84,7 @@ _HOMES = {
     "Role": "moanon.data.table",
     "Table": "moanon.data.table",
     "TreeSpec": "moanon.data.domain",
-    "optimize": "moanon.optimization",
+    "optimize": "moanon.experiment.optimization",
     "read_table": "moanon.data.table",
 }
 

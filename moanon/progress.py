@@ -1,21 +1,23 @@
-"""Showing how far a run is: a bar on a terminal, a line every few seconds elsewhere.
+"""A run and its user: how far it is, and a wish that it should end.
 
-Everything goes to stderr, so that stdout holds answers only. A display is a context that is called
-with each `Progress`.
+Progress is a bar on a terminal, a line every few seconds elsewhere. Everything goes to stderr, so
+that stdout holds answers only. A display is a context that is called with each `Progress`.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol, TextIO
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 if TYPE_CHECKING:
     from moanon.search.running import Progress
 
-__all__ = ["Display", "duration", "show_progress"]
+__all__ = ["Display", "Interruption", "duration", "show_progress"]
 
 #: Seconds between two refreshes of the bar, and between two lines.
 _REFRESH, _LINE_EVERY = 0.1, 5.0
@@ -150,3 +152,47 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}:{whole % 60:02d} min"
     return f"{whole // 3600}:{whole % 3600 // 60:02d} h"
+
+
+class Interruption:
+    """Turns Ctrl-C and SIGTERM into a question that can be asked; a second Ctrl-C ends at once.
+
+    Attributes
+    ----------
+    signal : int
+        Number of the signal that came; 0 while none has.
+
+    Examples
+    --------
+    >>> with Interruption() as interrupted:
+    ...     signal.raise_signal(signal.SIGTERM)
+    ...     print(interrupted(), interrupted.signal)
+    True 15
+    """
+
+    def __init__(self) -> None:
+        self.signal = 0
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Interruption:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def __call__(self) -> bool:
+        """Whether somebody has asked for the end."""
+        return self.signal != 0
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.signal and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.signal = number

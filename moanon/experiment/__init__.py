@@ -19,8 +19,8 @@ time works in a folder, behind a lock that the system takes back when the proces
 `load_front` reads results again, together with their table.
 """
 
-from moanon.experiment.loading import load_front, read_rows
-from moanon.experiment.plan import make_problem, plan
-from moanon.experiment.run import Experiment, Result
+from moanon.experiment.experiment import Experiment, Result, plan
+from moanon.experiment.finished import load_front, read_rows
+from moanon.experiment.optimization import make_problem
 
 __all__ = ["Experiment", "Result", "load_front", "make_problem", "plan", "read_rows"]

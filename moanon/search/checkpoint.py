@@ -113,11 +113,6 @@ class Checkpoints:
         self._newest_is_good = False
         self.newest, self.previous, self._fresh = (folder / name for name in NAMES)
 
-    @property
-    def exist(self) -> bool:
-        """Whether there is anything to go on from, good or bad."""
-        return os.path.lexists(self.newest) or os.path.lexists(self.previous)
-
     def save(self, state: State) -> None:
         """Keep a state as the newest checkpoint and the newest one as the previous.
 

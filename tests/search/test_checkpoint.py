@@ -57,9 +57,7 @@ def test_a_state_comes_back_as_it_was(saved: Checkpoints) -> None:
 
 
 def test_there_is_nothing_to_load_at_first(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path, MINE)
-    assert not checkpoints.exist
-    assert checkpoints.load() is None
+    assert Checkpoints(tmp_path, MINE).load() is None
 
 
 def test_a_checkpoint_is_an_npz_file_without_pickles(saved: Checkpoints) -> None:

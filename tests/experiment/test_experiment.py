@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from moanon import __version__, experiment
+from moanon import __version__
 from moanon.config import Config
 from moanon.errors import ConfigError, DataError, InfeasibleError, OutputError, SearchError
 from moanon.experiment import Experiment, Result, load_front, make_problem, plan
@@ -20,7 +20,7 @@ from moanon.search.problem import SearchProblem
 from moanon.search.running import Stop
 from tests.search.people import people_frame
 
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[2]
 TREE = "Anywhere:\n  North: [Oslo, Bergen]\n  South: [Rome, Bari, Pisa]\n"
 CONFIG = """\
 data: {source: people.csv}
@@ -446,7 +446,6 @@ def test_every_configuration_can_be_prepared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(experiment.run, "make_search", lambda problem, settings: None)
     paths = sorted((REPOSITORY / "configs").glob("**/*.yaml"))
     assert len(paths) >= 6
     for path in paths:
@@ -523,7 +522,7 @@ def test_compiling_is_told_but_not_counted(config: Path, monkeypatch: pytest.Mon
         time.sleep(0.2)
         return 7.5
 
-    monkeypatch.setattr("moanon.experiment.run.warm_up", slow)
+    monkeypatch.setattr("moanon.experiment.experiment.warm_up", slow)
     result = run(config, out="a")
     assert result.compiling == 7.5
     times = record("a")["times"]

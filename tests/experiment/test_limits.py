@@ -11,7 +11,7 @@ import pytest
 
 from moanon.errors import OutputError
 from moanon.experiment import Experiment, Result, load_front, plan
-from moanon.experiment.comparison import compare_limits
+from moanon.experiment.finished import EtaTable
 from moanon.front import Front
 from tests.search.people import people_frame
 
@@ -235,7 +235,7 @@ def test_a_run_for_several_limits_that_is_finished_is_not_run_again() -> None:
 
 def test_a_comparison_answers_for_each_limit_or_not_at_all() -> None:
     fronts = run(0.0, 0.2, out="a").fronts
-    compared = compare_limits(fronts)
+    compared = EtaTable.of(fronts)
     assert compared.etas == (0.0, 0.2)
     for k, losses in compared.least_loss.items():
         for eta, loss in zip(compared.etas, losses, strict=True):

@@ -11,30 +11,22 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from moanon.search.running import Progress
+    from moanon.search.running import OnGeneration, Progress
 
-__all__ = ["Display", "Interruption", "duration", "show_progress"]
+__all__ = ["Interruption", "duration", "show_progress"]
 
 #: Seconds between two refreshes of the bar, and between two lines.
 _REFRESH, _LINE_EVERY = 0.1, 5.0
 
 
-class Display(Protocol):
-    """Shows progress."""
-
-    def __call__(self, progress: Progress) -> None:
-        """Take note of a generation."""
-        ...
-
-
 @contextmanager
 def show_progress(
     name: str, *, quiet: bool = False, stream: TextIO | None = None
-) -> Iterator[Display | None]:
+) -> Iterator[OnGeneration | None]:
     """Show the progress of a run called `name` while the context lasts; nothing where `quiet`."""
     stream = stream or sys.stderr
     if quiet:
@@ -83,7 +75,7 @@ class _Lines:
 
 
 @contextmanager
-def _bar(name: str, stream: TextIO) -> Iterator[Display]:
+def _bar(name: str, stream: TextIO) -> Iterator[OnGeneration]:
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, TextColumn
@@ -107,7 +99,7 @@ def _bar(name: str, stream: TextIO) -> Iterator[Display]:
                 return
             last = now
             total = None if progress.done is None else 1.0
-            text = " · ".join(_short_parts(progress, speed))
+            text = " · ".join(_parts(progress, speed, short=True))
             bars.update(task, description=text, total=total, completed=progress.done or 0.0)
             bars.refresh()
 
@@ -115,33 +107,21 @@ def _bar(name: str, stream: TextIO) -> Iterator[Display]:
         yield show
 
 
-def _parts(progress: Progress, rate: float | None) -> Iterator[str]:
+def _parts(progress: Progress, rate: float | None, *, short: bool = False) -> Iterator[str]:
+    """What a line tells; in short, where it must fit into a terminal beside its bar."""
+    speed = None if rate is None else f"{rate:,.0f}/s"
     if progress.eta is not None:
-        yield f"eta {progress.eta}"
-    yield f"generation {progress.generation:,}"
-    speed = "" if rate is None else f" ({rate:,.0f}/s)"
-    yield f"{progress.evaluations:,} evaluations{speed}"
-    yield f"{progress.solutions:,} solutions"
+        yield f"{'η' if short else 'eta'} {progress.eta}"
+    yield f"{'gen' if short else 'generation'} {progress.generation:,}"
+    if not short:
+        yield f"{progress.evaluations:,} evaluations" + (f" ({speed})" if speed else "")
+    elif speed:
+        yield speed
+    yield f"front {progress.solutions:,}" if short else f"{progress.solutions:,} solutions"
     if progress.hypervolume is not None:
-        yield f"hypervolume {progress.hypervolume:.4f}"
-    left = progress.seconds_left
-    if left is not None:
-        yield f"{duration(left)} left"
-
-
-def _short_parts(progress: Progress, rate: float | None) -> Iterator[str]:
-    """The same for a line that must fit into a terminal beside its bar."""
-    if progress.eta is not None:
-        yield f"η {progress.eta}"
-    yield f"gen {progress.generation:,}"
-    if rate is not None:
-        yield f"{rate:,.0f}/s"
-    yield f"front {progress.solutions:,}"
-    if progress.hypervolume is not None:
-        yield f"hv {progress.hypervolume:.4f}"
-    left = progress.seconds_left
-    if left is not None:
-        yield f"{duration(left)} left"
+        yield f"{'hv' if short else 'hypervolume'} {progress.hypervolume:.4f}"
+    if progress.seconds_left is not None:
+        yield f"{duration(progress.seconds_left)} left"
 
 
 def duration(seconds: float) -> str:
@@ -179,12 +159,7 @@ class Interruption:
             self._before[number] = signal.signal(number, self._note)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 

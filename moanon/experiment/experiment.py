@@ -42,8 +42,16 @@ from moanon.front import Front
 from moanon.genome import Instance
 from moanon.search.algorithms import choose_algorithm, foreign_settings, make_search, room_of
 from moanon.search.archive import front_of
-from moanon.search.checkpoint import Checkpoints, Identity, State
-from moanon.search.running import Outcome, Progress, Stop, run_search, stop_of, warm_up
+from moanon.search.checkpoint import Checkpoints, Identity, State, part_of, prefixed
+from moanon.search.running import (
+    OnGeneration,
+    Outcome,
+    Progress,
+    Stop,
+    run_search,
+    stop_of,
+    warm_up,
+)
 from moanon.search.shared_limits import SharedLimits
 
 __all__ = ["Experiment", "Result", "plan"]
@@ -54,9 +62,8 @@ _FURTHER = 0.25
 #: What a checkpoint holds besides the search and what is shared.
 _PARTS = {"known", "force", "phase", "courses"}
 
-OnGeneration = Callable[[Progress], None]
 #: How the search for a limit went: a part of ``run.json``.
-Course = dict[str, Any]
+_Course = dict[str, Any]
 
 
 # -- which runs ------------------------------------------------------------------------------------
@@ -240,7 +247,7 @@ class Experiment:
                 force = bool(saved["force"])
             known = {} if force else results_of(folder, identity)
             if saved is not None:
-                known = {eta: known[eta] for eta in saved["known"].tolist()}
+                known = _still_known(folder, known, saved["known"].tolist())
             etas = {*etas_of(config), *known}
             if etas == known.keys() and not resume:
                 raise _already(folder)
@@ -266,43 +273,6 @@ class Experiment:
         except BaseException:
             lock.leave()
             raise
-
-    @property
-    def folder(self) -> Path:
-        """Where results go; those of several limits, to ``eta-E`` in it."""
-        return self.lock.folder
-
-    @property
-    def places(self) -> dict[float, Path]:
-        """Where the results of each limit go, the widest first."""
-        etas = self.limits.etas
-        if len(etas) == 1:
-            return {etas[0]: self.folder}
-        return {eta: self.folder / f"eta-{eta}" for eta in etas}
-
-    @property
-    def phases(self) -> tuple[float, ...]:
-        """Limits to search for, in this order."""
-        return tuple(eta for eta in self.limits.etas if eta not in self.known)
-
-    @property
-    def finished(self) -> bool:
-        """Whether the folder holds the results already, and there is nothing to do."""
-        return not self.phases
-
-    @cached_property
-    def algorithm(self) -> str:
-        """What ``auto`` has become."""
-        return choose_algorithm(self.instance.layout.count(), self.config.search)
-
-    @property
-    def stop(self) -> Stop:
-        """When to end the search for the first limit."""
-        return stop_of(self.config.search, self.algorithm)
-
-    def load_fronts(self) -> dict[float, Front]:
-        """Read what a finished run has written."""
-        return {eta: Front.load(path, self.instance) for eta, path in sorted(self.known.items())}
 
     def run(
         self,
@@ -360,28 +330,21 @@ class Experiment:
         make_folder(self.folder)
         mark_without_solution(self.folder, None)
 
-    def _begin(self) -> tuple[int, dict[float, Course]]:
+    def _begin(self) -> tuple[int, dict[float, _Course]]:
         """Bring in what is there; return the phase to begin with, and how those before it went."""
         if self.saved is None:
             self.checkpoints.remove()  # of a run that is replaced
             if self.known:
                 self.limits.learn(read_evaluated(self.folder, self.known, self.identity))
             return 0, {}
-        prefix = "limits."
-        self.limits.restore(
-            {
-                name.removeprefix(prefix): array
-                for name, array in self.saved.items()
-                if name.startswith(prefix)
-            }
-        )
+        self.limits.restore(part_of(self.saved, "limits."))
         courses = json.loads(self.saved["courses"].tobytes())
         return int(self.saved["phase"]), {float(eta): courses[eta] for eta in courses}
 
     def _search(
         self,
         number: int,
-        courses: Mapping[float, Course],
+        courses: Mapping[float, _Course],
         on_generation: OnGeneration | None,
         interrupted: Callable[[], bool] | None,
     ) -> Outcome:
@@ -405,7 +368,7 @@ class Experiment:
             done = json.dumps({str(eta): course for eta, course in courses.items()})
             self.checkpoints.save(
                 state
-                | {f"limits.{name}": array for name, array in self.limits.state().items()}
+                | prefixed("limits.", self.limits.state())
                 | {
                     "known": np.array([*self.known], dtype=np.float64),
                     "force": np.array(self.force),
@@ -423,7 +386,7 @@ class Experiment:
             state=self.saved if resumed else None,
         )
 
-    def _course(self, outcome: Outcome, compiling: float, seconds: float) -> Course:
+    def _course(self, outcome: Outcome, compiling: float, seconds: float) -> _Course:
         return {
             "search": {
                 "algorithm": self.algorithm,
@@ -450,7 +413,7 @@ class Experiment:
         cap = self.config.search.cap
         return {eta: front_of(problem, archive, cap) for eta, problem, archive in found}
 
-    def _write(self, fronts: Mapping[float, Front], courses: Mapping[float, Course]) -> None:
+    def _write(self, fronts: Mapping[float, Front], courses: Mapping[float, _Course]) -> None:
         """Write the results of each limit, and clear away what does not belong to them."""
         for eta, place in self.places.items():
             make_folder(place)
@@ -477,7 +440,7 @@ class Experiment:
                     clear_results(path)
 
     def _record(
-        self, eta: float, config: Config, courses: Mapping[float, Course]
+        self, eta: float, config: Config, courses: Mapping[float, _Course]
     ) -> dict[str, Any]:
         """What ``run.json`` tells about the run."""
         table, identity = self.instance.table, self.identity
@@ -520,6 +483,45 @@ class Experiment:
                 if run.folder != self.folder:
                     write_page([run], run.folder)
 
+    # -- what is known about it ------------------------------------------------------------------
+
+    @property
+    def folder(self) -> Path:
+        """Where results go; those of several limits, to ``eta-E`` in it."""
+        return self.lock.folder
+
+    @property
+    def places(self) -> dict[float, Path]:
+        """Where the results of each limit go, the widest first."""
+        etas = self.limits.etas
+        if len(etas) == 1:
+            return {etas[0]: self.folder}
+        return {eta: self.folder / f"eta-{eta}" for eta in etas}
+
+    @property
+    def phases(self) -> tuple[float, ...]:
+        """Limits to search for, in this order."""
+        return tuple(eta for eta in self.limits.etas if eta not in self.known)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the folder holds the results already, and there is nothing to do."""
+        return not self.phases
+
+    @cached_property
+    def algorithm(self) -> str:
+        """What ``auto`` has become."""
+        return choose_algorithm(self.instance.layout.count(), self.config.search)
+
+    @property
+    def stop(self) -> Stop:
+        """When to end the search for the first limit."""
+        return stop_of(self.config.search, self.algorithm)
+
+    def load_fronts(self) -> dict[float, Front]:
+        """Read what a finished run has written."""
+        return {eta: Front.load(path, self.instance) for eta, path in sorted(self.known.items())}
+
     @property
     def is_shown(self) -> bool:
         """Whether the figures and the page that are wanted are there."""
@@ -544,6 +546,17 @@ def _load(checkpoints: Checkpoints) -> tuple[State | None, list[str]]:
             "understand; start anew with --force"
         )
     return state, [note] if note else []
+
+
+def _still_known(folder: Path, known: Mapping[float, Path], etas: list[float]) -> dict[float, Path]:
+    """The results that an interrupted run started from."""
+    for eta in etas:
+        if eta not in known:
+            raise SearchError(
+                f"{folder} holds no results for eta {eta} any more, from which its unfinished run "
+                "started; start anew with --force"
+            )
+    return {eta: known[eta] for eta in etas}
 
 
 def _notes_on_folder(

@@ -23,6 +23,7 @@ import numpy as np
 
 from moanon import __version__
 from moanon.arrays import Bits, Values
+from moanon.atomic import Beside, sync_folder
 from moanon.errors import OutputError, SearchError
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "Identity",
     "State",
     "generator_state",
+    "part_of",
+    "prefixed",
     "read_arrays",
     "restore_generator",
     "versions",
@@ -87,6 +90,18 @@ class Identity:
         return None
 
 
+def prefixed(prefix: str, state: State) -> State:
+    """A state whose names begin with a prefix, to be saved beside others."""
+    return {f"{prefix}{name}": array for name, array in state.items()}
+
+
+def part_of(state: State, prefix: str) -> State:
+    """What was saved with a prefix, without it."""
+    return {
+        name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)
+    }
+
+
 def generator_state(rng: np.random.Generator) -> Bits:
     """State of a random generator as bytes of JSON."""
     return np.frombuffer(json.dumps(rng.bit_generator.state).encode(), dtype=np.uint8)
@@ -126,7 +141,7 @@ class Checkpoints:
             if self._newest_is_good:  # else it would push out the previous one, which is
                 self.newest.replace(self.previous)
             self._fresh.replace(self.newest)
-            _sync_folder(self.newest.parent)
+            sync_folder(self.newest.parent)
             self._newest_is_good = True
         except OSError as error:
             raise OutputError(
@@ -185,12 +200,9 @@ def write_arrays(path: Path, state: State, identity: Identity) -> None:
     OutputError
         If the system refuses; the file that was there is left.
     """
-    fresh = path.with_name(f"{path.name}.new")
-    try:
-        _write_through(fresh, _pack(state, identity))
-        fresh.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
+    with Beside(path, force=True) as beside:
+        beside[path].write_bytes(_pack(state, identity))
+        beside.move()
 
 
 def read_arrays(path: Path, identity: Identity) -> State:
@@ -254,13 +266,3 @@ def _write_through(path: Path, content: bytes) -> None:
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name != "posix":  # elsewhere a folder cannot be opened
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

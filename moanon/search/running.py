@@ -23,19 +23,11 @@ from moanon.genome import Instance
 from moanon.measures.registry import Measure
 from moanon.search.algorithms import Search, SearchSettings
 from moanon.search.archive import Archive
-from moanon.search.checkpoint import State
+from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.exhaustive import MOST_GENOMES
 from moanon.search.problem import SearchProblem
 
-__all__ = [
-    "Hypervolume",
-    "Outcome",
-    "Progress",
-    "Stop",
-    "run_search",
-    "stop_of",
-    "warm_up",
-]
+__all__ = ["OnGeneration", "Outcome", "Progress", "Stop", "run_search", "stop_of", "warm_up"]
 
 #: The hypervolume is taken every so many generations; after each one where it is a limit.
 _HYPERVOLUME_EVERY = 5
@@ -126,6 +118,10 @@ class Progress:
         return self.seconds * (1 - self.done) / self.done
 
 
+#: Whoever wants to be told about each generation.
+OnGeneration = Callable[[Progress], None]
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a run came to, and why it ended.
@@ -199,7 +195,7 @@ def run_search(
     search: Search,
     stop: Stop,
     *,
-    on_generation: Callable[[Progress], None] | None = None,
+    on_generation: OnGeneration | None = None,
     save: Callable[[State], None] | None = None,
     interrupted: Callable[[], bool] | None = None,
     state: State | None = None,
@@ -266,7 +262,7 @@ class _Run:
         self.stop = stop
         space = search.problem.layout.count()
         self.space = space if space <= MOST_GENOMES else None  # no end in sight of a larger one
-        self.hypervolume = Hypervolume(search.problem)
+        self.hypervolume = _Hypervolume(search.problem)
         if stop.stall is not None and self.hypervolume.why_not is not None:
             raise SearchError(f"stall cannot be a limit: {self.hypervolume.why_not} (search.stall)")
         self.volume = self.hypervolume.of(_front(search.archive))
@@ -341,21 +337,14 @@ class _Run:
             "run.idle": np.array(self.idle),
             "run.seconds": np.array(self.seconds),
         }
-        return own | {f"search.{name}": array for name, array in self.search.state().items()}
+        return own | prefixed("search.", self.search.state())
 
     def restore(self, state: State) -> None:
-        own = {name: array for name, array in state.items() if name.startswith("run.")}
-        self.search.restore(
-            {
-                name.removeprefix("search."): array
-                for name, array in state.items()
-                if name.startswith("search.")
-            }
-        )
-        self.best = float(own["run.best"])
-        self.best_at = int(own["run.best_at"])
-        self.idle = int(own["run.idle"])
-        self.before = float(own["run.seconds"])
+        self.search.restore(part_of(state, "search."))
+        self.best = float(state["run.best"])
+        self.best_at = int(state["run.best_at"])
+        self.idle = int(state["run.idle"])
+        self.before = float(state["run.seconds"])
         self.volume = self.hypervolume.of(_front(self.search.archive))
 
 
@@ -379,10 +368,10 @@ class _PacedSaving:
 
 # -- the hypervolume -----------------------------------------------------------------------------
 
-Scale = Callable[[Floats], Floats]
+_Scale = Callable[[Floats], Floats]
 
 
-class Hypervolume:
+class _Hypervolume:
     """One number for a whole front: how much of the ideal it reaches.
 
     Each objective is put on [0, 1], 0 being the best there could be on the table at hand: losses
@@ -404,7 +393,7 @@ class Hypervolume:
 
     def __init__(self, problem: SearchProblem) -> None:
         self.why_not: str | None = None
-        self._scales: list[Scale] = []
+        self._scales: list[_Scale] = []
         if len(problem.measures) > _MOST_OBJECTIVES:
             self.why_not = (
                 f"the hypervolume is taken of at most {_MOST_OBJECTIVES} objectives. "
@@ -429,7 +418,7 @@ class Hypervolume:
         return float(moocore.hypervolume(places, ref=np.ones(len(costs))))
 
 
-def _scale(measure: Measure, instance: Instance) -> Scale | None:
+def _scale(measure: Measure, instance: Instance) -> _Scale | None:
     """How a column of points (negated where more is better) becomes a cost in [0, 1]."""
     found = _share(measure, instance)
     if found is None:
@@ -439,7 +428,7 @@ def _scale(measure: Measure, instance: Instance) -> Scale | None:
     return found
 
 
-def _share(measure: Measure, instance: Instance) -> Scale | None:
+def _share(measure: Measure, instance: Instance) -> _Scale | None:
     rows = instance.cells.rows
     values = max((len(column.labels) for column in instance.cells.sensitive), default=1)
     if measure.unit.startswith("share") or measure.unit == "distance":

@@ -20,7 +20,7 @@ import numpy as np
 from moanon.arrays import Bits, Floats
 from moanon.measures.suppression import row_limit
 from moanon.search.archive import Archive
-from moanon.search.checkpoint import State
+from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.problem import Points, SearchProblem
 
 __all__ = ["SharedLimits"]
@@ -95,14 +95,14 @@ class SharedLimits:
         """The archives and all that was evaluated, as arrays."""
         found: State = {"evaluated": np.packbits(self.evaluated, axis=1)}
         for place, archive in enumerate(self.archives):
-            found |= {f"{place}.{name}": array for name, array in archive.state().items()}
+            found |= prefixed(f"{place}.", archive.state())
         return found
 
     def restore(self, state: State) -> None:
         """Go on from a saved state; it must be of the same limits."""
         self._evaluated = [state["evaluated"]]
         for place, archive in enumerate(self.archives):
-            archive.restore({name: state[f"{place}.{name}"] for name in archive.state()})
+            archive.restore(part_of(state, f"{place}."))
 
 
 class _Member(SearchProblem):

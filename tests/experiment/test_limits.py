@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from moanon.errors import OutputError
+from moanon.errors import OutputError, SearchError
 from moanon.experiment import Experiment, Result, load_front, plan
 from moanon.experiment.finished import EtaTable
 from moanon.front import Front
@@ -222,6 +222,16 @@ def test_an_interrupted_addition_can_be_resumed() -> None:
     prepared(0.05, out="b").run(interrupted=lambda: next(asked))
     run(0.05, out="b", resume=True)
     assert tables("a") == tables("b")
+
+
+def test_an_addition_without_what_it_started_from_is_refused() -> None:
+    run(0.2, out="a")
+    asked = iter([True])
+    prepared(0.05, out="a").run(interrupted=lambda: next(asked))
+    for name in ("front.csv", "solutions.json", "config.yaml", "run.json"):
+        Path("a", name).unlink()
+    with pytest.raises(SearchError, match=r"a holds no results for eta 0\.2 any more, from which"):
+        prepared(0.05, out="a", resume=True)
 
 
 def test_a_run_for_several_limits_that_is_finished_is_not_run_again() -> None:

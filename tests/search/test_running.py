@@ -17,7 +17,7 @@ from moanon.search.archive import Archive
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.checkpoint import State
 from moanon.search.problem import SearchProblem
-from moanon.search.running import Hypervolume, Outcome, Progress, Stop, run_search, warm_up
+from moanon.search.running import Outcome, Progress, Stop, _Hypervolume, run_search, warm_up
 from moanon.search.shared_limits import SharedLimits
 from tests.search.people import Memory, people, problem_of, settings_of
 
@@ -176,7 +176,7 @@ def test_the_time_left_follows_from_the_share_done():
 
 def test_the_hypervolume_is_the_area_in_ln_k_and_loss():
     # n = 120: k = 120 at loss 1 adds nothing; k = sqrt(120) at loss 0.4 → 1/2 * 0.6
-    measured = Hypervolume(problem_of("k-suppression"))
+    measured = _Hypervolume(problem_of("k-suppression"))
     values = np.array([[-120.0, 1.0], [-np.sqrt(120), 0.4]])
     assert measured.of(values) == pytest.approx(0.3)
     assert measured.of(values[:0]) == 0
@@ -184,7 +184,7 @@ def test_the_hypervolume_is_the_area_in_ln_k_and_loss():
 
 def test_diversities_count_by_the_number_of_values():
     # 4 illnesses: k = 120, l = 1 of 4, loss 0.2 → 1 * 1/4 * 0.8
-    measured = Hypervolume(problem_of("kl-safety"))
+    measured = _Hypervolume(problem_of("kl-safety"))
     assert measured.of(np.array([[-120.0, -1.0, 0.2]])) == pytest.approx(0.2)
 
 
@@ -192,7 +192,7 @@ def test_counts_that_can_be_zero_are_measured_too():
     problem = problem_of("k-suppression")
     rows = SearchProblem(problem.instance, ("k", "suppressed"), problem.suppression)
     # suppressed 10 → ln 11 / ln 121 = 1/2; k = 120 is the best there is
-    assert Hypervolume(rows).of(np.array([[-120.0, 10.0]])) == pytest.approx(0.5)
+    assert _Hypervolume(rows).of(np.array([[-120.0, 10.0]])) == pytest.approx(0.5)
 
 
 # -- interruptions -------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ all undominated solutions that it has evaluated, steps of staircases included.
 
     python experiments/search_quality.py
 
-makes ``results/search_quality.csv`` in about half an hour. With ARX's hierarchies of Adult
+makes ``results/search_quality.csv`` in a few minutes. With ARX's hierarchies of Adult
 (``--arx DIR``, default ``../shared/arx`` where that exists) it also makes
 ``results/search_quality_arx.csv``: the least loss at five values of k and three limits of
 suppression, beside the optimal full-domain losses that a known tool finds with the same
@@ -36,9 +36,6 @@ ALGORITHMS: dict[str, dict[str, Any]] = {
     "archive (default)": {"algorithm": "archive"},
     "nsga2 (the paper's settings)": {"algorithm": "nsga2", "moves": False},
     "nsga2": {"algorithm": "nsga2"},
-    "nsga3": {"algorithm": "nsga3"},
-    "spea2": {"algorithm": "spea2"},
-    "age-moea2": {"algorithm": "age-moea2"},
 }
 #: Problems: preset, privacy and cost, and limits of cost to look at.
 PROBLEMS: dict[str, tuple[dict[str, Any], str, str, tuple[float, ...]]] = {

@@ -66,10 +66,10 @@ if TYPE_CHECKING:
     from moanon.data.table import Role, Table, read_table
     from moanon.diagnosis import Diagnosis
     from moanon.errors import MoanonError
+    from moanon.experiment.optimization import optimize
     from moanon.front import Front
     from moanon.genome import Instance, Layout
     from moanon.grouping import Grouping
-    from moanon.optimization import optimize
     from moanon.release import Certificate, Release
 
 __all__ = [
@@ -112,7 +112,7 @@ _HOMES = {
     "Role": "moanon.data.table",
     "Table": "moanon.data.table",
     "TreeSpec": "moanon.data.domain",
-    "optimize": "moanon.optimization",
+    "optimize": "moanon.experiment.optimization",
     "read_table": "moanon.data.table",
 }
 

@@ -26,7 +26,7 @@ from moanon.errors import ExistsError, OutputError
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["Beside"]
+__all__ = ["Beside", "sync_folder"]
 
 
 class Beside:
@@ -101,9 +101,8 @@ class Beside:
             try:
                 for target in self._temporary:
                     self._place(target)
-                if os.name == "posix":  # elsewhere a folder cannot be opened
-                    for folder in {target.parent for target in self._temporary}:
-                        _sync(folder, os.O_RDONLY)
+                for folder in {target.parent for target in self._temporary}:
+                    sync_folder(folder)
             except BaseException:
                 self._move_back()
                 raise
@@ -223,6 +222,12 @@ def _state(folder: Path) -> os.stat_result | None:
         return folder.stat()
     except OSError:  # it is gone; the check that follows says so
         return None
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk."""
+    if os.name == "posix":  # elsewhere a folder cannot be opened
+        _sync(folder, os.O_RDONLY)
 
 
 def _sync(path: Path, flags: int) -> None:

@@ -1,38 +1,32 @@
-"""Showing how far a run is: a bar on a terminal, a line every few seconds elsewhere.
+"""A run and its user: how far it is, and a wish that it should end.
 
-Everything goes to stderr, so that stdout holds answers only. A display is a context that is called
-with each `Progress`.
+Progress is a bar on a terminal, a line every few seconds elsewhere. Everything goes to stderr, so
+that stdout holds answers only. A display is a context that is called with each `Progress`.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol, TextIO
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from moanon.search.run import Progress
+    from moanon.search.running import OnGeneration, Progress
 
-__all__ = ["Display", "duration", "show_progress"]
+__all__ = ["Interruption", "duration", "show_progress"]
 
 #: Seconds between two refreshes of the bar, and between two lines.
 _REFRESH, _LINE_EVERY = 0.1, 5.0
 
 
-class Display(Protocol):
-    """Shows progress."""
-
-    def __call__(self, progress: Progress) -> None:
-        """Take note of a generation."""
-        ...
-
-
 @contextmanager
 def show_progress(
     name: str, *, quiet: bool = False, stream: TextIO | None = None
-) -> Iterator[Display | None]:
+) -> Iterator[OnGeneration | None]:
     """Show the progress of a run called `name` while the context lasts; nothing where `quiet`."""
     stream = stream or sys.stderr
     if quiet:
@@ -81,7 +75,7 @@ class _Lines:
 
 
 @contextmanager
-def _bar(name: str, stream: TextIO) -> Iterator[Display]:
+def _bar(name: str, stream: TextIO) -> Iterator[OnGeneration]:
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, TextColumn
@@ -105,7 +99,7 @@ def _bar(name: str, stream: TextIO) -> Iterator[Display]:
                 return
             last = now
             total = None if progress.done is None else 1.0
-            text = " · ".join(_short_parts(progress, speed))
+            text = " · ".join(_parts(progress, speed, short=True))
             bars.update(task, description=text, total=total, completed=progress.done or 0.0)
             bars.refresh()
 
@@ -113,33 +107,21 @@ def _bar(name: str, stream: TextIO) -> Iterator[Display]:
         yield show
 
 
-def _parts(progress: Progress, rate: float | None) -> Iterator[str]:
+def _parts(progress: Progress, rate: float | None, *, short: bool = False) -> Iterator[str]:
+    """What a line tells; in short, where it must fit into a terminal beside its bar."""
+    speed = None if rate is None else f"{rate:,.0f}/s"
     if progress.eta is not None:
-        yield f"eta {progress.eta}"
-    yield f"generation {progress.generation:,}"
-    speed = "" if rate is None else f" ({rate:,.0f}/s)"
-    yield f"{progress.evaluations:,} evaluations{speed}"
-    yield f"{progress.solutions:,} solutions"
+        yield f"{'η' if short else 'eta'} {progress.eta}"
+    yield f"{'gen' if short else 'generation'} {progress.generation:,}"
+    if not short:
+        yield f"{progress.evaluations:,} evaluations" + (f" ({speed})" if speed else "")
+    elif speed:
+        yield speed
+    yield f"front {progress.solutions:,}" if short else f"{progress.solutions:,} solutions"
     if progress.hypervolume is not None:
-        yield f"hypervolume {progress.hypervolume:.4f}"
-    left = progress.seconds_left
-    if left is not None:
-        yield f"{duration(left)} left"
-
-
-def _short_parts(progress: Progress, rate: float | None) -> Iterator[str]:
-    """The same for a line that must fit into a terminal beside its bar."""
-    if progress.eta is not None:
-        yield f"η {progress.eta}"
-    yield f"gen {progress.generation:,}"
-    if rate is not None:
-        yield f"{rate:,.0f}/s"
-    yield f"front {progress.solutions:,}"
-    if progress.hypervolume is not None:
-        yield f"hv {progress.hypervolume:.4f}"
-    left = progress.seconds_left
-    if left is not None:
-        yield f"{duration(left)} left"
+        yield f"{'hv' if short else 'hypervolume'} {progress.hypervolume:.4f}"
+    if progress.seconds_left is not None:
+        yield f"{duration(progress.seconds_left)} left"
 
 
 def duration(seconds: float) -> str:
@@ -150,3 +132,42 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}:{whole % 60:02d} min"
     return f"{whole // 3600}:{whole % 3600 // 60:02d} h"
+
+
+class Interruption:
+    """Turns Ctrl-C and SIGTERM into a question that can be asked; a second Ctrl-C ends at once.
+
+    Attributes
+    ----------
+    signal : int
+        Number of the signal that came; 0 while none has.
+
+    Examples
+    --------
+    >>> with Interruption() as interrupted:
+    ...     signal.raise_signal(signal.SIGTERM)
+    ...     print(interrupted(), interrupted.signal)
+    True 15
+    """
+
+    def __init__(self) -> None:
+        self.signal = 0
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Interruption:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def __call__(self) -> bool:
+        """Whether somebody has asked for the end."""
+        return self.signal != 0
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.signal and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.signal = number

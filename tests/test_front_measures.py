@@ -21,7 +21,7 @@ from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.problem import SearchProblem
-from moanon.search.run import Stop, run_search
+from moanon.search.running import Stop, run_search
 from tests import naive, naive_measures
 from tests.golden.make_adult_measures import adult_instance
 from tests.search.people import people, people_frame

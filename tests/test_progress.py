@@ -1,14 +1,15 @@
-"""Showing progress: lines in a pipe, nothing when quiet."""
+"""Showing progress: lines in a pipe, nothing when quiet. Signals become a question."""
 
 from __future__ import annotations
 
 import io
+import signal
 
 import pytest
 
 from moanon import progress as shown
-from moanon.progress import duration, show_progress
-from moanon.search.run import Progress
+from moanon.progress import Interruption, duration, show_progress
+from moanon.search.running import Progress
 
 
 def progress(generation: int, **others: object) -> Progress:
@@ -68,3 +69,29 @@ def test_quiet_shows_nothing() -> None:
 )
 def test_times_are_readable(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+# -- signals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_noted(number: signal.Signals) -> None:
+    with Interruption() as interrupted:
+        assert not interrupted()
+        signal.raise_signal(number)
+        assert interrupted()
+        assert interrupted.signal == number
+
+
+def test_a_second_ctrl_c_ends_at_once() -> None:
+    with Interruption():
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_handlers_are_put_back() -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with Interruption():
+        assert signal.getsignal(signal.SIGINT) != before[0]
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before

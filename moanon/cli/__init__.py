@@ -11,7 +11,6 @@ import is imported inside the command that needs it, so that ``moanon --help`` a
 
 from moanon.cli import (
     ask,
-    bench,
     compare,
     configure,
     diagnose,
@@ -26,7 +25,6 @@ from moanon.cli.application import app, main
 __all__ = [
     "app",
     "ask",
-    "bench",
     "compare",
     "configure",
     "diagnose",

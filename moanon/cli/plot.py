@@ -45,10 +45,10 @@ def plot(
 
     Which ones depends on what was optimized. Older figures of the same names are replaced.
     """
-    from moanon.experiment.showing import draw_plots, find_runs, read_run
+    from moanon.experiment.finished import draw_plots, find_runs, read_run
 
-    found = find_runs(results)
-    runs = [read_run(folder) for folder in found.finished]
+    finished, _ = find_runs(results)
+    runs = [read_run(folder) for folder in finished]
     for run in runs if not quiet else ():
         if run.without_table:
             note(f"group sizes are left out, because {run.without_table}")

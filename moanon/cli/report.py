@@ -39,13 +39,13 @@ def report(
     columns, the sizes of its groups, how to export it, and how the run was made. A report in the
     results folder itself is replaced; a file named with --out only with --force.
     """
-    from moanon.experiment.showing import find_runs, read_run, write_page
+    from moanon.experiment.finished import find_runs, read_run, write_page
     from moanon.front.results import unfinished
 
-    found = find_runs(results)
-    for folder in found.unfinished:
+    finished, begun = find_runs(results)
+    for folder in begun:
         note(f"{folder} holds {unfinished(folder)}, which is left out")
-    runs = [read_run(folder) for folder in found.finished]
+    runs = [read_run(folder) for folder in finished]
     for run in runs:
         if run.without_table:
             note(f"group sizes are left out of the report: {run.without_table}")

@@ -99,8 +99,7 @@ def _options(name: str, values: Iterable[object] | None) -> Iterator[object]:
 
 def _run(experiment: Experiment, *, quiet: bool) -> int:
     """Run an experiment, show its progress and what came of it; return the exit code."""
-    from moanon.interruption import Interruption
-    from moanon.progress import duration, show_progress
+    from moanon.progress import Interruption, duration, show_progress
 
     folder = on_one_line(str(experiment.folder))
     if experiment.finished:
@@ -144,9 +143,9 @@ def _show_fronts(fronts: Mapping[float, Front]) -> None:
     from rich import box
     from rich.table import Table as Grid
 
-    from moanon.experiment.comparison import compare_limits
+    from moanon.experiment.finished import EtaTable
 
-    compared = compare_limits(fronts)
+    compared = EtaTable.of(fronts)
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     grid.add_column("least loss with")
     for eta in compared.etas:

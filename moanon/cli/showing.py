@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from moanon.front import Front
 
-__all__ = ["console", "large", "note", "on_one_line", "show_front", "times"]
+__all__ = ["console", "large", "note", "on_one_line", "show_front"]
 
 
 def console() -> Console:
@@ -45,11 +45,6 @@ def _range(least: float, most: float, unit: str) -> str:
         return f"{least:.1%} to {most:.1%}"
     digits = 0 if least == int(least) and most == int(most) else 3 if most <= 1 else 1
     return f"{least:,.{digits}f} to {most:,.{digits}f}"
-
-
-def times(ratio: float) -> str:
-    """Write a ratio with about three digits: ×0.71, ×22.8, ×228."""
-    return f"×{ratio:,.{0 if ratio >= 100 else 1 if ratio >= 10 else 2}f}"
 
 
 def large(number: int) -> str:

@@ -97,7 +97,7 @@ class Config(BaseModel):
     """Every column that matters, by its name."""
     problem: ProblemSection = ProblemSection(eta=0.0)
     """What to optimize."""
-    search: SearchSection = SearchSection(generations=250)
+    search: SearchSection = SearchSection()
     """How, and how long."""
     output: OutputSection = OutputSection()
     """Where results go."""

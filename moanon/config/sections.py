@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -35,10 +35,16 @@ from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind
 from moanon.data.table import MissingPolicy
+from moanon.search.algorithms import (
+    ALGORITHMS,
+    AUTO,
+    AUTO_EXHAUSTIVE,
+    DEFAULT_EVALUATIONS,
+    foreign_settings,
+)
 
 __all__ = [
     "STRICT",
-    "Algorithm",
     "ColumnSection",
     "DataSection",
     "Name",
@@ -158,19 +164,12 @@ Several = Annotated[
     tuple[T, ...], Strict(False), Field(min_length=1), AfterValidator(_check_distinct)
 ]
 Name = Annotated[str, AfterValidator(_check_name), "a name of letters, digits, '.', '_' and '-'"]
-#: moanon's own searches, then pymoo's.
-Algorithm = Literal[
-    "auto",
-    "archive",
-    "exhaustive",
-    "nsga2",
-    "nsga3",
-    "unsga3",
-    "spea2",
-    "sms-emoa",
-    "age-moea",
-    "age-moea2",
-]
+#: The registered algorithms, and what chooses among them.
+_ALGORITHMS = (AUTO, *ALGORITHMS)
+if TYPE_CHECKING:
+    _Algorithm = str
+else:
+    _Algorithm = Literal[_ALGORITHMS]
 #: Lists of texts: in YAML their items may look like numbers.
 _TEXT_LIST: dict[str, Any] = {
     "type": "array",
@@ -368,15 +367,24 @@ class SearchSection(BaseModel):
 
     model_config = STRICT
 
-    algorithm: Algorithm = "auto"
-    """auto: every genome of a small space (at most 20,000), else archive. archive: breeds from all
-    undominated solutions. exhaustive: the exact front. The others: pymoo's."""
+    algorithm: Annotated[
+        _Algorithm,
+        Field(
+            description=f"auto: every genome of a small space (at most {AUTO_EXHAUSTIVE:,}), else "
+            f"archive. {'. '.join(f'{name}: {each.about}' for name, each in ALGORITHMS.items())}."
+        ),
+    ] = AUTO
     population: Annotated[int, Field(ge=2)] = 200
     """Genomes measured in each generation."""
     generations: Count | None = None
-    """Stop after so many. Default 250 where no limit is given."""
-    evaluations: Count | None = None
-    """Stop after so many genomes have been measured."""
+    """Stop after so many."""
+    evaluations: Annotated[
+        Count | None,
+        Field(
+            description="Stop after so many genomes have been measured. Default "
+            f"{DEFAULT_EVALUATIONS:,} where no limit is given, except for exhaustive."
+        ),
+    ] = None
     seconds: Annotated[float, Field(gt=0)] | None = None
     """Stop after so much time; such a run cannot be repeated exactly."""
     stall: Count | None = None
@@ -384,12 +392,12 @@ class SearchSection(BaseModel):
     seed: Annotated[int, Field(ge=0)] = 1
     """The same seed gives the same result."""
     crossover: Probability = 0.9
-    """Of pymoo's algorithms: chance of crossing two parents."""
+    """Of nsga2: chance of crossing two parents."""
     mutation: Probability = 0.1
-    """Of pymoo's algorithms: with moves, the chance of each column of a child to be moved, but at
+    """Of nsga2: with moves, the chance of each column of a child to be moved, but at
     least one is; without, the chance of each bit outside trees. 0 is none."""
     moves: bool = True
-    """Of pymoo's algorithms: whether mutation also moves the cuts of trees and shifts boundaries.
+    """Of nsga2: whether mutation also moves the cuts of trees and shifts boundaries.
     The paper flips single bits of the other columns only."""
     cap: Count = 2_000
     """Most solutions of the result; a larger front is thinned evenly, keeping its ends, its knees
@@ -398,21 +406,22 @@ class SearchSection(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _fill(cls, given: Any) -> Any:
-        """Without any limit, stop as the paper does; an enumeration has an end of its own."""
+        """Without any limit, a search has the default budget; an enumeration ends by itself."""
         limits = ("generations", "evaluations", "seconds", "stall")
         if not isinstance(given, Mapping) or given.get("algorithm") == "exhaustive":
             return given
         if all(given.get(limit) is None for limit in limits):
-            return {**given, "generations": 250}
+            return {**given, "evaluations": DEFAULT_EVALUATIONS}
         return given
 
     def unused(self, algorithm: str) -> tuple[str, ...]:
         """Settings that were changed and that `algorithm` does not know."""
-        if algorithm not in ("archive", "exhaustive"):
-            return ()
         fields = type(self).model_fields
-        names = ("crossover", "mutation", "moves")
-        return tuple(name for name in names if getattr(self, name) != fields[name].default)
+        return tuple(
+            name
+            for name in foreign_settings(algorithm)
+            if getattr(self, name) != fields[name].default
+        )
 
 
 class OutputSection(BaseModel):

@@ -16,11 +16,16 @@ While it runs, the folder holds its checkpoints, from the first generation on un
 complete. So whatever moment a run is killed at, the folder tells whether it is finished. Where
 nothing meets the constraints they stay, and ``no-solution.txt`` beside them says why. One run at a
 time works in a folder, behind a lock that the system takes back when the process ends.
-`load_front` reads results again, together with their table.
+
+- ``experiment``: `plan` and `Experiment`, the way from the configuration to the written folder.
+- ``optimization``: `make_problem`, what a configuration optimizes; `optimize`, the front in one
+  call and without a folder.
+- ``folder``: which run a folder holds, and the lock.
+- ``finished``: finished runs; `load_front` reads one again, together with its table.
 """
 
-from moanon.experiment.loading import load_front, read_rows
-from moanon.experiment.plan import make_problem, plan
-from moanon.experiment.run import Experiment, Result
+from moanon.experiment.experiment import Experiment, Result, plan
+from moanon.experiment.finished import load_front, read_rows
+from moanon.experiment.optimization import make_problem
 
 __all__ = ["Experiment", "Result", "load_front", "make_problem", "plan", "read_rows"]

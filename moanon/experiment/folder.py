@@ -1,22 +1,26 @@
-"""Which run a results folder holds, and whether another one may go there."""
+"""Which run a results folder holds, whether another one may go there, and that only one does."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import re
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from filelock import BaseFileLock, FileLock, Timeout
 
+from moanon.arrays import Bits
 from moanon.config import Config
 from moanon.data.domain import TreeDomain
 from moanon.errors import DataError, OutputError, SearchError
-from moanon.experiment.lock import LOCK
 from moanon.front import Front
 from moanon.front.results import (
     NO_SOLUTION,
@@ -31,11 +35,12 @@ from moanon.recoding import GlobalRecodings
 from moanon.search.checkpoint import NAMES, Identity, read_arrays, write_arrays
 
 __all__ = [
+    "LOCK",
     "RESULTS",
+    "FolderLock",
     "check_folder",
     "clear_pictures",
     "clear_results",
-    "holds_checkpoint",
     "identity_of",
     "make_folder",
     "mark_without_solution",
@@ -45,11 +50,18 @@ __all__ = [
     "write_evaluated",
 ]
 
-Genomes = npt.NDArray[np.uint8]
-
+#: The file that is locked while a run is at work.
+LOCK = ".lock"
+#: Seconds until a lock counts as another run's: it may be that of one that is just ending.
+_PATIENCE = 0.1
+#: What the system says where there are no locks, or where nothing can be written by any run.
+_NO_LOCKS = frozenset(
+    getattr(errno, name)
+    for name in ("EACCES", "EPERM", "EROFS", "EINVAL", "ENOLCK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP")
+)
 #: What a finished run leaves.
 RESULTS = ("front.csv", "solutions.json", "config.yaml", "run.json")
-#: Genomes that were evaluated.
+#: Bits that were evaluated.
 _EVALUATED = ".evaluated.npz"
 #: Names of the figures that runs draw (`moanon.output.plots`).
 FIGURES = frozenset(
@@ -57,6 +69,74 @@ FIGURES = frozenset(
 )
 #: What a write that was killed leaves (`moanon.atomic`).
 _LEFTOVER = re.compile(r"\.moanon-[0-9a-f]{16}")
+
+
+class FolderLock:
+    """The right to write to a results folder, for one run at a time.
+
+    The system holds the lock and gives it up when the process ends, however it ends: a run that is
+    killed leaves at most an empty file, which stops nobody. Whoever forgets to `leave` does so when
+    the lock is no longer referred to.
+
+    Parameters
+    ----------
+    folder : Path
+        It may not exist yet.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.entered = False
+        # A soft lock is a file that outlives a killed run, and would stop the next one.
+        self._lock = FileLock(folder / LOCK, thread_local=False, fallback_to_soft=False)
+        weakref.finalize(self, _unlock, self._lock)
+
+    def enter(self) -> None:
+        """Lock the folder, which is made if it does not exist.
+
+        Where a file system knows no locks, or the folder cannot be written to, there is none.
+
+        Raises
+        ------
+        OutputError
+            If another run is at work there, or the folder cannot be made.
+        """
+        step = "made"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            step = "locked"
+            self._lock.acquire(timeout=_PATIENCE)
+        except Timeout:
+            raise OutputError(
+                f"{self.folder} is in use by another run; wait until it has ended, or name another "
+                "folder with --out"
+            ) from None
+        except OSError as error:
+            if step == "made" or error.errno not in _NO_LOCKS:
+                raise OutputError(
+                    f"the folder {self.folder} cannot be {step}: {error.strerror or error}"
+                ) from error
+        self.entered = True
+
+    def leave(self) -> None:
+        """Let others in."""
+        self.entered = False
+        _unlock(self._lock)
+
+
+def _unlock(lock: BaseFileLock) -> None:
+    """Remove a file that is locked, then unlock it.
+
+    In this order, because whoever has opened the file meanwhile sees that it is gone and takes the
+    next one. On Windows, where an open file stays, filelock removes it itself.
+    """
+    if lock.is_locked:
+        with suppress(OSError):
+            Path(lock.lock_file).unlink()
+        lock.release()
+
+
+# -- which run it holds --------------------------------------------------------------------------
 
 
 def identity_of(config: Config, instance: Instance) -> Identity:
@@ -86,7 +166,7 @@ def check_folder(folder: Path, *, resume: bool, force: bool) -> None:
         raise OutputError("a run is resumed or replaced: give --resume or --force. Got both")
     if os.path.lexists(folder) and not folder.is_dir():
         raise OutputError(f"{folder} is a file; results go into a folder")
-    if resume or force or not holds_checkpoint(folder):
+    if resume or force or not _holds_checkpoint(folder):
         return
     if has_no_solution(folder):
         raise OutputError(
@@ -111,7 +191,7 @@ def mark_without_solution(folder: Path, why: str | None) -> None:
         raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def holds_checkpoint(folder: Path) -> bool:
+def _holds_checkpoint(folder: Path) -> bool:
     """Whether a run was interrupted here."""
     return any(os.path.lexists(folder / name) for name in NAMES)
 
@@ -127,7 +207,7 @@ def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
     found = {}
     for path in find_fronts(folder, partly=True):
         traces = [name for name in RESULTS if os.path.lexists(path / name)]
-        if not traces or (holds_checkpoint(path) and RECORD not in traces):
+        if not traces or (_holds_checkpoint(path) and RECORD not in traces):
             continue
         try:
             record = _read(path)
@@ -152,7 +232,7 @@ def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
 
 
 def _read(folder: Path) -> dict[str, Any]:
-    if holds_checkpoint(folder):  # the end of a run was cut short after its results were written
+    if _holds_checkpoint(folder):  # the end of a run was cut short after its results were written
         record: dict[str, Any] = json.loads((folder / RECORD).read_bytes())
         return record
     return read_record(folder)
@@ -195,13 +275,13 @@ def clear_pictures(folder: Path) -> None:
 # -- what was evaluated --------------------------------------------------------------------------
 
 
-def write_evaluated(folder: Path, genomes: Genomes, identity: Identity) -> None:
+def write_evaluated(folder: Path, genomes: Bits, identity: Identity) -> None:
     """Keep the genomes that were evaluated, for limits that are added later."""
     state = {"genomes": np.packbits(genomes, axis=1), "bits": np.array(genomes.shape[1])}
     write_arrays(folder / _EVALUATED, state, identity)
 
 
-def read_evaluated(folder: Path, known: dict[float, Path], identity: Identity) -> Genomes:
+def read_evaluated(folder: Path, known: Mapping[float, Path], identity: Identity) -> Bits:
     """Return the genomes that runs here have evaluated; at least those of their fronts."""
     fronts = [Front.load(path).recodings for path in known.values()]
     found = [each.genomes for each in fronts if isinstance(each, GlobalRecodings)]
@@ -212,5 +292,5 @@ def read_evaluated(folder: Path, known: dict[float, Path], identity: Identity) -
             except SearchError:  # a damaged one is no loss of results, only of a head start
                 continue
             found.append(np.unpackbits(state["genomes"], axis=1, count=int(state["bits"])))
-    genomes: Genomes = np.unique(np.concatenate(found), axis=0)
+    genomes: Bits = np.unique(np.concatenate(found), axis=0)
     return genomes

@@ -25,7 +25,7 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.source import Source, read_source
 from moanon.data.table import Role, Table, settle
 from moanon.errors import ConfigError, DataError
-from moanon.experiment.loading import load_front
+from moanon.experiment.finished import load_front
 from moanon.front import Front
 from moanon.front.results import RECORD, find_fronts
 from moanon.genome import Instance

@@ -3,19 +3,21 @@
 What is searched:
 
 - ``problem``: `SearchProblem`, the objectives of genomes under a suppression rule, as points.
-- ``archive``: `Archive`, every undominated solution a search has come across; `thin` cuts it down
-  evenly.
-- ``hypervolume``: how much of the ideal a front reaches.
+- ``shared_limits``: `SharedLimits`, the same for several limits of suppression at once.
+- ``archive``: `Archive`, every undominated solution a search has come across; `front_of` makes a
+  front of it.
 
-How: each algorithm is a `Search` (``state``), which goes one generation at a time and can be saved
-between any two.
+How: each algorithm is a `Search`, which goes one generation at a time and can be saved between any
+two.
 
-- ``archive_search``: breeding from the archive, the default; ``moves`` are its small changes.
+- ``algorithms``: the register of them, by the names that configurations use.
+- ``archive_search``: breeding from the archive, the default.
 - ``exhaustive``: every genome of a small space.
-- ``evolution``: pymoo's algorithms, NSGA-II first, with the ``operators`` of the papers.
+- ``nsga2``: NSGA-II, the search of the paper.
+- ``operators``: how genomes are made of genomes, and which of them are new.
 
 How long:
 
-- ``run``: `make_search` chooses the algorithm, `run_search` steps it until a limit is reached.
+- ``running``: `run_search` steps a search until a limit is reached.
 - ``checkpoint``: `Checkpoints`, states on disk, from which a run that was killed goes on.
 """

@@ -1,7 +1,7 @@
 """The archive: the undominated solutions that a search has come across, as far as there is room.
 
-Room is a matter of time, not of memory: at 8,000 solutions the even choice among more of them
-begins to cost as much as evaluating.
+`front_of` makes a front of it, which `thin` cuts down evenly. Room is a matter of time, not of
+memory: at 8,000 solutions the even choice among more of them begins to cost as much as evaluating.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ from dataclasses import dataclass
 
 import moocore
 import numpy as np
-import numpy.typing as npt
 
-from moanon.search.problem import INFEASIBLE, Points
+from moanon.arrays import Bits, Bools, Floats, Ints
+from moanon.errors import InfeasibleError
+from moanon.front import Front
+from moanon.search.checkpoint import State
+from moanon.search.problem import INFEASIBLE, Points, SearchProblem
 
-__all__ = ["Archive", "thin", "undominated"]
-
-Genomes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+__all__ = ["Archive", "front_of", "normalized", "thin", "undominated"]
 
 #: How far an archive outgrows its room before it is thinned: doing so takes seconds.
 _SLACK = 1.5
@@ -27,10 +26,10 @@ _SLACK = 1.5
 _NEAREST = 200
 
 
-def undominated(values: Floats) -> npt.NDArray[np.bool_]:
+def undominated(values: Floats) -> Bools:
     """Tell which rows are undominated (smaller is better); of equal rows the first one is kept."""
     if values.shape[1] != 2:
-        answer: npt.NDArray[np.bool_] = moocore.is_nondominated(values, keep_weakly=False)
+        answer: Bools = moocore.is_nondominated(values, keep_weakly=False)
         return answer
     order = np.lexsort((values[:, 1], values[:, 0]))
     second = values[order, 1]
@@ -55,7 +54,7 @@ class Archive:
     """
 
     values: Floats
-    genomes: Genomes
+    genomes: Bits
     thresholds: Ints
     room: int
 
@@ -80,7 +79,7 @@ class Archive:
         """
         return bool((self.thresholds[:1, 0] != INFEASIBLE).all())
 
-    def add(self, points: Points, genomes: Genomes) -> int:
+    def add(self, points: Points, genomes: Bits) -> int:
         """Take in the points of a population; return how many of them are undominated now."""
         feasible = points.thresholds[:, 0] != INFEASIBLE
         if not feasible.all():
@@ -102,7 +101,7 @@ class Archive:
             self.keep(thin(self.values, self.room))
         return len(new)
 
-    def _add_infeasible(self, points: Points, genomes: Genomes) -> int:
+    def _add_infeasible(self, points: Points, genomes: Bits) -> int:
         """Where nothing feasible is known, keep the solutions with the least violation."""
         if len(self) and self.is_feasible:
             return 0
@@ -121,6 +120,44 @@ class Archive:
     def sort(self) -> None:
         """Put solutions in order of their objectives; undominated ones have no ties."""
         self.keep(np.lexsort(self.values.T[::-1]))
+
+    def state(self) -> State:
+        """The solutions, as arrays."""
+        return {"values": self.values, "genomes": self.genomes, "thresholds": self.thresholds}
+
+    def restore(self, state: State) -> None:
+        """Hold saved solutions instead of those that are here."""
+        self.values = state["values"]
+        self.genomes = state["genomes"]
+        self.thresholds = state["thresholds"]
+
+
+def front_of(problem: SearchProblem, archive: Archive, cap: int) -> Front:
+    """Make the front of what a search has found: at most `cap` solutions, measured once more.
+
+    Raises
+    ------
+    InfeasibleError
+        If nothing meets the constraints.
+    SearchError
+        If a solution does not measure as the search saw it.
+    """
+    if not archive.is_feasible:
+        raise InfeasibleError(
+            "no solution that was evaluated meets the constraints: the nearest one "
+            f"{problem.wanting(archive.genomes, archive.thresholds)}"
+        )
+    chosen = thin(archive.values, cap)
+    return Front.of(
+        problem.evaluator,
+        problem.suppression,
+        problem.objectives,
+        archive.genomes[chosen],
+        archive.thresholds[chosen],
+        values=archive.values[chosen],
+        found=len(archive),
+        bounds={measure.name: bound for measure, bound in problem.bounds.items()},
+    )
 
 
 def thin(values: Floats, cap: int) -> Ints:

@@ -10,22 +10,16 @@ another one and a few small moves. No genome is evaluated twice.
 
 from __future__ import annotations
 
-from itertools import islice
-
 import numpy as np
-import numpy.typing as npt
 
+from moanon.arrays import Bits, Floats, Ints
 from moanon.errors import SearchError
 from moanon.search.archive import Archive, normalized
-from moanon.search.moves import Moves
+from moanon.search.checkpoint import State, generator_state, restore_generator
+from moanon.search.operators import SEED_SHARE, Moves, Unseen, first_genomes
 from moanon.search.problem import SearchProblem
-from moanon.search.seeds import SEED_SHARE, first_genomes
-from moanon.search.state import State, generator_state, restore_generator
 
 __all__ = ["ArchiveSearch"]
-
-Genomes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
 
 #: Values of the grid along the front.
 _GRID = 300
@@ -64,26 +58,25 @@ class ArchiveSearch:
         self.rng = np.random.default_rng(seed)
         self.moves = Moves(problem.layout)
         self.archive = Archive.empty(len(problem.objectives), problem.layout.bits, room)
-        self.seen: set[bytes] = set()
+        self.unseen = Unseen(problem.layout)
         self.generation = 0
-        self.space = problem.layout.count()
         self._inherited = 0
 
     @property
     def evaluations(self) -> int:
         """Genomes evaluated so far by this search, all of them different."""
-        return len(self.seen) - self._inherited
+        return self.unseen.removed - self._inherited
 
-    def inherit(self, archive: Archive, evaluated: Genomes) -> None:
+    def inherit(self, archive: Archive, evaluated: Bits) -> None:
         """Begin with what other searches have found, and never evaluate their genomes again."""
         self.archive = archive
-        self.seen = {genome.tobytes() for genome in evaluated}
-        self._inherited = len(self.seen)
+        self.unseen.remove(evaluated)
+        self._inherited = self.unseen.removed
 
     @property
     def exhausted(self) -> bool:
         """Whether every valid genome has been evaluated."""
-        return len(self.seen) >= self.space
+        return self.unseen.left == 0
 
     def step(self, most: int | None = None) -> int:
         """Evaluate one more generation (at most `most` genomes); return how many it was."""
@@ -98,13 +91,8 @@ class ArchiveSearch:
 
     def state(self) -> State:
         """Everything the next step depends on, as arrays."""
-        bits = self.problem.layout.bits
-        seen = np.frombuffer(b"".join(sorted(self.seen)), dtype=np.uint8)
-        return {
-            "values": self.archive.values,
-            "genomes": self.archive.genomes,
-            "thresholds": self.archive.thresholds,
-            "seen": np.packbits(seen.reshape(len(self.seen), bits), axis=1),
+        return self.archive.state() | {
+            "seen": self.unseen.state(),
             "generation": np.array(self.generation),
             "inherited": np.array(self._inherited),
             "generator": generator_state(self.rng),
@@ -112,22 +100,18 @@ class ArchiveSearch:
 
     def restore(self, state: State) -> None:
         """Go on from a saved state; it must be of the same problem."""
-        bits = self.problem.layout.bits
         shapes = (state["genomes"].shape[1], state["values"].shape[1])
-        if shapes != (bits, len(self.problem.objectives)):
+        if shapes != (self.problem.layout.bits, len(self.problem.objectives)):
             raise SearchError("the saved state belongs to another problem")
-        self.archive.values = state["values"]
-        self.archive.genomes = state["genomes"]
-        self.archive.thresholds = state["thresholds"]
-        unpacked = np.unpackbits(state["seen"], axis=1, count=bits)
-        self.seen = {genome.tobytes() for genome in unpacked}
+        self.archive.restore(state)
+        self.unseen.restore(state["seen"])
         self.generation = int(state["generation"])
         self._inherited = int(state["inherited"])
         restore_generator(self.rng, state["generator"])
 
     # -- what is evaluated next ------------------------------------------------------------------
 
-    def _first(self, number: int) -> Genomes:
+    def _first(self, number: int) -> Bits:
         """The ends, some full-domain genomes, and samples of every density."""
         layout = self.problem.layout
         seeds = first_genomes(layout, int(number * SEED_SHARE), self.rng)
@@ -137,7 +121,7 @@ class ArchiveSearch:
         mixed = np.where(density == 0, one & other, np.where(density == 1, one, one | other))
         return self._unseen(np.concatenate([seeds, mixed]), number)
 
-    def _children(self, number: int) -> Genomes:
+    def _children(self, number: int) -> Bits:
         """Unseen offspring; where moves find none, fresh samples, and at last any unseen genome."""
         found = [self._unseen(self._offspring(number), number)]
         missing = number - len(found[0])
@@ -150,13 +134,12 @@ class ArchiveSearch:
                 more = self.problem.layout.sample(2 * number, self.rng)
             found.append(self._unseen(more, missing))
             missing -= len(found[-1])
-        if missing > 0 and not self.exhausted and self.space <= _LISTED:
-            fresh = (g for g in self.problem.layout.enumerate() if g.tobytes() not in self.seen)
-            rest = list(islice(fresh, missing))
-            found.append(self._unseen(np.stack(rest), missing))
+        if missing > 0 and not self.exhausted and self.unseen.space <= _LISTED:
+            rest = self.unseen.fill_in_order(found[0][:0], missing)
+            found.append(self._unseen(rest, missing))
         return np.concatenate(found)
 
-    def _offspring(self, number: int) -> Genomes:
+    def _offspring(self, number: int) -> Bits:
         parents, mates = self._pairs(number)
         children = self.archive.genomes[parents]
         mating = self.rng.random(number) < _MATE
@@ -182,7 +165,7 @@ class ArchiveSearch:
         mates = np.where(self.rng.random(number) < _FAR, far, np.clip(near, 0, len(elite) - 1))
         return elite[parents], elite[mates]
 
-    def _elite(self) -> tuple[Ints, npt.NDArray[np.float64]]:
+    def _elite(self) -> tuple[Ints, Floats]:
         """Solutions to breed from, in order along the front, and the stretch of it each stands for.
 
         With two objectives: for each value of the grid the solution with the least second objective
@@ -204,14 +187,8 @@ class ArchiveSearch:
         along = np.argsort(places[elite, 0], kind="stable")
         return elite[along], counts[along] / counts.sum()
 
-    def _unseen(self, genomes: Genomes, most: int) -> Genomes:
+    def _unseen(self, genomes: Bits, most: int) -> Bits:
         """The first `most` genomes that were never evaluated; they are marked as seen."""
-        fresh: list[int] = []
-        for i, genome in enumerate(genomes):
-            if len(fresh) == most:
-                break
-            key = genome.tobytes()
-            if key not in self.seen:
-                self.seen.add(key)
-                fresh.append(i)
-        return genomes[fresh]
+        fresh = self.unseen.among(genomes)[:most]
+        self.unseen.remove(fresh)
+        return fresh

@@ -22,18 +22,26 @@ from pathlib import Path
 import numpy as np
 
 from moanon import __version__
+from moanon.arrays import Bits, Values
+from moanon.atomic import Beside, sync_folder
 from moanon.errors import OutputError, SearchError
-from moanon.search.state import State
 
 __all__ = [
     "NAMES",
     "Checkpoints",
     "Identity",
-    "Loaded",
+    "State",
+    "generator_state",
+    "part_of",
+    "prefixed",
     "read_arrays",
+    "restore_generator",
     "versions",
     "write_arrays",
 ]
+
+#: What is saved: arrays by name; no objects, so nothing has to be pickled.
+State = dict[str, Values]
 
 #: The names a checkpoint can have in its folder.
 NAMES = ("checkpoint.npz", "checkpoint.previous.npz", "checkpoint.new.npz")
@@ -82,19 +90,26 @@ class Identity:
         return None
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """A state to go on from.
+def prefixed(prefix: str, state: State) -> State:
+    """A state whose names begin with a prefix, to be saved beside others."""
+    return {f"{prefix}{name}": array for name, array in state.items()}
 
-    Attributes
-    ----------
-    state : State
-    note : str or None
-        Why it is not the newest one, where it is not.
-    """
 
-    state: State
-    note: str | None = None
+def part_of(state: State, prefix: str) -> State:
+    """What was saved with a prefix, without it."""
+    return {
+        name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)
+    }
+
+
+def generator_state(rng: np.random.Generator) -> Bits:
+    """State of a random generator as bytes of JSON."""
+    return np.frombuffer(json.dumps(rng.bit_generator.state).encode(), dtype=np.uint8)
+
+
+def restore_generator(rng: np.random.Generator, state: Bits) -> None:
+    """Put a generator of the same kind into a saved state."""
+    rng.bit_generator.state = json.loads(state.tobytes())
 
 
 class Checkpoints:
@@ -113,11 +128,6 @@ class Checkpoints:
         self._newest_is_good = False
         self.newest, self.previous, self._fresh = (folder / name for name in NAMES)
 
-    @property
-    def exist(self) -> bool:
-        """Whether there is anything to go on from, good or bad."""
-        return os.path.lexists(self.newest) or os.path.lexists(self.previous)
-
     def save(self, state: State) -> None:
         """Keep a state as the newest checkpoint and the newest one as the previous.
 
@@ -131,15 +141,17 @@ class Checkpoints:
             if self._newest_is_good:  # else it would push out the previous one, which is
                 self.newest.replace(self.previous)
             self._fresh.replace(self.newest)
-            _sync_folder(self.newest.parent)
+            sync_folder(self.newest.parent)
             self._newest_is_good = True
         except OSError as error:
             raise OutputError(
                 f"the checkpoint {self.newest} cannot be written: {error.strerror or error}"
             ) from error
 
-    def load(self) -> Loaded | None:
+    def load(self) -> tuple[State, str | None] | None:
         """Return the newest state that is whole and belongs to this run; None if there are none.
+
+        Also returns why it is not the newest one, where it is not.
 
         Raises
         ------
@@ -160,7 +172,7 @@ class Checkpoints:
                 self._newest_is_good = True
             elif not refused:
                 note = f"{self.newest.name} is missing; going on from {path.name}"
-            return Loaded(state, note)
+            return state, note
         if refused:
             raise SearchError("; ".join(refused))
         return None
@@ -188,12 +200,9 @@ def write_arrays(path: Path, state: State, identity: Identity) -> None:
     OutputError
         If the system refuses; the file that was there is left.
     """
-    fresh = path.with_name(f"{path.name}.new")
-    try:
-        _write_through(fresh, _pack(state, identity))
-        fresh.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
+    with Beside(path, force=True) as beside:
+        beside[path].write_bytes(_pack(state, identity))
+        beside.move()
 
 
 def read_arrays(path: Path, identity: Identity) -> State:
@@ -257,13 +266,3 @@ def _write_through(path: Path, content: bytes) -> None:
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name != "posix":  # elsewhere a folder cannot be opened
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -6,32 +6,34 @@ from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 
+from moanon.arrays import Bits
 from moanon.errors import SearchError
 from moanon.search.archive import Archive
+from moanon.search.checkpoint import State
 from moanon.search.problem import SearchProblem
-from moanon.search.state import State
 
-__all__ = ["MOST_GENOMES", "Exhaustive"]
+__all__ = ["MOST_GENOMES", "ExhaustiveSearch"]
 
 #: Larger spaces are refused: at some 50 µs a genome this is a few minutes.
 MOST_GENOMES = 2_000_000
 
 
-class Exhaustive:
+class ExhaustiveSearch:
     """Goes through the space in order, a batch at a time.
 
     Parameters
     ----------
     problem : SearchProblem
-    batch : int
-        Genomes per step.
+    population : int
+        Genomes evaluated in each generation.
     room : int
         Most solutions the archive holds.
     """
 
-    def __init__(self, problem: SearchProblem, batch: int = 1_000, room: int = 100_000) -> None:
+    def __init__(
+        self, problem: SearchProblem, population: int = 1_000, room: int = 100_000
+    ) -> None:
         self.problem = problem
         self.space = problem.layout.count()
         if self.space > MOST_GENOMES:
@@ -39,11 +41,11 @@ class Exhaustive:
                 f"algorithm exhaustive goes through at most {MOST_GENOMES} genomes; this table has "
                 f"{self.space}"
             )
-        self.batch = batch
+        self.population = population
         self.archive = Archive.empty(len(problem.objectives), problem.layout.bits, room)
         self.generation = 0
         self.evaluations = 0
-        self._genomes: Iterator[npt.NDArray[np.uint8]] = problem.layout.enumerate()
+        self._genomes: Iterator[Bits] = problem.layout.enumerate()
 
     @property
     def exhausted(self) -> bool:
@@ -52,7 +54,7 @@ class Exhaustive:
 
     def step(self, most: int | None = None) -> int:
         """Evaluate the next genomes; return how many."""
-        wanted = self.batch if most is None else min(self.batch, most)
+        wanted = self.population if most is None else min(self.population, most)
         batch = list(islice(self._genomes, wanted))
         if batch:
             genomes = np.stack(batch)
@@ -61,25 +63,20 @@ class Exhaustive:
         self.generation += 1
         return len(batch)
 
-    def inherit(self, archive: Archive, evaluated: npt.NDArray[np.uint8]) -> None:
+    def inherit(self, archive: Archive, evaluated: Bits) -> None:
         """Begin with what other searches have found; every genome is evaluated all the same."""
         self.archive = archive
 
     def state(self) -> State:
         """The archive and how far the enumeration has come."""
-        return {
-            "values": self.archive.values,
-            "genomes": self.archive.genomes,
-            "thresholds": self.archive.thresholds,
+        return self.archive.state() | {
             "generation": np.array(self.generation),
             "evaluations": np.array(self.evaluations),
         }
 
     def restore(self, state: State) -> None:
         """Skip what was evaluated."""
-        self.archive.values = state["values"]
-        self.archive.genomes = state["genomes"]
-        self.archive.thresholds = state["thresholds"]
+        self.archive.restore(state)
         self.generation = int(state["generation"])
         self.evaluations = int(state["evaluations"])
         self._genomes = islice(self.problem.layout.enumerate(), self.evaluations, None)

@@ -1,145 +1,224 @@
-"""pymoo's NSGA-II on whole arrays.
+"""NSGA-II, the search of the multi-objective paper (D), on whole arrays.
 
-A generation of NSGA-II needs four numbers of each individual. pymoo keeps them in one object per
-individual and goes through these one by one, which takes longer than evaluating the genomes. Here a
-population has one array per property; selection and survival do on arrays what pymoo's do on
-objects, in the same order and with the same draws from the random generator.
+A generation of NSGA-II needs three properties of each individual: its genome, its objectives and
+how crowded it is. pymoo keeps them in one object per individual and goes through these one by one,
+which takes longer than evaluating the genomes. Here each is an array. Sorting and crowding are
+pymoo's, and a run goes the same way as one of its ``NSGA2`` with the same operators, down to the
+draws from the random generator.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from math import ceil
 
 import numpy as np
-import numpy.typing as npt
-from pymoo.algorithms.moo.nsga2 import NSGA2
-from pymoo.operators.selection.tournament import TournamentSelection
-from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
+from pymoo.operators.survival.rank_and_crowding.metrics import get_crowding_function
+from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
-__all__ = ["ArrayNSGA2", "ArrayPopulation", "ArraySurvival", "crowded_tournament"]
+from moanon.arrays import Bits, Floats, Ints
+from moanon.errors import SearchError
+from moanon.search.archive import Archive, thin
+from moanon.search.checkpoint import State, generator_state, restore_generator
+from moanon.search.operators import (
+    ATTEMPTS,
+    SEED_SHARE,
+    ColumnCrossover,
+    FlipMutation,
+    MoveMutation,
+    Unseen,
+    first_genomes,
+)
+from moanon.search.problem import SearchProblem
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+__all__ = ["NSGA2Search"]
 
 
-class ArrayPopulation:
-    """A population with one array per property: what NSGA-II needs of pymoo's ``Population``."""
+class NSGA2Search:
+    """A search by NSGA-II, one generation at a time; no genome is evaluated twice.
 
-    def __init__(self, **properties: Any) -> None:
-        self._properties = properties
+    Parameters
+    ----------
+    problem : SearchProblem
+    population : int
+        Genomes kept, and evaluated in each generation.
+    seed : int
+    crossover : float
+        Chance of a mating to be a crossover; see `ColumnCrossover`.
+    mutation : float
+        Rate of mutation; see `FlipMutation` and `MoveMutation`.
+    moves : bool
+        Whether mutation moves trees and shifts boundaries instead of D's flips of bits.
+    room : int
+        Most solutions the archive holds.
 
-    @classmethod
-    def new(cls, name: str, values: Any) -> ArrayPopulation:
-        """Make a population of which one property is known; usually ``X``, the genomes."""
-        return cls(**{name: values})
+    Attributes
+    ----------
+    kept : array (population, bits)
+        The genomes that survived the last generation, best ranks first.
+    """
 
-    def __len__(self) -> int:
-        return len(self._properties["X"])
+    def __init__(
+        self,
+        problem: SearchProblem,
+        population: int = 200,
+        seed: int = 1,
+        crossover: float = 0.9,
+        mutation: float = 0.1,
+        moves: bool = False,
+        room: int = 8_000,
+    ) -> None:
+        if population < 2:
+            raise SearchError(f"population must be at least 2. Got {population}")
+        for name, rate in (("crossover", crossover), ("mutation", mutation)):
+            if not 0 <= rate <= 1:
+                raise SearchError(f"{name} must be in [0, 1]. Got {rate}")
+        layout = problem.layout
+        self.problem = problem
+        self.population = population
+        self.rng = np.random.default_rng(seed)
+        self.unseen = Unseen(layout)
+        self.archive = Archive.empty(len(problem.objectives), layout.bits, room)
+        self.generation = 0
+        self.kept = np.zeros((0, layout.bits), dtype=np.uint8)
+        self._values = np.zeros((0, len(problem.objectives)))
+        self._crowding = np.zeros(0)
+        self._start = self.kept
+        if moves:  # D's own settings start from samples alone
+            number = int(population * SEED_SHARE)
+            seeds = first_genomes(layout, number, np.random.default_rng(seed))
+            self._start = np.unique(seeds, axis=0)
+        self._crossover = ColumnCrossover(layout, crossover)
+        self._mutation = (MoveMutation if moves else FlipMutation)(layout, mutation)
+        self._settings = json.dumps(["nsga2", population, seed, crossover, mutation, moves])
 
-    def __getitem__(self, rows: Any) -> ArrayPopulation:
-        return ArrayPopulation(
-            **{name: of[rows] if np.ndim(of) else of for name, of in self._properties.items()}
+    @property
+    def evaluations(self) -> int:
+        """Genomes evaluated so far, all of them different."""
+        return self.unseen.removed
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every valid genome has been evaluated."""
+        return self.unseen.left == 0
+
+    def inherit(self, archive: Archive, evaluated: Bits) -> None:
+        """Begin with solutions that other searches have found as the first population."""
+        self.archive = archive
+        self._start = np.unique(archive.genomes[thin(archive.values, self.population)], axis=0)
+
+    def step(self, most: int | None = None) -> int:
+        """Evaluate one more generation (at most `most` genomes); return how many it was."""
+        self.generation += 1
+        if self.exhausted or most == 0:
+            return 0
+        found = self._children() if len(self.kept) else self._start[: self.population]
+        genomes = self.unseen.fill(found, self.population, self.rng)[:most]
+        values, points = self.problem.both(genomes)
+        self.unseen.remove(genomes)
+        self._survive(np.concatenate([self.kept, genomes]), np.concatenate([self._values, values]))
+        self.archive.add(points, genomes)
+        return len(genomes)
+
+    # -- one generation --------------------------------------------------------------------------
+
+    def _children(self) -> Bits:
+        """Children never evaluated before; fewer than asked for where matings bring nothing new."""
+        found = self.kept[:0]
+        for _ in range(ATTEMPTS):
+            missing = self.population - len(found)
+            if missing <= 0:
+                break
+            parents = self._tournaments(2 * ceil(missing / 2)).reshape(-1, 2)
+            children = np.concatenate(self._crossover(self.kept[parents.T], self.rng))
+            children = self._mutation(children, self.rng)
+            found = self.unseen.among(np.concatenate([found, children]))[: self.population]
+        return found
+
+    def _tournaments(self, number: int) -> Ints:
+        """Winners of so many pairs, for which everybody is drawn equally often."""
+        rounds = ceil(2 * number / len(self.kept))
+        drawn = np.concatenate([self.rng.permutation(len(self.kept)) for _ in range(rounds)])
+        return crowded_tournament(
+            self._values, self._crowding, drawn[: 2 * number].reshape(-1, 2), self.rng
         )
 
-    def get(self, *names: str) -> Any:
-        """One property, or several as a tuple."""
-        found = tuple(self._properties[name] for name in names)
-        return found if len(names) > 1 else found[0]
+    def _survive(self, genomes: Bits, values: Floats) -> None:
+        rows, self._crowding = rank_and_crowding(values, self.population, self.rng)
+        self.kept, self._values = genomes[rows], values[rows]
 
-    def set(self, name: str, values: Any) -> None:
-        """Set a property of all individuals; a single value stands for all of them."""
-        self._properties[name] = values
+    # -- what is saved ---------------------------------------------------------------------------
 
-    def merge(self, other: ArrayPopulation) -> ArrayPopulation:
-        """Both populations' genomes and objectives; ranks do not hold for the whole."""
-        return ArrayPopulation(
-            **{name: np.concatenate([self.get(name), other.get(name)]) for name in ("X", "F")}
+    def state(self) -> State:
+        """Everything the next step depends on, as arrays."""
+        return self.archive.state() | {
+            "generation": np.array(self.generation),
+            "start": self._start,
+            "kept": self.kept,
+            "objectives": self._values,
+            "crowding": self._crowding,
+            "seen": self.unseen.state(),
+            "generator": generator_state(self.rng),
+            "settings": np.frombuffer(self._settings.encode(), dtype=np.uint8),
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from a saved state.
+
+        Raises
+        ------
+        SearchError
+            If it is that of another search.
+        """
+        own = self.state()
+        same = state.keys() == own.keys() and all(
+            state[name].shape[1:] == own[name].shape[1:] for name in own
         )
+        if not same or state["settings"].tobytes() != self._settings.encode():
+            raise SearchError(
+                "the saved state belongs to another search: another algorithm, other settings or "
+                "another table"
+            )
+        self.archive.restore(state)
+        self.generation = int(state["generation"])
+        self._start, self.kept = state["start"], state["kept"]
+        self._values, self._crowding = state["objectives"], state["crowding"]
+        self.unseen.restore(state["seen"])
+        restore_generator(self.rng, state["generator"])
 
 
 def crowded_tournament(
-    pop: Any, P: Ints, *args: Any, random_state: np.random.Generator, **kwargs: Any
+    values: Floats, crowding: Floats, pairs: Ints, rng: np.random.Generator
 ) -> Ints:
-    """Winners of some pairs: who dominates, else who is less crowded, else by chance.
-
-    As pymoo's ``binary_tournament``, for problems without constraints.
-    """
-    values, crowding = pop.get("F", "crowding")
-    one, other = P.T
+    """Winners of some pairs: who dominates, else who is less crowded, else by chance."""
+    one, other = pairs.T
     better = (values[one] < values[other]).any(axis=1)
     worse = (values[one] > values[other]).any(axis=1)
     level = better == worse  # neither dominates
     first = np.where(level, crowding[one] > crowding[other], better)
     tied = level & (crowding[one] == crowding[other])
-    first[tied] = random_state.integers(0, 2, size=np.count_nonzero(tied)) == 0
+    first[tied] = rng.integers(0, 2, size=np.count_nonzero(tied)) == 0
     winners: Ints = np.where(first, one, other)
-    return winners[:, None]
+    return winners
 
 
-class ArraySurvival(RankAndCrowding):  # type: ignore[misc]
-    """Rank and crowding as in pymoo, for an `ArrayPopulation`.
+def rank_and_crowding(values: Floats, number: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
+    """Survivors by rank, those of the last rank by crowding; and how crowded each of them is.
 
-    Equally crowded individuals survive by chance in both; but pymoo then sorts with a method whose
-    order of equals depends on the processor. Here the sort is stable.
+    Equally crowded individuals survive by chance, here and in pymoo; but pymoo then sorts with a
+    method whose order of equals depends on the processor. Here the sort is stable.
     """
-
-    def _do(
-        self,
-        problem: Any,
-        pop: ArrayPopulation,
-        *args: Any,
-        n_survive: int,
-        random_state: np.random.Generator,
-        **kwargs: Any,
-    ) -> ArrayPopulation:
-        values: Floats = pop.get("F")
-        rows, ranks, crowdings = [], [], []
-        room = n_survive
-        for rank, front in enumerate(self.nds.do(values, n_stop_if_ranked=n_survive)):
-            crowding = self.crowding_func.do(values[front])
-            if len(front) > room:
-                shuffled = random_state.permutation(len(front))
-                order = shuffled[np.argsort(crowding[shuffled], kind="stable")][::-1][:room]
-                front, crowding = front[order], crowding[order]
-            rows.append(front)
-            ranks.append(np.full(len(front), rank))
-            crowdings.append(crowding)
-            room -= len(front)
-        survivors = pop[np.concatenate(rows)]
-        survivors.set("rank", np.concatenate(ranks))
-        survivors.set("crowding", np.concatenate(crowdings))
-        return survivors
-
-
-class ArrayNSGA2(NSGA2):  # type: ignore[misc]
-    """pymoo's NSGA-II with an `ArrayPopulation`.
-
-    Parameters
-    ----------
-    **settings
-        As for pymoo's class, but for selection and survival, which are given here.
-    """
-
-    pop: ArrayPopulation
-
-    def __init__(self, **settings: Any) -> None:
-        selection = TournamentSelection(func_comp=crowded_tournament)
-        super().__init__(selection=selection, survival=ArraySurvival(), **settings)
-
-    def _initialize_infill(self) -> ArrayPopulation:
-        sampling = self.initialization.sampling
-        genomes = sampling._do(self.problem, self.pop_size, random_state=self.random_state)
-        return ArrayPopulation.new("X", genomes)
-
-    def _advance(self, infills: ArrayPopulation, **kwargs: Any) -> None:
-        self.pop = self.survival.do(
-            self.problem,
-            self.pop.merge(infills),
-            n_survive=self.pop_size,
-            algorithm=self,
-            random_state=self.random_state,
-            **kwargs,
-        )
-
-    def _set_optimum(self, **kwargs: Any) -> None:
-        self.opt = self.pop[self.pop.get("rank") == 0]
+    room = min(number, len(values))
+    measure = get_crowding_function("cd")
+    rows, crowdings = [], []
+    for front in NonDominatedSorting().do(values, n_stop_if_ranked=room):
+        with np.errstate(all="ignore"):  # pymoo divides by zero where a front is a point
+            crowding = measure.do(values[front])
+        if len(front) > room:
+            shuffled = rng.permutation(len(front))
+            order = shuffled[np.argsort(crowding[shuffled], kind="stable")][::-1][:room]
+            front, crowding = front[order], crowding[order]
+        rows.append(front)
+        crowdings.append(crowding)
+        room -= len(front)
+    return np.concatenate(rows), np.concatenate(crowdings)

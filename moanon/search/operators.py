@@ -1,65 +1,52 @@
-"""Genomes in pymoo: the problem, and operators whose children are as valid as their parents.
+"""How genomes are made: the first ones, small moves, crossover and mutation, and which are new.
 
-All operators work on whole matrices of genomes, with pymoo's ``random_state`` as their only source
-of chance. A column is crossed and mutated on its own, because columns are independent: a genome is
-valid exactly if each of its columns is.
+All operators work on whole matrices of genomes, with the generator they are given as their only
+source of chance. A column is crossed and mutated on its own, because columns are independent: a
+genome is valid exactly if each of its columns is. So children are as valid as their parents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pymoo.core.crossover import Crossover
-from pymoo.core.duplicate import DuplicateElimination
-from pymoo.core.mating import Mating
-from pymoo.core.mutation import Mutation
-from pymoo.core.problem import Problem
-from pymoo.core.sampling import Sampling
 
-from moanon.data.domain import TreeDomain
+from moanon.arrays import Bits, Bools
+from moanon.data.domain import Domain, TreeDomain
+from moanon.data.hierarchy import Hierarchy
 from moanon.genome import Layout
-from moanon.search.moves import Moves
-from moanon.search.problem import SearchProblem
 
 __all__ = [
+    "SEED_SHARE",
     "ColumnCrossover",
     "FlipMutation",
-    "GenomeDuplicates",
-    "GenomeMating",
-    "GenomeProblem",
-    "GenomeSampling",
     "MoveMutation",
+    "Moves",
     "Unseen",
+    "first_genomes",
 ]
 
-#: Genomes as pymoo hands them around: zeros and ones, or truth values.
-Bits = npt.NDArray[Any]
-Genomes = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float64]
-
+#: Of a first population, this share are full-domain genomes.
+SEED_SHARE = 0.25
 #: Attempts to find genomes not seen before by chance, before they are listed.
-_ATTEMPTS = 8
+ATTEMPTS = 8
+#: Chance that a boundary moves to any other place of its column.
+_FAR = 0.4
 
 
-class GenomeProblem(Problem):  # type: ignore[misc]
-    """A search problem as pymoo sees it; a population is one call of the kernel.
+def first_genomes(layout: Layout, number: int, rng: np.random.Generator) -> Bits:
+    """Return the two ends of the space and a sample of `number` full-domain genomes.
 
-    Parameters
-    ----------
-    problem : SearchProblem
+    A full-domain genome takes one whole level of every column. Genomes may repeat.
     """
-
-    def __init__(self, problem: SearchProblem) -> None:
-        bits, objectives = problem.layout.bits, len(problem.objectives)
-        super().__init__(n_var=bits, n_obj=objectives, xl=0, xu=1, vtype=bool)
-        self.search = problem
-
-    def _evaluate(self, X: Bits, out: dict[str, Floats], *args: Any, **kwargs: Any) -> None:
-        out["F"] = self.search.values(X.astype(np.uint8))
+    ends = np.repeat(np.array([[0], [1]], dtype=np.uint8), layout.bits, axis=1)
+    parts = [np.zeros((number, 0), dtype=np.uint8)]
+    for domain in layout.domains.values():
+        levels = np.stack(domain.full_domain())
+        parts.append(levels[rng.integers(len(levels), size=number)])
+    return np.concatenate([ends, np.concatenate(parts, axis=1)])
 
 
 # -- which genomes are new -------------------------------------------------------------------------
@@ -75,19 +62,6 @@ def genome_keys(genomes: Bits) -> npt.NDArray[np.bytes_]:
     return keys
 
 
-class GenomeDuplicates(DuplicateElimination):  # type: ignore[misc]
-    """Drops genomes that are equal to an earlier one or to one of another population."""
-
-    def _do(self, pop: Any, other: Any, is_duplicate: npt.NDArray[np.bool_]) -> Any:
-        keys = genome_keys(pop.get("X"))
-        if other is not None:
-            return is_duplicate | np.isin(keys, genome_keys(other.get("X")))
-        _, first = np.unique(keys, return_index=True)
-        later = np.ones(len(keys), dtype=bool)
-        later[first] = False
-        return is_duplicate | later
-
-
 class Unseen:
     """The valid genomes that have not been evaluated yet.
 
@@ -100,7 +74,7 @@ class Unseen:
         self.layout = layout
         self.space = layout.count()
         self._seen: set[bytes] = set()
-        self._listing: Iterator[Genomes] = layout.enumerate(self.space)
+        self._listing: Iterator[Bits] = layout.enumerate(self.space)
         self._listed = np.zeros((0, layout.bits), dtype=np.uint8)
 
     @property
@@ -113,80 +87,170 @@ class Unseen:
         """How many genomes have been evaluated."""
         return len(self._seen)
 
-    def remove(self, genomes: Genomes) -> None:
+    def remove(self, genomes: Bits) -> None:
         """Take note that genomes were evaluated."""
         self._seen.update(genome_keys(genomes).tolist())
 
-    def among(self, genomes: Genomes) -> Genomes:
+    def among(self, genomes: Bits) -> Bits:
         """The unseen ones of some genomes in their order, each once."""
         keys = genome_keys(genomes)
         _, first = np.unique(keys, return_index=True)
         first.sort()
         seen = self._seen
         new = np.array([key not in seen for key in keys[first].tolist()], dtype=bool)
-        unseen: Genomes = genomes[first[new]]
+        unseen: Bits = genomes[first[new]]
         return unseen
 
-    def fill(self, genomes: Genomes, number: int, rng: np.random.Generator) -> Genomes:
+    def fill(self, genomes: Bits, number: int, rng: np.random.Generator) -> Bits:
         """Add samples to distinct unseen genomes until there are `number`.
 
         Where chance finds no more, genomes are taken in the order of enumeration: fewer than
         `number` are returned only if there are not that many.
         """
         found = genomes
-        for _ in range(_ATTEMPTS):
+        for _ in range(ATTEMPTS):
             if len(found) >= number:
                 return found[:number]
             samples = self.layout.sample(number, rng)
             found = self.among(np.concatenate([found, samples]))
-        return self._list(found, number)
+        return self.fill_in_order(found, number)
 
-    def _list(self, found: Genomes, number: int) -> Genomes:
+    def fill_in_order(self, genomes: Bits, number: int) -> Bits:
         """Add the first unseen genomes of the enumeration, which is gone through once."""
         # A genome leaves the list when it has been evaluated, and only then: the same one may be
         # offered several times.
         self._listed = self.among(self._listed)
         wanted = min(number, self.left)
-        filled = self.among(np.concatenate([found, self._listed]))
+        filled = self.among(np.concatenate([genomes, self._listed]))
         while len(filled) < wanted:
             more = self.among(np.stack(list(islice(self._listing, number))))
             self._listed = np.concatenate([self._listed, more])
             filled = self.among(np.concatenate([filled, more]))
         return filled[:number]
 
+    def state(self) -> Bits:
+        """The genomes that have been evaluated, in an order of their own."""
+        width = -(-(self.layout.bits + 1) // 8)
+        keys = np.array(sorted(self._seen), dtype=f"S{width}")
+        return keys.view(np.uint8).reshape(-1, width)
 
-# -- operators -------------------------------------------------------------------------------------
+    def restore(self, state: Bits) -> None:
+        """Go on from a saved state."""
+        self._seen = set(np.ascontiguousarray(state).view(f"S{state.shape[1]}")[:, 0].tolist())
 
 
-class GenomeSampling(Sampling):  # type: ignore[misc]
-    """Draws distinct valid genomes: fair bits, and D §6.4's coin at each tree node.
+# -- small moves -----------------------------------------------------------------------------------
 
-    All genomes are returned where there are fewer than asked for.
+
+class Moves:
+    """Small changes that keep a genome valid, for many genomes at once.
+
+    D mutates unconstrained columns only, so a cut of a tree that is lost from the population never
+    comes back. Here trees move too: a node is expanded (with all nodes above it, or the cut would
+    not reach it) or collapsed (with all nodes below it).
 
     Parameters
     ----------
     layout : Layout
-    start : array (genomes, bits), optional
-        Distinct genomes that come first.
     """
 
-    def __init__(self, layout: Layout, start: Genomes | None = None) -> None:
-        super().__init__()
-        self.layout = layout
-        self.start = np.zeros((0, layout.bits), dtype=np.uint8) if start is None else start
+    def __init__(self, layout: Layout) -> None:
+        self._columns = [
+            (place, _mover(domain)) for _, domain, place in layout.slices() if domain.size > 1
+        ]
+        # A column with many places to move needs more moves, but not in proportion: small ones
+        # decide as much about the groups.
+        weights = np.sqrt([mover.places for _, mover in self._columns])
+        self._share = weights / weights.sum() if len(weights) else weights
 
-    def _do(
-        self,
-        problem: Any,
-        n_samples: int,
-        *args: Any,
-        random_state: np.random.Generator,
-        **kwargs: Any,
-    ) -> Genomes:
-        return Unseen(self.layout).fill(self.start[:n_samples], n_samples, random_state)
+    def step(self, genomes: Bits, rng: np.random.Generator) -> Bits:
+        """Change one column of each genome: flip or shift a boundary, or move a tree's cut."""
+        moved = genomes.copy()
+        if not self._columns:
+            return moved
+        chosen = rng.choice(len(self._columns), size=len(genomes), p=self._share)
+        for column, (place, mover) in enumerate(self._columns):
+            rows = np.flatnonzero(chosen == column)
+            moved[rows, place] = mover(moved[rows, place], rng)
+        return moved
+
+    def exchange(self, genomes: Bits, others: Bits, share: float, rng: np.random.Generator) -> Bits:
+        """Take each column from `others` with probability `share`."""
+        mixed = genomes.copy()
+        for place, _ in self._columns:
+            rows = np.flatnonzero(rng.random(len(genomes)) < share)
+            mixed[rows, place] = others[rows, place]
+        return mixed
 
 
-class ColumnCrossover(Crossover):  # type: ignore[misc]
+class _MoveBoundary:
+    """Flip a boundary of an interval or ordered column, shift it by one place, or move it far.
+
+    A coarse column has few boundaries, and a better place for one of them may be many shifts away,
+    each of them worse than where it is: hence the far moves.
+    """
+
+    def __init__(self, places: int) -> None:
+        self.places = places
+
+    def __call__(self, bits: Bits, rng: np.random.Generator) -> Bits:
+        moved = bits.copy()
+        rows = np.arange(len(bits))
+        at = rng.integers(bits.shape[1], size=len(bits))
+        beside = at + rng.choice((-1, 1), size=len(bits))
+        shift = rng.random(len(bits)) < 0.5
+        shift &= (beside >= 0) & (beside < bits.shape[1])
+        beside = np.where(shift, beside, at)
+        # A shift exchanges two unlike neighbours; between like ones it would change nothing.
+        shift &= bits[rows, at] != bits[rows, beside]
+        moved[rows, at] ^= 1
+        moved[rows[shift], beside[shift]] ^= 1
+        far = rng.random(len(bits)) < _FAR
+        far &= bits.any(axis=1) & (bits == 0).any(axis=1)
+        moved[far] = _relocated(bits[far], rng)
+        return moved
+
+
+def _relocated(bits: Bits, rng: np.random.Generator) -> Bits:
+    """Clear one boundary of each row and set another; every row must have one of both."""
+    moved, rows = bits.copy(), np.arange(len(bits))
+    lot = rng.random(bits.shape)
+    moved[rows, np.where(bits == 1, lot, -1.0).argmax(axis=1)] = 0
+    moved[rows, np.where(bits == 0, lot, -1.0).argmax(axis=1)] = 1
+    return moved
+
+
+class _MoveCut:
+    """Expand or collapse one inner node of a tree."""
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        self.hierarchy = hierarchy
+        self.places = len(hierarchy.inner)
+        self.above = np.eye(self.places, dtype=np.uint8)  # above[v, u]: u is v or an ancestor of v
+        for node, parent in enumerate(hierarchy.inner_parent):
+            if parent >= 0:
+                self.above[node] |= self.above[parent]
+
+    def __call__(self, bits: Bits, rng: np.random.Generator) -> Bits:
+        expanded = bits[:, self.hierarchy.first_boundary]
+        rows = np.arange(len(bits))
+        node = rng.integers(expanded.shape[1], size=len(bits))
+        was_expanded = expanded[rows, node].astype(bool)[:, None]
+        below = self.above.T[node]  # descendants of the node, and itself
+        moved = np.where(was_expanded, expanded & (1 - below), expanded | self.above[node])
+        return self.hierarchy.bits_of(moved.astype(np.uint8))
+
+
+def _mover(domain: Domain) -> _MoveBoundary | _MoveCut:
+    if isinstance(domain, TreeDomain):
+        return _MoveCut(domain.hierarchy)
+    return _MoveBoundary(domain.size - 1)
+
+
+# -- crossover and mutation ------------------------------------------------------------------------
+
+
+class ColumnCrossover:
     """Crosses two parents column by column, each column at a point of its own (D §6.3).
 
     Interval and ordered columns have one-point crossover. The ends count as points too, so that a
@@ -199,82 +263,64 @@ class ColumnCrossover(Crossover):  # type: ignore[misc]
     ----------
     layout : Layout
     rate : float
-        Chance of a mating to be a crossover; otherwise the children equal their parents. pymoo's
-        own probability is left at 1, or it would apply on top.
+        Chance of a mating to be a crossover; otherwise the children equal their parents.
     """
 
     def __init__(self, layout: Layout, rate: float = 0.9) -> None:
-        super().__init__(n_parents=2, n_offsprings=2, prob=1.0)
         self.rate = rate
         widths = layout.sizes - 1
         is_tree = [isinstance(domain, TreeDomain) for domain in layout.domains.values()]
-        self._is_tree: npt.NDArray[np.bool_] = np.array(is_tree)
+        self._is_tree: Bools = np.array(is_tree)
         self._places = widths + 1  # points of one-point crossover, both ends included
         self._starts, self._stops = layout.offsets[:-1], layout.offsets[1:]
         self._column = np.repeat(np.arange(len(widths)), widths)  # of each bit
         self._within = (np.arange(layout.bits) - self._starts[self._column]).astype(np.int32)
 
-    def _do(
-        self, problem: Any, X: Bits, *args: Any, random_state: np.random.Generator, **kwargs: Any
-    ) -> Bits:
-        matings: int = X.shape[1]
+    def __call__(self, parents: Bits, rng: np.random.Generator) -> Bits:
+        """Return the children of matings, both arrays (2, matings, bits)."""
+        matings: int = parents.shape[1]
         # A bit is exchanged when it has passed the point, which lies behind as many bits of its
         # column (or as many common ones, in a tree) as `passed` says.
-        common = np.zeros((matings, X.shape[2] + 1), dtype=np.int32)
-        np.cumsum(X[0] & X[1], axis=1, dtype=np.int32, out=common[:, 1:])
+        common = np.zeros((matings, parents.shape[2] + 1), dtype=np.int32)
+        np.cumsum(parents[0] & parents[1], axis=1, dtype=np.int32, out=common[:, 1:])
         before = common[:, self._starts]
         choices = np.where(self._is_tree, common[:, self._stops] - before, self._places)
-        chosen = (random_state.random(choices.shape) * choices).astype(np.int32)
+        chosen = (rng.random(choices.shape) * choices).astype(np.int32)
         chosen += np.where(self._is_tree, before + 1, 0)
         passed = np.where(self._is_tree[self._column], common[:, :-1], self._within)
         exchanged = passed >= chosen[:, self._column]
-        exchanged &= (random_state.random(matings) < self.rate)[:, None]
-        return np.where(exchanged, X[::-1], X)
+        exchanged &= (rng.random(matings) < self.rate)[:, None]
+        return np.where(exchanged, parents[::-1], parents)
 
 
-class FlipMutation(Mutation):  # type: ignore[misc]
+class FlipMutation:
     """D's mutation: bits of interval and ordered columns flip; tree columns never change.
 
     Parameters
     ----------
     layout : Layout
     rate : float
-    per : {"bit", "genome"}
-        What the rate is a chance of. D says "mutation rate = 0.1" and no more. ``bit`` flips each
-        bit with that chance: it is what the rate of a bit string means in the textbooks and in the
-        program its authors published with NSGA-II. ``genome`` flips one random bit of a genome with
-        that chance.
+        Chance of each bit to flip. D says "mutation rate = 0.1" and no more; this is what the rate
+        of a bit string means in the textbooks and in the program its authors published with
+        NSGA-II.
     """
 
-    def __init__(
-        self, layout: Layout, rate: float = 0.1, per: Literal["bit", "genome"] = "bit"
-    ) -> None:
-        super().__init__()
+    def __init__(self, layout: Layout, rate: float = 0.1) -> None:
         self.rate = rate
-        self.per = per
         free = [np.zeros(0, dtype=np.int64)]
         for _, domain, place in layout.slices():
             if not isinstance(domain, TreeDomain):
                 free.append(np.arange(place.start, place.stop))
         self._free = np.concatenate(free)
 
-    def _do(
-        self, problem: Any, X: Bits, *args: Any, random_state: np.random.Generator, **kwargs: Any
-    ) -> Bits:
-        mutated = X.copy()
-        if not len(self._free):
-            return mutated
-        if self.per == "bit":
-            flips = random_state.random((len(X), len(self._free))) < self.rate
-        else:
-            at = random_state.integers(len(self._free), size=len(X))
-            chosen = random_state.random(len(X)) < self.rate
-            flips = (np.arange(len(self._free)) == at[:, None]) & chosen[:, None]
-        mutated[:, self._free] ^= flips
+    def __call__(self, genomes: Bits, rng: np.random.Generator) -> Bits:
+        """Return mutated genomes."""
+        mutated = genomes.copy()
+        mutated[:, self._free] ^= rng.random((len(genomes), len(self._free))) < self.rate
         return mutated
 
 
-class MoveMutation(Mutation):  # type: ignore[misc]
+class MoveMutation:
     """Small valid moves of any column: boundaries flip or shift, nodes of a tree open or close.
 
     Parameters
@@ -286,62 +332,16 @@ class MoveMutation(Mutation):  # type: ignore[misc]
     """
 
     def __init__(self, layout: Layout, rate: float = 0.1) -> None:
-        super().__init__()
         self.rate = rate
         self._moves = Moves(layout)
         self._columns = len(layout.columns)
 
-    def _do(
-        self, problem: Any, X: Bits, *args: Any, random_state: np.random.Generator, **kwargs: Any
-    ) -> Bits:
-        mutated = X.astype(np.uint8)
+    def __call__(self, genomes: Bits, rng: np.random.Generator) -> Bits:
+        """Return mutated genomes."""
+        mutated = genomes.copy()
         least = 1 if self.rate > 0 else 0
-        moves = np.maximum(random_state.binomial(self._columns, self.rate, size=len(X)), least)
+        moves = np.maximum(rng.binomial(self._columns, self.rate, size=len(genomes)), least)
         for already in range(int(moves.max(initial=0))):
             rows = np.flatnonzero(moves > already)
-            mutated[rows] = self._moves.step(mutated[rows], random_state)
-        return mutated.astype(X.dtype)
-
-
-class GenomeMating(Mating):  # type: ignore[misc]
-    """Selection, crossover and mutation until there are enough children never evaluated before.
-
-    pymoo would give up in silence where matings bring nothing new. Here samples fill the gap, and
-    at last a list of all genomes: fewer children than asked for come only from a space that has no
-    more. Genomes become individuals at the very end, once.
-
-    Parameters
-    ----------
-    selection, crossover, mutation : operators of pymoo
-    unseen : Unseen
-        Kept up to date by whoever evaluates the children.
-    """
-
-    def __init__(self, selection: Any, crossover: Any, mutation: Any, unseen: Unseen) -> None:
-        super().__init__(selection, crossover, mutation)
-        self.unseen = unseen
-
-    def do(
-        self,
-        problem: Any,
-        pop: Any,
-        n_offsprings: int,
-        random_state: np.random.Generator,
-        **kwargs: Any,
-    ) -> Any:
-        """Return a population of children, of the same class as their parents."""
-        genomes = pop.get("X")
-        found = genomes[:0]
-        for _ in range(_ATTEMPTS):
-            missing = n_offsprings - len(found)
-            if missing <= 0:
-                break
-            parents = self.selection.do(
-                problem, pop, -(-missing // 2), 2, to_pop=False, random_state=random_state, **kwargs
-            )
-            pairs = genomes[parents.T]
-            children = self.crossover._do(problem, pairs, random_state=random_state)
-            children = np.concatenate(children)
-            children = self.mutation._do(problem, children, random_state=random_state)
-            found = self.unseen.among(np.concatenate([found, children]))[:n_offsprings]
-        return type(pop).new("X", self.unseen.fill(found, n_offsprings, random_state))
+            mutated[rows] = self._moves.step(mutated[rows], rng)
+        return mutated

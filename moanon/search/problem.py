@@ -16,11 +16,10 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from sys import float_info
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from moanon.arrays import Bits, Bools, Floats, Ints, Values
 from moanon.errors import InfeasibleError, SearchError
 from moanon.genome import Instance
 from moanon.kernels.scoring import FIELDS
@@ -30,10 +29,6 @@ from moanon.measures.scores import ON_PAIRS, Scores, objective_matrix
 from moanon.measures.suppression import Suppression
 
 __all__ = ["INFEASIBLE", "Points", "SearchProblem"]
-
-Genomes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 #: Stands in the place of the size threshold of an infeasible solution; the other threshold is then
 #: its violation in units of `_VIOLATION`.
@@ -62,7 +57,7 @@ class Points:
     genome: Ints
     thresholds: Ints
 
-    def only(self, chosen: npt.NDArray[np.bool_]) -> Points:
+    def only(self, chosen: Bools) -> Points:
         """Some of the points."""
         return Points(self.values[chosen], self.genome[chosen], self.thresholds[chosen])
 
@@ -131,18 +126,18 @@ class SearchProblem:
         twin.suppression = replace(self.suppression, eta=eta)
         return twin
 
-    def values(self, genomes: Genomes) -> Floats:
+    def values(self, genomes: Bits) -> Floats:
         """Objectives of genomes under the suppression rule, one row each; see `both`."""
         scores = self.evaluator.evaluate(
             genomes, self.suppression, measures=self.names, check=False
         )
         return self._seen(scores, genomes)
 
-    def points(self, genomes: Genomes) -> Points:
+    def points(self, genomes: Bits) -> Points:
         """All solutions that genomes offer: one for each step, or one each where there are none."""
         return self.both(genomes)[1]
 
-    def both(self, genomes: Genomes) -> tuple[Floats, Points]:
+    def both(self, genomes: Bits) -> tuple[Floats, Points]:
         """Objectives under the suppression rule and all solutions, from one evaluation.
 
         The objectives are as an algorithm without constraints should see them: those of infeasible
@@ -153,7 +148,7 @@ class SearchProblem:
         )
         return self._seen(scores, genomes), self._points(scores, genomes)
 
-    def steps(self, genomes: Genomes) -> tuple[Points, Ints]:
+    def steps(self, genomes: Bits) -> tuple[Points, Ints]:
         """All solutions of genomes that have staircases, and the rows that each suppresses."""
         scores = self.evaluator.evaluate(
             genomes, self.suppression, measures=self.names, steps=True, check=False
@@ -161,7 +156,7 @@ class SearchProblem:
         suppressed = scores.steps().field("suppressed")
         return self._points(scores, genomes), suppressed
 
-    def wanting(self, genomes: Genomes, thresholds: Ints) -> str:
+    def wanting(self, genomes: Bits, thresholds: Ints) -> str:
         """Say what the nearest of some infeasible solutions lacks."""
         nearest = genomes[thresholds[:, 1].argmin()][None]
         scores = self.evaluator.evaluate(
@@ -181,11 +176,11 @@ class SearchProblem:
 
     # -- values ------------------------------------------------------------------------------------
 
-    def _seen(self, scores: Scores, genomes: Genomes) -> Floats:
+    def _seen(self, scores: Scores, genomes: Bits) -> Floats:
         values, violation = self._measured(scores, genomes)
         return np.where(violation[:, None] > 0, _PENALTY * (1 + violation[:, None]), values)
 
-    def _measured(self, scores: Scores, genomes: Genomes) -> tuple[Floats, Floats]:
+    def _measured(self, scores: Scores, genomes: Bits) -> tuple[Floats, Floats]:
         """Objectives and violation of each entry; infeasible ones have some finite objectives."""
         values = objective_matrix(scores, self.objectives)
         violation = scores.excess
@@ -195,13 +190,12 @@ class SearchProblem:
         values[infeasible] = np.nan_to_num(values[infeasible], nan=0.0, posinf=0.0, neginf=0.0)
         return self._finite(values, genomes), violation
 
-    def _points(self, scores: Scores, genomes: Genomes) -> Points:
+    def _points(self, scores: Scores, genomes: Bits) -> Points:
         """The feasible solutions, and the nearest infeasible one of each genome without any."""
         parts = [(scores, np.arange(len(genomes)))]
-        if self.has_steps:
-            parts = [(self._steps_of(scores, genomes), scores.step_genome)]
-            if self.is_constrained:  # some genomes have no steps
-                parts.append((scores, np.arange(len(genomes))))
+        if self.has_steps and len(scores.step_genome):  # under constraints there may be none at all
+            steps = (self._steps_of(scores, genomes), scores.step_genome)
+            parts = [steps, *parts] if self.is_constrained else [steps]
         found = []
         for each, genome in parts:
             values, violation = self._measured(each, genomes[genome])
@@ -214,17 +208,17 @@ class SearchProblem:
             return found[0]
         return _chosen(found, len(genomes))
 
-    def _steps_of(self, scores: Scores, genomes: Genomes) -> Scores:
+    def _steps_of(self, scores: Scores, genomes: Bits) -> Scores:
         """Scores at all steps; those over pairs that tell too little are measured one by one."""
         steps = scores.steps()
-        if self.suppression.kind != "kl-safety" or set(self.names) <= ON_PAIRS or not len(steps):
+        if self.suppression.kind != "kl-safety" or set(self.names) <= ON_PAIRS:
             return steps
         pairs = np.stack([steps.field("d1"), steps.field("d2")], axis=1)
         return self.evaluator.evaluate_at(
             genomes[scores.step_genome], pairs, self.suppression, measures=self.names
         )
 
-    def _finite(self, values: Floats, genomes: Genomes) -> Floats:
+    def _finite(self, values: Floats, genomes: Bits) -> Floats:
         """Refuse NaN and infinity: they would count as better than everything."""
         bad = ~np.isfinite(values)
         if bad.any():
@@ -259,7 +253,7 @@ def _check_reach(instance: Instance, measure: Measure, bound: float | None) -> N
         )
 
 
-def _missed(measure: Measure, bound: float, values: npt.NDArray[Any]) -> Floats:
+def _missed(measure: Measure, bound: float, values: Values) -> Floats:
     """By how much values miss a bound, relative to it: 0 where they meet it, always below 1."""
     short = bound - values if measure.direction == "max" else values - bound
     share = np.maximum(short, 0.0) / max(abs(bound), 1e-9)

@@ -11,14 +11,12 @@ import signal
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import moanon
-from moanon import bench, cli
+from moanon import cli
 from moanon.cli import application, main, showing
 
 REPOSITORY = Path(__file__).parents[2]
@@ -180,13 +178,6 @@ def test_a_count_with_more_digits_than_python_prints_is_readable() -> None:
         (["chek"], "moanon: No such command 'chek'"),
         (["check", "t.yaml", "--set"], "moanon: Option '--set' requires an argument"),
         (["init", "none.csv"], "moanon: none.csv does not exist"),
-        (["bench", "--case", "x"], "'x' is not one of 'adult', 'lattice', 'synthetic', 'models'"),
-        (["bench", "--quick", "--case", "lattice"], "--quick times adult alone (see moanon bench"),
-        (["bench", "--out", "no/b.json"], "moanon: no/b.json cannot be written: the folder no"),
-        (
-            ["bench", "--case", "lattice", "--hierarchies", "no"],
-            "moanon: hierarchy file no/adult_hierarchy_sex.csv does not exist",
-        ),
         (
             ["check", "t.yaml", "--set", "problem.etaa=1"],
             "moanon: --set: unknown key problem.etaa; did you mean problem.eta?\n",
@@ -326,122 +317,6 @@ def test_a_stream_that_cannot_show_a_sign_gets_the_rest(table: Path) -> None:
     assert "|?      | quasi |" in done.stdout
 
 
-# -- bench ---------------------------------------------------------------------------------------
-
-
-def test_bench_shows_its_timings_and_writes_them(folder: Path, capsys: Captured) -> None:
-    assert main(["bench", "--quick", "--out", "b.json"]) == 0
-    lines = [re.sub(" {2,}", "  ", line.strip()) for line in capsys.readouterr().out.splitlines()]
-    assert "adult, random: 30,162 rows, 13,334 cells, 5 genomes" in lines
-    assert "adult, converged: 30,162 rows, 13,334 cells, 5 genomes" in lines
-    assert lines.count("way  threads  CPU µs  clock µs  to flat") == 2
-    number = r"[\d,]+\.\d"
-    assert re.fullmatch(rf"flat  1  {number}  {number}  ×1\.00", lines[4])
-    assert re.search(rf"\npandas groupby  1  {number}  {number}  ×[\d.,]+\n", "\n".join(lines))
-    assert lines[-1] == "Wrote b.json"
-
-    found = json.loads((folder / "b.json").read_text())
-    assert set(found) == {"machine", "timings"}
-    assert {"python", "numba"} <= set(found["machine"])
-    first, *others = found["timings"]
-    assert {"case", "way", "threads", "micros", "wall_micros", "ratio"} <= set(first)
-    assert (first["case"], first["way"], first["ratio"]) == ("adult, random", "flat", 1)
-    assert {"rollup", "pandas groupby", "numpy unique, cells"} <= {t["way"] for t in others}
-
-
-@pytest.fixture
-def timed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the cases that a benchmark would time, which takes no time here."""
-    names: list[str] = []
-
-    def case(name: str) -> bench.Case:
-        ones = np.ones(1, dtype=np.int64)
-        return bench.Case(name, ones.astype(np.uint16), ones, ones, np.zeros((1, 0)), others=False)
-
-    def measure(case: bench.Case, repeat: int) -> Iterator[bench.Timing]:
-        names.append(case.name)
-        yield bench.Timing(case.name, 1, 1, 1, "flat", 1, 1.0, 1.0, 228.4)
-
-    monkeypatch.setattr(bench, "measure", measure)
-    monkeypatch.setattr(bench, "adult_cases", lambda: [case("adult 1"), case("adult 2")])
-    monkeypatch.setattr(bench, "lattice_case", lambda folder: case(f"lattice of {folder}"))
-    monkeypatch.setattr(bench, "synthetic_cases", lambda: iter([case("synthetic")]))
-    monkeypatch.setattr(bench, "model_cases", lambda: [case("models")])
-    return names
-
-
-def test_bench_times_all_cases_unless_told(folder: Path, timed: list[str]) -> None:
-    assert main(["bench"]) == 0
-    assert timed == ["adult 1", "adult 2", "lattice of None", "synthetic", "models"]
-    assert [t["case"] for t in json.loads((folder / "bench.json").read_text())["timings"]] == timed
-
-
-def test_models_are_timed_beside_the_plain_evaluation() -> None:
-    case = bench.model_cases(rounds=1, population=4)[1]
-    timings = list(bench.measure(case, threads=(1,), repeat=1))
-    assert [t.way for t in timings[:4]] == [
-        "flat",
-        "rollup",
-        "entropy l, flat",
-        "entropy l, rollup",
-    ]
-    assert {"t-closeness, flat", "all of them, rollup"} <= {t.way for t in timings}
-    assert timings[0].ratio == 1
-    assert all(t.micros > 0 for t in timings)
-
-
-def test_bench_times_chosen_cases_once(folder: Path, timed: list[str]) -> None:
-    assert main(["bench", "--case", "synthetic", "--case", "adult", "--case", "adult"]) == 0
-    assert timed == ["adult 1", "adult 2", "synthetic"]
-
-
-def test_bench_finds_hierarchies_beside_the_checkout_or_where_it_is_told(
-    folder: Path, timed: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "shared" / "arx").mkdir(parents=True)
-    (folder / "checkout").mkdir()
-    monkeypatch.chdir(folder / "checkout")
-    assert main(["bench", "--case", "lattice"]) == 0
-    assert main(["bench", "--case", "lattice", "--hierarchies", "mine", "--force"]) == 0
-    assert timed == ["lattice of ../shared/arx", "lattice of mine"]
-
-
-def test_bench_replaces_a_file_only_when_told_and_asks_before_it_runs(
-    folder: Path, timed: list[str], capsys: Captured
-) -> None:
-    (folder / "bench.json").write_text("old")
-    assert main(["bench"]) == 2
-    assert capsys.readouterr() == (
-        "",
-        "moanon: bench.json exists already; it is replaced only with --force\n",
-    )
-    assert timed == []
-    assert main(["bench", "--force"]) == 0
-    assert json.loads((folder / "bench.json").read_text())["timings"]
-
-
-def test_an_interrupted_bench_shows_what_it_has_and_leaves_no_file(
-    folder: Path, timed: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    taken = bench.measure
-
-    def interrupted(case: bench.Case, repeat: int) -> Iterator[bench.Timing]:
-        yield from taken(case, repeat=repeat)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(bench, "measure", interrupted)
-    assert main(["bench"]) == 130
-    assert "×228 " in capsys.readouterr().out
-    assert list(folder.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("ratio", "text"), [(0.714, "×0.71"), (1, "×1.00"), (22.84, "×22.8"), (1228.4, "×1,228")]
-)
-def test_ratios_are_readable(ratio: float, text: str) -> None:
-    assert showing.times(ratio) == text
-
-
 # -- init, schema, help --------------------------------------------------------------------------
 
 
@@ -484,7 +359,7 @@ def test_version(capsys: Captured) -> None:
 def test_help_lists_the_commands(arguments: list[str], capsys: Captured) -> None:
     assert main(arguments) == 0
     out = capsys.readouterr().out
-    for command in ("bench", "check", "init", "schema"):
+    for command in ("check", "init", "run", "schema"):
         assert f"\n  {command} " in out
 
 

@@ -153,6 +153,23 @@ def test_bad_input_is_one_sentence(
     assert captured.out == ""
 
 
+def test_a_table_on_which_nothing_meets_the_constraints_has_no_solution(
+    config: str, capsys: Captured
+) -> None:
+    Path("people.csv").write_text("a,s\n1,p\n1,p\n2,p\n2,q\n")
+    Path(config).write_text(
+        "data: {source: people.csv}\n"
+        "columns: {a: {role: quasi, kind: interval}, s: {role: sensitive}}\n"
+        "problem:\n"
+        "  {preset: kl-safety, objectives: [alpha, loss], constraints: {alpha: {max: 0.5}}}\n"
+    )
+    assert main(["run", config, "--quiet"]) == 1
+    assert capsys.readouterr().err == (
+        "moanon: no solution that was evaluated meets the constraints: the nearest one would have "
+        "to suppress 2 rows (at most 0)\n"
+    )
+
+
 # -- being interrupted ---------------------------------------------------------------------------
 
 

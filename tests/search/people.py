@@ -14,10 +14,10 @@ from moanon.data.table import read_table
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures.suppression import find_preset
-from moanon.search.exhaustive import Exhaustive
-from moanon.search.fronts import front_of
+from moanon.search.archive import front_of
+from moanon.search.checkpoint import State
+from moanon.search.exhaustive import ExhaustiveSearch
 from moanon.search.problem import SearchProblem
-from moanon.search.state import State
 
 PLACES = Hierarchy.from_nested(
     "Anywhere", {"North": ["Oslo", "Bergen"], "South": ["Rome", "Bari", "Pisa"]}
@@ -73,6 +73,6 @@ class Memory:
 
 def first_front(problem: SearchProblem, genomes: int = 600) -> Front:
     """The front of the first few hundred genomes."""
-    search = Exhaustive(problem, batch=genomes)
+    search = ExhaustiveSearch(problem, population=genomes)
     search.step()
     return front_of(problem, search.archive, cap=100_000)

@@ -16,7 +16,7 @@ from moanon.genome import Instance
 from moanon.measures import MEASURES
 from moanon.measures.suppression import PRESETS, Suppression
 from moanon.search.archive_search import ArchiveSearch
-from moanon.search.exhaustive import Exhaustive
+from moanon.search.exhaustive import ExhaustiveSearch
 from moanon.search.problem import SearchProblem
 from tests.strategies import instances
 
@@ -74,7 +74,7 @@ def problem_of(instance: Instance, name: str) -> SearchProblem:
 
 
 def exact_front(problem: SearchProblem) -> np.ndarray:
-    search = Exhaustive(problem)
+    search = ExhaustiveSearch(problem)
     while not search.exhausted:
         search.step()
     search.archive.sort()
@@ -172,4 +172,4 @@ def test_an_exhaustive_search_of_a_large_space_is_refused():
     table = read_table(frame, {"q": "quasi"})
     instance = Instance.build(table, {"q": IntervalSpec()})
     with pytest.raises(SearchError, match="at most 2000000 genomes; this table has 549755813888"):
-        Exhaustive(SearchProblem(instance, ["k", "loss"], Suppression("limit")))
+        ExhaustiveSearch(SearchProblem(instance, ["k", "loss"], Suppression("limit")))

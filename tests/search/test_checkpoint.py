@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from moanon import __version__
 from moanon.errors import OutputError, SearchError
-from moanon.search.checkpoint import Checkpoints, Identity, versions
-from moanon.search.state import State
+from moanon.search.checkpoint import Checkpoints, Identity, State, versions
 
 MINE = Identity("c" * 64, "d" * 64, seed=7)
 
@@ -29,7 +28,7 @@ def state(number: int) -> State:
 def number_of(checkpoints: Checkpoints) -> int:
     loaded = checkpoints.load()
     assert loaded is not None
-    return int(loaded.state["run.idle"])
+    return int(loaded[0]["run.idle"])
 
 
 @pytest.fixture
@@ -49,18 +48,16 @@ def fresh(checkpoints: Checkpoints, identity: Identity = MINE) -> Checkpoints:
 def test_a_state_comes_back_as_it_was(saved: Checkpoints) -> None:
     loaded = fresh(saved).load()
     assert loaded is not None
-    assert loaded.note is None
-    assert set(loaded.state) == set(state(2))
+    assert loaded[1] is None
+    assert set(loaded[0]) == set(state(2))
     for name, array in state(2).items():
-        assert loaded.state[name].dtype == array.dtype
-        assert np.array_equal(loaded.state[name], array)
-        assert loaded.state[name].shape == array.shape
+        assert loaded[0][name].dtype == array.dtype
+        assert np.array_equal(loaded[0][name], array)
+        assert loaded[0][name].shape == array.shape
 
 
 def test_there_is_nothing_to_load_at_first(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path, MINE)
-    assert not checkpoints.exist
-    assert checkpoints.load() is None
+    assert Checkpoints(tmp_path, MINE).load() is None
 
 
 def test_a_checkpoint_is_an_npz_file_without_pickles(saved: Checkpoints) -> None:
@@ -76,8 +73,8 @@ def test_the_one_before_is_kept_and_nothing_else(saved: Checkpoints) -> None:
     saved.newest.unlink()
     loaded = fresh(saved).load()
     assert loaded is not None
-    assert int(loaded.state["run.idle"]) == 2
-    assert loaded.note == "checkpoint.npz is missing; going on from checkpoint.previous.npz"
+    assert int(loaded[0]["run.idle"]) == 2
+    assert loaded[1] == "checkpoint.npz is missing; going on from checkpoint.previous.npz"
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -90,8 +87,8 @@ def test_a_flipped_bit_is_noticed_wherever_it_is(saved: Checkpoints, at: float, 
     loaded = fresh(saved).load()
     saved.newest.write_bytes(good)
     assert loaded is not None
-    assert int(loaded.state["run.idle"]) == 1
-    assert loaded.note == (
+    assert int(loaded[0]["run.idle"]) == 1
+    assert loaded[1] == (
         f"{saved.newest} cannot be used: it is damaged (its checksum does not fit); going on from "
         "checkpoint.previous.npz"
     )
@@ -102,7 +99,7 @@ def test_a_truncated_one_is_noticed(saved: Checkpoints, length: int) -> None:
     saved.newest.write_bytes(saved.newest.read_bytes()[:length])
     loaded = fresh(saved).load()
     assert loaded is not None
-    assert "is damaged" in str(loaded.note)
+    assert "is damaged" in str(loaded[1])
     assert number_of(fresh(saved)) == 1
 
 
@@ -138,8 +135,8 @@ def test_a_foreign_one_gives_way_to_a_previous_that_fits(saved: Checkpoints) -> 
     saved.previous.write_bytes(mine)
     loaded = fresh(saved).load()
     assert loaded is not None
-    assert int(loaded.state["run.idle"]) == 2
-    assert "it has the seed 9, and this run has 7; going on from" in str(loaded.note)
+    assert int(loaded[0]["run.idle"]) == 2
+    assert "it has the seed 9, and this run has 7; going on from" in str(loaded[1])
 
 
 def test_another_file_of_that_name_is_refused(saved: Checkpoints) -> None:

@@ -1,3 +1,5 @@
+"""How genomes are made: valid ones of valid ones, and never the same twice."""
+
 from __future__ import annotations
 
 from itertools import pairwise
@@ -6,11 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pymoo.algorithms.moo.nsga2 import NSGA2
-from pymoo.core.population import Population
-from pymoo.core.problem import Problem
-from pymoo.operators.selection.rnd import RandomSelection
-from pymoo.optimize import minimize
 
 from moanon.data.domain import OrderedDomain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
@@ -18,15 +15,11 @@ from moanon.genome import Layout
 from moanon.search.operators import (
     ColumnCrossover,
     FlipMutation,
-    GenomeDuplicates,
-    GenomeMating,
-    GenomeProblem,
-    GenomeSampling,
     MoveMutation,
+    Moves,
     Unseen,
     genome_keys,
 )
-from tests.search.people import problem_of
 from tests.strategies import instances
 
 seeds = st.integers(0, 2**32 - 1)
@@ -54,12 +47,16 @@ def draw_parents(data: st.DataObject) -> tuple[Layout, np.ndarray]:
 
 
 def cross(layout: Layout, parents: np.ndarray, seed: int = 1, rate: float = 1.0) -> np.ndarray:
-    return ColumnCrossover(layout, rate)._do(None, parents, random_state=generator(seed))
+    return ColumnCrossover(layout, rate)(parents, generator(seed))
 
 
 def blocks(bits: np.ndarray) -> set[tuple[int, int]]:
     edges = [0, *(np.flatnonzero(bits) + 1).tolist(), len(bits) + 1]
     return set(pairwise(edges))
+
+
+def nothing(layout: Layout) -> np.ndarray:
+    return np.zeros((0, layout.bits), dtype=np.uint8)
 
 
 # -- sampling --------------------------------------------------------------------------------------
@@ -69,18 +66,16 @@ def blocks(bits: np.ndarray) -> set[tuple[int, int]]:
 def test_samples_are_valid_and_distinct_and_as_many_as_there_are(data):
     layout = data.draw(instances()).layout
     number = data.draw(st.integers(1, 60))
-    rng = generator(data.draw(seeds))
-    genomes = GenomeSampling(layout)._do(None, number, random_state=rng)
+    genomes = Unseen(layout).fill(nothing(layout), number, generator(data.draw(seeds)))
     assert layout.is_valid(genomes).all()
     assert len(np.unique(genomes, axis=0)) == len(genomes) == min(number, layout.count())
 
 
-def test_samples_follow_from_the_random_state():
+def test_samples_follow_from_the_generator():
     layout = Layout({"size": ordered(9), "kind": TREE})
-    sampling = GenomeSampling(layout)
-    one, same, other = (sampling.do(None, 30, random_state=generator(s)) for s in (1, 1, 2))
-    assert (one.get("X") == same.get("X")).all()
-    assert (one.get("X") != other.get("X")).any()
+    one, same, other = (Unseen(layout).fill(nothing(layout), 30, generator(s)) for s in (1, 1, 2))
+    assert (one == same).all()
+    assert (one != other).any()
 
 
 # -- crossover -------------------------------------------------------------------------------------
@@ -163,36 +158,14 @@ def test_the_rate_of_crossover_is_that_of_matings():
     assert (cross(layout, parents, rate=0.0) == parents).all()
 
 
-def test_pymoo_leaves_the_rate_of_crossover_as_it_is():
-    layout = Layout({"sex": ordered(1)})
-    couples = [Population.new("X", np.array([[0], [1]], np.uint8)) for _ in range(5_000)]
-    crossover = ColumnCrossover(layout, 0.9)
-    children = crossover.do(Problem(n_var=1), couples, random_state=generator())
-    # Of the two children of a mating, pymoo puts all first ones first.
-    assert children.get("X")[:5_000].mean() == pytest.approx(0.45, abs=0.03)
-
-
-@given(st.data())
-def test_truth_values_are_crossed_and_mutated_like_numbers(data):
-    layout, parents = draw_parents(data)
-    truths = parents.astype(bool)
-    assert (cross(layout, truths) == cross(layout, parents)).all()
-    for mutation in (FlipMutation(layout, 0.5), MoveMutation(layout, 0.5)):
-        as_truths = mutation._do(None, truths[0], random_state=generator())
-        assert as_truths.dtype == bool
-        assert (as_truths == mutation._do(None, parents[0], random_state=generator())).all()
-
-
 # -- mutation --------------------------------------------------------------------------------------
 
 
-@given(st.data(), st.sampled_from(["bit", "genome"]), st.floats(0, 1))
-def test_flips_keep_genomes_valid_and_trees_as_they_are(data, per, rate):
+@given(st.data(), st.floats(0, 1))
+def test_flips_keep_genomes_valid_and_trees_as_they_are(data, rate):
     layout, parents = draw_parents(data)
     genomes, before = parents[0], parents[0].copy()
-    mutated = FlipMutation(layout, rate, per)._do(
-        None, genomes, random_state=generator(data.draw(seeds))
-    )
+    mutated = FlipMutation(layout, rate)(genomes, generator(data.draw(seeds)))
     assert (genomes == before).all()
     assert layout.is_valid(mutated).all()
     for _, domain, place in layout.slices():
@@ -200,36 +173,27 @@ def test_flips_keep_genomes_valid_and_trees_as_they_are(data, per, rate):
             assert (mutated[:, place] == genomes[:, place]).all()
 
 
-def test_a_rate_per_bit_flips_each_free_bit_with_that_chance():
+def test_the_rate_of_mutation_flips_each_free_bit_with_that_chance():
     layout = Layout({"kind": TREE, "size": ordered(10)})
     genomes = layout.sample(4_000, generator())
-    mutated = FlipMutation(layout, 0.1)._do(None, genomes, random_state=generator())
+    mutated = FlipMutation(layout, 0.1)(genomes, generator())
     flipped = (mutated != genomes).mean(axis=0)
     assert (flipped[:5] == 0).all()
     assert flipped[5:] == pytest.approx(np.full(10, 0.1), abs=0.02)
-
-
-def test_a_rate_per_genome_flips_one_bit_of_that_share():
-    layout = Layout({"kind": TREE, "size": ordered(10)})
-    genomes = layout.sample(4_000, generator())
-    mutated = FlipMutation(layout, 0.3, "genome")._do(None, genomes, random_state=generator())
-    flips = (mutated != genomes).sum(axis=1)
-    assert set(flips) == {0, 1}
-    assert flips.mean() == pytest.approx(0.3, abs=0.03)
 
 
 @given(st.data(), st.floats(0, 1))
 def test_moves_keep_genomes_valid(data, rate):
     layout, parents = draw_parents(data)
     rng = generator(data.draw(seeds))
-    mutated = MoveMutation(layout, rate)._do(None, parents[0], random_state=rng)
+    mutated = MoveMutation(layout, rate)(parents[0], rng)
     assert layout.is_valid(mutated).all()
 
 
 def test_moves_reach_trees_and_make_at_least_one_change():
     layout = Layout({"kind": TREE, "size": ordered(10)})
     genomes = layout.sample(500, generator())
-    mutated = MoveMutation(layout, 1e-9)._do(None, genomes, random_state=generator())
+    mutated = MoveMutation(layout, 1e-9)(genomes, generator())
     assert (mutated != genomes).any(axis=1).all()
     assert (mutated[:, :5] != genomes[:, :5]).any()
 
@@ -237,7 +201,7 @@ def test_moves_reach_trees_and_make_at_least_one_change():
 def test_no_mutation_is_none():
     layout = Layout({"kind": TREE, "size": ordered(10)})
     genomes = layout.sample(50, generator())
-    mutated = MoveMutation(layout, 0.0)._do(None, genomes, random_state=generator())
+    mutated = MoveMutation(layout, 0.0)(genomes, generator())
     assert np.array_equal(mutated, genomes)
 
 
@@ -253,27 +217,13 @@ def test_keys_are_equal_for_equal_genomes_only(data):
 
 
 @given(st.data())
-def test_duplicates_are_dropped_but_for_the_first(data):
-    _, (one, other) = draw_parents(data)
-    population, others = Population.new("X", one), Population.new("X", other)
-    left = GenomeDuplicates().do(population, others)
-    taken = {genome.tobytes() for genome in other}
-    expected = []
-    for individual, genome in zip(population, one, strict=True):
-        if genome.tobytes() not in taken:
-            taken.add(genome.tobytes())
-            expected.append(individual)
-    assert list(left) == expected
-
-
-@given(st.data())
 def test_unseen_genomes_are_found_until_there_are_none(data):
     layout = data.draw(instances().filter(lambda instance: instance.layout.count() <= 300)).layout
     rng = generator(data.draw(seeds))
     number = data.draw(st.integers(1, 40))
     unseen = Unseen(layout)
     seen: set[bytes] = set()
-    none = np.zeros((0, layout.bits), dtype=np.uint8)
+    none = nothing(layout)
     while unseen.left:
         found = unseen.fill(none, number, rng)
         assert len(found) == min(number, unseen.left)
@@ -287,34 +237,43 @@ def test_unseen_genomes_are_found_until_there_are_none(data):
     assert len(unseen.fill(none, number, rng)) == 0
 
 
-def test_matings_that_bring_nothing_new_are_filled_up():
-    layout = Layout({"kind": TREE})  # D's mutation never changes it
-    unseen = Unseen(layout)
-    parents = np.array([NODES], dtype=np.uint8)
-    unseen.remove(parents)
-    mating = GenomeMating(RandomSelection(), ColumnCrossover(layout), FlipMutation(layout), unseen)
-    children = mating.do(None, Population.new("X", parents), 4, random_state=generator())
-    genomes = children.get("X")
-    assert isinstance(children, Population)
-    assert len(np.unique(genomes, axis=0)) == 4
-    assert not (genomes == NODES).all(axis=1).any()
-    assert layout.is_valid(genomes).all()
+@given(st.data())
+def test_what_was_seen_is_restored(data):
+    layout, parents = draw_parents(data)
+    unseen, again = Unseen(layout), Unseen(layout)
+    unseen.remove(parents[0])
+    again.restore(unseen.state().copy())
+    assert (again.left, again.removed) == (unseen.left, unseen.removed)
+    assert (again.state() == unseen.state()).all()
+    assert len(again.among(parents[0])) == 0
 
 
-# -- in pymoo --------------------------------------------------------------------------------------
+# -- moves -----------------------------------------------------------------------------------------
 
 
-def test_pymoo_minimizes_with_the_operators():
-    problem = problem_of("k-suppression", eta=0.1)
-    layout = problem.layout
-    algorithm = NSGA2(
-        pop_size=20,
-        sampling=GenomeSampling(layout),
-        crossover=ColumnCrossover(layout),
-        mutation=FlipMutation(layout),
-        eliminate_duplicates=GenomeDuplicates(),
-    )
-    result = minimize(GenomeProblem(problem), algorithm, ("n_gen", 5), seed=1)
-    genomes = result.X.astype(np.uint8)
-    assert layout.is_valid(genomes).all()
-    assert (problem.values(genomes) == result.F).all()
+@given(st.data())
+def test_a_step_keeps_genomes_valid_and_changes_one_column(data):
+    layout = data.draw(instances()).layout
+    genomes = data.draw(populations_of(layout))
+    moved = Moves(layout).step(genomes, np.random.default_rng(data.draw(st.integers(0, 99))))
+    assert layout.is_valid(moved).all()
+    changed = np.array([(genomes[:, s] != moved[:, s]).any(axis=1) for _, _, s in layout.slices()])
+    assert (changed.sum(axis=0) == (1 if layout.bits else 0)).all()
+
+
+@given(st.data())
+def test_an_exchange_takes_whole_columns(data):
+    layout = data.draw(instances()).layout
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    one, other = layout.sample(20, rng), layout.sample(20, rng)
+    mixed = Moves(layout).exchange(one, other, 0.5, rng)
+    assert layout.is_valid(mixed).all()
+    for _, _, place in layout.slices():
+        from_one = (mixed[:, place] == one[:, place]).all(axis=1)
+        from_other = (mixed[:, place] == other[:, place]).all(axis=1)
+        assert (from_one | from_other).all()
+
+
+@st.composite
+def populations_of(draw: st.DrawFn, layout) -> np.ndarray:
+    return layout.sample(draw(st.integers(1, 30)), np.random.default_rng(draw(st.integers(0, 99))))

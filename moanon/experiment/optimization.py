@@ -1,27 +1,53 @@
-"""`optimize`: from a table to its front in one call, for scripts and notebooks."""
+"""What a configuration optimizes, and `optimize`: from a table to its front in one call."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moanon.config import Config
+from moanon.config.constraints import check_reach
 from moanon.data.table import read_table
 from moanon.errors import ConfigError
-from moanon.experiment.plan import make_problem
 from moanon.front import Front
 from moanon.genome import Instance
+from moanon.measures.suppression import find_preset, suppress_by
 from moanon.progress import show_progress
-from moanon.search.fronts import front_of
-from moanon.search.run import choose_algorithm, make_search, run_search, stop_of
-from moanon.search.warming import warm_up
+from moanon.search.algorithms import choose_algorithm, make_search
+from moanon.search.archive import front_of
+from moanon.search.problem import SearchProblem
+from moanon.search.running import run_search, stop_of, warm_up
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["optimize"]
+__all__ = ["etas_of", "make_problem", "optimize"]
+
+
+def etas_of(config: Config) -> tuple[float, ...]:
+    """The limits of suppression that a configuration asks for; 0 where it has none."""
+    eta = config.problem.eta
+    return eta if isinstance(eta, tuple) else (eta or 0.0,)
+
+
+def make_problem(config: Config, instance: Instance, threads: int = 1) -> SearchProblem:
+    """Build what a configuration optimizes, for the widest of its limits."""
+    section = config.problem
+    keys = ("safety", "prefer", "diversity", "recursive_c")
+    chosen = {key: getattr(section, key) for key in keys if getattr(section, key) is not None}
+    if section.eta is not None:
+        chosen["eta"] = max(etas_of(config))
+    preset = find_preset(section.preset).with_settings(**chosen)
+    objectives = section.objectives or preset.objectives
+    suppression = preset.suppression
+    if suppression.kind == "limit":
+        suppression = replace(suppression, by=section.suppress_by or suppress_by(objectives))
+    problem = SearchProblem(instance, objectives, suppression, threads, config.bounds)
+    check_reach(config.bounds, instance)
+    return problem
 
 
 def optimize(

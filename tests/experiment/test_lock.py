@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import signal
 import subprocess
 import sys
-from errno import ENOLCK, EROFS
+from errno import EACCES, ENOLCK, ENOSYS, EOPNOTSUPP, EROFS
 from pathlib import Path
 
 import pytest
 
 from moanon.cli import main
 from moanon.errors import OutputError
-from moanon.experiment import Experiment, lock, plan
-from moanon.experiment.lock import LOCK, FolderLock
+from moanon.experiment import Experiment, plan
+from moanon.experiment.folder import LOCK, FolderLock
 from tests.search.people import people_frame
 
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[2]
 CONFIG = """\
 data: {source: people.csv}
 columns:
@@ -70,7 +71,7 @@ def test_who_forgets_to_leave_does_not_stay() -> None:
 
 def test_a_killed_process_stops_nobody() -> None:
     code = (
-        "import sys, time; from pathlib import Path; from moanon.experiment.lock import FolderLock;"
+        "import time; from pathlib import Path; from moanon.experiment.folder import FolderLock;"
         "lock = FolderLock(Path('folder')); lock.enter(); print('in', flush=True); time.sleep(60)"
     )
     process = subprocess.Popen(
@@ -93,35 +94,42 @@ def test_a_file_that_its_holder_removed_meanwhile_locks_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Opened here, then removed and unlocked there: the lock must be that of the next file."""
-    take, opened = lock._take, []
+    take, opened = fcntl.flock, []
 
-    def late(descriptor: int) -> None:
+    def late(descriptor: int, operation: int) -> None:
         if not opened:
             Path("folder", LOCK).unlink()
         opened.append(descriptor)
-        take(descriptor)
+        take(descriptor, operation)
 
-    monkeypatch.setattr(lock, "_take", late)
+    monkeypatch.setattr(fcntl, "flock", late)
     first = held("folder")
     assert len(opened) == 2
+    assert Path("folder", LOCK).exists()
     with pytest.raises(OutputError, match=IN_USE):
         held("folder")
     first.leave()
 
 
-def test_a_file_system_without_locks_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(descriptor: int) -> None:
-        raise OSError(ENOLCK, "No locks available")
+@pytest.mark.parametrize("number", [ENOLCK, ENOSYS, EOPNOTSUPP])
+def test_a_file_system_without_locks_has_none(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int, operation: int) -> None:
+        raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(lock, "_take", refuse)
-    entered = held("folder")
-    assert entered.entered
-    entered.leave()
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    first, second = held("folder"), held("folder")
+    assert first.entered
+    assert second.entered
+    first.leave()
+    second.leave()
 
 
-def test_a_folder_that_cannot_be_written_to_is_not_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [EROFS, EACCES])
+def test_a_folder_that_cannot_be_written_to_is_not_locked(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object) -> int:
-        raise OSError(EROFS, "Read-only file system")
+        raise OSError(number, os.strerror(number))
 
     Path("folder").mkdir()
     monkeypatch.setattr(os, "open", refuse)

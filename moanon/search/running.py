@@ -1,4 +1,4 @@
-"""Running a search: which one, until when, and what it came to.
+"""Running a search: until when, what it came to, and how much of the ideal it reaches.
 
 A generation is `population` genomes whatever the algorithm, so ``generations: 250`` with
 ``population: 200`` is 50,000 evaluations. Nothing that decides about the next generation depends on
@@ -10,101 +10,39 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
-from typing import Literal, Protocol
+from typing import Literal
 
+import moocore
 import numpy as np
-import numpy.typing as npt
 
+from moanon.arrays import Floats
 from moanon.errors import SearchError
+from moanon.genome import Instance
+from moanon.measures import Measure
+from moanon.search.algorithms import Search, SearchSettings
 from moanon.search.archive import Archive
-from moanon.search.archive_search import ArchiveSearch
-from moanon.search.exhaustive import MOST_GENOMES, Exhaustive
-from moanon.search.hypervolume import Hypervolume
+from moanon.search.checkpoint import State, part_of, prefixed
+from moanon.search.exhaustive import MOST_GENOMES
 from moanon.search.problem import SearchProblem
-from moanon.search.state import Search, State
 
-__all__ = [
-    "AUTO_EXHAUSTIVE",
-    "DEFAULT_EVALUATIONS",
-    "Keeper",
-    "Outcome",
-    "ProblemSearch",
-    "Progress",
-    "Settings",
-    "Stop",
-    "choose_algorithm",
-    "make_search",
-    "room_of",
-    "run_search",
-    "stop_of",
-]
-
-#: `auto` enumerates spaces up to this size; larger ones are bred from the archive.
-AUTO_EXHAUSTIVE = 20_000
-#: Evaluations per second that even a slow machine manages.
-_SLOWEST = 1_000
-#: Where no limit is given: the budget of D's runs, 250 generations of 200.
-DEFAULT_EVALUATIONS = 50_000
+__all__ = ["OnGeneration", "Outcome", "Progress", "Stop", "run_search", "stop_of", "warm_up"]
 
 #: The hypervolume is taken every so many generations; after each one where it is a limit.
 _HYPERVOLUME_EVERY = 5
+#: With more objectives a hypervolume takes longer than the search itself.
+_MOST_OBJECTIVES = 3
 #: A smaller relative gain of hypervolume counts as none.
 _GAIN = 1e-6
 #: Generations in a row without a new genome after which there is nothing more to be hoped for.
 _MOST_IDLE = 100
 #: Seconds between checkpoints; more where saving takes longer than this share of the time.
 _PACE, _SHARE = 2.0, 0.03
-#: Most solutions an archive holds while searching, unless more are asked for in the end.
-_ROOM = 8_000
-#: The same for an enumeration, which is there to be exact.
-_ROOM_OF_ALL = 100_000
 
 Reason = Literal[
     "generations", "evaluations", "seconds", "stall", "exhausted", "idle", "interrupted"
 ]
-
-
-class Settings(Protocol):
-    """What `make_search` wants to know; the search section of a configuration has all of it."""
-
-    @property
-    def algorithm(self) -> str: ...
-    @property
-    def population(self) -> int: ...
-    @property
-    def generations(self) -> int | None: ...
-    @property
-    def evaluations(self) -> int | None: ...
-    @property
-    def seconds(self) -> float | None: ...
-    @property
-    def stall(self) -> int | None: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def crossover(self) -> float: ...
-    @property
-    def mutation(self) -> float: ...
-    @property
-    def moves(self) -> bool: ...
-    @property
-    def cap(self) -> int: ...
-
-
-class ProblemSearch(Search, Protocol):
-    """A search that says what it searches."""
-
-    problem: SearchProblem
-
-
-class Keeper(Protocol):
-    """Keeps states; see `moanon.search.checkpoint.Checkpoints`."""
-
-    def save(self, state: State) -> None:
-        """Keep a state, replacing the one before."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -134,6 +72,15 @@ class Stop:
             None if self.seconds is None else self.seconds * share,
             self.stall,
         )
+
+
+def stop_of(settings: SearchSettings, algorithm: str) -> Stop:
+    """Read the limits off settings, for the algorithm that was chosen.
+
+    An enumeration never stalls: what it has yet to see does not follow from what it has seen.
+    """
+    stall = None if algorithm == "exhaustive" else settings.stall
+    return Stop(settings.generations, settings.evaluations, settings.seconds, stall)
 
 
 @dataclass(frozen=True)
@@ -169,6 +116,10 @@ class Progress:
         if not self.done:
             return None
         return self.seconds * (1 - self.done) / self.done
+
+
+#: Whoever wants to be told about each generation.
+OnGeneration = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
@@ -210,84 +161,42 @@ class Outcome:
         }[self.reason]
 
 
-# -- which search --------------------------------------------------------------------------------
-
-
-def choose_algorithm(space: int, settings: Settings) -> str:
-    """Settle what ``auto`` means for a space of so many genomes.
-
-    Enumeration where the space has at most `AUTO_EXHAUSTIVE` genomes and the limits leave room for
-    all of them; half an enumeration would be worse than any search.
-    """
-    if settings.algorithm != "auto":
-        return settings.algorithm
-    budgets = [AUTO_EXHAUSTIVE]
-    if settings.evaluations is not None:
-        budgets.append(settings.evaluations)
-    if settings.generations is not None:
-        budgets.append(settings.generations * settings.population)
-    if settings.seconds is not None:
-        budgets.append(int(settings.seconds * _SLOWEST))
-    return "exhaustive" if space <= min(budgets) else "archive"
-
-
-def make_search(problem: SearchProblem, settings: Settings) -> ProblemSearch:
-    """Build the search that settings ask for, before its first generation.
-
-    Raises
-    ------
-    SearchError
-        If there is no such algorithm, or it cannot search this space.
-    """
-    algorithm = choose_algorithm(problem.layout.count(), settings)
-    room = room_of(settings, algorithm)
-    if algorithm == "archive":
-        return ArchiveSearch(problem, settings.population, settings.seed, room)
-    if algorithm == "exhaustive":
-        return Exhaustive(problem, settings.population, room)
-    from moanon.search.evolution import ALGORITHMS, Evolution  # here: pymoo is slow to import
-
-    if algorithm not in ALGORITHMS:
-        known = ", ".join(("auto", "archive", "exhaustive", *ALGORITHMS))
-        raise SearchError(f"algorithm must be one of {known}. Got {algorithm}")
-    return Evolution(
-        problem,
-        algorithm=algorithm,
-        population=settings.population,
-        seed=settings.seed,
-        crossover=settings.crossover,
-        mutation=settings.mutation,
-        moves=settings.moves,
-        room=room,
-    )
-
-
-def room_of(settings: Settings, algorithm: str) -> int:
-    """Most solutions that an archive holds while searching."""
-    return max(_ROOM_OF_ALL if algorithm == "exhaustive" else _ROOM, settings.cap)
-
-
-def stop_of(settings: Settings, algorithm: str) -> Stop:
-    """Read the limits off settings, for the algorithm that was chosen.
-
-    Where there are none, a search ends after `DEFAULT_EVALUATIONS` and an enumeration at its end.
-    An enumeration never stalls: what it has yet to see does not follow from what it has seen.
-    """
-    limits = Stop(settings.generations, settings.evaluations, settings.seconds, settings.stall)
-    if algorithm == "exhaustive":
-        return replace(limits, stall=None)
-    return Stop(evaluations=DEFAULT_EVALUATIONS) if limits == Stop() else limits
-
-
 # -- running -------------------------------------------------------------------------------------
 
 
+def warm_up(problem: SearchProblem) -> float:
+    """Have everything compiled or loaded that evaluates genomes of a problem.
+
+    Kernels are compiled when they are first called, which takes longer than many a search; later
+    processes load them from a cache in a moment. A search whose time is limited or told should not
+    count either. Two genomes are evaluated each way; nothing of them is kept, and the search goes
+    as without.
+
+    Returns
+    -------
+    float
+        Seconds that it took.
+    """
+    started = time.monotonic()
+    genomes = problem.layout.sample(2, np.random.default_rng(0))
+    ways: tuple[Literal["flat", "rollup"], ...] = ("flat", "rollup")
+    for way in ways:
+        problem.evaluator.evaluate(
+            genomes,
+            problem.suppression,
+            measures=problem.names,
+            steps=problem.has_steps,
+            mode=way,
+        )
+    return time.monotonic() - started
+
+
 def run_search(
-    search: ProblemSearch,
+    search: Search,
     stop: Stop,
     *,
-    on_generation: Callable[[Progress], None] | None = None,
-    checkpoint: Keeper | None = None,
+    on_generation: OnGeneration | None = None,
+    save: Callable[[State], None] | None = None,
     interrupted: Callable[[], bool] | None = None,
     state: State | None = None,
 ) -> Outcome:
@@ -300,13 +209,13 @@ def run_search(
     stop : Stop
     on_generation : callable, optional
         Told about each generation.
-    checkpoint : Keeper, optional
+    save : callable, optional
         Given the state after the first generation, every few seconds, and when the run is
         interrupted.
     interrupted : callable, optional
         Asked after each generation whether to end the run here.
     state : State, optional
-        Where to go on, as a keeper was given it.
+        Where to go on, as `save` was given it.
 
     Raises
     ------
@@ -317,7 +226,7 @@ def run_search(
     run = _Run(search, stop)
     if state is not None:
         run.restore(state)
-    pace = _Pace(checkpoint)
+    saving = None if save is None else _PacedSaving(save)
     reason = run.reason()
     while reason is None:
         run.step()
@@ -325,8 +234,8 @@ def run_search(
             on_generation(run.progress())
         reason = run.reason()
         stopped = reason is None and interrupted is not None and interrupted()
-        if stopped or pace.due:
-            pace.save(run)
+        if saving is not None and (stopped or saving.is_due):
+            saving.save(run.state())
         if stopped:
             reason = "interrupted"
     return Outcome(
@@ -340,7 +249,7 @@ def run_search(
     )
 
 
-def _front(archive: Archive) -> npt.NDArray[np.float64]:
+def _front(archive: Archive) -> Floats:
     """Objectives of the solutions found so far; none as long as all are infeasible."""
     return archive.values if archive.is_feasible else archive.values[:0]
 
@@ -348,12 +257,12 @@ def _front(archive: Archive) -> npt.NDArray[np.float64]:
 class _Run:
     """A search on its way: what decides when it stops."""
 
-    def __init__(self, search: ProblemSearch, stop: Stop) -> None:
+    def __init__(self, search: Search, stop: Stop) -> None:
         self.search = search
         self.stop = stop
         space = search.problem.layout.count()
         self.space = space if space <= MOST_GENOMES else None  # no end in sight of a larger one
-        self.hypervolume = Hypervolume(search.problem)
+        self.hypervolume = _Hypervolume(search.problem)
         if stop.stall is not None and self.hypervolume.why_not is not None:
             raise SearchError(f"stall cannot be a limit: {self.hypervolume.why_not} (search.stall)")
         self.volume = self.hypervolume.of(_front(search.archive))
@@ -428,39 +337,109 @@ class _Run:
             "run.idle": np.array(self.idle),
             "run.seconds": np.array(self.seconds),
         }
-        return own | {f"search.{name}": array for name, array in self.search.state().items()}
+        return own | prefixed("search.", self.search.state())
 
     def restore(self, state: State) -> None:
-        own = {name: array for name, array in state.items() if name.startswith("run.")}
-        self.search.restore(
-            {
-                name.removeprefix("search."): array
-                for name, array in state.items()
-                if name.startswith("search.")
-            }
-        )
-        self.best = float(own["run.best"])
-        self.best_at = int(own["run.best_at"])
-        self.idle = int(own["run.idle"])
-        self.before = float(own["run.seconds"])
+        self.search.restore(part_of(state, "search."))
+        self.best = float(state["run.best"])
+        self.best_at = int(state["run.best_at"])
+        self.idle = int(state["run.idle"])
+        self.before = float(state["run.seconds"])
         self.volume = self.hypervolume.of(_front(self.search.archive))
 
 
-class _Pace:
-    """Says when the next checkpoint is due, so that saving takes a small share of the time."""
+class _PacedSaving:
+    """Saves now and then, so that saving takes a small share of the time."""
 
-    def __init__(self, keeper: Keeper | None) -> None:
-        self._keeper = keeper
+    def __init__(self, save: Callable[[State], None]) -> None:
+        self._save = save
         self._next = time.monotonic()  # at once: a place that cannot be written to shows early
 
     @property
-    def due(self) -> bool:
-        return self._keeper is not None and time.monotonic() >= self._next
+    def is_due(self) -> bool:
+        return time.monotonic() >= self._next
 
-    def save(self, run: _Run) -> None:
-        if self._keeper is None:
-            return
+    def save(self, state: State) -> None:
         before = time.monotonic()
-        self._keeper.save(run.state())
+        self._save(state)
         after = time.monotonic()
         self._next = after + max(_PACE, (after - before) / _SHARE)
+
+
+# -- the hypervolume -----------------------------------------------------------------------------
+
+_Scale = Callable[[Floats], Floats]
+
+
+class _Hypervolume:
+    """One number for a whole front: how much of the ideal it reaches.
+
+    Each objective is put on [0, 1], 0 being the best there could be on the table at hand: losses
+    and distances as they are (fractions), sizes of groups by their logarithm (from k = 2 to 4 is as
+    much a gain as from 200 to 400), diversities by the number of sensitive values, others by the
+    largest value that the table allows. The scales depend on the table alone and never on what was
+    found, so the numbers of two generations, or of two runs on one table, can be compared. With
+    ``[k, loss]`` it is the area under the front in (ln k, 1 - loss) over ln n.
+
+    Parameters
+    ----------
+    problem : SearchProblem
+
+    Attributes
+    ----------
+    why_not : str or None
+        Why there is no hypervolume for these objectives; None where there is one.
+    """
+
+    def __init__(self, problem: SearchProblem) -> None:
+        self.why_not: str | None = None
+        self._scales: list[_Scale] = []
+        if len(problem.measures) > _MOST_OBJECTIVES:
+            self.why_not = (
+                f"the hypervolume is taken of at most {_MOST_OBJECTIVES} objectives. "
+                f"Got {len(problem.measures)}"
+            )
+            return
+        for measure in problem.measures:
+            scale = _scale(measure, problem.instance)
+            if scale is None:
+                self.why_not = f"the range of the objective {measure.name!r} is not known"
+                return
+            self._scales.append(scale)
+
+    def of(self, values: Floats) -> float | None:
+        """Hypervolume of points (rows; smaller is better), in [0, 1]; None where there is none."""
+        if self.why_not is not None:
+            return None
+        if not len(values):
+            return 0.0
+        costs = [scale(values[:, i]) for i, scale in enumerate(self._scales)]
+        places = np.clip(np.stack(costs, axis=1), 0.0, 1.0)
+        return float(moocore.hypervolume(places, ref=np.ones(len(costs))))
+
+
+def _scale(measure: Measure, instance: Instance) -> _Scale | None:
+    """How a column of points (negated where more is better) becomes a cost in [0, 1]."""
+    found = _share(measure, instance)
+    if found is None:
+        return None
+    if measure.direction == "max":
+        return lambda points: 1.0 - found(-points)
+    return found
+
+
+def _share(measure: Measure, instance: Instance) -> _Scale | None:
+    rows = instance.cells.rows
+    values = max((len(column.labels) for column in instance.cells.sensitive), default=1)
+    if measure.unit.startswith("share") or measure.unit == "distance":
+        return lambda numbers: numbers
+    if measure.unit == "values":
+        return lambda numbers: numbers / values
+    if measure.unit in ("rows", "groups", "rows²"):
+        add = 1 if measure.range.low == 0 else 0  # counts that can be 0 have no logarithm
+        most = np.log(max(rows + add, 2)) * (2 if measure.unit == "rows²" else 1)
+        return lambda numbers: np.log(numbers + add) / most
+    if measure.most is not None:
+        largest = measure.most(instance)
+        return lambda numbers: numbers / largest
+    return None

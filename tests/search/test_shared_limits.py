@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from moanon.measures.suppression import PRESETS
 from moanon.search.archive import undominated
 from moanon.search.archive_search import ArchiveSearch
-from moanon.search.evolution import Evolution
-from moanon.search.exhaustive import Exhaustive
-from moanon.search.limits import SharedLimits
+from moanon.search.exhaustive import ExhaustiveSearch
+from moanon.search.nsga2 import NSGA2Search
 from moanon.search.problem import SearchProblem
+from moanon.search.shared_limits import SharedLimits
 from tests.search.people import people
 from tests.strategies import instances
 
@@ -122,7 +122,7 @@ def test_a_pymoo_algorithm_starts_from_what_was_found(small_instance):
     shared = SharedLimits(problem_of(small_instance), (0.1, 0.02), 8_000)
     shared.learn(small_instance.layout.sample(300, np.random.default_rng(3)))
     before = shared.archives[1].values.copy()
-    search = Evolution(shared.problems[1], population=20, seed=1)
+    search = NSGA2Search(shared.problems[1], population=20, seed=1)
     search.inherit(shared.archives[1], shared.evaluated)
     search.step()
     best = before[:, 1].min()  # the least loss is among the solutions that it started from
@@ -134,7 +134,7 @@ def test_an_inherited_start_is_restored(small_instance):
     def begin():
         shared = SharedLimits(problem_of(small_instance), (0.1, 0.02), 8_000)
         shared.learn(small_instance.layout.sample(300, np.random.default_rng(3)))
-        search = Evolution(shared.problems[1], population=20, seed=1)
+        search = NSGA2Search(shared.problems[1], population=20, seed=1)
         search.inherit(shared.archives[1], shared.evaluated)
         return search
 
@@ -142,7 +142,7 @@ def test_an_inherited_start_is_restored(small_instance):
     for _ in range(3):
         straight.step()
         saved.step()
-    again = Evolution(problem_of(small_instance).with_eta(0.02), population=20, seed=1)
+    again = NSGA2Search(problem_of(small_instance).with_eta(0.02), population=20, seed=1)
     again.restore(saved.state())
     straight.step()
     again.step()
@@ -163,11 +163,11 @@ def test_shared_limits_are_restored_whole(small_instance):
 def test_an_enumeration_fills_every_archive(small_instance):
     problem = problem_of(small_instance)
     shared = SharedLimits(problem, (0.1, 0.02), 100_000)
-    search = Exhaustive(shared.problems[0])
+    search = ExhaustiveSearch(shared.problems[0])
     search.inherit(shared.archives[0], shared.evaluated)
     while not search.exhausted:
         search.step()
-    alone = Exhaustive(problem.with_eta(0.02))
+    alone = ExhaustiveSearch(problem.with_eta(0.02))
     while not alone.exhausted:
         alone.step()
     assert np.array_equal(front(shared.archives[1]), front(alone.archive))

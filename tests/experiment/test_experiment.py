@@ -10,15 +10,17 @@ from typing import Any
 
 import pytest
 
-from moanon import __version__, experiment
+from moanon import __version__
 from moanon.config import Config
 from moanon.errors import ConfigError, DataError, InfeasibleError, OutputError, SearchError
 from moanon.experiment import Experiment, Result, load_front, make_problem, plan
+from moanon.search.algorithms import DEFAULT_EVALUATIONS
 from moanon.search.checkpoint import Checkpoints
 from moanon.search.problem import SearchProblem
+from moanon.search.running import Stop
 from tests.search.people import people_frame
 
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[2]
 TREE = "Anywhere:\n  North: [Oslo, Bergen]\n  South: [Rome, Bari, Pisa]\n"
 CONFIG = """\
 data: {source: people.csv}
@@ -139,7 +141,7 @@ def test_a_front_is_thinned_to_the_cap_and_says_so(config: Path) -> None:
 
 def test_settings_that_an_algorithm_has_no_use_for_are_told(config: Path) -> None:
     ready = prepared(config, "search.mutation=0.3", out="a")
-    assert ready.notes == ("search: mutation is for pymoo's algorithms; archive has no use for it",)
+    assert ready.notes == ("search: mutation is for nsga2; archive has no use for it",)
 
 
 def test_a_front_of_a_folder_can_be_released(config: Path) -> None:
@@ -444,12 +446,12 @@ def test_every_configuration_can_be_prepared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(experiment.run, "make_search", lambda problem, settings: None)
     paths = sorted((REPOSITORY / "configs").glob("**/*.yaml"))
     assert len(paths) >= 6
     for path in paths:
         (config,) = plan([path])
-        assert Experiment.prepare(config).stop.generations == 250
+        stop = Experiment.prepare(config).stop
+        assert stop in (Stop(generations=250), Stop(evaluations=DEFAULT_EVALUATIONS))
 
 
 # -- constraints ---------------------------------------------------------------------------------
@@ -520,7 +522,7 @@ def test_compiling_is_told_but_not_counted(config: Path, monkeypatch: pytest.Mon
         time.sleep(0.2)
         return 7.5
 
-    monkeypatch.setattr("moanon.experiment.run.warm_up", slow)
+    monkeypatch.setattr("moanon.experiment.experiment.warm_up", slow)
     result = run(config, out="a")
     assert result.compiling == 7.5
     times = record("a")["times"]

@@ -1,34 +1,24 @@
-"""Which search is made, when it stops, and that an interruption leaves no trace."""
+"""When a search stops, what is told on the way, and that an interruption leaves no trace."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
 
-from moanon.config.sections import Algorithm
 from moanon.errors import SearchError
-from moanon.search import run as run_module
+from moanon.search import running
+from moanon.search.algorithms import make_search
 from moanon.search.archive import Archive
 from moanon.search.archive_search import ArchiveSearch
-from moanon.search.evolution import ALGORITHMS, Evolution
-from moanon.search.exhaustive import Exhaustive
-from moanon.search.hypervolume import Hypervolume
+from moanon.search.checkpoint import State
 from moanon.search.problem import SearchProblem
-from moanon.search.run import (
-    Outcome,
-    Progress,
-    Stop,
-    choose_algorithm,
-    make_search,
-    run_search,
-    stop_of,
-)
-from moanon.search.state import State
+from moanon.search.running import Outcome, Progress, Stop, _Hypervolume, run_search, warm_up
+from moanon.search.shared_limits import SharedLimits
 from tests.search.people import Memory, people, problem_of, settings_of
 
 EVERYTHING = 5_120  # valid genomes of the table of people
@@ -45,65 +35,6 @@ def same(one: Archive, other: Archive) -> bool:
         np.array_equal(getattr(one, name), getattr(other, name))
         for name in ("values", "genomes", "thresholds")
     )
-
-
-# -- which search --------------------------------------------------------------------------------
-
-
-def test_the_configuration_knows_every_algorithm():
-    assert get_args(Algorithm) == ("auto", "archive", "exhaustive", *ALGORITHMS)
-
-
-@pytest.mark.parametrize(
-    ("space", "keys", "algorithm"),
-    [
-        (20_000, {}, "exhaustive"),
-        (20_001, {}, "archive"),
-        (5_000, {"generations": None, "evaluations": 5_000}, "exhaustive"),
-        (5_000, {"generations": None, "evaluations": 4_999}, "archive"),
-        (5_000, {"generations": 25}, "exhaustive"),
-        (5_000, {"generations": 24}, "archive"),
-        (10**30, {"algorithm": "exhaustive"}, "exhaustive"),
-        (2, {"algorithm": "nsga2"}, "nsga2"),
-    ],
-)
-def test_auto_enumerates_what_fits_into_its_budget(
-    space: int, keys: dict[str, Any], algorithm: str
-):
-    settings = settings_of(**{"population": 200, "generations": 250} | keys)
-    assert choose_algorithm(space, settings) == algorithm
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "kind"),
-    [("archive", ArchiveSearch), ("exhaustive", Exhaustive), ("nsga2", Evolution)],
-)
-def test_a_search_is_made_by_name(algorithm: str, kind: type):
-    search = make_search(problem_of("k-suppression"), settings_of(algorithm=algorithm))
-    assert type(search) is kind
-    assert (search.generation, search.evaluations) == (0, 0)
-
-
-def test_an_unknown_algorithm_is_refused():
-    settings = settings_of().model_copy(update={"algorithm": "luck"})
-    with pytest.raises(SearchError, match=r"must be one of auto, archive, .*nsga2.*\. Got luck"):
-        make_search(problem_of("k-suppression"), settings)
-
-
-def test_the_archive_has_room_for_the_cap():
-    search = make_search(problem_of("k-suppression"), settings_of(algorithm="archive", cap=9_000))
-    assert search.archive.room == 9_000
-
-
-def test_without_limits_a_search_has_the_papers_budget_and_an_enumeration_none():
-    settings = settings_of(generations=None).model_copy(update={"generations": None})
-    assert stop_of(settings, "archive") == Stop(evaluations=50_000)
-    assert stop_of(settings, "exhaustive") == Stop()
-
-
-def test_an_enumeration_does_not_stall():
-    assert stop_of(settings_of(stall=3), "archive").stall == 3
-    assert stop_of(settings_of(stall=3), "exhaustive").stall is None
 
 
 # -- stopping ------------------------------------------------------------------------------------
@@ -134,7 +65,7 @@ def test_time_ends_it_but_never_before_the_first_generation():
 
 def test_seconds_count_over_all_resumptions():
     memory = Memory()
-    outcome_of(Stop(generations=9), checkpoint=memory, interrupted=after(2))
+    outcome_of(Stop(generations=9), save=memory.save, interrupted=after(2))
     memory.states[-1]["run.seconds"] = np.array(99.0)
     outcome = outcome_of(Stop(seconds=99.0), state=memory.states[-1])
     assert (outcome.reason, outcome.generation) == ("seconds", 2)
@@ -230,7 +161,7 @@ def test_an_enumeration_knows_how_far_it_is():
 
 def test_nobody_knows_when_a_large_space_will_stall(monkeypatch: pytest.MonkeyPatch):
     told: list[Progress] = []
-    monkeypatch.setattr(run_module, "MOST_GENOMES", 1_000)
+    monkeypatch.setattr(running, "MOST_GENOMES", 1_000)
     outcome_of(Stop(stall=2), on_generation=told.append)
     assert told[0].done is None
 
@@ -245,7 +176,7 @@ def test_the_time_left_follows_from_the_share_done():
 
 def test_the_hypervolume_is_the_area_in_ln_k_and_loss():
     # n = 120: k = 120 at loss 1 adds nothing; k = sqrt(120) at loss 0.4 → 1/2 * 0.6
-    measured = Hypervolume(problem_of("k-suppression"))
+    measured = _Hypervolume(problem_of("k-suppression"))
     values = np.array([[-120.0, 1.0], [-np.sqrt(120), 0.4]])
     assert measured.of(values) == pytest.approx(0.3)
     assert measured.of(values[:0]) == 0
@@ -253,7 +184,7 @@ def test_the_hypervolume_is_the_area_in_ln_k_and_loss():
 
 def test_diversities_count_by_the_number_of_values():
     # 4 illnesses: k = 120, l = 1 of 4, loss 0.2 → 1 * 1/4 * 0.8
-    measured = Hypervolume(problem_of("kl-safety"))
+    measured = _Hypervolume(problem_of("kl-safety"))
     assert measured.of(np.array([[-120.0, -1.0, 0.2]])) == pytest.approx(0.2)
 
 
@@ -261,7 +192,7 @@ def test_counts_that_can_be_zero_are_measured_too():
     problem = problem_of("k-suppression")
     rows = SearchProblem(problem.instance, ("k", "suppressed"), problem.suppression)
     # suppressed 10 → ln 11 / ln 121 = 1/2; k = 120 is the best there is
-    assert Hypervolume(rows).of(np.array([[-120.0, 10.0]])) == pytest.approx(0.5)
+    assert _Hypervolume(rows).of(np.array([[-120.0, 10.0]])) == pytest.approx(0.5)
 
 
 # -- interruptions -------------------------------------------------------------------------------
@@ -277,7 +208,7 @@ def test_a_resumed_run_is_the_same_as_an_uninterrupted_one(algorithm: str, prese
     for generations in range(1, 6):
         memory = Memory()
         first = run_search(
-            make_search(problem, settings), stop, checkpoint=memory, interrupted=after(generations)
+            make_search(problem, settings), stop, save=memory.save, interrupted=after(generations)
         )
         assert (first.reason, first.generation) == ("interrupted", generations)
         rest = run_search(make_search(problem, settings), stop, state=memory.states[-1])
@@ -295,7 +226,7 @@ def test_a_run_interrupted_again_and_again_is_the_same_too():
         outcome = run_search(
             make_search(problem, settings),
             stop,
-            checkpoint=memory,
+            save=memory.save,
             interrupted=lambda: True,
             state=state,
         )
@@ -307,7 +238,7 @@ def test_a_run_interrupted_again_and_again_is_the_same_too():
 def test_a_stall_is_remembered_over_an_interruption():
     memory, found = Memory(), [[(-2.0, 0.5)]] + [[(-2.0, 0.6)]] * 9
     problem = problem_of("k-suppression")
-    run_search(Script(problem, found), Stop(stall=5), checkpoint=memory, interrupted=after(3))
+    run_search(Script(problem, found), Stop(stall=5), save=memory.save, interrupted=after(3))
     assert int(memory.states[-1]["run.best_at"]) == 1
     again = Script(problem, found, generation=3)
     again.archive.values = np.array([[-2.0, 0.5]])
@@ -322,23 +253,43 @@ def test_a_limit_that_is_reached_wins_over_an_interruption():
 
 def test_the_state_is_kept_early_and_then_every_few_seconds(monkeypatch: pytest.MonkeyPatch):
     memory = Memory()
-    outcome_of(Stop(generations=5), checkpoint=memory)
+    outcome_of(Stop(generations=5), save=memory.save)
     assert [int(state["search.generation"]) for state in memory.states] == [1]
-    monkeypatch.setattr(run_module, "_PACE", 0.0)
-    monkeypatch.setattr(run_module, "_SHARE", 1e9)
-    outcome_of(Stop(generations=5), checkpoint=memory)
+    monkeypatch.setattr(running, "_PACE", 0.0)
+    monkeypatch.setattr(running, "_SHARE", 1e9)
+    outcome_of(Stop(generations=5), save=memory.save)
     assert [int(state["search.generation"]) for state in memory.states] == [1, 1, 2, 3, 4, 5]
 
 
 def test_saving_takes_a_small_share_of_the_time(monkeypatch: pytest.MonkeyPatch):
     clock = iter(np.arange(0.0, 1e6, 1.0).tolist())  # every look at the clock takes a second
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    pace = run_module._Pace(Memory())
-    assert pace.due
-    search = make_search(problem_of("k-suppression"), settings_of(algorithm="archive"))
-    pace.save(run_module._Run(search, Stop()))
-    assert pace._next - next(clock) > 30  # at least a second was spent, so a share of 3 %
+    saving = running._PacedSaving(Memory().save)
+    assert saving.is_due
+    saving.save({})
+    assert saving._next - next(clock) > 30  # at least a second was spent, so a share of 3 %
 
 
 def test_people_have_as_many_genomes_as_the_tests_say():
     assert people().layout.count() == EVERYTHING
+
+
+# -- compiling before the clock starts ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("preset", ["zero-suppression", "k-suppression", "kl-safety"])
+def test_nothing_is_kept_of_what_was_evaluated(preset: str) -> None:
+    limits = SharedLimits(
+        problem_of(preset, **({} if preset[0] == "z" else {"eta": 0.1})), (0.1,), 50
+    )
+    assert warm_up(limits.problems[0]) >= 0
+    assert len(limits.evaluated) == 0
+    assert [len(archive) for archive in limits.archives] == [0]
+
+
+def test_the_way_of_evaluating_is_still_open() -> None:
+    """Which way is faster is measured by the search's own batches, of its own size."""
+    problem = problem_of("k-suppression", eta=0.1)
+    warm_up(problem)
+    speed = problem.evaluator.kernel.speed
+    assert (speed.flat, speed.rollup, speed.batches) == (None, None, 0)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from moanon.errors import OutputError
+from moanon.errors import OutputError, SearchError
 from moanon.experiment import Experiment, Result, load_front, plan
-from moanon.experiment.comparison import compare_limits
+from moanon.experiment.finished import EtaTable
 from moanon.front import Front
 from tests.search.people import people_frame
 
@@ -224,6 +224,16 @@ def test_an_interrupted_addition_can_be_resumed() -> None:
     assert tables("a") == tables("b")
 
 
+def test_an_addition_without_what_it_started_from_is_refused() -> None:
+    run(0.2, out="a")
+    asked = iter([True])
+    prepared(0.05, out="a").run(interrupted=lambda: next(asked))
+    for name in ("front.csv", "solutions.json", "config.yaml", "run.json"):
+        Path("a", name).unlink()
+    with pytest.raises(SearchError, match=r"a holds no results for eta 0\.2 any more, from which"):
+        prepared(0.05, out="a", resume=True)
+
+
 def test_a_run_for_several_limits_that_is_finished_is_not_run_again() -> None:
     fronts = run(0.05, 0.2, out="a").fronts
     ready = prepared(0.05, 0.2, out="a", resume=True)
@@ -235,7 +245,7 @@ def test_a_run_for_several_limits_that_is_finished_is_not_run_again() -> None:
 
 def test_a_comparison_answers_for_each_limit_or_not_at_all() -> None:
     fronts = run(0.0, 0.2, out="a").fronts
-    compared = compare_limits(fronts)
+    compared = EtaTable.of(fronts)
     assert compared.etas == (0.0, 0.2)
     for k, losses in compared.least_loss.items():
         for eta, loss in zip(compared.etas, losses, strict=True):

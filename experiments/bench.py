@@ -1,8 +1,12 @@
-"""How fast is an evaluation here, and against what: the benchmark behind ``moanon bench``.
+"""What an evaluation costs on this machine, and against what.
 
-Four questions, each answered in CPU microseconds per evaluation of P2 (η = 0.1) and as a ratio to
-other ways of doing the same in the same run on the same genomes, because a bare time says more
-about the machine than about the code:
+    python experiments/bench.py --out bench.json                    # some minutes
+    python experiments/bench.py --case adult --case lattice
+
+shows each timing as it is taken and writes all of them as JSON; the machine should have nothing
+else to do. Four questions, each answered in CPU microseconds per evaluation of P2 (η = 0.1) and as
+a ratio to other ways of doing the same in the same run on the same genomes, because a bare time
+says more about the machine than about the code:
 
 - ``adult``: the nine columns of D on Adult; a population of random genomes and a converged one.
 - ``lattice``: all 6,480 full-domain generalizations of eight columns of Adult (18,109 cells).
@@ -18,10 +22,13 @@ per cell), on small ones the fixed cost of a genome.
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
+import json
 import platform
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
@@ -29,7 +36,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from moanon import datasets
+from moanon import MoanonError, datasets
+from moanon.atomic import Beside
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
@@ -41,23 +49,16 @@ from moanon.kernels.population import Mode, ModelRule, PopulationKernel, Rule
 from moanon.kernels.scoring import FIELDS, WITHIN_LIMIT
 from moanon.measures.demand import Demand
 from moanon.measures.suppression import Suppression
-from moanon.search.moves import Moves
-
-__all__ = [
-    "Case",
-    "Timing",
-    "adult_cases",
-    "lattice_case",
-    "machine",
-    "measure",
-    "model_cases",
-    "synthetic_cases",
-]
+from moanon.search.operators import Moves
 
 Genomes = npt.NDArray[np.uint8]
 
 ETA = 0.1
 POPULATION = 200
+#: What can be timed.
+CASES = ("adult", "lattice", "synthetic", "models")
+#: ARX's hierarchies of Adult, where a copy lies beside the checkout.
+ARX = Path("../shared/arx")
 #: Genomes that pandas and the like are timed on.
 _SAMPLE = 20
 _ADULT_TREES = ("workclass", "marital-status", "occupation", "native-country")
@@ -411,6 +412,86 @@ def _others(case: Case) -> Iterator[tuple[str, Callable[[npt.NDArray[np.uint8]],
         yield "Polars group_by", with_polars
 
 
-def as_record(timing: Timing) -> dict[str, object]:
-    """A timing as plain values, for JSON."""
-    return asdict(timing)
+# -- the command -----------------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Take the timings that were asked for, show them and write them."""
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").partition("\n")[0],
+        epilog="Example: python experiments/bench.py --case adult --out bench.json",
+    )
+    parser.add_argument(
+        "--case",
+        action="append",
+        choices=CASES,
+        help="what to time; may be repeated; default: all",
+    )
+    parser.add_argument(
+        "--hierarchies",
+        type=Path,
+        metavar="DIR",
+        help=f"ARX's hierarchies of Adult, for the lattice; default: {ARX} if it is there, else "
+        "levels of the package's own",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        default=Path("bench.json"),
+        help="where to write the timings; default: bench.json",
+    )
+    parser.add_argument("--force", action="store_true", help="replace FILE")
+    parser.add_argument(
+        "--quick", action="store_true", help="a few genomes of adult alone: does it run?"
+    )
+    options = parser.parse_args(arguments)
+    if options.quick and set(options.case or ()) - {"adult"}:
+        parser.error("--quick times adult alone")
+    try:
+        # Before all else, because a run is long and FILE may be taken.
+        with Beside(options.out, force=options.force) as beside:
+            timings = [
+                asdict(timing)
+                for case in _cases(options)
+                for timing in _show(case, repeat=1 if options.quick else 5)
+            ]
+            found = {"machine": machine(), "timings": timings}
+            text = json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
+            beside[options.out].write_text(f"{text}\n", encoding="utf-8")
+            beside.move()
+    except MoanonError as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
+    print("CPU and clock are per evaluation; to flat: CPU against flat on one thread.")
+    print(f"Wrote {options.out}")
+
+
+def _cases(options: argparse.Namespace) -> Iterator[Case]:
+    if options.quick:
+        yield from adult_cases(rounds=2, population=5)
+        return
+    wanted = options.case or CASES
+    if "adult" in wanted:
+        yield from adult_cases()
+    if "lattice" in wanted:
+        yield lattice_case(options.hierarchies or (ARX if ARX.is_dir() else None))
+    if "synthetic" in wanted:
+        yield from synthetic_cases()
+    if "models" in wanted:
+        yield from model_cases()
+
+
+def _show(case: Case, repeat: int) -> Iterator[Timing]:
+    """Take the timings of a case, printing each as it comes."""
+    rows, cells, genomes = int(case.counts.sum()), len(case.counts), len(case.genomes)
+    print(f"\n{case.name}: {rows:,} rows, {cells:,} cells, {genomes:,} genomes")
+    print(f"  {'way':<24}{'threads':>8}{'CPU µs':>12}{'clock µs':>12}{'to flat':>10}")
+    for timing in measure(case, repeat=repeat):
+        times = f"{timing.micros:>12,.1f}{timing.wall_micros:>12,.1f}"
+        print(f"  {timing.way:<24}{timing.threads:>8}{times}{f'×{timing.ratio:,.2f}':>10}")
+        sys.stdout.flush()
+        yield timing
+
+
+if __name__ == "__main__":
+    main()

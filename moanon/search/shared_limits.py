@@ -16,20 +16,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from moanon.arrays import Bits, Floats
 from moanon.measures.suppression import row_limit
 from moanon.search.archive import Archive
+from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.problem import Points, SearchProblem
-from moanon.search.state import State
 
 __all__ = ["SharedLimits"]
 
-Genomes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
-#: Genomes measured at a time when those of earlier runs are learned.
+#: Bits measured at a time when those of earlier runs are learned.
 _BATCH = 1_000
 
 
@@ -58,7 +54,7 @@ class SharedLimits:
         self._evaluated = [np.zeros((0, -(-bits // 8)), dtype=np.uint8)]
 
     @property
-    def evaluated(self) -> Genomes:
+    def evaluated(self) -> Bits:
         """Every genome evaluated so far, once, in order of appearance."""
         packed = np.concatenate(self._evaluated)
         self._evaluated = [packed]
@@ -67,7 +63,7 @@ class SharedLimits:
         _, first = np.unique(packed, axis=0, return_index=True)
         return np.unpackbits(packed[np.sort(first)], axis=1, count=self._bits)
 
-    def learn(self, genomes: Genomes) -> None:
+    def learn(self, genomes: Bits) -> None:
         """Take in the solutions of genomes that an earlier run has evaluated."""
         for start in range(0, len(genomes), _BATCH):
             batch = genomes[start : start + _BATCH]
@@ -75,7 +71,7 @@ class SharedLimits:
                 archive.add(points, batch)
             self._evaluated.append(np.packbits(batch, axis=1))
 
-    def both(self, genomes: Genomes, place: int) -> tuple[Floats | None, Points]:
+    def both(self, genomes: Bits, place: int) -> tuple[Floats | None, Points]:
         """Evaluate genomes for the limit at `place`; the others' archives take in theirs.
 
         Also returns the objectives under the rule, where they came along.
@@ -87,7 +83,7 @@ class SharedLimits:
         self._evaluated.append(np.packbits(genomes, axis=1))
         return found[place]
 
-    def _found(self, genomes: Genomes) -> list[tuple[Floats | None, Points]]:
+    def _found(self, genomes: Bits) -> list[tuple[Floats | None, Points]]:
         if len(self.etas) == 1 or not self._widest.goes_by_size:
             return [twin.both(genomes) for twin in self._twins]
         points, suppressed = self._widest.steps(genomes)
@@ -99,18 +95,14 @@ class SharedLimits:
         """The archives and all that was evaluated, as arrays."""
         found: State = {"evaluated": np.packbits(self.evaluated, axis=1)}
         for place, archive in enumerate(self.archives):
-            found[f"{place}.values"] = archive.values
-            found[f"{place}.genomes"] = archive.genomes
-            found[f"{place}.thresholds"] = archive.thresholds
+            found |= prefixed(f"{place}.", archive.state())
         return found
 
     def restore(self, state: State) -> None:
         """Go on from a saved state; it must be of the same limits."""
         self._evaluated = [state["evaluated"]]
         for place, archive in enumerate(self.archives):
-            archive.values = state[f"{place}.values"]
-            archive.genomes = state[f"{place}.genomes"]
-            archive.thresholds = state[f"{place}.thresholds"]
+            archive.restore(part_of(state, f"{place}."))
 
 
 class _Member(SearchProblem):
@@ -121,10 +113,10 @@ class _Member(SearchProblem):
         self._shared = shared
         self._place = place
 
-    def points(self, genomes: Genomes) -> Points:
+    def points(self, genomes: Bits) -> Points:
         return self._shared.both(genomes, self._place)[1]
 
-    def both(self, genomes: Genomes) -> tuple[Floats, Points]:
+    def both(self, genomes: Bits) -> tuple[Floats, Points]:
         values, points = self._shared.both(genomes, self._place)
         if values is not None:
             return values, points

@@ -1,0 +1,586 @@
+"""Experiments: which runs configurations ask for, and how each comes to its results folder.
+
+`Experiment.prepare` and `Experiment.run` tell the story; each of their steps stands below them.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from moanon import __version__
+from moanon.config import Config
+from moanon.errors import ConfigError, InfeasibleError, OutputError, SearchError
+from moanon.experiment.finished import ETA_TABLE, draw_plots, run_of, write_eta_table, write_page
+from moanon.experiment.folder import (
+    LOCK,
+    RESULTS,
+    FolderLock,
+    check_folder,
+    clear_pictures,
+    clear_results,
+    identity_of,
+    make_folder,
+    mark_without_solution,
+    read_evaluated,
+    results_of,
+    with_limits,
+    write_evaluated,
+)
+from moanon.experiment.optimization import etas_of, make_problem
+from moanon.front import Front
+from moanon.genome import Instance
+from moanon.search.algorithms import choose_algorithm, foreign_settings, make_search, room_of
+from moanon.search.archive import front_of
+from moanon.search.checkpoint import Checkpoints, Identity, State, part_of, prefixed
+from moanon.search.running import (
+    OnGeneration,
+    Outcome,
+    Progress,
+    Stop,
+    run_search,
+    stop_of,
+    warm_up,
+)
+from moanon.search.shared_limits import SharedLimits
+
+__all__ = ["Experiment", "Result", "plan"]
+
+#: Share of the effort for a further limit, which starts from what was found for the others.
+_FURTHER = 0.25
+
+#: What a checkpoint holds besides the search and what is shared.
+_PARTS = {"known", "force", "phase", "courses"}
+
+#: How the search for a limit went: a part of ``run.json``.
+_Course = dict[str, Any]
+
+
+# -- which runs ------------------------------------------------------------------------------------
+
+
+def plan(
+    paths: Sequence[str | Path],
+    sets: Sequence[str] = (),
+    *,
+    etas: Sequence[float] = (),
+    seed: int | None = None,
+    out: str | Path | None = None,
+) -> list[Config]:
+    """Read configurations, one for each run, each with a folder of its own.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        The files.
+    sets : sequence of str
+        Overrides ``key.path=value`` for all of them.
+    etas, seed, out
+        Instead of ``problem.eta``, ``search.seed`` and ``output.dir``. Results of several
+        configurations go to ``out/NAME``.
+
+    Raises
+    ------
+    ConfigError
+        If a configuration is wrong, or two runs would write to one folder.
+    """
+    changes = [*sets]
+    if etas:
+        given = str(etas[0]) if len(etas) == 1 else str(list(etas))
+        changes.append(f"problem.eta={given}")
+    if seed is not None:
+        changes.append(f"search.seed={seed}")
+    runs: list[Config] = []
+    owners: dict[Path, str] = {}
+    for path in paths:
+        config = Config.load(path, changes)
+        if out is not None:
+            folder = Path(out) / config.name if len(paths) > 1 else Path(out)
+            config = _with_folder(config, folder)
+        place = Path(config.output.dir).absolute()
+        if place in owners:
+            raise ConfigError(
+                f"{owners[place]} and {path} would both write to {config.output.dir}; give "
+                "each its own output.dir"
+            )
+        owners[place] = str(path)
+        runs.append(config)
+    return runs
+
+
+def _with_eta(config: Config, eta: float | tuple[float, ...]) -> Config:
+    """The configuration with other limits of suppression, if it is of a kind that has any."""
+    if config.problem.eta is None:
+        return config
+    problem = config.problem.model_copy(update={"eta": eta})
+    return config.model_copy(update={"problem": problem})
+
+
+def _with_folder(config: Config, folder: Path) -> Config:
+    """The configuration with its results at another place."""
+    output = config.output.model_copy(update={"dir": str(folder)})
+    return config.model_copy(update={"output": output})
+
+
+# -- one run ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of an experiment.
+
+    Attributes
+    ----------
+    folder : Path
+    outcome : Outcome
+        How the search ended; of several, the last one.
+    fronts : dict of float to Front
+        What was written for each limit, the widest first; empty where the run was interrupted.
+    evaluations : int
+        Different genomes that were evaluated, earlier ones in the folder included.
+    compiling : float
+        Seconds that compiling or loading the kernels took, before the search.
+    """
+
+    folder: Path
+    outcome: Outcome
+    fronts: Mapping[float, Front]
+    evaluations: int
+    compiling: float
+
+    @property
+    def front(self) -> Front | None:
+        """The front of the widest limit; None where the run was interrupted."""
+        return next(iter(self.fronts.values()), None)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A configuration that is ready to run; made by `prepare`.
+
+    Attributes
+    ----------
+    config : Config
+    lock : FolderLock
+        Keeps other runs away from the folder, from `prepare` to the end of `run`.
+    instance : Instance
+        The table.
+    limits : SharedLimits
+        Everything found so far, for each limit of suppression.
+    known : dict of float to Path
+        Limits for which the folder has results, and where.
+    identity : Identity
+        What is searched, whatever the limits.
+    checkpoints : Checkpoints
+    saved : State or None
+        Where to go on.
+    replace : bool
+        Whether results in the folder may be replaced.
+    force : bool
+        Whether everything else that the folder holds of earlier runs goes when this one is done.
+    notes : tuple of str
+        What was noticed on the way and should be told.
+    threads : int
+    """
+
+    config: Config
+    lock: FolderLock
+    instance: Instance
+    limits: SharedLimits
+    known: Mapping[float, Path]
+    identity: Identity
+    checkpoints: Checkpoints
+    saved: State | None
+    replace: bool
+    force: bool
+    notes: tuple[str, ...]
+    threads: int
+
+    @classmethod
+    def prepare(
+        cls, config: Config, *, resume: bool = False, force: bool = False, threads: int = 1
+    ) -> Experiment:
+        """Look at the folder, read the data, and find where to go on.
+
+        Parameters
+        ----------
+        config : Config
+            With one limit of suppression or several.
+        resume : bool
+            Go on from the folder's checkpoint, if there is one.
+        force : bool
+            Replace whatever run the folder holds.
+        threads : int
+            Results do not depend on it.
+
+        Raises
+        ------
+        OutputError
+            If the folder is in use or holds another run; or, unless it is to be resumed, this one
+            already.
+        SearchError
+            If its checkpoints cannot be used.
+        MoanonError
+            If the configuration does not fit its data.
+        """
+        folder = Path(config.output.dir)
+        lock = FolderLock(folder)
+        try:
+            if folder.is_dir():  # else it is made, and locked, by the run
+                lock.enter()
+            check_folder(folder, resume=resume, force=force)
+            instance = config.instance()
+            identity = identity_of(config, instance)
+            checkpoints = Checkpoints(folder, with_limits(identity, etas_of(config)))
+            saved, notes = _load(checkpoints) if resume else (None, [])
+            if saved is not None:
+                force = bool(saved["force"])
+            known = {} if force else results_of(folder, identity)
+            if saved is not None:
+                known = _still_known(folder, known, saved["known"].tolist())
+            etas = {*etas_of(config), *known}
+            if etas == known.keys() and not resume:
+                raise _already(folder)
+            problem = make_problem(config, instance, threads)
+            algorithm = choose_algorithm(instance.layout.count(), config.search)
+            if saved is None:
+                notes += _notes_on_folder(folder, known, etas, resume=resume)
+            notes += _notes_on_settings(config, algorithm)
+            return cls(
+                config=config,
+                lock=lock,
+                instance=instance,
+                limits=SharedLimits(problem, tuple(etas), room_of(config.search, algorithm)),
+                known=known,
+                identity=identity,
+                checkpoints=checkpoints,
+                saved=saved,
+                replace=resume or force or bool(known),
+                force=force,
+                notes=tuple(notes),
+                threads=threads,
+            )
+        except BaseException:
+            lock.leave()
+            raise
+
+    def run(
+        self,
+        on_generation: OnGeneration | None = None,
+        interrupted: Callable[[], bool] | None = None,
+    ) -> Result:
+        """Search for each limit in turn, write the results, and draw them.
+
+        Parameters
+        ----------
+        on_generation, interrupted
+            As for `moanon.search.running.run_search`.
+
+        Raises
+        ------
+        InfeasibleError
+            If nothing that was found meets the constraints.
+        """
+        started = time.monotonic()
+        try:
+            self._take_folder()
+            compiling = warm_up(self.limits.problems[0])
+            begin, courses = self._begin()
+            for number in range(begin, len(self.phases)):
+                outcome = self._search(number, courses, on_generation, interrupted)
+                if outcome.reason == "interrupted":
+                    return Result(self.folder, outcome, {}, len(self.limits.evaluated), compiling)
+                course = self._course(outcome, compiling, time.monotonic() - started)
+                courses[self.phases[number]] = course
+                if outcome.reason == "exhausted":  # and so it is for all the others
+                    courses.update(dict.fromkeys(self.phases[number:], course))
+                    break
+            fronts = self._fronts()
+            self._write(fronts, courses)
+            self.checkpoints.remove()  # from here on the folder is finished
+            self.show(fronts)
+            return Result(self.folder, outcome, fronts, len(self.limits.evaluated), compiling)
+        except InfeasibleError as error:
+            mark_without_solution(self.folder, str(error))
+            raise
+        finally:
+            self.lock.leave()
+
+    # -- the steps of a run ----------------------------------------------------------------------
+
+    def _take_folder(self) -> None:
+        """Be alone in the folder; as it was, or new."""
+        if not self.lock.entered:
+            self.lock.enter()
+            if any(path.name != LOCK for path in self.folder.iterdir()) and not self.force:
+                raise OutputError(
+                    f"{self.folder} was filled by somebody else since this run was prepared; look "
+                    "at it, and run again"
+                )
+        make_folder(self.folder)
+        mark_without_solution(self.folder, None)
+
+    def _begin(self) -> tuple[int, dict[float, _Course]]:
+        """Bring in what is there; return the phase to begin with, and how those before it went."""
+        if self.saved is None:
+            self.checkpoints.remove()  # of a run that is replaced
+            if self.known:
+                self.limits.learn(read_evaluated(self.folder, self.known, self.identity))
+            return 0, {}
+        self.limits.restore(part_of(self.saved, "limits."))
+        courses = json.loads(self.saved["courses"].tobytes())
+        return int(self.saved["phase"]), {float(eta): courses[eta] for eta in courses}
+
+    def _search(
+        self,
+        number: int,
+        courses: Mapping[float, _Course],
+        on_generation: OnGeneration | None,
+        interrupted: Callable[[], bool] | None,
+    ) -> Outcome:
+        """Search for one of the limits, saving everything now and then."""
+        eta = self.phases[number]
+        place = self.limits.etas.index(eta)
+        search = make_search(self.limits.problems[place], self.config.search)
+        if len(self.limits.archives[place]):
+            search.inherit(self.limits.archives[place], self.limits.evaluated)
+        else:
+            self.limits.archives[place] = search.archive
+        further = (number > 0 or self.known) and self.algorithm != "exhaustive"
+        several = len(self.limits.etas) > 1
+        resumed = self.saved is not None and number == int(self.saved["phase"])
+
+        def show(progress: Progress) -> None:
+            if on_generation is not None:
+                on_generation(replace(progress, eta=eta) if several else progress)
+
+        def save(state: State) -> None:
+            done = json.dumps({str(eta): course for eta, course in courses.items()})
+            self.checkpoints.save(
+                state
+                | prefixed("limits.", self.limits.state())
+                | {
+                    "known": np.array([*self.known], dtype=np.float64),
+                    "force": np.array(self.force),
+                    "phase": np.array(number),
+                    "courses": np.frombuffer(done.encode(), dtype=np.uint8),
+                }
+            )
+
+        return run_search(
+            search,
+            self.stop.part(_FURTHER) if further else self.stop,
+            on_generation=show,
+            save=save,
+            interrupted=interrupted,
+            state=self.saved if resumed else None,
+        )
+
+    def _course(self, outcome: Outcome, compiling: float, seconds: float) -> _Course:
+        return {
+            "search": {
+                "algorithm": self.algorithm,
+                "generations": outcome.generation,
+                "evaluations": outcome.evaluations,
+                "hypervolume": outcome.hypervolume,
+                "stopped": outcome.reason,
+                "why": outcome.why,
+            },
+            "times": {
+                # Of the search alone; the process, up to here, also compiled.
+                "search": round(outcome.seconds, 3),
+                "compiling": round(compiling, 3),
+                "process": round(seconds, 3),
+                "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+                "threads": self.threads,
+            },
+            "notes": list(self.notes),
+        }
+
+    def _fronts(self) -> dict[float, Front]:
+        """Make all fronts before any is written: one may lack a solution within its constraints."""
+        found = zip(self.limits.etas, self.limits.problems, self.limits.archives, strict=True)
+        cap = self.config.search.cap
+        return {eta: front_of(problem, archive, cap) for eta, problem, archive in found}
+
+    def _write(self, fronts: Mapping[float, Front], courses: Mapping[float, _Course]) -> None:
+        """Write the results of each limit, and clear away what does not belong to them."""
+        for eta, place in self.places.items():
+            make_folder(place)
+            config = _with_folder(_with_eta(self.config, eta), place)
+            fronts[eta].save(
+                place,
+                record=self._record(eta, config, courses),
+                texts={"config.yaml": config.to_yaml()},
+                force=self.replace,
+            )
+        if self.algorithm != "exhaustive":  # which needs no head start
+            write_evaluated(self.folder, self.limits.evaluated, self.identity)
+        kept = set(RESULTS)
+        if len(fronts) > 1:
+            kept = {"config.yaml", ETA_TABLE}
+            every = _with_eta(self.config, tuple(sorted(fronts)))
+            write_eta_table(self.folder, fronts, {"config.yaml": every.to_yaml()})
+        for name in {*RESULTS, ETA_TABLE} - kept:
+            (self.folder / name).unlink(missing_ok=True)
+        clear_pictures(self.folder)
+        if self.force:
+            for path in self.folder.glob("eta-*/"):
+                if path not in self.places.values():
+                    clear_results(path)
+
+    def _record(
+        self, eta: float, config: Config, courses: Mapping[float, _Course]
+    ) -> dict[str, Any]:
+        """What ``run.json`` tells about the run."""
+        table, identity = self.instance.table, self.identity
+        record: dict[str, Any] = {
+            "name": self.config.name,
+            "moanon": __version__,
+            "seed": identity.seed,
+            "versions": identity.versions
+            | {"python": platform.python_version(), "numba": version("numba")},
+            "config": {"digest": config.digest, "search": identity.config},
+            "data": {
+                "source": table.source,
+                "digest": table.digest,
+                "rows_in": table.rows_in,
+                "rows_dropped": table.rows_dropped,
+                "rows": table.rows,
+                "cells": len(self.instance.cells),
+            },
+            "cap": self.config.search.cap,
+        }
+        if eta in courses:
+            record |= courses[eta]
+        else:  # it was searched for earlier
+            before = json.loads((self.known[eta] / "run.json").read_bytes())
+            record |= {key: before[key] for key in ("search", "times", "notes")}
+        if len(self.limits.etas) > 1:
+            total = len(self.limits.evaluated)
+            record["shared"] = {"etas": sorted(self.limits.etas), "evaluations": total}
+        return record
+
+    def show(self, fronts: Mapping[float, Front]) -> None:
+        """Draw figures and write pages; the results are complete without them."""
+        wanted = self.config.output
+        runs = [run_of(place, fronts[eta]) for eta, place in self.places.items()][::-1]
+        if wanted.plots:
+            draw_plots(runs, self.folder)
+        if wanted.report:
+            write_page(runs, self.folder)
+            for run in runs:
+                if run.folder != self.folder:
+                    write_page([run], run.folder)
+
+    # -- what is known about it ------------------------------------------------------------------
+
+    @property
+    def folder(self) -> Path:
+        """Where results go; those of several limits, to ``eta-E`` in it."""
+        return self.lock.folder
+
+    @property
+    def places(self) -> dict[float, Path]:
+        """Where the results of each limit go, the widest first."""
+        etas = self.limits.etas
+        if len(etas) == 1:
+            return {etas[0]: self.folder}
+        return {eta: self.folder / f"eta-{eta}" for eta in etas}
+
+    @property
+    def phases(self) -> tuple[float, ...]:
+        """Limits to search for, in this order."""
+        return tuple(eta for eta in self.limits.etas if eta not in self.known)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the folder holds the results already, and there is nothing to do."""
+        return not self.phases
+
+    @cached_property
+    def algorithm(self) -> str:
+        """What ``auto`` has become."""
+        return choose_algorithm(self.instance.layout.count(), self.config.search)
+
+    @property
+    def stop(self) -> Stop:
+        """When to end the search for the first limit."""
+        return stop_of(self.config.search, self.algorithm)
+
+    def load_fronts(self) -> dict[float, Front]:
+        """Read what a finished run has written."""
+        return {eta: Front.load(path, self.instance) for eta, path in sorted(self.known.items())}
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the figures and the page that are wanted are there."""
+        wanted = self.config.output
+        return ((self.folder / "report.html").exists() or not wanted.report) and (
+            (self.folder / "plots").exists() or not wanted.plots
+        )
+
+
+# -- the steps of its preparation ------------------------------------------------------------------
+
+
+def _load(checkpoints: Checkpoints) -> tuple[State | None, list[str]]:
+    """Where to go on, and what is to be told about it."""
+    loaded = checkpoints.load()
+    if loaded is None:
+        return None, []
+    state, note = loaded
+    if not state.keys() >= _PARTS:
+        raise SearchError(
+            f"{checkpoints.newest.parent} holds a checkpoint that this version does not "
+            "understand; start anew with --force"
+        )
+    return state, [note] if note else []
+
+
+def _still_known(folder: Path, known: Mapping[float, Path], etas: list[float]) -> dict[float, Path]:
+    """The results that an interrupted run started from."""
+    for eta in etas:
+        if eta not in known:
+            raise SearchError(
+                f"{folder} holds no results for eta {eta} any more, from which its unfinished run "
+                "started; start anew with --force"
+            )
+    return {eta: known[eta] for eta in etas}
+
+
+def _notes_on_folder(
+    folder: Path, known: Mapping[float, Path], etas: set[float], *, resume: bool
+) -> list[str]:
+    if resume and not known:
+        return [f"{folder} holds no checkpoint; starting from the beginning"]
+    if known and etas != known.keys():
+        had, more = (", ".join(map(str, sorted(some))) for some in (known, etas - known.keys()))
+        return [f"{folder} has results for eta {had}; adding {more}, starting from them"]
+    return []
+
+
+def _notes_on_settings(config: Config, algorithm: str) -> list[str]:
+    unused = config.search.unused(algorithm)
+    if not unused:
+        return []
+    names, owner = " and ".join(unused), foreign_settings(algorithm)[unused[0]]
+    return [f"search: {names} is for {owner}; {algorithm} has no use for it"]
+
+
+def _already(folder: Path) -> OutputError:
+    found = next((name for name in RESULTS if (folder / name).exists()), "eta-*")
+    return OutputError(
+        f"{folder} holds results already ({found}); replace them with --force, or name another "
+        "folder with --out"
+    )

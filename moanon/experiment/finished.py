@@ -1,0 +1,419 @@
+"""Finished runs: read again with their table, shown in figures and on a page, beside each other."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from moanon import datasets
+from moanon.atomic import Beside
+from moanon.config import Config
+from moanon.data.table import Table
+from moanon.errors import DataError, MoanonError, OutputError
+from moanon.front import Front
+from moanon.front.landmarks import find_landmarks
+from moanon.front.results import (
+    RECORD,
+    check_complete,
+    check_data,
+    has_config,
+    holds,
+    is_part,
+    read_listed,
+    read_record,
+)
+from moanon.search.checkpoint import NAMES
+
+__all__ = [
+    "ETA_TABLE",
+    "EtaTable",
+    "FinishedRun",
+    "draw_plots",
+    "find_runs",
+    "load_front",
+    "read_rows",
+    "read_run",
+    "run_of",
+    "write_eta_table",
+    "write_page",
+]
+
+#: The table above the folders of several limits.
+ETA_TABLE = "comparison.csv"
+#: How the name of the folder for one limit of several begins.
+_LIMIT = "eta-"
+#: Most knees that a page points at.
+_MOST_MARKS = 5
+#: What is asked of every front: the least loss at each k, and the best k within each loss.
+_KS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+_LOSSES = tuple(percent / 100 for percent in (5, 10, 15, 20, 25, 30, 35, 40, 50, 60))
+
+
+# -- fronts with their tables --------------------------------------------------------------------
+
+
+def load_front(
+    folder: str | Path,
+    data: str | Path | None = None,
+    *,
+    fallback: str | Path | None = None,
+    advise: bool = True,
+    option: str = "--data",
+) -> Front:
+    """Read the front of a results folder together with its table, as its configuration says.
+
+    Parameters
+    ----------
+    folder : path
+    data : path, optional
+        Where the table is now, if it has moved; it must be the same.
+    fallback : path, optional
+        The same, for a table that need not have moved.
+    advise : bool
+        Whether to say how a command can be told where the table is now.
+    option : str
+        Which of its options takes that.
+
+    Raises
+    ------
+    MoanonError
+        If there are no results, or not whole ones; if the data or hierarchies are gone or are not
+        what they were.
+    """
+    config = _config_of(folder, data)
+    if data is None and fallback is not None and _is_gone(config):
+        config = _config_of(folder, fallback)
+    try:
+        config.specs()  # a hierarchy that is gone is told before a large table is read
+        table = config.read_table()
+    except MoanonError as error:
+        asked = isinstance(error, DataError) and data is None and fallback is None
+        moved = asked and advise and _is_gone(config)
+        hint = f"; if it has moved, say where with {option}" if moved else ""
+        raise type(error)(f"the table of {folder} cannot be read: {error}{hint}") from None
+    # First, since other data may also be at odds with the domains, which would explain less.
+    check_data(folder, read_record(folder), table.source, table.digest)
+    return Front.load(folder, config.instance_of(table))
+
+
+def _is_gone(config: Config) -> bool:
+    """Whether the table is neither embedded nor where the configuration says."""
+    source = config.data.source
+    if source in datasets.names() or Path(source).exists():
+        return False
+    return not glob.glob(source, recursive=True)  # noqa: PTH207 (absolute globs)
+
+
+def read_rows(folder: str | Path, data: str | Path) -> Table:
+    """Read other data the way the table of a results folder was read.
+
+    Identifying columns are left out: they are not released, and the data need not have them.
+
+    Raises
+    ------
+    MoanonError
+        As for `load_front`; if the data lack a column, or cannot be read.
+    """
+    config = _config_of(folder, data)
+    columns = {name: c for name, c in config.columns.items() if c.role != "identifying"}
+    return config.model_copy(update={"columns": columns}).read_table()
+
+
+def _config_of(folder: str | Path, data: str | Path | None) -> Config:
+    """Read the configuration of a finished run, for its own data or for others."""
+    folder = Path(folder)
+    read_listed(folder, read_record(folder), "config.yaml")
+    config = Config.load(folder / "config.yaml")
+    if data is None:
+        return config
+    moved = config.data.model_copy(update={"source": str(data)})
+    return config.model_copy(update={"data": moved})
+
+
+# -- figures and pages ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """What a results folder holds.
+
+    Attributes
+    ----------
+    folder : Path
+    front : Front
+    record : mapping
+        The content of ``run.json``.
+    config : str
+        The text of ``config.yaml``; empty for a front that was saved from Python.
+    without_table : str
+        Where the front has no table: why not. Sizes of groups cannot be shown then.
+    """
+
+    folder: Path
+    front: Front
+    record: Mapping[str, Any]
+    config: str
+    without_table: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the run is called."""
+        return str(self.record.get("name", self.folder.name))
+
+    @property
+    def eta(self) -> float:
+        """The limit that the folder is named after (``eta-0.05``); infinite for other names."""
+        return _eta(self.folder)
+
+
+def find_runs(results: Path) -> tuple[list[Path], list[Path]]:
+    """Look for runs in a folder, in those in it, and in those in them.
+
+    Returns
+    -------
+    finished : list of Path
+        In order of name and limit.
+    unfinished : list of Path
+
+    Raises
+    ------
+    DataError
+        If there is no finished one; if a folder cannot be looked into, or that of a limit holds
+        results in part.
+    """
+    if not results.is_dir():
+        raise DataError(f"{results} is not a folder; name one that moanon run has written")
+    places = [results, *results.glob("*/"), *results.glob("*/*/")]
+    finished = [folder for folder in places if holds(folder, RECORD)]
+    begun = [
+        folder
+        for folder in places
+        if folder not in finished and any(holds(folder, name) for name in NAMES)
+    ]
+    for folder in places:
+        if folder.name.startswith(_LIMIT):  # others may be anybody's
+            check_complete(folder)
+    if not finished and begun:
+        read_record(begun[0])  # which says what it is instead
+    if not finished:
+        raise DataError(f"{results} holds no results: neither it nor a folder in it has a {RECORD}")
+    return sorted(finished, key=lambda folder: (folder.parent, _eta(folder), folder)), begun
+
+
+def read_run(folder: Path) -> FinishedRun:
+    """Read a results folder; without its table where that cannot be had any more.
+
+    Raises
+    ------
+    DataError
+        If the folder itself is at fault.
+    """
+    record = read_record(folder)
+    if not has_config(record):
+        why = "it was saved from Python, without a config.yaml that says where its table is"
+        return FinishedRun(folder, Front.load(folder), record, "", why)
+    why = ""
+    try:
+        front = load_front(folder, advise=False)
+    except MoanonError as error:
+        front = Front.load(folder)  # which fails too, unless only the table was at fault
+        why = str(error)
+    config = read_listed(folder, record, "config.yaml").decode()
+    return FinishedRun(folder, front, record, config, why)
+
+
+def run_of(folder: Path, front: Front) -> FinishedRun:
+    """Take a run that has just been written, whose front is at hand."""
+    record = read_record(folder)
+    return FinishedRun(folder, front, record, read_listed(folder, record, "config.yaml").decode())
+
+
+def draw_plots(
+    runs: Sequence[FinishedRun],
+    results: Path,
+    out: Path | None = None,
+    formats: Sequence[str] = ("png", "svg"),
+) -> list[list[Path]]:
+    """Draw the figures of each run, and compare those of several limits.
+
+    Parameters
+    ----------
+    runs : sequence of FinishedRun
+    results : Path
+        The folder they are in.
+    out : Path, optional
+        Where figures go, instead of ``plots`` in each folder.
+    formats : sequence of {"png", "svg"}
+
+    Returns
+    -------
+    list of list of Path
+        The files, folder by folder.
+    """
+    from moanon.output.plots import write_comparison, write_plots  # here: matplotlib is slow
+
+    written = []
+    limits: dict[Path, dict[float, FinishedRun]] = {}
+    for run in runs:
+        below = run.folder.relative_to(results)
+        place = run.folder / "plots" if out is None else out / below
+        written.append(write_plots(run.front, place, run.name, formats=formats))
+        if not math.isinf(run.eta) and run.folder != results:
+            limits.setdefault(run.folder.parent, {})[run.eta] = run
+    for parent, several in limits.items():
+        if len(several) < 2:
+            continue
+        place = parent / "plots" if out is None else out / parent.relative_to(results)
+        fronts = {eta: run.front for eta, run in several.items()}
+        name = next(iter(several.values())).name
+        written.append(write_comparison(fronts, place, name, formats=formats))
+    return written
+
+
+def write_page(
+    runs: Sequence[FinishedRun], results: Path, path: Path | None = None, *, force: bool = False
+) -> Path:
+    """Write the page on which fronts can be explored: a tab for each run.
+
+    Parameters
+    ----------
+    runs, results
+        As for `draw_plots`.
+    path : Path, optional
+        Where to write, instead of ``report.html`` in `results`, which is replaced.
+    force : bool
+        Whether `path` may be replaced.
+    """
+    from moanon.output.report import Tab, write_report  # here: plotly is slow
+
+    tabs = [
+        Tab(
+            _title(run, results),
+            run.front,
+            run.record,
+            str(run.folder),
+            config=run.config,
+            marks=_marks(run.front),
+            without_table=run.without_table,
+            exportable=has_config(run.record),
+        )
+        for run in runs
+    ]
+    place = results / "report.html" if path is None else path
+    if any(_is_read(run, place) for run in runs):
+        raise OutputError(
+            f"{place} is not replaced: a run or its results are read from it; name another file"
+        )
+    write_report(tabs, place, force=force or path is None)
+    return place
+
+
+def _is_read(run: FinishedRun, path: Path) -> bool:
+    """Whether a path is a file of the run, or the table it was made from."""
+    source = Path(str(run.record.get("data", {}).get("source", "")))
+    return is_part(run.folder, path) or (
+        path.is_file() and source.is_file() and path.samefile(source)
+    )
+
+
+def _marks(front: Front) -> dict[int, str]:
+    """The most remarkable knees of a front."""
+    knees = sorted(find_landmarks(front).knees, key=lambda knee: -knee.worth)
+    return {knee.id: "knee" for knee in knees[:_MOST_MARKS]}
+
+
+def _eta(folder: Path) -> float:
+    try:
+        return (
+            float(folder.name.removeprefix(_LIMIT)) if folder.name.startswith(_LIMIT) else math.inf
+        )
+    except ValueError:
+        return math.inf
+
+
+def _title(run: FinishedRun, results: Path) -> str:
+    if run.folder == results:
+        return run.name
+    place = run.folder.relative_to(results)
+    if math.isinf(run.eta):
+        return place.as_posix()
+    eta = f"η = {run.eta * 100:g} %"
+    return eta if len(place.parts) == 1 else f"{place.parts[0]}, {eta}"
+
+
+# -- several limits beside each other ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EtaTable:
+    """What fronts of the same search answer under different limits of suppression.
+
+    Attributes
+    ----------
+    etas : tuple of float
+        The limits, the narrowest first.
+    least_loss : dict of int to tuple
+        For each k: the least loss of a solution with at least that k, for each limit; None where
+        there is no such solution.
+    best_k : dict of float to tuple
+        For each loss: the best k within it, likewise.
+    """
+
+    etas: tuple[float, ...]
+    least_loss: Mapping[int, tuple[float | None, ...]]
+    best_k: Mapping[float, tuple[int | None, ...]]
+
+    @classmethod
+    def of(cls, fronts: Mapping[float, Front]) -> EtaTable:
+        """Ask fronts of several limits the same questions; those none can answer are left out."""
+        etas = tuple(sorted(fronts))
+        columns = [(fronts[eta].measures["k"], fronts[eta].measures["loss"]) for eta in etas]
+        least_loss: dict[int, tuple[float | None, ...]] = {}
+        for bound in _KS:
+            losses = tuple(
+                float(loss[k >= bound].min()) if (k >= bound).any() else None for k, loss in columns
+            )
+            if any(loss is not None for loss in losses):
+                least_loss[bound] = losses
+        best_k: dict[float, tuple[int | None, ...]] = {}
+        for share in _LOSSES:
+            ks = tuple(
+                int(np.max(k[loss <= share])) if (loss <= share).any() else None
+                for k, loss in columns
+            )
+            if any(k is not None for k in ks):
+                best_k[share] = ks
+        return cls(etas, least_loss, best_k)
+
+    def to_csv(self) -> str:
+        """Write as a table: a question, its limit, and an answer for each η."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["question", "limit", *(f"eta {eta}" for eta in self.etas)])
+        for k, losses in self.least_loss.items():
+            writer.writerow(["least loss with k at least", k, *map(_cell, losses)])
+        for loss, ks in self.best_k.items():
+            writer.writerow(["largest k with loss at most", loss, *map(_cell, ks)])
+        return text.getvalue()
+
+
+def write_eta_table(folder: Path, fronts: Mapping[float, Front], texts: Mapping[str, str]) -> None:
+    """Write ``comparison.csv`` and other texts into the folder above those of the limits."""
+    written = {folder / ETA_TABLE: EtaTable.of(fronts).to_csv()}
+    written |= {folder / name: text for name, text in texts.items()}
+    with Beside(*written, force=True) as beside:
+        for path, text in written.items():
+            beside[path].write_text(text, encoding="utf-8", newline="\n")
+        beside.move()
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else repr(value)

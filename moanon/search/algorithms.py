@@ -1,0 +1,193 @@
+"""The algorithms by name: what each is, which settings it takes, and how it is built.
+
+Configurations read this register, so it imports nothing: an algorithm's module is loaded when a
+search is built. A new algorithm is a class that keeps to `Search`, and a line in `ALGORITHMS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
+
+from moanon.errors import SearchError
+
+if TYPE_CHECKING:
+    from moanon.arrays import Bits
+    from moanon.search.archive import Archive
+    from moanon.search.checkpoint import State
+    from moanon.search.problem import SearchProblem
+
+__all__ = [
+    "ALGORITHMS",
+    "AUTO",
+    "AUTO_EXHAUSTIVE",
+    "DEFAULT_EVALUATIONS",
+    "Algorithm",
+    "Search",
+    "SearchSettings",
+    "choose_algorithm",
+    "foreign_settings",
+    "make_search",
+    "room_of",
+]
+
+#: Where no limit is given: the budget of D's runs, 250 generations of 200.
+DEFAULT_EVALUATIONS = 50_000
+#: The name that leaves the choice to `choose_algorithm` …
+AUTO = "auto"
+#: … which enumerates spaces up to this size; larger ones are bred from the archive.
+AUTO_EXHAUSTIVE = 20_000
+#: Evaluations per second that even a slow machine manages.
+_SLOWEST = 1_000
+#: Settings that mean something to everybody, even if the result does not depend on them.
+_COMMON = frozenset({"population", "seed"})
+
+
+class Search(Protocol):
+    """An algorithm that can be stopped between any two steps and go on from its saved state."""
+
+    problem: SearchProblem
+    archive: Archive
+    generation: int
+
+    @property
+    def evaluations(self) -> int:
+        """Genomes evaluated so far."""
+        ...
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether there is nothing left to evaluate."""
+        ...
+
+    def step(self, most: int | None = None) -> int:
+        """Evaluate one more generation, at most `most` genomes; return how many it was."""
+        ...
+
+    def inherit(self, archive: Archive, evaluated: Bits) -> None:
+        """Begin with the archive and the evaluated genomes of other searches."""
+        ...
+
+    def state(self) -> State:
+        """Everything the next step depends on."""
+        ...
+
+    def restore(self, state: State) -> None:
+        """Go on from a saved state."""
+        ...
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """How to search.
+
+    Attributes
+    ----------
+    about : str
+        What it does, in a few words.
+    home : tuple of str
+        The module of this package and the class in it, which is called with a problem, `room` and
+        the settings.
+    settings : tuple of str
+        Keys of a configuration's search section that it takes.
+    room : int
+        Most solutions that its archive holds while searching, unless more are asked for in the end.
+    """
+
+    about: str
+    home: tuple[str, str]
+    settings: tuple[str, ...]
+    room: int = 8_000
+
+
+#: Algorithms by the names that configurations use.
+ALGORITHMS = {
+    "archive": Algorithm(
+        "breeds from all undominated solutions",
+        ("archive_search", "ArchiveSearch"),
+        ("population", "seed"),
+    ),
+    "exhaustive": Algorithm(
+        "the exact front",
+        ("exhaustive", "ExhaustiveSearch"),
+        ("population",),
+        room=100_000,  # it is there to be exact
+    ),
+    "nsga2": Algorithm(
+        "the search of the multi-objective paper, with pymoo",
+        ("nsga2", "NSGA2Search"),
+        ("population", "seed", "crossover", "mutation", "moves"),
+    ),
+}
+
+
+class SearchSettings(Protocol):
+    """The search section of a configuration, as far as every algorithm needs it."""
+
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def population(self) -> int: ...
+    @property
+    def generations(self) -> int | None: ...
+    @property
+    def evaluations(self) -> int | None: ...
+    @property
+    def seconds(self) -> float | None: ...
+    @property
+    def stall(self) -> int | None: ...
+    @property
+    def cap(self) -> int: ...
+
+
+def choose_algorithm(space: int, settings: SearchSettings) -> str:
+    """Settle what ``auto`` means for a space of so many genomes.
+
+    Enumeration where the space has at most `AUTO_EXHAUSTIVE` genomes and the limits leave room for
+    all of them; half an enumeration would be worse than any search.
+    """
+    if settings.algorithm != AUTO:
+        return settings.algorithm
+    budgets = [AUTO_EXHAUSTIVE]
+    if settings.evaluations is not None:
+        budgets.append(settings.evaluations)
+    if settings.generations is not None:
+        budgets.append(settings.generations * settings.population)
+    if settings.seconds is not None:
+        budgets.append(int(settings.seconds * _SLOWEST))
+    return "exhaustive" if space <= min(budgets) else "archive"
+
+
+def make_search(problem: SearchProblem, settings: SearchSettings) -> Search:
+    """Build the search that settings ask for, before its first generation.
+
+    Raises
+    ------
+    SearchError
+        If there is no such algorithm, or it cannot search this space.
+    """
+    name = choose_algorithm(problem.layout.count(), settings)
+    if name not in ALGORITHMS:
+        known = ", ".join((AUTO, *ALGORITHMS))
+        raise SearchError(f"algorithm must be one of {known}. Got {name}")
+    module, kind = ALGORITHMS[name].home
+    build: Callable[..., Search] = getattr(import_module(f"moanon.search.{module}"), kind)
+    chosen = {setting: getattr(settings, setting) for setting in ALGORITHMS[name].settings}
+    return build(problem, room=room_of(settings, name), **chosen)
+
+
+def room_of(settings: SearchSettings, algorithm: str) -> int:
+    """Most solutions that an archive holds while searching."""
+    return max(ALGORITHMS[algorithm].room, settings.cap)
+
+
+def foreign_settings(algorithm: str) -> dict[str, str]:
+    """Settings that an algorithm has no use for, and the name of one that has."""
+    return {
+        setting: name
+        for name, other in ALGORITHMS.items()
+        for setting in other.settings
+        if setting not in _COMMON and setting not in ALGORITHMS[algorithm].settings
+    }

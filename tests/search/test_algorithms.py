@@ -1,0 +1,160 @@
+"""The register of algorithms: which search is made, with which settings, for how long."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moanon.config import Config, SearchSection, config_schema
+from moanon.errors import SearchError
+from moanon.search.algorithms import (
+    ALGORITHMS,
+    DEFAULT_EVALUATIONS,
+    choose_algorithm,
+    foreign_settings,
+    make_search,
+)
+from moanon.search.archive_search import ArchiveSearch
+from moanon.search.exhaustive import ExhaustiveSearch
+from moanon.search.nsga2 import NSGA2Search
+from moanon.search.running import Stop, stop_of
+from tests.search.people import problem_of, settings_of
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def search_schema() -> dict[str, Any]:
+    found: dict[str, Any] = config_schema()["$defs"]["SearchSection"]["properties"]
+    return found
+
+
+# -- the register --------------------------------------------------------------------------------
+
+
+def test_the_configuration_knows_every_algorithm():
+    algorithm = search_schema()["algorithm"]
+    assert algorithm["enum"] == ["auto", *ALGORITHMS]
+    for name, each in ALGORITHMS.items():
+        assert f"{name}: {each.about}" in algorithm["description"]
+
+
+def test_every_setting_of_an_algorithm_is_a_key_of_the_configuration():
+    for each in ALGORITHMS.values():
+        assert set(each.settings) <= set(SearchSection.model_fields)
+
+
+def test_the_register_loads_nothing_slow():
+    code = (
+        "import sys, moanon.search.algorithms; "
+        "print([name for name in ('numba', 'numpy', 'pandas', 'pymoo') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_settings_of_other_algorithms_are_foreign():
+    assert foreign_settings("nsga2") == {}
+    for name in ("archive", "exhaustive"):
+        expected = dict.fromkeys(("crossover", "mutation", "moves"), "nsga2")
+        assert foreign_settings(name) == expected
+
+
+def test_changed_settings_that_nobody_uses_are_known():
+    settings = SearchSection(mutation=0.3, seed=9, population=30)
+    assert settings.unused("archive") == ("mutation",)
+    assert settings.unused("nsga2") == ()
+
+
+# -- which search --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("space", "keys", "algorithm"),
+    [
+        (20_000, {}, "exhaustive"),
+        (20_001, {}, "archive"),
+        (5_000, {"generations": None, "evaluations": 5_000}, "exhaustive"),
+        (5_000, {"generations": None, "evaluations": 4_999}, "archive"),
+        (5_000, {"generations": 25}, "exhaustive"),
+        (5_000, {"generations": 24}, "archive"),
+        (10**30, {"algorithm": "exhaustive"}, "exhaustive"),
+        (2, {"algorithm": "nsga2"}, "nsga2"),
+    ],
+)
+def test_auto_enumerates_what_fits_into_its_budget(
+    space: int, keys: dict[str, Any], algorithm: str
+):
+    settings = settings_of(**{"population": 200, "generations": 250} | keys)
+    assert choose_algorithm(space, settings) == algorithm
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "kind"),
+    [("archive", ArchiveSearch), ("exhaustive", ExhaustiveSearch), ("nsga2", NSGA2Search)],
+)
+def test_a_search_is_made_by_name(algorithm: str, kind: type):
+    search = make_search(problem_of("k-suppression"), settings_of(algorithm=algorithm))
+    assert type(search) is kind
+    assert (search.generation, search.evaluations) == (0, 0)
+
+
+def test_an_unknown_algorithm_is_refused():
+    settings = settings_of().model_copy(update={"algorithm": "luck"})
+    with pytest.raises(SearchError, match=r"must be one of auto, archive, .*nsga2.*\. Got luck"):
+        make_search(problem_of("k-suppression"), settings)
+
+
+def test_the_archive_has_room_for_the_cap():
+    search = make_search(problem_of("k-suppression"), settings_of(algorithm="archive", cap=9_000))
+    assert search.archive.room == 9_000
+
+
+# -- how long ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("population", [20, 200, 500])
+@pytest.mark.parametrize("algorithm", ["auto", "archive", "nsga2"])
+def test_without_limits_a_search_has_the_same_budget_whatever_its_population(
+    algorithm: str, population: int
+):
+    settings = SearchSection(algorithm=algorithm, population=population)
+    assert stop_of(settings, "archive") == Stop(evaluations=DEFAULT_EVALUATIONS)
+
+
+def test_an_enumeration_without_limits_goes_on_to_its_end():
+    assert stop_of(SearchSection(algorithm="exhaustive"), "exhaustive") == Stop()
+
+
+@pytest.mark.parametrize(
+    "limit", [{"generations": 3}, {"evaluations": 70}, {"seconds": 2.5}, {"stall": 4}]
+)
+def test_any_limit_replaces_the_default(limit: dict[str, Any]):
+    assert stop_of(SearchSection(**limit), "archive") == Stop(**limit)
+
+
+def test_the_default_budget_is_the_same_wherever_it_is_stated():
+    assert DEFAULT_EVALUATIONS == 50_000
+    said = f"{DEFAULT_EVALUATIONS:,}"
+    assert f"up to {said} evaluations" in (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert f"Default {said} where no limit" in search_schema()["evaluations"]["description"]
+    config = Config.from_dict(
+        {"data": {"source": "adult"}, "columns": {"age": {"role": "quasi", "kind": "interval"}}}
+    )
+    assert config.search == SearchSection()
+    assert config.search.evaluations == DEFAULT_EVALUATIONS
+    assert f"evaluations: {DEFAULT_EVALUATIONS}" in config.to_yaml()
+
+
+def test_a_small_population_leaves_a_small_space_enumerated():
+    assert choose_algorithm(20_000, SearchSection(population=20)) == "exhaustive"
+
+
+def test_an_enumeration_does_not_stall():
+    assert stop_of(settings_of(stall=3), "archive").stall == 3
+    assert stop_of(settings_of(stall=3), "exhaustive").stall is None

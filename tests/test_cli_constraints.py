@@ -13,10 +13,9 @@ from moanon import Certificate
 from moanon.cli import main
 from moanon.experiment import load_front
 from moanon.front import Front
-from moanon.measures.groupwise import GROUP_WISE
 from moanon.measures import MEASURES
+from tests.release.test_certified_models import MODELS, check_certificate
 from tests.search.people import people_frame
-from tests.test_certified_models import check_certificate
 
 TREE = "Any:\n  Bad: [flu, gout]\n  Good: [cold, none]\n"
 CONFIG = """\
@@ -76,7 +75,7 @@ def refused(capsys: Captured, *words: object) -> str:
 # -- certificates ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", ["k", "l", *GROUP_WISE])
+@pytest.mark.parametrize("model", MODELS)
 def test_every_id_of_a_front_over_any_model_is_certified(model: str, capsys: Captured) -> None:
     bound = {
         "k": "{min: 2}",

@@ -14,8 +14,8 @@ from moanon.data.domain import IntervalSpec, OrderedSpec
 from moanon.data.table import read_table
 from moanon.errors import ConfigError, GenomeError
 from moanon.genome import Instance
-from moanon.measures.evaluate import Evaluator, Scores
 from moanon.measures import MEASURES, find_measure
+from moanon.measures.evaluate import Evaluator, Scores
 from moanon.measures.scores import objective_matrix
 from moanon.measures.suppression import Suppression, row_limit
 from tests import naive

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from moanon.measures.evaluate import Evaluator
 from moanon.measures import MEASURES
+from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
 from tests.golden.make_adult_measures import ETA, GOLDEN, RULES, adult_instance, genomes
 

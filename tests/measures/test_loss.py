@@ -15,8 +15,8 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.errors import ConfigError
 from moanon.genome import Instance
-from moanon.measures.evaluate import Evaluator
 from moanon.measures import MEASURES, applicable
+from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
 from tests.strategies import populations, rich_instances

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from moanon.errors import ConfigError
 from moanon.front import Front
+from moanon.front.choices import attained_privacy
 from moanon.front.landmarks import (
     TradeOff,
     _maximal_runs,
@@ -17,7 +18,6 @@ from moanon.front.landmarks import (
     spans_decades,
     spell,
 )
-from moanon.front.choices import attained_privacy
 from tests.output.drawn import found_front, made_front
 
 # -- words and scales ----------------------------------------------------------------------------

@@ -37,6 +37,15 @@ def level_of(tree: Hierarchy, block: tuple[int, int]) -> int:
     return next(i for i, nodes in enumerate(distinct_levels(tree)) if block in nodes)
 
 
+def level_holding(tree: Hierarchy, block: tuple[int, int]) -> int:
+    """The first level that has a node with all of a block, which need not be a node itself."""
+    return next(
+        i
+        for i, nodes in enumerate(distinct_levels(tree))
+        if any(start <= block[0] and block[1] <= stop for start, stop in nodes)
+    )
+
+
 def tree_distance(tree: Hierarchy, one: int, other: int) -> Fraction:
     """First level at which two leaves are in one node, over the height of the tree."""
     levels = distinct_levels(tree)
@@ -157,6 +166,9 @@ def group_models(instance: Instance, rows: Rows, c: Fraction = Fraction(3)) -> d
 
 # -- losses of a release ---------------------------------------------------------------------------
 
+#: For each row the block that it shows in each quasi-identifier.
+Shown = Sequence[Sequence[tuple[int, int]]]
+
 
 def certainty(domain: Domain, start: int, stop: int) -> Fraction:
     """M eq. 5 and 6."""
@@ -173,8 +185,22 @@ def block_entropy(values: Sequence[int], start: int, stop: int) -> float:
 
 
 def loss_measures(instance: Instance, genome: str, kept: Sequence[Rows]) -> dict[str, float]:
-    """Losses of a release with these groups."""
-    base, shown = naive.base_rows(instance), naive.generalized_rows(instance, genome)
+    """Losses of a release with these groups of a genome."""
+    found = block_losses(instance, naive.generalized_rows(instance, genome), kept)
+    at, levels = 0, []
+    for domain in instance.layout.domains.values():
+        bits = genome[at : at + domain.size - 1]
+        at += domain.size - 1
+        if isinstance(domain, TreeDomain):
+            # the whole domain is cut, whatever is suppressed or absent
+            blocks = naive.blocks_of(bits, domain.size)
+            levels.append(max(level_of(domain.hierarchy, block) for block in blocks))
+    return found | _tree_distances(instance, levels)
+
+
+def block_losses(instance: Instance, shown: Shown, kept: Sequence[Rows]) -> dict[str, float]:
+    """Losses of a release whose kept groups show any blocks."""
+    base = naive.base_rows(instance)
     domains = list(instance.layout.domains.values())
     weights = [Fraction(instance.weights.get(name, 1.0)) for name in instance.layout.domains]
     released = sum(map(len, kept))
@@ -183,7 +209,7 @@ def loss_measures(instance: Instance, genome: str, kept: Sequence[Rows]) -> dict
     columns = list(zip(*base, strict=True))
     entropies = {}
     for j, size in enumerate(sizes):
-        for block in {row[j] for row in shown} | {(0, size)}:
+        for block in {shown[rows[0]][j] for rows in kept} | {(0, size)}:
             entropies[j, block] = block_entropy(columns[j], *block)
     weighted = ncp = Fraction(0)
     entropy = []
@@ -202,31 +228,43 @@ def loss_measures(instance: Instance, genome: str, kept: Sequence[Rows]) -> dict
         "dm": sum(len(rows) ** 2 for rows in kept) + n * gone,
         "c_avg": float(Fraction(released, len(kept)) / min(map(len, kept))),
     }
-    trees = _tree_losses(instance, genome, shown, kept, gone)
-    return found | trees | _cm(instance, kept, gone)
+    return found | _tree_losses(instance, shown, kept, gone) | _cm(instance, kept, gone)
+
+
+def _tree_heights(instance: Instance) -> dict[int, int]:
+    """Height of the tree of each tree column, by the column's place."""
+    return {
+        j: max(1, len(distinct_levels(domain.hierarchy)) - 1)
+        for j, domain in enumerate(instance.layout.domains.values())
+        if isinstance(domain, TreeDomain)
+    }
 
 
 def _tree_losses(
-    instance: Instance, genome: str, shown: list, kept: Sequence[Rows], gone: int
+    instance: Instance, shown: Shown, kept: Sequence[Rows], gone: int
 ) -> dict[str, float]:
-    at, climbed, levels, heights = 0, Fraction(0), [], []
-    for j, domain in enumerate(instance.layout.domains.values()):
-        bits = genome[at : at + domain.size - 1]
-        at += domain.size - 1
-        if not isinstance(domain, TreeDomain):
-            continue
-        tree = domain.hierarchy
-        heights.append(max(1, len(distinct_levels(tree)) - 1))
+    heights, trees = _tree_heights(instance), list(instance.layout.trees.values())
+    if not trees:
+        return {}
+    climbed, levels = Fraction(0), []
+    for (j, height), tree in zip(heights.items(), trees, strict=True):
         climbed += gone
-        for rows in kept:
-            climbed += len(rows) * Fraction(level_of(tree, shown[rows[0]][j]), heights[-1])
-        # the whole domain is cut, whatever is suppressed or absent
-        levels.append(max(level_of(tree, block) for block in naive.blocks_of(bits, domain.size)))
+        reached = {rows[0]: level_holding(tree, shown[rows[0]][j]) for rows in kept}
+        climbed += sum(len(rows) * Fraction(reached[rows[0]], height) for rows in kept)
+        levels.append(max(reached.values()))
     return {
         "prec": float(1 - climbed / (len(levels) * len(shown))),
-        "absdist": sum(levels),
-        "reldist": float(sum(Fraction(d, h) for d, h in zip(levels, heights, strict=True))),
+        **_tree_distances(instance, levels),
     }
+
+
+def _tree_distances(instance: Instance, levels: Sequence[int]) -> dict[str, float]:
+    """M eq. 1 and 2, of the level of each tree column."""
+    heights = _tree_heights(instance).values()
+    if not heights:
+        return {}
+    shares = [Fraction(level, height) for level, height in zip(levels, heights, strict=True)]
+    return {"absdist": sum(levels), "reldist": float(sum(shares))}
 
 
 def _cm(instance: Instance, kept: Sequence[Rows], gone: int) -> dict[str, float]:
@@ -277,3 +315,47 @@ def individual_measures(
         found[f"{prop}_mean"] = worst(math.fsum(v) / len(v) for v, _ in of_columns)
         found[f"{prop}_rank"] = max(math.dist(v, [ideal] * len(v)) for v, ideal in of_columns)
     return found
+
+
+# -- everything ------------------------------------------------------------------------------------
+
+
+def release_measures(
+    instance: Instance,
+    shown: Shown,
+    groups: Sequence[Rows],
+    kept: Sequence[Rows],
+    *,
+    diversity: str = "distinct",
+    c: Fraction = Fraction(3),
+) -> dict[str, float]:
+    """Every measure of a release whose rows show any blocks.
+
+    `groups` are all groups, before some of them were suppressed; without a row that has none they
+    tell weighted-k. Thresholds of suppression rules are not among the measures.
+    """
+    sizes = [domain.size for domain in instance.layout.domains.values()]
+    n, q, released = len(shown), len(sizes), sum(map(len, kept))
+    lost = sum((len(rows) * naive.row_loss(shown[rows[0]], sizes) for rows in kept), Fraction(0))
+    found: dict[str, float] = {
+        "k": min(map(len, kept)),
+        "groups": len(kept),
+        "suppressed": n - released,
+        "average_class_size": released / len(kept),
+        "weighted_k_kept": float(naive.weighted_k(map(len, kept))),
+        "gl": float(lost / (n * q)),
+        "sl": (n - released) / n,
+        "loss": float((lost + (n - released) * q) / (n * q)),
+    }
+    if sum(map(len, groups)) == n:
+        found["weighted_k"] = float(naive.weighted_k(map(len, groups)))
+    if instance.table.sensitive:
+        models = [group_models(instance, rows, c) for rows in kept]
+        for name in models[0]:
+            worst = min if name in ("k", "p_sensitive") or name.startswith("l_") else max
+            found[name] = worst(model[name] for model in models)
+        found["l"] = found[f"l_{diversity}"]
+    losses = block_losses(instance, shown, kept)
+    if not instance.weights:
+        del losses["gl_weighted"], losses["loss_weighted"]
+    return found | losses | individual_measures(instance, shown, kept)

@@ -129,7 +129,7 @@ def export(
     certificate = _write(release, results, out, suppressed, shuffle, force=force)
     _show(certificate, out, front, beside=None if k is None else solution)
     if k is None:
-        agree = len(release.stated.keys() & certificate.measures.keys())
+        agree = len([name for name, _ in release.stated if name in certificate.measures])
         typer.echo(f"  {'checked':<20}{agree} measures of the file, all as in front.csv")
 
 

@@ -14,7 +14,7 @@ released.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -42,8 +42,6 @@ from moanon.release.readback import Format, NamedValues, Reading
 from moanon.release.reader_privacy import SensitiveFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
 
 __all__ = ["Release", "SuppressedRows", "check_k"]
@@ -66,9 +64,9 @@ class Release:
         Where a stored generalization is applied to new rows: for each of them whether it holds a
         value that the generalization has no place for. Such rows are suppressed like the others,
         but stand in no group; ``grouping`` has the rest.
-    stated : mapping of str to number
-        What a front says about this release, by names of measures. A file that does not show the
-        same is not written.
+    stated : tuple of (str, number)
+        What a front says about this release: names of measures with their values, a name twice
+        where the front has two names for it. A file that does not show the same is not written.
 
     Examples
     --------
@@ -87,7 +85,7 @@ class Release:
     grouping: Grouping
     recursive_c: float = RECURSIVE_C
     outside: Bools | None = None
-    stated: Mapping[str, float] = field(default_factory=dict)
+    stated: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a release of nothing, or of what no label can be written for."""

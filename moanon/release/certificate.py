@@ -34,7 +34,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -340,7 +340,7 @@ def certify_file(
     promised: NamedValues,
     origin: Origin,
     *,
-    stated: Mapping[str, float],
+    stated: Iterable[tuple[str, float]],
     name: str,
 ) -> Certificate:
     """Measure a released file and certify it, if it is what was promised.
@@ -355,7 +355,7 @@ def certify_file(
         What it must measure as.
     origin : Origin
         Where it comes from.
-    stated : mapping of str to number
+    stated : iterable of (str, number)
         What a front says about the release, by names of measures; those that a file shows are
         compared with it.
     name : str
@@ -393,7 +393,7 @@ def certify_file(
         output_digest=digest,
     )
     shown = certificate.measures
-    for measure, said in stated.items():
+    for measure, said in stated:
         if measure in shown and not _agree(measure, shown[measure], said, reading):
             raise CertificateError(
                 f"{name} does not measure as the front says: {measure} is {shown[measure]} in the "

@@ -65,11 +65,11 @@ class ChosenSolution:
     def release(self, instance: Instance, recursive_c: float | None = None) -> Release:
         """Apply it to the table it was found on; the file must measure as the front says."""
         c = self._c(recursive_c)
-        stated = {
-            self.rule.own_name(name): value
+        stated = tuple(
+            (self.rule.own_name(name), value)
             for name, value in self.measures.items()
             if name != "l_recursive" or c == self.rule.recursive_c
-        }
+        )
         return Release(self._grouping(instance), c, stated=stated)
 
     def release_with(
@@ -93,8 +93,8 @@ class ChosenSolution:
         limit = self._limit(max_suppression, instance.table.rows)
         groups = self.recodings.groups(self.number - 1, instance)
         grouping = wanted.keep_within(groups, limit, name=f"solution {self.number}")
-        # Of all that the front says, this holds for any k.
-        stated = {"weighted_k": self.measures["weighted_k"]}
+        # Of all that the front says, this holds for any k; not all fronts know it.
+        stated = tuple(item for item in self.measures.items() if item[0] == "weighted_k")
         release = Release(grouping, self._c(recursive_c), stated=stated)
         name = f"solution {self.number} with k = {k:,}"
         _check_bounds(release, self.rule, self.bounds, name=name)

@@ -15,8 +15,8 @@ from moanon.experiment import load_front
 from moanon.front import Front
 from moanon.measures import MEASURES
 from tests.cli.commands import Captured, done, refused
+from tests.release.test_certified_models import check_certificate
 from tests.search.people import people_frame
-from tests.test_certified_models import check_certificate
 
 TREE = "Any:\n  Bad: [flu, gout]\n  Good: [cold, none]\n"
 CONFIG = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from moanon import Hierarchy, Instance, OrderedSpec, Release, TreeSpec, read_table
-from moanon.release import Anonymized
+from moanon.grouping import Grouping
 
 PEOPLE = pd.DataFrame(
     [
@@ -52,6 +52,12 @@ def instance() -> Instance:
     )
 
 
-def anonymized(name: str) -> Anonymized:
+def anonymized(name: str) -> Grouping:
     people = instance()
-    return Anonymized.of_release(Release.of(people, people.layout.parse(GENOMES[name])), name)
+    return Release.of(people, people.layout.parse(GENOMES[name])).grouping.named(name)
+
+
+def without_meaning(seen: Grouping) -> Grouping:
+    """The same groups, of which nobody knows what their labels mean."""
+    bare = Instance.without_meaning(seen.table)
+    return Grouping.of_rows(bare, seen.released().row_group, None, None, name=seen.name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -23,10 +22,10 @@ from moanon.compare import (
     Verdict,
     compare,
 )
-from moanon.compare.comparison import Pair
+from moanon.compare.comparison import _Pair
 from moanon.errors import ConfigError, DataError
-from moanon.release import Anonymized
-from tests.compare.source import anonymized
+from moanon.grouping import Grouping
+from tests.compare.source import anonymized, without_meaning
 from tests.strategies import instances
 
 
@@ -167,7 +166,7 @@ def test_every_pair_is_compared() -> None:
 @given(instances(), st.integers(0, 2**32 - 1))
 def test_the_order_of_a_pair_does_not_matter(people: Instance, seed: int) -> None:
     genomes = people.layout.sample(2, np.random.default_rng(seed))
-    a, b = (Anonymized.of_release(Release.of(people, genome), "x") for genome in genomes)
+    a, b = (Release.of(people, genome).grouping.named("x") for genome in genomes)
     there, back = compare([a, b]), compare([b, a])
     other = {"A": "B", "B": "A", None: None}
     for one, two in zip(there.verdicts, back.verdicts, strict=True):
@@ -211,10 +210,7 @@ def test_a_volume_that_no_float_holds_is_no_number_in_json() -> None:
     frame = pd.DataFrame({"row": list(map(str, range(2_000))) * 2, "ill": ["a", "b"] * 2_000})
     table = read_table(frame, {"row": "quasi", "ill": "sensitive"})
     made = Instance.build(table, {"row": OrderedSpec(tuple(map(str, range(2_000))))})
-    pair = [
-        Anonymized.of_release(Release.of(made, [bit] * made.layout.bits), str(bit))
-        for bit in (0, 1)
-    ]
+    pair = [Release.of(made, [bit] * made.layout.bits).grouping.named(str(bit)) for bit in (0, 1)]
     found = compare(pair, ["sensitive_share"], comparators=["hv"]).to_dict()["verdicts"][0]
     # In one group half of the rows share a value, so its volume is 2^-4000; alone, all do: 0.
     assert found["forward"] == {
@@ -230,9 +226,7 @@ def test_what_a_reader_should_know_is_noted() -> None:
     assert compare(pair, ["size"]).notes == (
         "by what is compared, every row is as well off in A as in B",
     )
-    table = pair[0].table
-    blind = [replace(each, original=table, blocks=None) for each in pair]
-    found = compare([blind[0], anonymized("T4")])
+    found = compare([without_meaning(pair[0]), anonymized("T4")])
     assert found.properties == ("size", "sensitive_share")
     assert found.notes == ("utility is left out: what labels mean is not known of T3a",)
 
@@ -260,20 +254,20 @@ def test_what_cannot_be_compared_is_refused() -> None:
         compare(pair[:1])
 
 
-def shirts(sizes: str, **more: list[str]) -> Anonymized:
+def shirts(sizes: str, **more: list[str]) -> Grouping:
     frame = pd.DataFrame({"size": list(sizes), **more})
     table = read_table(frame, dict.fromkeys(frame, "quasi"))
     made = Instance.build(table, {name: OrderedSpec(("S", "M", "L")) for name in frame})
-    return Anonymized.of_release(Release.of(made, [1] * made.layout.bits), sizes)
+    return Release.of(made, [1] * made.layout.bits).grouping.named(sizes)
 
 
-def ages(granularity: int) -> Anonymized:
+def ages(granularity: int) -> Grouping:
     frame = pd.DataFrame({"age": ["20", "25", "34", "47"]})
     table = read_table(frame, {"age": "quasi"})
     spec = IntervalSpec(granularity, range=(20, 49))
     made = Instance.build(table, {"age": spec})
     release = Release.of(made, [1] * made.layout.bits)
-    return Anonymized.of_release(release, f"steps of {granularity}")
+    return release.grouping.named(f"steps of {granularity}")
 
 
 def test_losses_are_compared_only_where_they_count_the_same() -> None:
@@ -297,7 +291,7 @@ def test_another_order_of_the_same_base_values_loses_the_same() -> None:
     pair = []
     for spec in (OrderedSpec(("S", "M", "L")), TreeSpec(tree)):
         made = Instance.build(table, {"size": spec})
-        pair.append(Anonymized.of_release(Release.of(made, [0, 1]), spec.kind))
+        pair.append(Release.of(made, [0, 1]).grouping.named(spec.kind))
     # S..M and L keep 1/2 1/2 1 1 of the rows' sizes; L..M and S keep 1 1/2 1/2 1/2.
     (count,) = compare(pair, ["utility"]).headcounts
     assert (count.better_in_first, count.better_in_second, count.equal) == (2, 1, 1)
@@ -310,7 +304,7 @@ def test_lex_sees_a_lead_that_no_float_shows() -> None:
         for sizes in ([far, far], [far + 1, far - 1])  # far² and far² - 1
     ]
     settled = Preferences(index="hv").settle(["size"])
-    found = {v.comparator: v for v in Pair("A", "B", *vectors, settled).verdicts(COMPARATORS)}
+    found = {v.comparator: v for v in _Pair("A", "B", *vectors, settled).verdicts(COMPARATORS)}
     assert found["wtd"].better is None
     assert (found["hv"].better, found["lex"].better) == ("A", "A")
     assert (found["lex"].forward, found["lex"].backward) == (1, None)

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moanon.release.anonymized import Anonymized
 
 from moanon.compare import INDICES, find_index
 from moanon.compare.indices import coverage, dominance, mean, minimum, rank, spread
 from moanon.compare.vectors import PROPERTIES, property_vectors
 from moanon.errors import ConfigError
-from moanon.measures import MEASURES, individual
+from moanon.measures import MEASURES, people
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
 from moanon.release import Release
@@ -198,10 +197,10 @@ def test_measures_of_the_same_name_are_the_indices_of_property_vectors(data):
     instance = data.draw(rich_instances())
     genome = data.draw(populations(instance, most=1))[:1]
     rule = Suppression("limit", data.draw(st.sampled_from([0.0, 0.3])))
-    scores = Evaluator(instance).evaluate(genome, rule, measures=individual.__all__)
+    scores = Evaluator(instance).evaluate(genome, rule, measures=people.__all__)
     release = Release.of(instance, genome[0], k=int(scores.field("d1")[0]))
-    vectors = property_vectors(Anonymized.of_release(release, "a"), PROPERTIES)
-    for name in individual.__all__:
+    vectors = property_vectors(release.grouping.named("a"), PROPERTIES)
+    for name in people.__all__:
         prop, _, index = name.rpartition("_")
         of_columns = [v for full, v in vectors.items() if full.partition(":")[0] == prop]
         found = [

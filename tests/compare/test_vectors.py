@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moanon.measures.groups import Groups
 
 from moanon import Instance, OrderedSpec, Release, read_table
 from moanon.compare import PROPERTIES, property_vectors
 from moanon.compare.indices import mean, minimum, rank
 from moanon.compare.vectors import Property, register
 from moanon.errors import ConfigError, DataError
-from moanon.release import Anonymized
+from moanon.grouping import Grouping
 from tests import naive
-from tests.compare.source import anonymized, instance
+from tests.compare.source import anonymized, instance, without_meaning
 from tests.strategies import instances
 
 
@@ -66,13 +64,13 @@ def test_utility_of_the_source() -> None:
 # -- suppressed rows -----------------------------------------------------------------------------
 
 
-def shirts() -> Anonymized:
+def shirts() -> Grouping:
     """S S M M M L L, of which the two S and the two L are suppressed."""
     ill = ["flu", "flu", "gout", "ill", "flu", "flu", "gout"]
     frame = pd.DataFrame({"size": list("SSMMMLL"), "ill": ill})
     table = read_table(frame, {"size": "quasi", "ill": "sensitive"})
     people = Instance.build(table, {"size": OrderedSpec(("S", "M", "L"))})
-    return Anonymized.of_release(Release.of(people, [1, 1], k=3), "shirts")
+    return Release.of(people, [1, 1], k=3).grouping.named("shirts")
 
 
 def test_suppressed_rows_are_one_group_that_lost_everything() -> None:
@@ -103,7 +101,7 @@ def test_vectors_are_those_of_the_oracle(people: Instance, seed: int, k: int) ->
     rows_of = naive.groups_of(shown)
     k = min(k, max(map(len, rows_of.values())))
     release = Release.of(people, genome, k=k)
-    found = property_vectors(Anonymized.of_release(release, "random"), [*PROPERTIES])
+    found = property_vectors(release.grouping.named("random"), [*PROPERTIES])
     gone = {row for rows in rows_of.values() if len(rows) < k for row in rows}
     status = naive.sensitive_rows(people, "s0")
     domains = [domain.size for domain in people.layout.domains.values()]
@@ -121,8 +119,8 @@ def test_vectors_are_those_of_the_oracle(people: Instance, seed: int, k: int) ->
 @given(instances(sensitive=1), st.integers(0, 2**32 - 1), st.integers(1, 6))
 def test_unary_indices_follow_from_the_entries_alone(people: Instance, seed: int, k: int) -> None:
     genome = people.layout.sample(1, np.random.default_rng(seed))[0]
-    k = min(k, int(Groups.of(people, genome).sizes.max()))
-    seen = Anonymized.of_release(Release.of(people, genome, k=k), "random")
+    k = min(k, int(Grouping.of_genome(people, genome).sizes.max()))
+    seen = Release.of(people, genome, k=k).grouping.named("random")
     for vector in property_vectors(seen, [*PROPERTIES]).values():
         assert vector.rows.sum() == len(vector) == people.table.rows
         assert (vector.rows > 0).all()
@@ -193,8 +191,7 @@ def test_an_unknown_sensitive_column_is_refused() -> None:
 
 
 def test_utility_needs_domains() -> None:
-    people = anonymized("T3a")
-    blind = replace(people, original=people.table, blocks=None)
+    blind = without_meaning(anonymized("T3a"))
     assert list(property_vectors(blind, sensitive=())) == ["size"]
     with pytest.raises(ConfigError, match=r"^the property utility needs to know what labels mean"):
         property_vectors(blind, ["utility"])
@@ -208,7 +205,9 @@ def test_a_property_is_registered_once() -> None:
 def test_rows_of_a_release_lose_what_its_groups_lose() -> None:
     people = instance()
     release = Release.of(people, people.layout.parse("01010" + "001001000" + "01000"), k=4)
-    seen = Anonymized.of_release(release, "T3a without small groups")
-    assert seen.group_loss is not None
-    kept = seen.group_loss[seen.row_group[release.kept]]
-    assert kept.tolist() == release.groups.row_loss[release.groups.row_group[release.kept]].tolist()
+    genome, sizes = "01010" + "001001000" + "01000", people.layout.sizes.tolist()
+    shown = naive.generalized_rows(people, genome)
+    expected = [float(naive.row_loss(shown[row], sizes)) for row in release.kept]
+    assert 0 < len(expected) < people.table.rows
+    for seen in (release.grouping, release.grouping.released()):
+        assert seen.row_loss[seen.row_group[release.kept]].tolist() == pytest.approx(expected)

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moanon.measures.groupwise import GROUP_WISE
 
 from moanon.genome import Instance
 from moanon.kernels import grouping
@@ -48,7 +47,11 @@ def same(one: RawScores, other: RawScores) -> bool:
 def any_rule(draw, instance: Instance) -> ModelRule:
     """A rule with every model, cost and tally, that goes by anything."""
     kind = draw(st.sampled_from(["none", "limit", "weighted-k", "kl-safety"]))
-    by = draw(st.sampled_from(["k", *GROUP_WISE])) if kind == "limit" else "k"
+    by = (
+        draw(st.sampled_from([m.name for m in MEASURES.values() if m.group and m.name != "l"]))
+        if kind == "limit"
+        else "k"
+    )
     bounds = draw(st.sampled_from([(), (("k", 2),), (("t_closeness", 0.4), ("l_entropy", 1.5))]))
     rule = Suppression(kind, draw(st.sampled_from([0.0, 0.2, 0.5])), by=by, constraints=bounds)
     demand = demand_of(MEASURES.values(), instance)

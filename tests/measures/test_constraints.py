@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moanon.measures.groups import Groups
-from moanon.measures.kept import kept_groups
 
 from moanon.data.domain import OrderedSpec
 from moanon.data.table import read_table
 from moanon.errors import ConfigError
 from moanon.genome import Instance
+from moanon.grouping import Grouping
 from moanon.measures import MEASURES
 from moanon.measures.evaluate import Evaluator
+from moanon.measures.measuring import suppress_groups
 from moanon.measures.suppression import Suppression
 from tests import naive_measures
 from tests.strategies import populations, rich_instances
@@ -46,7 +46,7 @@ def meets(models: dict[str, float], name: str, bound: float) -> bool:
     return value <= bound * (1 + 1e-9)
 
 
-def rows_of(groups: Groups) -> list[list[int]]:
+def rows_of(groups: Grouping) -> list[list[int]]:
     return [np.flatnonzero(groups.row_group == g).tolist() for g in range(len(groups.sizes))]
 
 
@@ -61,7 +61,7 @@ def test_groups_that_fail_are_suppressed_within_the_limit(data):
     scores = Evaluator(instance).evaluate(genomes, rule, measures=names)
     limit = int(Fraction(str(eta)) * instance.table.rows)
     for i, genome in enumerate(genomes):
-        groups = Groups.of(instance, genome)
+        groups = Grouping.of_genome(instance, genome)
         alive = [
             rows
             for rows in rows_of(groups)
@@ -94,9 +94,9 @@ def test_a_release_keeps_the_groups_that_were_measured(data):
     for i, genome in enumerate(genomes):
         if scores.excess[i] > 0:
             continue
-        groups = Groups.of(instance, genome)
+        groups = Grouping.of_genome(instance, genome)
         thresholds = np.array([scores.field("d1")[i], scores.field("d2")[i]])
-        kept = kept_groups(groups, thresholds, rule)
+        kept = suppress_groups(groups, rule, thresholds).kept
         sizes = groups.sizes[kept]
         assert len(sizes) == scores.field("kept_groups")[i]
         assert sizes.min() == scores.field("k")[i]

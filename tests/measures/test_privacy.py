@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moanon.measures.groupwise import GROUP_WISE
 from scipy.optimize import linprog
 
 from moanon import datasets
@@ -27,7 +26,7 @@ from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
 from tests.strategies import hierarchies, populations, rich_instances
 
-NAMES = ["k", *GROUP_WISE]
+NAMES = [m.name for m in MEASURES.values() if m.group and m.name != "l"]
 EXACT = ["k", "l_distinct", "l_frequency", "l_recursive", "p_sensitive"]
 
 
@@ -350,4 +349,6 @@ def test_logarithms_of_large_counts_are_those_of_small_ones():
 
 
 def test_the_kernels_models_are_all_of_some_measure():
-    assert {way.model for way in GROUP_WISE.values()} == set(kernel_models.MODELS)
+    scales = {m.name: m.group for m in MEASURES.values() if m.group}
+    assert {scale.model for scale in scales.values()} == {"", *kernel_models.MODELS}
+    assert [name for name, scale in scales.items() if not scale.model] == ["k"]

@@ -9,6 +9,7 @@ import numpy as np
 
 from moanon.front import Front
 from moanon.measures.suppression import Suppression
+from moanon.recoding import GlobalRecodings
 from tests.search.people import first_front, problem_of
 
 #: The four problems.
@@ -41,11 +42,12 @@ def made_front(
     columns.setdefault("weighted_k", np.linspace(1, 1000, number))
     columns.setdefault("suppressed", np.zeros(number, dtype=np.int64))
     ordered = {name: columns[name] for name in objectives} | columns
+    rule = rule or Suppression("limit", 0.1)
+    genomes, thresholds = np.zeros((number, 3), np.uint8), np.ones((number, 2), np.int64)
     return Front(
         tuple(objectives),
-        rule or Suppression("limit", 0.1),
-        np.zeros((number, 3), dtype=np.uint8),
-        np.ones((number, 2), dtype=np.int64),
+        rule,
+        GlobalRecodings(genomes, thresholds, rule),
         ordered,
         tuple({} for _ in range(number)),
         number,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,7 +11,6 @@ import duckdb
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
-from moanon.measures.groups import Groups
 
 from moanon import (
     Certificate,
@@ -19,9 +19,15 @@ from moanon import (
     IntervalSpec,
     OrderedSpec,
     Release,
+    Table,
     TreeSpec,
     read_table,
 )
+from moanon.grouping import Grouping
+from moanon.measures.suppression import Suppression
+from moanon.recoding import GlobalRecodings
+from moanon.release import Outside
+from moanon.release.solution import ChosenSolution
 
 SIZES = OrderedSpec(("S", "M", "L"))
 TEXTS = ("plain", "=1+1", "'=q", "-x", "a,b", 'say "hi"', "two\nlines", "é", " ", "'", "[1-2]")
@@ -133,9 +139,38 @@ def releases(draw: st.DrawFn) -> tuple[Release, int]:
     instance = draw(instances())
     seed = draw(st.integers(0, 2**32 - 1))
     genome = instance.layout.sample(1, np.random.default_rng(seed))[0]
-    k = draw(st.integers(1, int(Groups.of(instance, genome).sizes.max())))
+    k = draw(st.integers(1, int(Grouping.of_genome(instance, genome).sizes.max())))
     c = draw(st.sampled_from([0.3, 1, 3]))
     return Release.of(instance, genome, k=k, recursive_c=c), k
+
+
+def genome_of(release: Release) -> str:
+    """The genome that a release was made by, as 0 and 1."""
+    assert release.grouping.genome is not None
+    return release.instance.layout.text(release.grouping.genome)
+
+
+def apply_to(
+    table: Table,
+    instance: Instance,
+    genome: Sequence[int] | np.ndarray,
+    *,
+    k: int = 1,
+    least_l: int = 0,
+    outside: Outside = "refuse",
+    bounds: Mapping[str, float] | None = None,
+) -> Release:
+    """Put a genome on new rows: the only solution of a run that sought ℓ where one is given."""
+    genomes, thresholds = np.array([genome], dtype=np.uint8), np.array([[1, 0]])
+    chosen = ChosenSolution(
+        number=1,
+        recodings=GlobalRecodings(genomes, thresholds, Suppression()),
+        rule=Suppression(),
+        objectives=("l",) if least_l else (),
+        bounds=bounds or {},
+        measures={"l": least_l},
+    )
+    return chosen.apply(instance, table, outside=outside, small="suppress", k=k, recursive_c=None)
 
 
 def certify(release: Release, name: str = "release.csv", **options: object) -> Certificate:

@@ -17,13 +17,17 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
-from moanon.measures.groups import Groups
+from hypothesis import given
 
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, Release, TreeSpec, read_table
 from moanon.errors import CertificateError, ConfigError, GenomeError, OutputError
+from moanon.grouping import Grouping
+from moanon.measures import MEASURES
+from moanon.measures.measuring import measure_grouping
+from moanon.measures.suppression import Suppression
 from moanon.release import applied
 from moanon.release.formats import ReleasedColumn, write_csv
-from tests.release.tables import SIZES, shirts, values_of
+from tests.release.tables import SIZES, releases, shirts, values_of
 
 
 def names_in(folder: Path) -> list[str]:
@@ -52,7 +56,7 @@ def test_suppressed_rows_show_stars_on_request() -> None:
 
 def test_chosen_groups_are_suppressed() -> None:
     instance = shirts()
-    sizes = Groups.of(instance, [1, 0]).sizes
+    sizes = Grouping.of_genome(instance, [1, 0]).sizes
     release = Release.of(instance, [1, 0], suppressed=sizes == 2)
     assert release.to_frame()["size"].tolist() == ["M..L"] * 3
 
@@ -199,6 +203,27 @@ def test_the_all_zeros_genome_shows_stars() -> None:
     assert Release.of(shirts(), [0, 0]).to_frame()["size"].tolist() == ["*"] * 5
 
 
+# -- what is promised ------------------------------------------------------------------------------
+
+
+@given(releases())
+def test_a_release_measures_as_promised(made: tuple[Release, int]) -> None:
+    release, _ = made
+    rule = Suppression(recursive_c=release.recursive_c)
+    found = measure_grouping(release.grouping.released(), rule)
+    promised = release.promised
+    for name in ("k", "suppressed", "groups", "gl", "sl", "loss"):
+        assert found[name] == pytest.approx(promised[name, ""], rel=1e-12, abs=1e-12)
+    assert found["weighted_k_kept"] == pytest.approx(float(promised["weighted_k_kept", ""]))
+    assert promised["rows", ""] == len(release.kept)
+    columns = release.instance.table.sensitive
+    models = {name for name, _ in promised if MEASURES.get(name, MEASURES["k"]).models}
+    assert bool(models) == bool(columns)
+    for name in models:
+        worst = min if MEASURES[name].higher_is_better else max
+        assert found[name] == worst(promised[name, column] for column in columns)
+
+
 # -- what is refused ------------------------------------------------------------------------------
 
 
@@ -241,7 +266,7 @@ def test_rows_are_shuffled_as_a_whole(tmp_path: Path, name: str, suppressed: Any
     for seed in (None, *range(9)):
         path = tmp_path / f"{seed}-{name}"
         certificate = release.write(path, suppressed=suppressed, shuffle=seed)
-        assert certificate.row_order == ("source" if seed is None else "shuffled")
+        assert certificate.origin.row_order == ("source" if seed is None else "shuffled")
         if name == "r.csv":
             found[seed] = [tuple(row) for row in pd.read_csv(path).to_numpy()]
         else:
@@ -254,7 +279,7 @@ def test_rows_are_shuffled_as_a_whole(tmp_path: Path, name: str, suppressed: Any
 def test_the_same_seed_shuffles_alike(tmp_path: Path) -> None:
     release = Release.of(shirts(s=["a", "b", "c", "d", "e"]), [1, 1])
     digests = {
-        release.write(tmp_path / f"{i}.csv", shuffle=2**127 + 5).digests["output"] for i in range(3)
+        release.write(tmp_path / f"{i}.csv", shuffle=2**127 + 5).output_digest for i in range(3)
     }
     assert len(digests) == 1
 
@@ -527,7 +552,7 @@ def test_a_file_that_measures_otherwise_is_not_left(
         ("M,c\n", "", "rows is 4 in the file, 5 was promised"),
         ("S,a\n", "M,a\n", "k is 1 in the file, 2 was promised"),
         ("M", "*", r"gl is 0\.6 in the file, 0\.0 was promised"),
-        ("M,c\n", "M,e\n", "distinct l of column 's' is 1 in the file, 2 was promised"),
+        ("M,c\n", "M,e\n", "l_distinct of column 's' is 1 in the file, 2 was promised"),
         ("M", "XXL", "column 'size': the label 'XXL' stands for no block"),
         ("size,s", "s,size", "its columns are s, size instead of size, s"),
     ],

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from moanon import Hierarchy, Instance, OrderedSpec, Release, TreeSpec, read_table
 from moanon.errors import ConfigError, DataError, OutputError
-from moanon.release import Anonymized, read_released
+from moanon.grouping import Grouping
+from moanon.release import read_released
 from tests.release.tables import releases
 
 PEOPLE = pd.DataFrame(
@@ -40,7 +41,7 @@ def people() -> Instance:
     return Instance.build(table, specs)
 
 
-def released(folder: Path, text: str, **options: object) -> Anonymized:
+def released(folder: Path, text: str, **options: object) -> Grouping:
     """Read a file against PEOPLE; first its header, then its rows, separated by blanks."""
     lines = [line.split() for line in text.strip().splitlines()]
     path = folder / "out.csv"
@@ -49,14 +50,14 @@ def released(folder: Path, text: str, **options: object) -> Anonymized:
     return read_released(path, people().table if blind else people(), **options)
 
 
-def sizes(found: Anonymized) -> list[int]:
+def sizes(found: Grouping) -> list[int]:
     """Rows in the group of each row of the original; 0 for suppressed ones."""
     return [0 if group < 0 else int(found.sizes[group]) for group in found.row_group]
 
 
-def losses(found: Anonymized) -> list[float]:
-    assert found.group_loss is not None
-    return [1.0 if group < 0 else float(found.group_loss[group]) for group in found.row_group]
+def losses(found: Grouping) -> list[float]:
+    assert found.has_meaning
+    return [1.0 if group < 0 else float(found.row_loss[group]) for group in found.row_group]
 
 
 # -- our own files -------------------------------------------------------------------------------
@@ -72,7 +73,7 @@ def test_a_release_is_found_again_row_by_row(
     made: tuple[Release, int], ending: str, suppressed: str, shuffle: int | None
 ) -> None:
     release, _ = made
-    expected = Anonymized.of_release(release, "made")
+    expected = release.grouping.released()
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"release{ending}"
         try:
@@ -82,7 +83,8 @@ def test_a_release_is_found_again_row_by_row(
         found = read_released(path, release.instance)
     assert sizes(found) == sizes(expected)
     assert losses(found) == losses(expected)
-    assert (found.k, found.suppressed) == (release.promised.k, release.promised.suppressed)
+    promised = release.promised
+    assert (found.k, found.suppressed) == (promised["k", ""], promised["suppressed", ""])
 
 
 def test_labels_of_a_release_are_read_whatever_a_spreadsheet_would_do(tmp_path: Path) -> None:
@@ -191,7 +193,8 @@ def test_without_domains_labels_are_texts(tmp_path: Path) -> None:
     text = "age sex\nyoung f\nyoung m\nyoung m\nold f\nold f\nold m"
     found = released(tmp_path, text, blind=True)
     assert sizes(found) == [1, 2, 2, 2, 2, 1]
-    assert found.group_loss is None
+    assert not found.has_meaning
+    assert (found.starts, found.stops) == (None, None)
 
 
 def test_suppressed_rows_may_be_left_out_where_labels_tell_which(tmp_path: Path) -> None:

@@ -9,17 +9,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moanon.measures.groups import Groups
-from moanon.measures.groupwise import GROUP_WISE
 
 from moanon.errors import SearchError
 from moanon.genome import Instance
+from moanon.grouping import Grouping
 from moanon.measures import MEASURES
 from moanon.measures.scores import objective_matrix
 from moanon.measures.suppression import Suppression
 from moanon.search.problem import SearchProblem
 from tests import naive_measures
 from tests.strategies import instances, populations, rich_instances
+
+#: Measures that a rule can go by.
+MODELS = [m.name for m in MEASURES.values() if m.group and m.name != "l"]
 
 
 @given(st.data())
@@ -39,7 +41,7 @@ def test_each_genomes_own_values_are_among_its_points(data):
 def test_every_measure_is_taken_at_every_step(data):
     instance = data.draw(rich_instances())
     genomes = data.draw(populations(instance, most=4))
-    by = data.draw(st.sampled_from(["k", *GROUP_WISE]))
+    by = data.draw(st.sampled_from(MODELS))
     names = ["k", "l", *(n for n in MEASURES if n not in ("k", "l", "d", "d1", "d2", "delta"))]
     problem = SearchProblem(instance, names, Suppression("limit", 0.3, by=by))
     points = problem.points(genomes)
@@ -53,11 +55,11 @@ def test_every_measure_is_taken_at_every_step(data):
 def test_a_staircase_goes_down_class_by_class(data):
     instance = data.draw(rich_instances())
     (genome, *_) = data.draw(populations(instance, most=2))
-    by = data.draw(st.sampled_from(["k", *GROUP_WISE]))
+    by = data.draw(st.sampled_from(MODELS))
     eta = data.draw(st.sampled_from([0.0, 0.2, 0.5]))
     problem = SearchProblem(instance, ["suppressed"], Suppression("limit", eta, by=by))
     points = problem.points(genome[None])
-    groups = Groups.of(instance, genome)
+    groups = Grouping.of_genome(instance, genome)
     sizes = groups.sizes.tolist()
     rows = [np.flatnonzero(groups.row_group == g).tolist() for g in range(len(sizes))]
     classes = [class_of(by, naive_measures.group_models(instance, each), instance) for each in rows]
@@ -78,7 +80,7 @@ def class_of(by: str, models: dict[str, float], instance: Instance) -> int:
     """What the rule takes a group for: its size, or the class of its value."""
     if by == "k":
         return int(models["k"])
-    way, value = GROUP_WISE[by], models[by]
+    way, value = MEASURES[by].group, models[by]
     shift, per_unit = way.classes(instance.table.rows)
     if math.isinf(value):
         return 1

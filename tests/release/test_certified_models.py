@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from moanon.measures.groupwise import GROUP_WISE
 
 from moanon.data.domain import TreeDomain
 from moanon.errors import ConfigError, InfeasibleError, OutputError
@@ -31,6 +30,8 @@ from moanon.search.problem import INFEASIBLE, SearchProblem
 from tests import naive, naive_measures
 from tests.strategies import populations, rich_instances
 
+#: Privacy models, which every group has a value of.
+MODELS = [measure.name for measure in MEASURES.values() if measure.group]
 #: Quotients of whole numbers, which must agree to the last bit.
 EXACT = ("alpha", "t_closeness", "t_equal")
 #: Bounds from easy to hard; some are met by nothing.
@@ -122,7 +123,7 @@ def check_certificate(certificate: Certificate, instance: Instance, path: Path, 
     for name, models in expected.items():
         agree(certificate.privacy_of(name), models)
         kind = instance.distances[name].kind if name in instance.distances else "equal"
-        assert certificate.closeness[name].distance == {"interval": "ordered"}.get(kind, kind)
+        assert certificate.distances[name] == {"interval": "ordered"}.get(kind, kind)
     worst = {
         m: worse(m, [models[m] for models in expected.values()])
         for m in next(iter(expected.values()))
@@ -154,7 +155,7 @@ def suppressions(draw: st.DrawFn) -> Suppression:
         safety=draw(st.sampled_from(["ordered", "strict"])),
         prefer=draw(st.sampled_from(["k", "l"])),
         diversity=draw(st.sampled_from(["distinct", "frequency"])),
-        by=draw(st.sampled_from(["k", "l", *GROUP_WISE])) if kind == "limit" else "k",
+        by=draw(st.sampled_from(MODELS)) if kind == "limit" else "k",
         recursive_c=draw(st.sampled_from([0.7, 2.0, 3.0])),
     )
 
@@ -209,7 +210,7 @@ def test_certificates_state_every_privacy_model_there_is(instance: Instance) -> 
     """Whoever adds a model of groups must teach it to the reader."""
     with TemporaryDirectory() as folder:
         certificate = Release.of(instance, [0] * instance.layout.bits).write(Path(folder) / "r.csv")
-    assert certificate.privacy.keys() == {"k", *GROUP_WISE}
+    assert certificate.privacy.keys() == {*MODELS} - {"l"}  # which is another one by the rule
 
 
 # -- what a run demands, on other thresholds and other rows ----------------------------------------
@@ -225,7 +226,7 @@ def is_met(name: str, value: float, bound: float) -> bool | None:
 def promised(front: Front, solution: int) -> list[tuple[str, float]]:
     """What every group must have besides its size: the constraints, and what was attained."""
     rule = front.suppression
-    names = [name for name in (*front.objectives, rule.by) if MEASURES[name].group_wise]
+    names = [name for name in (*front.objectives, rule.by) if MEASURES[name].group]
     if rule.kind == "kl-safety":
         names.append("l")
     attained = [(name, front.measures[name][solution - 1].item()) for name in names if name != "k"]
@@ -241,7 +242,7 @@ def fitting(
     instance: Instance, front: Front, solution: int, demands: list[tuple[str, float]]
 ) -> list[list[int]]:
     """Groups of a table under a solution's genome that have what is demanded of them."""
-    shown = naive.generalized_rows(instance, front.genome(solution))
+    shown = naive.generalized_rows(instance, front.recoding(solution)["genome"])
     found = []
     for rows in naive.groups_of(shown).values():
         models = group_models(instance, front.suppression, rows)
@@ -255,7 +256,7 @@ def measures_of(
     instance: Instance, front: Front, solution: int, kept: list[list[int]]
 ) -> dict[str, float]:
     """Every measure that has a bound here, of a release with these groups."""
-    genome = front.genome(solution)
+    genome = front.recoding(solution)["genome"]
     shown = naive.generalized_rows(instance, genome)
     sizes = [domain.size for domain in instance.layout.domains.values()]
     n, gone = len(shown), len(shown) - sum(map(len, kept))
@@ -309,21 +310,22 @@ def check_release(
 
 def tightened(front: Front, solution: int, data: st.DataObject) -> Front:
     """The front with bounds that a solution just meets, so that much else does not."""
-    whole = [name for name in sorted(BOUNDS) if not MEASURES[name].group_wise]
+    whole = [name for name in sorted(BOUNDS) if not MEASURES[name].group]
     some = st.lists(st.sampled_from(whole), max_size=3, unique=True)
     names = data.draw(st.one_of(st.just(whole), some))
-    names += data.draw(st.lists(st.sampled_from(["k", "l", *GROUP_WISE]), max_size=2, unique=True))
+    names += data.draw(st.lists(st.sampled_from(MODELS), max_size=2, unique=True))
     bounds, of_groups = dict(front.bounds), list(front.suppression.constraints)
     for name in names:
         value = float(front.measures[name][solution - 1])
         slack = 0.0 if name in EXACT else 1e-6 * (1 + value)  # more than rounding makes
         bound = value - slack if MEASURES[name].direction == "max" else value + slack
-        if not MEASURES[name].group_wise:
+        if not MEASURES[name].group:
             bounds[name] = bound
         elif np.isfinite(bound):
             of_groups = [(other, b) for other, b in of_groups if other != name] + [(name, bound)]
     rule = replace(front.suppression, constraints=tuple(of_groups))
-    return replace(front, bounds=bounds, suppression=rule)
+    recodings = replace(front.recodings, suppression=rule)
+    return replace(front, bounds=bounds, suppression=rule, recodings=recodings)
 
 
 @given(fronts(least_rows=10), st.data())

@@ -10,19 +10,20 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moanon.measures.grouped import measure_grouping
 
 from moanon.data.domain import OrderedSpec
 from moanon.data.table import read_table
 from moanon.genome import Instance
+from moanon.grouping import Grouping
 from moanon.kernels.tallies import TALLIES
-from moanon.measures import MEASURES, individual
+from moanon.measures import MEASURES, people
 from moanon.measures.evaluate import Evaluator
+from moanon.measures.measuring import measure_grouping
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
 from tests.strategies import populations, rich_instances
 
-NAMES = individual.__all__
+NAMES = people.__all__
 
 
 def assert_indices_are_the_oracles(
@@ -158,12 +159,10 @@ def test_the_worst_of_several_sensitive_columns_counts():
     assert measured(instance, "diversity_rank") == pytest.approx(math.sqrt(2))
 
 
-def test_released_values_count_where_they_are_others():
-    instance = grouped("ab", "ab")
-    blocks = np.array([[0, 1]]), np.array([[1, 2]])
-    codes = {"s": np.array([0, 0, 0, 1])}
-    group = np.array([0, 0, 1, -1])  # a a | a, and a suppressed b
-    found = measure_grouping(instance, group, *blocks, values=codes)
+def test_rows_of_one_cell_may_be_in_different_groups():
+    # a a | a b: the first cell is a group, the second in parts, a and a suppressed b
+    grouping = Grouping.of_rows(grouped("aa", "ab"), [0, 0, 1, -1], [[0, 1]], [[1, 2]])
+    found = measure_grouping(grouping)
     assert found["sensitive_count_mean"] == (2 + 2 + 1 + 1) / 4
     assert found["diversity_mean"] == 1
 

@@ -11,20 +11,15 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moanon.measures.groups import Groups
-from moanon.release.models import (
-    Closeness,
-    SensitiveFacts,
-    worst_alpha,
-    worst_closeness,
-)
-from moanon.release.promised import measure_kept, sensitive_facts
 
-from moanon import Hierarchy, IntervalSpec, OrderedSpec, TreeSpec, read_table
+from moanon import Hierarchy, IntervalSpec, OrderedSpec, Release, TreeSpec, read_table
 from moanon.data.domain import DomainSpec
 from moanon.errors import CertificateError
 from moanon.genome import Instance
+from moanon.grouping import Grouping
+from moanon.release.applied import _sensitive_facts
 from moanon.release.labels import IntervalLabels
+from moanon.release.reader_privacy import SensitiveFacts, worst_privacy
 from tests import naive_measures
 from tests.strategies import rich_instances
 
@@ -43,11 +38,11 @@ def facts_of(values: list[str], spec: DomainSpec | None = None) -> SensitiveFact
     """What the reader would be told about a column of these values."""
     frame = pd.DataFrame({"q": ["x"] * len(values), "s": values})
     column = read_table(frame, {"q": "quasi", "s": "sensitive"}).columns["s"]
-    return sensitive_facts(column, None if spec is None else spec.build(column))
+    return _sensitive_facts(column, None if spec is None else spec.build(column))
 
 
-def closeness(facts: SensitiveFacts, *groups: list[str]) -> Closeness:
-    return worst_closeness([Counter(values) for values in groups], facts)
+def worst(facts: SensitiveFacts, *groups: list[str]) -> dict[str, float]:
+    return worst_privacy([Counter(values) for values in groups], facts, Fraction(3))
 
 
 # -- hand-computed -------------------------------------------------------------------------------
@@ -56,57 +51,72 @@ def closeness(facts: SensitiveFacts, *groups: list[str]) -> Closeness:
 def test_salaries_of_the_source_by_their_order() -> None:
     facts = facts_of(SALARIES, OrderedSpec(tuple(SALARIES)))
     # Li et al. §5.1: {3k, 4k, 5k} is 0.375 from the table, {6k, 8k, 11k} 0.167.
-    assert closeness(facts, ["3000", "4000", "5000"]).t_closeness == 0.375
-    assert closeness(facts, ["6000", "8000", "11000"]).t_closeness == 1 / 6
+    assert worst(facts, ["3000", "4000", "5000"])["t_closeness"] == 0.375
+    assert worst(facts, ["6000", "8000", "11000"])["t_closeness"] == 1 / 6
     # The worst group counts.
-    assert closeness(facts, ["6000", "8000", "11000"], SALARIES[:3]).t_closeness == 0.375
-    assert closeness(facts, SALARIES[:3]).distance == "ordered"
+    assert worst(facts, ["6000", "8000", "11000"], SALARIES[:3])["t_closeness"] == 0.375
+    assert facts.distance == "ordered"
 
 
 def test_salaries_of_the_source_as_numbers_in_steps() -> None:
     facts = facts_of(SALARIES, IntervalSpec(granularity=1000, range=(3000, 11999)))
-    assert closeness(facts, SALARIES[:3]).t_closeness == 0.375
+    assert worst(facts, SALARIES[:3])["t_closeness"] == 0.375
 
 
 def test_a_tree_costs_the_height_that_is_climbed() -> None:
     # Two leaves under A, two under B. The group has a1 alone: 1/4 goes to a2 over height 1 of 2,
     # 1/2 to B over height 2 of 2: 1/4 · 1/2 + 1/2 · 1.
     tree = TreeSpec(Hierarchy.from_nested("Any", {"A": ["a1", "a2"], "B": ["b1", "b2"]}))
-    found = closeness(facts_of(["a1", "a2", "b1", "b2"], tree), ["a1"])
-    assert (found.distance, found.t_closeness, found.t_equal) == ("tree", 0.625, 0.75)
+    facts = facts_of(["a1", "a2", "b1", "b2"], tree)
+    found = worst(facts, ["a1"])
+    assert (facts.distance, found["t_closeness"], found["t_equal"]) == ("tree", 0.625, 0.75)
 
 
 def test_a_tree_counts_its_absent_leaves() -> None:
     # One of seven illnesses occurs: nothing moves. Two in one branch: 1/2 moves over 1 of 2.
-    assert closeness(facts_of(["flu"], TreeSpec(ILLS)), ["flu"]).t_closeness == 0
+    assert worst(facts_of(["flu"], TreeSpec(ILLS)), ["flu"])["t_closeness"] == 0
     facts = facts_of(["flu", "cancer"], TreeSpec(ILLS))
-    assert closeness(facts, ["flu"]).t_closeness == 0.25
+    assert worst(facts, ["flu"])["t_closeness"] == 0.25
     facts = facts_of(["flu", "ulcer"], TreeSpec(ILLS))
-    assert closeness(facts, ["flu"]).t_closeness == 0.5
+    assert worst(facts, ["flu"])["t_closeness"] == 0.5
 
 
 def test_divergence_and_ratio() -> None:
     facts = facts_of(["a", "a", "a", "b"])
     # p = (1/2, 1/2), q = (3/4, 1/4): ratios 2/3 and 2.
-    found = closeness(facts, ["a", "b"])
-    assert found.delta == pytest.approx(math.log(2), rel=1e-15)
+    found = worst(facts, ["a", "b"])
+    assert found["delta"] == pytest.approx(math.log(2), rel=1e-15)
     # m = (5/8, 3/8): ½ [½ ln(4/5) + ½ ln(4/3) + ¾ ln(6/5) + ¼ ln(2/3)]
     js = (math.log(4 / 5) + math.log(4 / 3)) / 4 + 3 / 8 * math.log(6 / 5) + math.log(2 / 3) / 8
-    assert found.t_js == pytest.approx(js, rel=1e-14)
-    assert closeness(facts, ["a"]).delta == math.inf
-    assert closeness(facts, ["a", "a", "a", "b"]) == Closeness("equal", 0, 0, 0, 0)
+    assert found["t_js"] == pytest.approx(js, rel=1e-14)
+    assert worst(facts, ["a"])["delta"] == math.inf
+    alike = worst(facts, ["a", "a", "a", "b"])
+    assert facts.distance == "equal"
+    assert [alike[name] for name in ("t_closeness", "t_equal", "t_js", "delta")] == [0, 0, 0, 0]
 
 
 def test_the_largest_share_of_any_group() -> None:
-    assert worst_alpha([{"a": 2, "b": 2}, {"a": 1, "b": 2}]) == 2 / 3
+    assert worst(facts_of(list("aaabbbb")), list("aabb"), list("abb"))["alpha"] == 2 / 3
+
+
+def test_diversity_of_the_worst_group_by_each_rule() -> None:
+    # a a b c: 3 values, floor(4 / 2) = 2, 2 < 3 (1 + 1), 2 < 3 · 1; a b b: 2, floor(3 / 2) = 1,
+    # 2 < 3 · 1
+    found = worst(facts_of(list("aaabbbc")), list("aabc"), list("abb"))
+    names = ("l_distinct", "p_sensitive", "l_frequency", "l_recursive")
+    assert [found[name] for name in names] == [2, 2, 1, 2]
+    # 1/3 ln 3 + 2/3 ln(3/2), where the other has 1/2 ln 2 + 1/2 ln 4
+    entropy = math.log(3) / 3 + 2 / 3 * math.log(3 / 2)
+    assert found["l_entropy"] == pytest.approx(math.exp(entropy), rel=1e-14)
 
 
 def test_whole_numbers_beyond_floats_are_not_rounded_on_the_way() -> None:
     # 3 · 10^9 rows; moved / (N n) = 1/3 of a share, whatever is lost in N n = 9 · 10^18.
     rows = 10**9
     facts = SensitiveFacts({"a": rows, "b": rows, "c": rows})
-    assert worst_closeness([{"a": rows, "b": rows, "c": rows}], facts).t_equal == 0
-    assert worst_closeness([{"a": rows, "b": rows}], facts).t_equal == 1 / 3
+    groups = {"a": rows, "b": rows, "c": rows}
+    assert worst_privacy([groups], facts, Fraction(3))["t_equal"] == 0
+    assert worst_privacy([{"a": rows, "b": rows}], facts, Fraction(3))["t_equal"] == 1 / 3
 
 
 # -- places --------------------------------------------------------------------------------------
@@ -125,7 +135,7 @@ def test_numbers_stand_in_their_steps_however_they_are_written(
     facts = SensitiveFacts({value: 1}, ground)
     if place is None:
         with pytest.raises(CertificateError, match="has no place in its ordered domain"):
-            closeness(facts, [value])
+            worst(facts, [value])
     else:
         assert facts.places == {value: place}
 
@@ -137,12 +147,12 @@ def test_dates_stand_in_their_months() -> None:
     )
     assert facts.places == {"2020-01-31": 0, "2020-02-29": 1, "2020-03-01 12:00": 2}
     # {January} beside a third each: 2/3 to February, 1/3 on to March, of 3 ways: (2/3 + 1/3) / 3
-    assert closeness(facts, ["2020-01-31"]).t_closeness == 1 / 3
+    assert worst(facts, ["2020-01-31"])["t_closeness"] == 1 / 3
 
 
 def test_a_value_that_the_table_has_not_is_refused() -> None:
     with pytest.raises(CertificateError, match="the table has no value 'c'"):
-        closeness(facts_of(["a", "b"]), ["a", "c"])
+        worst(facts_of(["a", "b"]), ["a", "c"])
 
 
 # -- laws ----------------------------------------------------------------------------------------
@@ -152,22 +162,31 @@ def test_a_value_that_the_table_has_not_is_refused() -> None:
 def test_both_sides_find_what_the_oracle_finds(instance: Instance, seed: int) -> None:
     """The reader's arithmetic and the writer's kernels, each against the definitions."""
     genome = instance.layout.sample(1, np.random.default_rng(seed))[0]
-    groups = Groups.of(instance, genome)
+    groups = Grouping.of_genome(instance, genome)
     members = [np.flatnonzero(groups.row_group == g).tolist() for g in range(len(groups.sizes))]
     kept = groups.sizes >= np.median(groups.sizes)
-    promised = measure_kept(groups, kept, instance.table.rows, 3.0)
+    promised = Release(groups.keep(kept)).promised
     for name in instance.table.sensitive:
         values = naive_measures.naive.sensitive_rows(instance, name)
         released = [rows for rows, stays in zip(members, kept, strict=True) if stays]
         shown = [[values[i] for i in rows] for rows in released]
-        facts = sensitive_facts(instance.table.columns[name], instance.distances.get(name))
+        facts = _sensitive_facts(instance.table.columns[name], instance.distances.get(name))
         t = float(max(naive_measures.emd(instance, name, rows) for rows in released))
         t_equal = float(max(naive_measures.emd_equal(each, values) for each in shown))
         js = max(naive_measures.js_divergence(each, values) for each in shown)
         delta = max(naive_measures.delta(each, values) for each in shown)
         alpha = float(max(naive_measures.alpha(each) for each in shown))
-        assert promised.alpha[name] == worst_alpha([Counter(each) for each in shown]) == alpha
-        for found in (closeness(facts, *shown), promised.closeness[name]):
-            assert (found.t_closeness, found.t_equal) == (t, t_equal)  # to the last bit
-            assert found.t_js == pytest.approx(js, rel=1e-9, abs=1e-12)
-            assert found.delta == pytest.approx(delta, rel=1e-9, abs=1e-12)
+        distinct = min(map(naive_measures.naive.distinct_l, shown))
+        frequency = min(map(naive_measures.naive.frequency_l, shown))
+        entropy = min(map(naive_measures.naive.entropy_l, shown))
+        recursive = min(naive_measures.naive.recursive_l(each, Fraction(3)) for each in shown)
+        written = {model: value for (model, column), value in promised.items() if column == name}
+        assert worst(facts, *shown).keys() == written.keys()
+        for found in (worst(facts, *shown), written):
+            assert found["alpha"] == alpha
+            assert (found["t_closeness"], found["t_equal"]) == (t, t_equal)  # to the last bit
+            assert found["t_js"] == pytest.approx(js, rel=1e-9, abs=1e-12)
+            assert found["delta"] == pytest.approx(delta, rel=1e-9, abs=1e-12)
+            assert (found["l_distinct"], found["p_sensitive"]) == (distinct, distinct)
+            assert (found["l_frequency"], found["l_recursive"]) == (frequency, recursive)
+            assert found["l_entropy"] == pytest.approx(entropy, rel=1e-9)

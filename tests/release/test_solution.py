@@ -1,4 +1,4 @@
-"""Bounds on the whole table: what a release must meet, rows outside the domains included."""
+"""A solution on other rows: the bounds it must meet there, rows outside the domains included."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ import re
 
 import pandas as pd
 import pytest
-from moanon.release.bounds import check_bounds
-from moanon.release.kept import Wanted
-from moanon.release.transfer import release_rows
 
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, TreeSpec, read_table
 from moanon.errors import OutputError
 from moanon.measures import MEASURES
-from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
+from tests.release.tables import apply_to, genome_of
 
 PLACES = Hierarchy.from_nested("Anywhere", {"N": ["Oslo", "Bergen"], "S": ["Rome", "Bari"]})
 ROLES = {"age": "quasi", "size": "quasi", "place": "quasi", "ill": "sensitive", "i": "insensitive"}
@@ -61,12 +58,14 @@ def told(error: object) -> dict[str, float]:
 
 
 def test_rows_outside_count_as_suppressed_rows_of_the_table(first: Instance) -> None:
-    release = release_rows(first, GENOME, read_table(NEW, ROLES), Wanted(2), "suppress")
-    fitted, out = release.instance, release.rows - release.instance.table.rows
-    assert out == 3
-    groups = naive.groups_of(naive.generalized_rows(fitted, release.genome)).values()
+    release = apply_to(read_table(NEW, ROLES), first, GENOME, k=2, outside="suppress")
+    fitted, out = release.instance, release.rows_outside
+    assert out == release.rows - fitted.table.rows == 3
+    genome = genome_of(release)
+    groups = naive.groups_of(naive.generalized_rows(fitted, genome)).values()
     kept = [rows for rows in groups if len(rows) >= 2]
-    here = naive_measures.loss_measures(fitted, release.genome, kept)
+    here = naive_measures.loss_measures(fitted, genome, kept)
+    loss = release.promised["loss", ""]
     n = fitted.table.rows
     gone = n - sum(map(len, kept))
     assert gone > 0  # or less would be shown
@@ -82,7 +81,7 @@ def test_rows_outside_count_as_suppressed_rows_of_the_table(first: Instance) -> 
         return (here[name] * n + out) / (n + out)
 
     expected = {
-        "loss": release.promised.loss,
+        "loss": loss,
         "sl": (gone + out) / (n + out),
         "gl_weighted": here["gl_weighted"] * n / (n + out),
         "loss_weighted": share("loss_weighted"),
@@ -93,7 +92,7 @@ def test_rows_outside_count_as_suppressed_rows_of_the_table(first: Instance) -> 
         "cm": here["cm"] + out,
         "size_min": min(gone + out, *map(len, kept)),
         "size_mean": (sum(len(rows) ** 2 for rows in kept) + (gone + out) ** 2) / (n + out),
-        "utility_mean": 3 * (1 - release.promised.loss),
+        "utility_mean": 3 * (1 - loss),
         "suppressed": gone + out,
         "groups": len(kept),
         "c_avg": here["c_avg"],
@@ -102,59 +101,54 @@ def test_rows_outside_count_as_suppressed_rows_of_the_table(first: Instance) -> 
     }
     impossible = {n: 1e9 if MEASURES[n].direction == "max" else -1.0 for n in expected}
     with pytest.raises(OutputError) as refused:
-        check_bounds(release, Wanted(2).rule, 2, impossible, name="it")
+        apply_to(read_table(NEW, ROLES), first, GENOME, k=2, outside="suppress", bounds=impossible)
     assert told(refused.value) == pytest.approx(expected, rel=1e-5)
 
 
 def test_rows_outside_leave_sums_over_people_unknown(first: Instance) -> None:
-    release = release_rows(first, GENOME, read_table(NEW, ROLES), Wanted(2), "suppress")
     message = (
-        r"^it leaves 3 rows outside the domains, and whether it meets the constraint size_rank"
+        r"^solution 1 on DataFrame leaves 3 rows outside the domains, and whether it meets the "
+        r"constraint size_rank cannot be told then"
     )
+    bounds = {"size_rank": 1e9}
     with pytest.raises(OutputError, match=message):
-        check_bounds(release, Wanted(2).rule, 2, {"size_rank": 1e9}, name="it")
+        apply_to(read_table(NEW, ROLES), first, GENOME, k=2, outside="suppress", bounds=bounds)
 
 
 def test_a_release_that_meets_its_bounds_passes(first: Instance) -> None:
-    release = release_rows(first, GENOME, read_table(FIRST, ROLES), Wanted(1))
-    check_bounds(release, Wanted(1).rule, 1, {"loss": release.promised.loss, "k": 1}, name="it")
-    check_bounds(release, Wanted(1).rule, 1, {}, name="it")
+    loss = float(apply_to(read_table(FIRST, ROLES), first, GENOME).promised["loss", ""])
+    apply_to(read_table(FIRST, ROLES), first, GENOME, bounds={"loss": loss, "k": 1})
 
 
 def test_every_broken_bound_is_told(first: Instance) -> None:
-    release = release_rows(first, [0] * 8, read_table(FIRST, ROLES), Wanted(1))
     bounds = {"loss": 0.9, "groups": 2.0, "k": 3.0, "dm": 63.5}
     message = (
-        r"^solution 4 does not meet the constraints of the run: loss is 1 \(at most 0\.9\) and "
-        r"groups is 1 \(at least 2\) and dm is 64 \(at most 63\.5\)$"
+        r"^solution 1 on DataFrame does not meet the constraints of the run: loss is 1 \(at most "
+        r"0\.9\) and groups is 1 \(at least 2\) and dm is 64 \(at most 63\.5\)$"
     )
     with pytest.raises(OutputError, match=message):
-        check_bounds(release, Wanted(1).rule, 1, bounds, name="solution 4")
+        apply_to(read_table(FIRST, ROLES), first, [0] * 8, bounds=bounds)
 
 
 def test_a_value_that_would_look_like_its_bound_has_all_its_digits(first: Instance) -> None:
     countries = [1, 1, 1, *(1, 1), *(0, 1, 0)]
-    release = release_rows(first, countries, read_table(FIRST, ROLES), Wanted(1))
     # 1/3 in one of three columns
     with pytest.raises(OutputError, match=r"loss is 0\.1111111111\d* \(at most 0\.1111111\)"):
-        check_bounds(release, Wanted(1).rule, 1, {"loss": 0.1111111}, name="it")
+        apply_to(read_table(FIRST, ROLES), first, countries, bounds={"loss": 0.1111111})
     with pytest.raises(OutputError, match=r"loss is 0\.111111 \(at most 0\.1\)"):
-        check_bounds(release, Wanted(1).rule, 1, {"loss": 0.1}, name="it")
+        apply_to(read_table(FIRST, ROLES), first, countries, bounds={"loss": 0.1})
 
 
 @pytest.mark.parametrize(("name", "attained"), [("d", 7), ("d1", 8), ("d2", 2)])
 def test_thresholds_of_a_rule_are_held_against_what_is_attained(
     first: Instance, name: str, attained: int
 ) -> None:
-    release = release_rows(first, [0] * 8, read_table(FIRST, ROLES), Wanted(1))
-    check_bounds(release, Wanted(1).rule, 1, {name: attained}, name="it")
+    apply_to(read_table(FIRST, ROLES), first, [0] * 8, bounds={name: attained})
     with pytest.raises(OutputError, match=rf"{name} is {attained} \(at least {attained + 1}\)"):
-        check_bounds(release, Wanted(1).rule, 1, {name: attained + 1}, name="it")
+        apply_to(read_table(FIRST, ROLES), first, [0] * 8, bounds={name: attained + 1})
 
 
 def test_logarithms_may_fall_short_by_a_rounding(first: Instance) -> None:
-    release = release_rows(first, [0] * 8, read_table(FIRST, ROLES), Wanted(1))
-    rule = Wanted(1, others=Suppression()).rule
-    check_bounds(release, rule, 1, {"l_entropy": 2 * (1 + 1e-12)}, name="it")
+    apply_to(read_table(FIRST, ROLES), first, [0] * 8, bounds={"l_entropy": 2 * (1 + 1e-12)})
     with pytest.raises(OutputError, match=r"l_entropy is 2 \(at least 2\.000001\)"):
-        check_bounds(release, rule, 1, {"l_entropy": 2.000001}, name="it")
+        apply_to(read_table(FIRST, ROLES), first, [0] * 8, bounds={"l_entropy": 2.000001})

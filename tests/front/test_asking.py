@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from moanon.errors import ConfigError
 from moanon.front import Answer, Limit, Question, Solutions, answer, best_of, ladder
-from moanon.front.choices import is_privacy
 from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
 
@@ -493,9 +492,9 @@ def test_the_measures_that_stand_for_privacy() -> None:
     of_sizes = {"weighted_k", "weighted_k_kept", "k", "d", "d1"}
     of_sizes |= {"size_min", "size_mean", "size_rank"}
     for name, measure in MEASURES.items():
-        assert is_privacy(name) == (measure.requires == "sensitive" or name in of_sizes), name
+        assert measure.privacy == (measure.requires == "sensitive" or name in of_sizes), name
     costs = ("loss", "prec", "utility_mean", "groups", "dm", "average_class_size", "suppressed")
-    assert not any(map(is_privacy, costs))
+    assert not any(MEASURES[name].privacy for name in costs)
 
 
 def test_a_needed_closeness_gets_the_least_loss() -> None:

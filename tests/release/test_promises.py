@@ -13,7 +13,8 @@ import moanon
 from moanon.cli import main
 from moanon.experiment import load_front
 from moanon.measures import find_measure
-from moanon.release import measure_anonymized, read_released
+from moanon.measures.measuring import measure_grouping
+from moanon.release import read_released
 from tests.search.people import people_frame
 
 TREE = "Any:\n  Bad: [flu, gout]\n  Good: [cold, none]\n"
@@ -55,7 +56,7 @@ def test_what_was_found_by_a_distance_is_exported_by_it(distance: str) -> None:
         path = Path(f"release-{solution}.csv")
         front.release(solution).write(path)
         assert front.instance is not None
-        again = measure_anonymized(read_released(path, front.instance))
+        again = measure_grouping(read_released(path, front.instance))
         for name in ("t_closeness", "suppressed", "loss", "gl_weighted", "ncp"):
             assert again[name] == pytest.approx(front.measures[name][solution - 1], rel=1e-9)
 
@@ -94,7 +95,7 @@ def _measured(original: str, released: str) -> dict[str, float]:
     config = Config.load("people.yaml")
     data = config.data.model_copy(update={"source": str(Path(original).absolute())})
     instance = config.model_copy(update={"data": data}).instance()
-    return measure_anonymized(read_released(released, instance))
+    return measure_grouping(read_released(released, instance))
 
 
 def test_a_file_is_measured_by_the_configured_rule(capsys: pytest.CaptureFixture[str]) -> None:

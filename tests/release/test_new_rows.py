@@ -11,15 +11,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moanon.release.kept import Wanted
-from moanon.release.transfer import fit_rows, release_rows
 
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, Table, TreeSpec, read_table
 from moanon.data.domain import DomainSpec
 from moanon.errors import DataError, OutputError
-from tests.release.tables import instances
+from moanon.release.new_rows import fit_rows
+from tests.release.tables import apply_to, instances
 
-ALL = Wanted(1)  # of a group that it be one
 ROLES = {"age": "quasi", "size": "quasi", "place": "quasi", "ill": "sensitive"}
 SPECS: dict[str, DomainSpec] = {
     "age": IntervalSpec(granularity=5),  # its range comes from the data
@@ -56,21 +54,21 @@ def first() -> Instance:
 
 
 def test_labels_are_those_of_the_run_not_of_the_new_rows(first: Instance) -> None:
-    release = release_rows(first, [1, 1, 1, 0, 0, 0, 0], table_of([33, 34]), ALL)
+    release = apply_to(table_of([33, 34]), first, [1, 1, 1, 0, 0, 0, 0])
     assert release.to_frame()["age"].tolist() == ["[30-34]", "[30-34]"]
     alone = Instance.build(table_of([33, 34]), SPECS)
     assert alone.layout.domains["age"].size == 1  # which would have shown nothing of the ages
 
 
 def test_loss_is_counted_in_the_domains_of_the_run(first: Instance) -> None:
-    release = release_rows(first, [0, 1, 0, 1, 1, 1, 1], table_of([20, 29]), ALL)
+    release = apply_to(table_of([20, 29]), first, [0, 1, 0, 1, 1, 1, 1])
     # [20-29] of four steps: (2 - 1) / (4 - 1) in one of three columns
-    assert release.promised.gl == pytest.approx(1 / 9)
+    assert release.promised["gl", ""] == pytest.approx(1 / 9)
 
 
 def test_columns_stand_in_the_order_of_the_run(first: Instance) -> None:
     frame = pd.DataFrame({"ill": ["flu"], "place": ["Rome"], "size": ["M"], "age": [20]})
-    release = release_rows(first, [1, 1, 1, 1, 1, 1, 1], read_table(frame, ROLES), ALL)
+    release = apply_to(read_table(frame, ROLES), first, [1, 1, 1, 1, 1, 1, 1])
     assert list(release.to_frame()) == ["age", "size", "place", "ill"]
     assert release.to_frame().iloc[0].tolist() == ["[20-24]", "M", "Rome", "flu"]
 
@@ -128,7 +126,7 @@ def test_identifying_columns_may_be_absent_but_not_released() -> None:
     named = read_table(frame, {"name": "identifying", "size": "quasi"})
     unnamed = read_table(frame, {"size": "quasi"})
     for first, new in ((named, unnamed), (unnamed, named), (named, named)):
-        release = release_rows(Instance.build(first, specs), [0, 0], new, ALL)
+        release = apply_to(new, Instance.build(first, specs), [0, 0])
         assert list(release.to_frame()) == ["size"]
     open_ = read_table(frame, {"name": "insensitive", "size": "quasi"})
     with pytest.raises(DataError, match="'name' is identifying there and insensitive here"):
@@ -140,9 +138,9 @@ def test_identifying_columns_may_be_absent_but_not_released() -> None:
 
 def test_the_certificate_counts_rows_outside_as_suppressed(first: Instance, tmp_path: Path) -> None:
     table = table_of([25, 26, 99, 31], missing="drop")
-    release = release_rows(first, [1, 1, 1, 0, 0, 0, 0], table, Wanted(2), "suppress")
+    release = apply_to(table, first, [1, 1, 1, 0, 0, 0, 0], k=2, outside="suppress")
     certificate = release.write(tmp_path / "new.csv")
-    assert (certificate.rows_in, certificate.rows_dropped_missing) == (4, 0)
+    assert (certificate.origin.rows_in, certificate.origin.rows_dropped) == (4, 0)
     assert (certificate.rows, certificate.suppressed, certificate.k) == (2, 2, 2)
     assert certificate.sl == 0.5
     # two of four rows with two of three columns gone: (2 * 2) / (4 * 3)
@@ -151,31 +149,32 @@ def test_the_certificate_counts_rows_outside_as_suppressed(first: Instance, tmp_
 
 def test_dropped_and_suppressed_rows_add_up(first: Instance, tmp_path: Path) -> None:
     table = table_of([25, 26, None, 99, 31], missing="drop")
-    release = release_rows(first, [1, 1, 1, 0, 0, 0, 0], table, Wanted(2), "suppress")
+    release = apply_to(table, first, [1, 1, 1, 0, 0, 0, 0], k=2, outside="suppress")
     found = release.write(tmp_path / "new.csv")
-    assert (found.rows_in, found.rows_dropped_missing, found.suppressed, found.rows) == (5, 1, 2, 2)
+    assert (found.origin.rows_in, found.origin.rows_dropped) == (5, 1)
+    assert (found.suppressed, found.rows) == (2, 2)
 
 
 def test_stars_stand_where_the_rows_stood(first: Instance, tmp_path: Path) -> None:
     table = table_of([99, 25, 31, 98, 26])
-    release = release_rows(first, [1, 1, 1, 1, 1, 1, 1], table, Wanted(2), "suppress")
+    release = apply_to(table, first, [1, 1, 1, 1, 1, 1, 1], k=2, outside="suppress")
     frame = release.to_frame("star")
     assert frame["age"].tolist() == ["*", "[25-29]", "*", "*", "[25-29]"]
     assert release.write(tmp_path / "new.csv", suppressed="star").suppressed == 3
 
 
 @pytest.mark.parametrize(
-    ("wanted", "message"),
+    ("k", "least_l", "message"),
     [
-        (Wanted(3), "none of its 2 groups has k = 3; choose a smaller k, or keep small groups"),
-        (Wanted(1, 2), "none of its 2 groups has k = 1 and l = 2; choose"),
+        (3, 0, "none of its 2 groups has k = 3; choose a smaller k, or keep small groups"),
+        (1, 2, "none of its 2 groups has k = 1 and l = 2; choose"),
     ],
 )
 def test_new_rows_of_which_none_would_be_left_are_refused(
-    first: Instance, wanted: Wanted, message: str
+    first: Instance, k: int, least_l: int, message: str
 ) -> None:
     with pytest.raises(OutputError, match=message):
-        release_rows(first, [1, 1, 1, 0, 0, 0, 0], table_of([20, 31]), wanted)
+        apply_to(table_of([20, 31]), first, [1, 1, 1, 0, 0, 0, 0], k=k, least_l=least_l)
 
 
 def test_neither_source_is_replaced(tmp_path: Path) -> None:
@@ -183,7 +182,7 @@ def test_neither_source_is_replaced(tmp_path: Path) -> None:
     for path in paths:
         path.write_text("age,size,place,ill\n20,S,Oslo,flu\n31,M,Rome,flu\n")
     first = Instance.build(read_table(paths[0], ROLES), SPECS)
-    release = release_rows(first, [0] * first.layout.bits, read_table(paths[1], ROLES), ALL)
+    release = apply_to(read_table(paths[1], ROLES), first, [0] * first.layout.bits)
     for path in paths:
         with pytest.raises(OutputError, match="a release must not replace it"):
             release.write(path, force=True)
@@ -203,8 +202,8 @@ def test_rows_of_the_table_itself_are_released_alike(
     rows[data.draw(st.integers(0, len(rows) - 1))] = True
     genome = instance.layout.sample(1, np.random.default_rng(data.draw(st.integers(0, 99))))[0]
     some = instance.table.only(np.array(rows))
-    release = release_rows(instance, genome, some, ALL)
-    whole = release_rows(instance, genome, instance.table, ALL)
+    release = apply_to(some, instance, genome)
+    whole = apply_to(instance.table, instance, genome)
     names = list(instance.table.quasi)
     shown = release.to_frame()[names].to_numpy().tolist()
     assert shown == whole.to_frame()[names].to_numpy()[np.array(rows)].tolist()
@@ -221,6 +220,6 @@ def test_new_rows_need_no_gap_where_the_run_had_one() -> None:
     table = read_table(gaps, roles, missing="category")
     ran = Instance.build(table, spec, distances=distances)
     new = pd.DataFrame({"age": [1, 1, 2, 2], "pay": ["10", "20", "20", "10"]})
-    release = release_rows(ran, [1], read_table(new, roles, missing="category"), Wanted(2))
+    release = apply_to(read_table(new, roles, missing="category"), ran, [1], k=2)
     # three places: 10, 20 and the gap; every group has what the table has
-    assert release.promised.closeness["pay"].t_closeness == 0
+    assert release.promised["t_closeness", "pay"] == 0

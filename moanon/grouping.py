@@ -143,24 +143,17 @@ class Grouping:
         Raises
         ------
         DataError
-            If the arrays do not fit the table or each other, a cell is not in its box, or no row is
-            left.
+            If the arrays do not fit the table or each other, a cell is not in its box, a block of a
+            tree column is not one of its nodes, or no row is left.
         """
         group = np.asarray(cell_group, dtype=np.int64)
         first, last = (np.asarray(edge, dtype=np.int64) for edge in (starts, stops))
         _check(instance, group, len(instance.cells), "cells", first, last)
+        _check_boxes(instance, group, first, last)
         blocks = np.concatenate([first, last]).T
         _, box, merged = np.unique(blocks, axis=0, return_index=True, return_inverse=True)
         group = np.where(group >= 0, merged.reshape(-1)[group], NO_GROUP)
         first, last = first[:, box], last[:, box]
-        codes = instance.cells.codes.astype(np.int64)
-        inside = (codes >= first[:, group]) & (codes < last[:, group])
-        if not inside[:, group >= 0].all():
-            column, cell = np.argwhere(~inside & (group >= 0))[0]
-            raise DataError(
-                f"cell {cell} does not lie in its box {group[cell]} in column "
-                f"{instance.layout.columns[column]!r}"
-            )
         sizes = np.zeros(len(box), dtype=np.int64)
         np.add.at(sizes, group[group >= 0], instance.cells.counts[group >= 0])
         return replace(cls._of_cells(instance, group, sizes, first, last), matched_by="boxes")
@@ -365,3 +358,23 @@ def _check(
         )
     if not ((starts >= 0) & (starts < stops) & (stops <= sizes)).all():
         raise DataError("a block must hold base values of its column's domain, at least one")
+
+
+def _check_boxes(instance: Instance, box: Ints, starts: Ints, stops: Ints) -> None:
+    """Refuse boxes that do not hold their cells, or that no label can be written for."""
+    codes = instance.cells.codes.astype(np.int64)
+    outside = (box >= 0) & ((codes < starts[:, box]) | (codes >= stops[:, box]))
+    if outside.any():
+        column, cell = np.argwhere(outside)[0]
+        raise DataError(
+            f"cell {cell} does not lie in its box {box[cell]} in column "
+            f"{instance.layout.columns[column]!r}"
+        )
+    for name, tree in instance.layout.trees.items():
+        column = instance.layout.columns.index(name)
+        for start, stop in np.unique([starts[column], stops[column]], axis=1).T.tolist():
+            if (start, stop) not in tree.node_of:
+                raise DataError(
+                    f"in column {name!r} the block from {tree.leaves[start]!r} to "
+                    f"{tree.leaves[stop - 1]!r} is not a node of the hierarchy"
+                )

@@ -6,7 +6,14 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
+from moanon.data.domain import (
+    Domain,
+    DomainSpec,
+    IntervalSpec,
+    OrderedSpec,
+    TreeDomain,
+    TreeSpec,
+)
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.genome import Instance
@@ -114,3 +121,32 @@ def populations(draw: st.DrawFn, instance: Instance, most: int = 12) -> np.ndarr
     bits = instance.layout.bits
     ends = np.array([[0] * bits, [1] * bits], dtype=np.uint8).reshape(2, bits)
     return np.concatenate([genomes, ends, genomes[:1]])
+
+
+#: The box of each cell, and for each column and box its block, as `Grouping.of_boxes` takes them.
+Boxes = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@st.composite
+def boxes(draw: st.DrawFn, instance: Instance, most: int = 5, suppress: bool = True) -> Boxes:
+    """A box for each cell, wide enough for all its cells; boxes overlap, and some are alike."""
+    cells = len(instance.cells)
+    first = -1 if suppress else 0
+    given = draw(st.lists(st.integers(first, most - 1), min_size=cells, max_size=cells))
+    given[draw(st.integers(0, cells - 1))] = 0  # a cell at least is kept
+    used = sorted({box for box in given if box >= 0})
+    cell_box = np.array([used.index(box) if box >= 0 else -1 for box in given])
+    blocks = []
+    for domain, codes in zip(instance.layout.domains.values(), instance.cells.codes, strict=True):
+        inside = [codes[cell_box == box].astype(int) for box in range(len(used))]
+        blocks.append([draw(_blocks(domain, each.min(), each.max() + 1)) for each in inside])
+    starts, stops = np.moveaxis(np.array(blocks), 2, 0)
+    return cell_box, starts, stops
+
+
+def _blocks(domain: Domain, start: int, stop: int) -> st.SearchStrategy[tuple[int, int]]:
+    """Blocks that a domain allows and that hold some base values."""
+    if isinstance(domain, TreeDomain):
+        nodes = zip(domain.hierarchy.starts, domain.hierarchy.stops, strict=True)
+        return st.sampled_from([node for node in nodes if node[0] <= start and stop <= node[1]])
+    return st.tuples(st.integers(0, int(start)), st.integers(int(stop), domain.size))

@@ -23,10 +23,13 @@ folder where the command runs. Names of embedded tables, hierarchies and orders 
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import inspect
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -282,11 +285,23 @@ _MODELS: dict[str, type[BaseModel]] = {
 def config_schema() -> dict[str, Any]:
     """JSON schema of a configuration file, for editors that complete and check YAML."""
     schema = Config.model_json_schema()
-    for section in (schema, *schema["$defs"].values()):
-        for key in section["properties"].values():
-            if "description" in key:
-                key["description"] = " ".join(key["description"].split())
+    for model in _MODELS.values():
+        section = schema if model is Config else schema["$defs"][model.__name__]
+        for key, description in _descriptions(model):
+            section["properties"][key]["description"] = description
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _descriptions(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    """Yield each key of a model with the text below it.
+
+    pydantic can take descriptions from there as well, but would read the source at every import.
+    """
+    source = ast.parse(inspect.getsource(model)).body[0]
+    assert isinstance(source, ast.ClassDef)
+    for key, below in pairwise(source.body):
+        if isinstance(key, ast.AnnAssign) and isinstance(key.target, ast.Name):
+            yield key.target.id, " ".join(ast.literal_eval(below.value).split())  # type: ignore[attr-defined]
 
 
 def name_from(path: Path) -> str:

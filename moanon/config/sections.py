@@ -2,7 +2,8 @@
 
 What a key wants is stated once, by its type; `moanon.config.reading` puts it into words where
 something else was given. Where the type does not say it all, a text among its annotations does.
-What depends on several keys is checked when each of them is right by itself.
+The text below a key describes it, here and in the JSON schema. What depends on several keys is
+checked when each of them is right by itself.
 """
 
 from __future__ import annotations
@@ -53,14 +54,8 @@ __all__ = [
     "SearchSection",
 ]
 
-#: No unknown keys, no conversions, no changes; what stands below a key describes it to editors.
-STRICT = ConfigDict(
-    extra="forbid",
-    strict=True,
-    frozen=True,
-    allow_inf_nan=False,
-    use_attribute_docstrings=True,
-)
+#: No unknown keys, no conversions, no changes.
+STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 #: Which keys describe which kind of domain.
 _KIND_KEYS = {

@@ -32,7 +32,7 @@ from moanon.compare.indices import coverage, mean, minimum, spread
 from moanon.compare.preferences import weighted_sum
 from moanon.experiment import Experiment
 from moanon.front import Front
-from moanon.output.compare_plots import save_comparison
+from moanon.output.compare_figures import save_comparison
 from moanon.release import Anonymized
 
 OUT = Path(__file__).parents[1] / "results" / "comparing_anonymizations"

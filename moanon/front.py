@@ -170,8 +170,8 @@ class Front:
         return pd.DataFrame({"id": self.ids, **self.measures})
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the front and return the axes; for options see `moanon.output.plots.plot_front`."""
-        from moanon.output.plots import plot_front  # from above: a convenience, and slow to import
+        """Draw the front and return the axes; `moanon.output.front_figures` has the options."""
+        from moanon.output.front_figures import plot_front  # from above: a convenience, and slow
 
         return plot_front(self, ax, **options)
 

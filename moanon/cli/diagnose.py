@@ -359,7 +359,7 @@ def _list_rows(diagnosis: Diagnosis, answer: Answer, place: Path, name: Path) ->
 
 
 def _plot(answer: Answer, place: Path, name: Path) -> str:
-    from moanon.output.diagnosis_plots import draw_answer
+    from moanon.output.diagnosis_figures import draw_answer
 
     draw_answer(answer, place, name.suffix.lower().removeprefix("."))
     return f"Wrote {name}"

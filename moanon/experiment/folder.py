@@ -50,7 +50,7 @@ Genomes = npt.NDArray[np.uint8]
 RESULTS = ("front.csv", "solutions.json", "config.yaml", "run.json")
 #: Genomes that were evaluated.
 _EVALUATED = ".evaluated.npz"
-#: Names of the figures that runs draw (`moanon.output.plots`).
+#: Names of the figures that runs draw (`moanon.output.figure_files`).
 FIGURES = frozenset(
     {"front", "magnified", "groups", "pairs", "filtered", "diversity", "limits", "etas"}
 )

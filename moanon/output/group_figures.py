@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 
+from moanon.arrays import Floats
 from moanon.front import Front
 from moanon.landmarks import TradeOff, find_landmarks, spell
-from moanon.output.curves import add_legend
-from moanon.output.labels import find_room
-from moanon.output.style import (
+from moanon.output.figure_labels import add_legend, find_room
+from moanon.output.figure_style import (
     BLUE,
     COLUMN,
     GREY,
@@ -32,10 +31,9 @@ from moanon.output.style import (
     title,
     write,
 )
+from moanon.output.page_data import group_sizes
 
 __all__ = ["add_insets", "draw_group_sizes", "plot_group_sizes", "typical_solutions"]
-
-Floats = npt.NDArray[np.float64]
 
 #: Lines of several solutions differ in this, too.
 _DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
@@ -175,10 +173,8 @@ def _lead(ax: Axes, inner: Bbox, point: Sequence[float]) -> Floats:
 
 def _running_total(front: Front, solution: int) -> tuple[Floats, Floats]:
     """Sizes of the kept groups, and the percentage of rows suppressed or in groups up to it."""
-    release = front.release(solution)
-    sizes = release.groups.sizes
-    kept = sizes[~release.suppressed]
-    total = sizes.sum()
+    (kept,) = group_sizes(front, [solution])
+    total = kept.sum() + front.measures["suppressed"][solution - 1]
     distinct, counts = np.unique(kept, return_counts=True)
     shares = 100 * (total - kept.sum() + np.cumsum(distinct * counts)) / total
     # It comes from the left of the smallest group.

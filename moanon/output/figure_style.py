@@ -22,6 +22,7 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from moanon.arrays import Floats, Values
 from moanon.front import Front
 from moanon.landmarks import spans_decades
 from moanon.measures.registry import find_measure
@@ -29,6 +30,7 @@ from moanon.questions.numbers import is_share
 
 __all__ = [
     "BLUE",
+    "COLOURS",
     "COLUMN",
     "DARK_GREEN",
     "DARK_VERMILION",
@@ -40,6 +42,8 @@ __all__ = [
     "PAGE",
     "PALE",
     "PALE_GREY",
+    "RASTER",
+    "RING",
     "SEQUENCE",
     "SMALL",
     "VERMILION",
@@ -71,19 +75,35 @@ COLUMN, PAGE = 3.4, 7.0
 #: Sizes of letters, in points: what axes say, and what stands beside points.
 LABEL, SMALL = 8.0, 7.0
 
-# Okabe & Ito: told apart whatever colours one sees. Each use also has a shape of its own.
-BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
+#: Okabe & Ito: told apart whatever colours one sees. Each use also has a shape of its own.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+BLUE, VERMILION, GREEN = COLOURS[:3]
 #: The same two, dark enough for letters on white.
 DARK_VERMILION, DARK_GREEN = "#A64700", "#00664A"
 INK, GREY, FAINT = "#222222", "#6E6E6E", "#E3E3E3"
 #: Of what stands back: dominated solutions.
 PALE, PALE_GREY = "#A9C7DC", "#CFCFCF"
-#: Ticks are these, times a power of ten.
-_STEPS = [1, 2, 2.5, 5, 10]
 #: From little to much: it gets darker, so it also reads in grey. Without the yellow that is too
 #: bright on white.
 SEQUENCE = ListedColormap(colormaps["cividis_r"](np.linspace(0.15, 1, 256)))
+#: How a solution that stands out among many is encircled.
+RING: dict[str, Any] = {
+    "marker": "o",
+    "markersize": 8,
+    "markerfacecolor": "none",
+    "markeredgecolor": VERMILION,
+    "markeredgewidth": 1.1,
+    "linestyle": "none",
+    "zorder": 5,
+}
+#: From this many points on, a vector format keeps them as a picture: small, and as sharp as dots.
+RASTER = 800
+#: Ticks are these, times a power of ten.
+_STEPS = [1, 2, 2.5, 5, 10]
 
+# -- what measures are called --------------------------------------------------------------------
+
+#: On an axis; others by their name in the register.
 _LONG = {
     "k": "k (rows in the smallest group)",
     "l": "ℓ (least diversity of a group)",
@@ -97,6 +117,7 @@ _LONG = {
     "sl": "suppression loss",
     "average_class_size": "rows in a mean group",
 }
+#: Beside a point, and on an axis with little room.
 _SHORT = {"l": "ℓ", "weighted_k": "weighted-k", "gl": "GL", "sl": "SL"}
 
 
@@ -117,7 +138,7 @@ def _with_unit(words: str, name: str) -> str:
     return f"{words} (%)" if is_share(name) else words
 
 
-def shown(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def shown(name: str, values: npt.ArrayLike) -> Floats:
     """Values of a measure as axes show them: shares in percent."""
     return np.asarray(values, dtype=np.float64) * (100 if is_share(name) else 1)
 
@@ -205,7 +226,7 @@ def scale_axis(
 def scale_numbers(
     ax: Axes,
     which: Which,
-    values: npt.NDArray[Any],
+    values: Values,
     *,
     log: bool | None = None,
     short: bool = False,
@@ -241,7 +262,7 @@ def add_colorbar(axes: Sequence[Axes], colors: ScalarMappable, name: str) -> Non
     write(bar.ax.set_ylabel(_with_unit(short_name(name), name)), SMALL)
 
 
-def round_limit(name: str, values: npt.NDArray[Any]) -> float:
+def round_limit(name: str, values: Values) -> float:
     """Return a round number at least a quarter of the values is within: of shares, 5 % or more."""
     quarter = float(np.quantile(values, 0.25))
     if is_share(name):

@@ -33,7 +33,7 @@ from moanon.compare.preferences import weighted_sum
 from moanon.experiment import Experiment
 from moanon.front import Front
 from moanon.grouping import Grouping
-from moanon.output.compare_plots import save_comparison
+from moanon.output.compare_figures import save_comparison
 
 OUT = Path(__file__).parents[1] / "results" / "comparing_anonymizations"
 

@@ -33,7 +33,7 @@ from moanon.diagnosis import (
     SetsAnswer,
     SubsetAnswer,
 )
-from moanon.output.diagnosis_plots import draw_answer, plot_counts, plot_curve
+from moanon.output.diagnosis_figures import draw_answer, plot_counts, plot_curve
 
 COLUMNS = (
     "age",

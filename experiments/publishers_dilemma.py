@@ -34,13 +34,11 @@ from moanon.config import Config
 from moanon.experiment import Experiment, plan
 from moanon.front import Front
 from moanon.front.landmarks import find_landmarks, spell
-from moanon.output.files import Drawing, write_figures
-from moanon.output.plots import (
-    plot_etas,
+from moanon.output.figure_files import Drawing, write_figures
+from moanon.output.front_figures import plot_etas, plot_front, plot_magnified
+from moanon.output.objective_figures import (
     plot_filtered,
-    plot_front,
     plot_limits,
-    plot_magnified,
     plot_pairs,
     plot_preferences,
 )

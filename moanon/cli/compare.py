@@ -177,7 +177,7 @@ def compare(
     if len(anonymized) < 2:
         raise ConfigError(f"compared are two or more anonymizations. Got {anonymized[0]} alone")
     if plot is not None:  # before anything is read
-        from moanon.output.compare_plots import plot_ending
+        from moanon.output.compare_figures import plot_ending
 
         plot_ending(plot)
     found, origin = read_anonymized(anonymized, original, known, stars.value)
@@ -189,7 +189,7 @@ def compare(
         preferences=wishes,
     )
     if plot is not None:
-        from moanon.output.compare_plots import save_comparison
+        from moanon.output.compare_figures import save_comparison
 
         save_comparison(comparison, plot, force=force)
     if as_json:

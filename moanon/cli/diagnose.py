@@ -309,7 +309,7 @@ def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name:
 
 
 def _plot(answer: DiagnosisAnswer, place: Path, name: Path) -> str:
-    from moanon.output.diagnosis_plots import draw_answer
+    from moanon.output.diagnosis_figures import draw_answer
 
     draw_answer(answer, place, name.suffix.lower().removeprefix("."))
     return f"Wrote {name}"

@@ -258,7 +258,7 @@ def draw_plots(
     list of list of Path
         The files, folder by folder.
     """
-    from moanon.output.plots import write_comparison, write_plots  # here: matplotlib is slow
+    from moanon.output.figure_files import write_eta_plots, write_plots  # here: matplotlib is slow
 
     written = []
     limits: dict[Path, dict[float, FinishedRun]] = {}
@@ -274,7 +274,7 @@ def draw_plots(
         place = parent / "plots" if out is None else out / parent.relative_to(results)
         fronts = {eta: run.front for eta, run in several.items()}
         name = next(iter(several.values())).name
-        written.append(write_comparison(fronts, place, name, formats=formats))
+        written.append(write_eta_plots(fronts, place, name, formats=formats))
     return written
 
 
@@ -292,7 +292,7 @@ def write_page(
     force : bool
         Whether `path` may be replaced.
     """
-    from moanon.output.report import Tab, write_report  # here: plotly is slow
+    from moanon.output.page import Tab, write_report
 
     tabs = [
         Tab(

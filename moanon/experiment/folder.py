@@ -63,7 +63,7 @@ _NO_LOCKS = frozenset(
 RESULTS = ("front.csv", "solutions.json", "config.yaml", "run.json")
 #: Bits that were evaluated.
 _EVALUATED = ".evaluated.npz"
-#: Names of the figures that runs draw (`moanon.output.plots`).
+#: Names of the figures that runs draw (`moanon.output.figure_files`).
 FIGURES = frozenset(
     {"front", "magnified", "groups", "pairs", "filtered", "diversity", "limits", "etas"}
 )

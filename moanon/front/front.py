@@ -217,8 +217,8 @@ class Front:
         return pd.DataFrame({"id": self.ids, **self.measures})
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the front and return the axes; for options see `moanon.output.plots.plot_front`."""
-        from moanon.output.plots import plot_front  # from above: a convenience, and slow to import
+        """Draw the front and return the axes; `moanon.output.front_figures` has the options."""
+        from moanon.output.front_figures import plot_front  # from above: a convenience, and slow
 
         return plot_front(self, ax, **options)
 
@@ -237,15 +237,23 @@ class Front:
         row = self.row(solution)
         return self.recodings.grouping(row, self._table())
 
-    def kept_sizes(self) -> list[Ints]:
-        """Sizes of the groups that each solution keeps, in no particular order.
+    def kept_sizes(self, solutions: Sequence[int] | None = None) -> list[Ints]:
+        """Sizes of the groups that each of some solutions keeps, in no particular order.
+
+        Parameters
+        ----------
+        solutions : sequence of int, optional
+            Their numbers. Default: all, which takes one pass and not much longer.
 
         Raises
         ------
         ConfigError
-            If the front was loaded without its table.
+            If there is no such solution, or the front was loaded without its table.
         """
-        return self.recodings.kept_sizes(self._table())
+        chosen = self.recodings
+        if solutions is not None:
+            chosen = chosen.take(np.array([self.row(solution) for solution in solutions]))
+        return chosen.kept_sizes(self._table())
 
     def ask(
         self,

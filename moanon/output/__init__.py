@@ -1,16 +1,17 @@
 """Figures and pages. matplotlib is imported here alone.
 
-`moanon.output.plots` is the way in: a function for each figure, which takes and returns the axes
-(or, of figures with many parts, the figure) it draws on, and `write_plots` and `write_comparison`,
-which choose what suits a front and write the files. Behind it,
+A figure has a function, which takes and returns the axes (or, of figures with many parts, the
+figure) it draws on:
 
-- ``fronts``: one privacy measure against one cost, with its landmarks, whole and magnified;
-- ``groups``: how the rows of a solution are spread over group sizes;
-- ``spaces``: three objectives and more, in pairs and under limits;
-- ``safety``: k and ℓ together within a loss;
-- ``comparison``: fronts of several limits η;
-- ``curves``, ``labels``, ``style``: what they are made of, where words go, how everything looks;
-- ``files``: figures as files.
+- ``front_figures``: one privacy measure against one cost, with its landmarks, whole, magnified, and
+  for several limits η;
+- ``group_figures``: how the rows of a solution are spread over group sizes;
+- ``objective_figures``: three objectives and more, in pairs, under limits, and k with ℓ;
+- ``compare_figures``: anonymizations of one table against each other;
+- ``diagnosis_figures``: answers about a table before anything is generalized;
+- ``figure_style``, ``figure_labels``: how all of them look, and where words go;
+- ``figure_files``: which figures suit a front, and figures as files.
 
-`moanon.output.report` writes the page on which fronts can be explored; its parts lie in ``page``.
+`moanon.output.page` writes the page on which fronts can be explored, ``page_data`` is what the page
+knows, and the folder ``page`` holds its script and style.
 """

@@ -23,6 +23,8 @@ from typing import Any
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 #: Long enough for a machine that does many other things.
 PATIENCE = 60.0
+#: How the browser's protocol writes that the key is held.
+SHIFT = 8
 
 _FLAGS = (
     "--headless",
@@ -281,34 +283,48 @@ class Page:
     def click(self, selector: str) -> None:
         self.click_at(*self.place(selector))
 
-    def click_at(self, x: float, y: float) -> None:
+    def click_at(self, x: float, y: float, *, times: int = 1) -> None:
         self.hover_at(x, y)
-        time.sleep(0.1)  # nobody is faster, and a plot looks at the pointer now and then only
-        for kind in ("mousePressed", "mouseReleased"):
-            self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        for count in range(1, times + 1):
+            for kind in ("mousePressed", "mouseReleased"):
+                self._mouse(kind, x, y, button="left", clickCount=count)
 
-    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+    def drag(
+        self,
+        start: tuple[float, float],
+        end: tuple[float, float],
+        *,
+        button: str = "left",
+        shift: bool = False,
+    ) -> None:
         """Press at a place, move in small steps, release at another."""
         self.hover_at(*start)
-        time.sleep(0.1)
-        button: dict[str, Any] = {"button": "left", "clickCount": 1}
-        self.ask("Input.dispatchMouseEvent", type="mousePressed", x=start[0], y=start[1], **button)
-        for step in range(1, 11):
-            x, y = (a + (b - a) * step / 10 for a, b in zip(start, end, strict=True))
-            self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, **button, buttons=1)
-        self.ask("Input.dispatchMouseEvent", type="mouseReleased", x=end[0], y=end[1], **button)
+        held: dict[str, Any] = {"button": button, "clickCount": 1, "modifiers": SHIFT * shift}
+        self._mouse("mousePressed", *start, **held)
+        for step in range(1, 6):
+            x, y = (a + (b - a) * step / 5 for a, b in zip(start, end, strict=True))
+            self._mouse("mouseMoved", x, y, **held, buttons=1)
+        self._mouse("mouseReleased", *end, **held)
+
+    def turn_wheel(self, x: float, y: float, by: float) -> None:
+        """Turn the wheel over a place, away from oneself where `by` is negative."""
+        self.hover_at(x, y)
+        self._mouse("mouseWheel", x, y, deltaX=0, deltaY=by)
+
+    def _mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
+        self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
     def hover_at(self, x: float, y: float) -> None:
-        self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        self._mouse("mouseMoved", x, y)
 
-    def press(self, key: str) -> None:
+    def press(self, key: str, *, shift: bool = False) -> None:
         """Press a key with a name, such as ArrowDown or Tab, or one that writes a sign."""
-        codes = {"Tab": 9, "Enter": 13, " ": 32, "End": 35, "Home": 36}
+        codes = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36}
         codes |= {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
         more: dict[str, Any] = {"key": key, "windowsVirtualKeyCode": codes.get(key, ord(key[0]))}
         if len(key) == 1 or key == "Enter":
             more["text"] = "\r" if key == "Enter" else key
-        self.ask("Input.dispatchKeyEvent", type="keyDown", **more)
+        self.ask("Input.dispatchKeyEvent", type="keyDown", modifiers=SHIFT * shift, **more)
         self.ask("Input.dispatchKeyEvent", type="keyUp", key=key)
 
 

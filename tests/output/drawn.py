@@ -1,4 +1,4 @@
-"""Fronts to draw: real ones of a small table, and made-up ones of any shape."""
+"""Fronts to draw, real ones of a small table and made-up ones, and what was drawn of them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from moanon.front import Front
 from moanon.measures.suppression import Suppression
@@ -52,3 +55,21 @@ def made_front(
         tuple({} for _ in range(number)),
         number,
     )
+
+
+Point = tuple[float, float]
+
+
+def markers(ax: Axes, marker: str) -> set[Point]:
+    """Where a kind of mark stands."""
+    lines = [line for line in ax.get_lines() if line.get_marker() == marker]
+    return {
+        (float(x), float(y))
+        for line in lines
+        for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)  # type: ignore[arg-type]
+    }
+
+
+def words(place: Axes | Figure) -> list[str]:
+    """Everything that is written."""
+    return [text.get_text() for text in place.findobj(Text) if text.get_text()]  # type: ignore[attr-defined]

@@ -60,7 +60,11 @@ def test_a_report_goes_into_the_results_folder(results: Path, capsys: Captured) 
     (tab,) = told_by(results / "report.html")
     assert tab["title"] == "people"
     assert tab["command"] == "moanon export results"
-    assert tab["config"] == (results / "config.yaml").read_text()
+    here = f"{Path.cwd()}/"
+    assert tab["config"] == (results / "config.yaml").read_text().replace(here, "")
+    page = (results / "report.html").read_text(encoding="utf-8")
+    assert here not in page
+    assert json.loads((results / "run.json").read_text())["data"]["digest"] not in page
     assert len(tab["sizes"]) == len((results / "front.csv").read_text().splitlines()) - 1
 
 
@@ -142,6 +146,7 @@ def test_without_its_data_a_front_is_shown_without_group_sizes(
     (tab,) = told_by(results / "report.html")
     assert tab["sizes"] is None
     assert why in tab["without"]
+    assert str(Path.cwd()) not in (results / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_front_saved_from_python_has_no_export_command(results: Path, capsys: Captured) -> None:

@@ -1,7 +1,7 @@
 // Several fronts with the same objectives, laid over each other.
 
 const LIMITS = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5];
-const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star"];
+const SYMBOLS = ["circle", "square", "diamond", "triangle", "plus", "cross", "star"];
 
 class Comparison {
   constructor(fronts, members, open) {
@@ -9,9 +9,13 @@ class Comparison {
     this.open = (at, id) => open(members[at], id);
     this.axes = firstAxes(this.fronts[0]);
     this.hidden = new Set();
-    this.chart = new Chart("Fronts laid over each other: + and − zoom", (series, id) =>
-      this.open(series.at, id),
-    );
+    const label =
+      "Fronts laid over each other: arrow keys go along a front and from front to front, Enter " +
+      "opens a solution, plus and minus zoom, 0 shows all";
+    this.chart = new Chart(label, {
+      onpick: ({ at }, id) => this.open(at, id),
+      onstep: ({ lines }, id) => say(lines(id).join(", ")),
+    });
     this.legend = make("div", { class: "legend" });
     this.element = make(
       "div",
@@ -22,7 +26,7 @@ class Comparison {
         make("h2", {}, "Fronts laid over each other"),
         this.legend,
         this.chart.element,
-        make("p", { class: "hint" }, this.hint()),
+        make("div", { class: "below" }, make("p", { class: "hint" }, this.hint()), this.chart.tools),
       ),
       this.limits(),
     );
@@ -57,15 +61,13 @@ class Comparison {
   }
 
   series(front, at, x, y) {
-    const xs = front.places(x);
     return {
       at,
       title: front.title,
       colour: theme.distinct[at % theme.distinct.length],
       symbol: SYMBOLS[at % SYMBOLS.length],
-      xs,
+      xs: front.places(x),
       ys: front.places(y),
-      ids: xs.map((_, i) => i + 1),
       stairs: front.objectives.length === 2 ? stairsOf(x.name) : "",
       hidden: this.hidden.has(at),
       lines: (id) => [front.title, ...front.lines(id)],

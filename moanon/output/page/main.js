@@ -6,9 +6,10 @@ class FrontPanel {
   constructor(front) {
     this.front = front;
     const select = (id) => this.select(id);
-    this.plot = new FrontPlot(front, select);
+    const choose = (ids) => this.choose(ids);
+    this.plot = new FrontPlot(front, { onselect: select, onchoose: choose });
     this.solution = new SolutionView(front, select);
-    this.table = new SolutionTable(front, select);
+    this.table = new SolutionTable(front, { onselect: select, onchoose: choose });
     this.element = make(
       "div",
       { class: "panel" },
@@ -46,6 +47,14 @@ class FrontPanel {
     this.table.show(id);
     const numbers = this.front.objectives.map((name) => `${name} ${this.front.shown(name, id)}`);
     say(`Solution ${id}: ${numbers.join(", ")}`);
+  }
+
+  /** List these solutions alone, and let them stand out in the plot; of none, list all. */
+  choose(ids) {
+    const chosen = ids.length ? ids : null;
+    this.plot.chart.choose(chosen);
+    this.table.list(chosen);
+    say(chosen ? `${grouped(ids.length)} solutions chosen` : "All solutions are listed");
   }
 
   // -- around the plot ---------------------------------------------------------------------------

@@ -1,7 +1,9 @@
-// The front as a plot: choose axes, zoom, point at a solution.
+// The front as a plot: choose axes, point at a solution.
 
 const COLOURED_ROOM = 80; // right of the plot, for the colour bar
-const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+const HINT = isTouched
+  ? "Tap a point to see what that solution does."
+  : "Click a point to see what it does. The wheel zooms, a double click shows all.";
 
 /** A labelled choice among the measures of a front. */
 function measureChoice(front, label, chosen, onchange, none) {
@@ -26,28 +28,23 @@ function firstAxes(front) {
 }
 
 class FrontPlot {
-  constructor(front, onselect) {
+  constructor(front, { onselect, onchoose }) {
     this.front = front;
-    this.onselect = onselect;
     this.selected = 0;
     this.axes = firstAxes(front);
     this.log = { x: front.spansDecades(this.axes.x), y: front.spansDecades(this.axes.y) };
-    const label = "Plot of the front: arrow keys go from solution to solution, + and − zoom";
-    this.chart = new Chart(label, (_, id) => onselect(id));
-    for (const [key, by] of Object.entries(STEPS)) this.chart.keys[key] = () => this.step(by);
+    const label =
+      "Plot of the front: arrow keys go from solution to solution, with Shift they choose several, " +
+      "plus and minus zoom, 0 shows the whole front";
+    const select = (_, id) => onselect(id);
+    this.chart = new Chart(label, { onpick: select, onstep: select, onchoose });
     this.tools = make("div", { class: "tools" });
     this.element = make(
       "section",
       { class: "card", "aria-label": "Front" },
       this.tools,
       this.chart.element,
-      make(
-        "p",
-        { class: "hint" },
-        isTouched
-          ? "Tap a point to see what that solution does."
-          : "Click a point to see what that solution does. Drag to zoom.",
-      ),
+      make("div", { class: "below" }, make("p", { class: "hint" }, HINT), this.chart.tools),
     );
     this.makeTools();
     theme.listeners.push(() => this.draw());
@@ -74,14 +71,6 @@ class FrontPlot {
       choice("y", "y"),
       this.logChoice("y"),
       choice("colour", "colour", "none"),
-      make("span", { class: "stretch" }),
-      make(
-        "span",
-        { class: "buttons" },
-        quietButton("−", "Zoom out", () => this.chart.zoom(2)),
-        quietButton("+", "Zoom in", () => this.chart.zoom(0.5)),
-        quietButton("Reset", "Show the whole front", () => this.chart.showAll()),
-      ),
     );
   }
 
@@ -119,7 +108,6 @@ class FrontPlot {
       symbol: "circle",
       xs,
       ys,
-      ids: xs.map((_, i) => i + 1),
       colours: colour && front.places(colour.axis),
       stairs: this.stairs(),
       lines: (id) => front.lines(id),
@@ -163,17 +151,6 @@ class FrontPlot {
     if (!this.picture || !this.selected) return;
     const [{ xs, ys }] = this.picture.series;
     this.chart.pointAt({ x: xs[this.selected - 1], y: ys[this.selected - 1] });
+    this.chart.pointing.startAt(0, this.selected);
   }
-
-  /** Go to the neighbour to the left or right. */
-  step(by) {
-    const order = alongX(this.picture.series[0]);
-    const at = order.indexOf(this.selected - 1) + by;
-    if (at >= 0 && at < order.length) this.onselect(order[at] + 1);
-  }
-}
-
-/** How the points of a front are joined: what is had at a limit is had until the next. */
-function stairsOf(x) {
-  return higherIsBetter(x) ? "vh" : "hv";
 }

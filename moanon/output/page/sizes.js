@@ -2,7 +2,7 @@
 
 const PICTURE = { width: 380, height: 176, left: 40, right: 20, top: 8, bottom: 36 };
 
-/** Rows in groups up to each size, from what the data tell (see size_steps in report_data.py). */
+/** Rows in groups up to each size, from what the data tell (see size_steps in page_data.py). */
 function cumulative(told) {
   const steps = [];
   let size = 0;

@@ -48,7 +48,7 @@ class SolutionView {
       ...(mark ? [" ", make("span", { class: "mark" }, mark)] : []),
     );
     this.showNumbers();
-    this.command.textContent = this.exportCommand(id);
+    this.command.replaceChildren(...parts(this.exportCommand(id)));
     this.copy.textContent = "Copy";
     this.showSizes();
     this.showColumns();
@@ -128,6 +128,11 @@ class SolutionView {
       ...front.columns.map((column, i) => columnView(column, column.ways[front.ways[id - 1][i]])),
     );
   }
+}
+
+/** A command whose options are not torn apart where a line ends. */
+function parts(command) {
+  return command.split(/(?= )/).map((part) => make("span", {}, part));
 }
 
 /** A column's blocks: how many, how wide, and what released cells show. */

@@ -4,20 +4,20 @@ const ROW_HEIGHT = 32; // as in the style sheet
 const BEYOND = 12; // rows kept ready above and below
 
 class SolutionTable {
-  constructor(front, onselect) {
+  constructor(front, { onselect, onchoose }) {
     this.front = front;
     this.onselect = onselect;
     this.selected = 0;
     this.sorting = { name: "id", down: false };
     this.all = false;
-    this.order = Array.from({ length: front.count }, (_, i) => i + 1);
+    this.everything = Array.from({ length: front.count }, (_, i) => i + 1);
+    this.order = [...this.everything];
     this.number = SolutionTable.made = (SolutionTable.made ?? 0) + 1;
     this.columns = make("colgroup", {});
     this.head = make("tr", {});
     this.body = make("tbody", {});
     const head = make("thead", {}, this.head);
     this.table = make("table", { role: "grid" }, this.columns, head, this.body);
-    this.table.setAttribute("aria-rowcount", front.count + 1);
     this.window = make(
       "div",
       {
@@ -31,6 +31,9 @@ class SolutionTable {
     );
     const rows = Math.min(front.count, 14) + 1;
     this.window.style.maxHeight = `${rows * ROW_HEIGHT + ROW_HEIGHT / 2}px`;
+    this.chosen = make("span", { class: "mark" });
+    const showAll = quietButton("Show all", "List all solutions again", () => onchoose([]));
+    this.choice = make("span", { class: "bar", hidden: true }, this.chosen, showAll);
     this.element = make(
       "section",
       { class: "card all", "aria-label": "Solutions" },
@@ -38,12 +41,13 @@ class SolutionTable {
         "div",
         { class: "bar" },
         make("h2", {}, "Solutions"),
+        this.choice,
         make("span", { class: "stretch" }),
         ...(front.others.length ? [this.allChoice()] : []),
       ),
       this.window,
     );
-    this.drawHead();
+    this.list(null);
   }
 
   get names() {
@@ -77,10 +81,10 @@ class SolutionTable {
     this.head.replaceChildren();
     for (const name of this.names) {
       // As wide as its widest text, whichever rows are in view.
-      const lengths = this.order.map((id) => this.text(name, id).length);
-      const widest = Math.max(name.length + 2, greatest(lengths));
+      const { front } = this;
+      const widest = name === "id" ? String(front.count).length : front.width(name);
       const column = make("col", {});
-      column.style.width = `${widest + 3}ch`;
+      column.style.width = `${Math.max(name.length + 2, widest) + 3}ch`;
       this.columns.append(column);
       this.head.append(this.headCell(name));
     }
@@ -107,9 +111,9 @@ class SolutionTable {
     const height = this.window.clientHeight;
     const top = everything ? 0 : Math.floor(this.window.scrollTop / ROW_HEIGHT) - BEYOND;
     const first = Math.max(0, top);
-    const shown = everything ? this.front.count : Math.ceil(height / ROW_HEIGHT) + 2 * BEYOND;
+    const shown = everything ? this.order.length : Math.ceil(height / ROW_HEIGHT) + 2 * BEYOND;
     const rows = this.order.slice(first, first + shown);
-    const below = this.front.count - first - rows.length;
+    const below = this.order.length - first - rows.length;
     this.body.replaceChildren(
       this.gap(first),
       ...rows.map((id, i) => this.row(id, first + i)),
@@ -140,13 +144,29 @@ class SolutionTable {
     return `row-${this.number}-${id}`;
   }
 
-  // -- sorting and selecting ---------------------------------------------------------------------
+  // -- listing, sorting and selecting ------------------------------------------------------------
+
+  /** List these solutions; null: all. */
+  list(ids) {
+    this.order = [...(ids ?? this.everything)];
+    this.choice.hidden = !ids;
+    this.chosen.textContent = `${grouped(this.order.length)} of ${grouped(this.front.count)} chosen`;
+    this.table.setAttribute("aria-rowcount", this.order.length + 1);
+    this.window.scrollTop = 0;
+    this.sort();
+  }
 
   sortBy(name) {
     // What is better comes first at the first click.
     const firstDown = name !== "id" && higherIsBetter(name);
     const down = this.sorting.name === name ? !this.sorting.down : firstDown;
     this.sorting = { name, down };
+    this.sort();
+    this.head.querySelector(`[aria-sort$="ending"] button`)?.focus();
+  }
+
+  sort() {
+    const { name, down } = this.sorting;
     const sign = down ? -1 : 1;
     this.order.sort((a, b) => {
       const [one, other] = [this.value(name, a), this.value(name, b)];
@@ -158,7 +178,6 @@ class SolutionTable {
     this.drawHead();
     this.drawRows();
     this.reveal();
-    this.head.querySelector(`[aria-sort$="ending"] button`)?.focus();
   }
 
   show(id) {
@@ -170,7 +189,9 @@ class SolutionTable {
 
   /** Scroll the selected row into view. */
   reveal() {
-    const top = this.order.indexOf(this.selected) * ROW_HEIGHT;
+    const at = this.order.indexOf(this.selected);
+    if (at < 0) return; // not among those that are listed
+    const top = at * ROW_HEIGHT;
     const room = this.window.clientHeight - ROW_HEIGHT; // below the head
     if (top < this.window.scrollTop) this.window.scrollTop = top;
     else if (top + ROW_HEIGHT > this.window.scrollTop + room) {
@@ -180,7 +201,7 @@ class SolutionTable {
 
   onkey(event) {
     if (event.target !== this.window || event.ctrlKey || event.metaKey || event.altKey) return;
-    const last = this.front.count - 1;
+    const last = this.order.length - 1;
     const page = Math.max(1, Math.floor(this.window.clientHeight / ROW_HEIGHT) - 2);
     const at = this.order.indexOf(this.selected);
     const to = {

@@ -9,7 +9,7 @@ import pytest
 
 from moanon.compare import Comparison, compare
 from moanon.errors import OutputError
-from moanon.output.compare_plots import plot_comparison, plot_ending, save_comparison
+from moanon.output.compare_figures import plot_comparison, plot_ending, save_comparison
 from tests.compare.source import anonymized
 
 PROPERTIES = ("size", "sensitive_share", "utility")

@@ -9,26 +9,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter, SymmetricalLogLocator
 
+from moanon.arrays import Floats
 from moanon.atomic import Beside
 from moanon.compare import Comparison, Headcount
 from moanon.errors import OutputError
+from moanon.output.figure_files import save_figure
+from moanon.output.figure_style import (
+    COLOURS,
+    GREY,
+    INK,
+    LABEL,
+    PAGE,
+    SMALL,
+    dress,
+    new_figure,
+    plain,
+    write,
+)
 
 __all__ = ["plot_comparison", "plot_ending", "save_comparison"]
 
-Floats = npt.NDArray[np.float64]
-
-# Okabe & Ito: told apart whatever colours one sees. Each also has a dash pattern of its own.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+#: Each colour also has a dash pattern of its own.
 _DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (9, 3)))
-_INK, _GREY, _FAINT = "#222222", "#6E6E6E", "#E3E3E3"
-_LABEL, _SMALL = 8.0, 7.0
 _AREA: dict[str, Any] = {"alpha": 0.25, "linewidth": 0}
 _FORMATS = (".png", ".svg", ".pdf")
 #: A vector is drawn at this many places at most: more cannot be told apart on paper.
@@ -55,26 +61,23 @@ def plot_comparison(comparison: Comparison) -> Figure:
     better off it is in the other anonymizations than in the first.
     """
     properties = comparison.properties
-    height = 0.5 + 2.1 * len(properties)
-    figure = Figure(figsize=(7.0, height), facecolor="white", layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(PAGE, 0.5 + 2.1 * len(properties))
     axes = figure.subplots(len(properties), 2, squeeze=False)
     for (left, right), name in zip(axes, properties, strict=True):
         _draw_sorted(left, comparison, name)
         _draw_differences(right, comparison, name)
     for ax, words in zip(axes[0], ("each sorted by itself", "row by row"), strict=True):
-        ax.set_title(words, loc="left", fontsize=_SMALL, color=_GREY)
+        write(ax.set_title(words, loc="left"), SMALL, GREY)
     xwords = ("rows, the worst off first", "rows, those who lose most first")
     for ax, words in zip(axes[-1], xwords, strict=True):
-        ax.set_xlabel(words, fontsize=_LABEL, color=_INK)
+        write(ax.set_xlabel(words), LABEL)
     figure.align_ylabels(axes)
     handles, labels = axes[0][0].get_legend_handles_labels()
     legend = figure.legend(
-        handles, labels, loc="outside upper left", ncols=2, frameon=False, fontsize=_SMALL
+        handles, labels, loc="outside upper left", ncols=2, frameon=False, fontsize=SMALL
     )
     for text in legend.get_texts():
-        text.set_parse_math(False)  # a file's name is no formula
-        text.set_color(_INK)
+        write(text)
     return figure
 
 
@@ -88,12 +91,8 @@ def save_comparison(comparison: Comparison, path: Path, *, force: bool = False) 
         ``.pdf``, or cannot be written.
     """
     ending = plot_ending(path)
-    # No date and no version: the same comparison gives the same bytes.
-    nothing = {".png": "Software", ".svg": "Date", ".pdf": "CreationDate"}[ending]
-    with Beside(path, force=force) as beside, rc_context({"svg.hashsalt": "moanon"}):
-        plot_comparison(comparison).savefig(
-            beside[path], format=ending[1:], dpi=150, metadata={nothing: None}
-        )
+    with Beside(path, force=force) as beside:
+        save_figure(plot_comparison(comparison), beside[path], ending[1:])
         beside.move()
 
 
@@ -132,9 +131,9 @@ def _draw_differences(ax: Axes, comparison: Comparison, name: str) -> None:
     for i, lead in enumerate(leads.values(), 1):
         shares, values = _thinned(np.sort(lead))
         if len(others) == 1:  # the areas have the colours of where rows are better off
-            ax.fill_between(shares, np.maximum(values, 0), step="post", color=_COLOURS[1], **_AREA)
-            ax.fill_between(shares, np.minimum(values, 0), step="post", color=_COLOURS[0], **_AREA)
-            ax.plot(shares, values, color=_INK, linewidth=0.8, drawstyle="steps-post")
+            ax.fill_between(shares, np.maximum(values, 0), step="post", color=COLOURS[1], **_AREA)
+            ax.fill_between(shares, np.minimum(values, 0), step="post", color=COLOURS[0], **_AREA)
+            ax.plot(shares, values, color=INK, linewidth=0.8, drawstyle="steps-post")
         else:
             _line(ax, shares, values, i)
     far = max(float(np.abs(lead).max()) for lead in leads.values())
@@ -145,7 +144,7 @@ def _draw_differences(ax: Axes, comparison: Comparison, name: str) -> None:
         ax.yaxis.set_major_locator(locator)
     elif len(others) == 1:  # the corners are for the numbers of rows
         ax.set_ylim(-1.4 * far or -1, 1.4 * far or 1)
-    ax.axhline(0, color=_GREY, linewidth=0.6)
+    ax.axhline(0, color=GREY, linewidth=0.6)
     _dress(ax, f"gain over {first}" if len(others) > 1 else f"gain from {first} to {others[0]}")
     if len(others) == 1:
         (count,) = (each for each in comparison.headcounts if each.property == name)
@@ -155,8 +154,8 @@ def _draw_differences(ax: Axes, comparison: Comparison, name: str) -> None:
 def _tell_counts(ax: Axes, count: Headcount) -> None:
     """Say in the two empty corners how many rows are better off where."""
     for letter, number, place, colour in (
-        (count.second, count.better_in_second, (0.03, 0.95), _COLOURS[1]),
-        (count.first, count.better_in_first, (0.97, 0.05), _COLOURS[0]),
+        (count.second, count.better_in_second, (0.03, 0.95), COLOURS[1]),
+        (count.first, count.better_in_first, (0.97, 0.05), COLOURS[0]),
     ):
         ax.annotate(
             f"{number:,} rows better off in {letter}",
@@ -164,17 +163,17 @@ def _tell_counts(ax: Axes, count: Headcount) -> None:
             xycoords="axes fraction",
             ha="left" if place[0] < 0.5 else "right",
             va="top" if place[1] > 0.5 else "bottom",
-            fontsize=_SMALL,
+            fontsize=SMALL,
             color=colour,
         )
 
 
 def _line(ax: Axes, shares: Floats, values: Floats, number: int, label: str = "") -> None:
-    again, place = divmod(number, len(_COLOURS))
+    again, place = divmod(number, len(COLOURS))
     ax.plot(
         shares,
         values,
-        color=_COLOURS[place],
+        color=COLOURS[place],
         linestyle=_DASHES[(place + again) % len(_DASHES)],  # a colour comes back with another dash
         linewidth=1.2,
         label=label,
@@ -199,24 +198,17 @@ def _words(name: str) -> str:
 
 
 def _short(text: str) -> str:
-    shown = "".join(sign if sign.isprintable() else "\N{WHITE SQUARE}" for sign in text)
+    shown = plain(text)
     return shown if len(shown) <= _MOST_SIGNS else f"…{shown[-_MOST_SIGNS + 1 :]}"
 
 
 def _dress(ax: Axes, words: str) -> None:
-    """Quiet frame, small letters, nothing on top of the data."""
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(_GREY)
-    ax.spines[["left", "bottom"]].set_linewidth(0.6)
-    ax.tick_params(which="both", labelsize=_SMALL, color=_GREY, labelcolor=_INK, width=0.6)
-    ax.set_axisbelow(True)
-    ax.grid(visible=True, axis="y", color=_FAINT, linewidth=0.5)
+    dress(ax)
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
-    ax.yaxis.set_major_formatter(FuncFormatter(_tick))
-    label = ax.set_ylabel(words, fontsize=_LABEL, color=_INK)
-    label.set_parse_math(False)
+    ax.yaxis.set_major_formatter(FuncFormatter(_signed))
+    write(ax.set_ylabel(words), LABEL)
 
 
-def _tick(value: float, place: int | None) -> str:
+def _signed(value: float, _: int | None) -> str:
     return f"{value:,.6g}".replace("-", "\N{MINUS SIGN}")

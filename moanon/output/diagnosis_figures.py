@@ -9,14 +9,12 @@ words.
 from __future__ import annotations
 
 import textwrap
-import warnings
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
@@ -24,7 +22,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
+from moanon.arrays import Floats
 from moanon.diagnosis import BorderAnswer, CurvesAnswer, SetsAnswer, SubsetAnswer, listed
+from moanon.output.figure_files import save_figure
+from moanon.output.figure_style import COLOURS, new_axes, new_figure, plain
 
 if TYPE_CHECKING:
     from moanon.diagnosis import Curve, DiagnosisAnswer, PrivacyModel, RatedSet
@@ -35,12 +36,12 @@ __all__ = [
     "plot_counts",
     "plot_curve",
     "plot_curves_by_size",
+    "plot_heat_map",
     "plot_lattice",
-    "plot_pairs",
 ]
 
-SAFE, UNSAFE, IMPLIED = "#0072B2", "#D55E00", "#B8B8B8"
-_LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+SAFE, UNSAFE, IMPLIED = *COLOURS[:2], "#B8B8B8"
+_LINES = (*COLOURS, "#000000")
 _MARKERS = "osD^vPX"
 #: Sets of each side of a border that are drawn one by one.
 _SETS = 30
@@ -49,42 +50,38 @@ _DOTTED, _NAMED = 10, 5
 #: Columns up to which a heat map carries its numbers.
 _NUMBERED = 14
 _SMALL = 8
+#: Width and height in inches of a figure with one part.
+_SIZE = (6.4, 4.2)
 
 
-def draw_answer(answer: DiagnosisAnswer, path: Path, file_format: str | None = None) -> None:
+def draw_answer(answer: DiagnosisAnswer, path: Path, ending: str) -> None:
     """Draw the picture that goes with a question, and write it to a file.
 
     One set: its curve. A border: the lattice and the sets of the border. Every set: a heat map of
     all pairs. Every curve: what each level costs, by the number of columns.
+
+    Parameters
+    ----------
+    answer : Answer
+    path : Path
+    ending : {"png", "svg", "pdf"}
+        What to write, whatever the file is called.
     """
-    if isinstance(answer, SubsetAnswer):
-        figure = _figure(6.4, 4.2)
-        ax = plot_curve(answer.curve, figure.add_subplot())
-        _mark_question(answer, ax)
-    elif isinstance(answer, BorderAnswer):
+    if isinstance(answer, BorderAnswer):
         figure = _draw_border(answer)
-    elif isinstance(answer, CurvesAnswer):
-        figure = _figure(6.4, 4.2)
-        plot_curves_by_size(answer, figure.add_subplot())
+    elif isinstance(answer, SubsetAnswer | CurvesAnswer):
+        figure = new_figure(*_SIZE)
+        ax = figure.add_subplot()
+        if isinstance(answer, SubsetAnswer):
+            _mark_question(answer, plot_curve(answer.curve, ax))
+        else:
+            plot_curves_by_size(answer, ax)
     else:
         number = len(answer.asked.columns)
         side = float(np.clip(2.4 + 0.62 * number, 4.5, 16))
-        figure = _figure(side + 1, side)
-        plot_pairs(answer, figure.add_subplot())
-    with warnings.catch_warnings():
-        # A name in a script that the font lacks shows as boxes; the picture is good all the same.
-        warnings.filterwarnings(
-            "ignore", message="Glyph .* missing from font", category=UserWarning
-        )
-        figure.savefig(path, format=file_format, dpi=160)
-
-
-def _figure(width: float, height: float) -> Figure:
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _axes(ax: Axes | None) -> Axes:
-    return _figure(6.4, 4.2).add_subplot() if ax is None else ax
+        figure = new_figure(side + 1, side)
+        plot_heat_map(answer, figure.add_subplot())
+    save_figure(figure, path, ending)
 
 
 def _tidy(ax: Axes) -> None:
@@ -96,7 +93,7 @@ def _tidy(ax: Axes) -> None:
 def _short(name: str, longest: int = 28) -> str:
     """Make a name fit for a label; a dollar sign would start a formula."""
     cut = name if len(name) <= longest else f"{name[: longest - 1]}…"
-    return "".join(c if c.isprintable() else "?" for c in cut).replace("$", r"\$")
+    return plain(cut).replace("$", r"\$")
 
 
 def _joined(names: Sequence[str], longest: int = 70) -> str:
@@ -116,7 +113,7 @@ def plot_curve(curves: Curve | Mapping[str, Curve], ax: Axes | None = None) -> A
     ax : Axes, optional
         Where to draw.
     """
-    ax = _axes(ax)
+    ax = ax or new_axes(*_SIZE)
     named = curves if isinstance(curves, Mapping) else {"": curves}
     for (name, curve), colour in zip(named.items(), _cycle(len(named)), strict=True):
         frame = curve.to_frame()
@@ -213,7 +210,7 @@ def _draw_border(answer: BorderAnswer) -> Figure:
     width = float(np.clip(4 + 0.22 * shown, 7.5, 17))
     lower = 1.1 + 0.27 * len(columns)
     upper = 1.4 + 0.38 * min(answer.asked.largest, 12)
-    figure = _figure(width, upper + lower + 0.8)
+    figure = new_figure(width, upper + lower + 0.8)
     above, below = figure.subplots(2, 1, height_ratios=[upper, lower])
     plot_lattice(answer, above)
     plot_border_sets(answer, below)
@@ -237,7 +234,7 @@ def plot_lattice(answer: BorderAnswer, ax: Axes | None = None) -> Axes:
     Each set is a dot where there are at most ten columns; else the sets of a size are a bar. Unsafe
     sets that were never grouped, because a subset is unsafe already, are grey.
     """
-    ax = _axes(ax)
+    ax = ax or new_axes(*_SIZE)
     columns = answer.asked.columns
     if answer.is_monotone and len(columns) <= _DOTTED:
         _dots(answer, ax)
@@ -316,7 +313,7 @@ def plot_border_sets(answer: BorderAnswer, ax: Axes | None = None) -> Axes:
 
     The level that a set has stands above it. At most thirty of each side are drawn.
     """
-    ax = _axes(ax)
+    ax = ax or new_axes(*_SIZE)
     columns, model = answer.asked.columns, answer.asked.model
     row = {name: len(columns) - 1 - at for at, name in enumerate(columns)}
     sides: list[tuple[str, Sequence[RatedSet], str, str]] = [
@@ -369,17 +366,17 @@ def plot_border_sets(answer: BorderAnswer, ax: Axes | None = None) -> Axes:
 # -- all sets --------------------------------------------------------------------------------------
 
 
-def plot_pairs(answer: SetsAnswer, ax: Axes | None = None) -> Axes:
+def plot_heat_map(answer: SetsAnswer, ax: Axes | None = None) -> Axes:
     """Heat map of all pairs of columns; single columns on the diagonal.
 
     Shows the level of each pair (questions 4 and 8), or the share of rows that it costs to reach
     one (question 10). Yellow is safe in all of them.
     """
-    ax = _axes(ax)
+    ax = ax or new_axes(*_SIZE)
     asked, model = answer.asked, answer.asked.model
     columns = asked.columns
     place = {name: at for at, name in enumerate(columns)}
-    values: npt.NDArray[np.float64] = np.full((len(columns), len(columns)), np.nan)
+    values: Floats = np.full((len(columns), len(columns)), np.nan)
     for chosen, level, suppressed in answer.records():
         if len(chosen) > 2:
             break
@@ -451,7 +448,7 @@ def _percent(share: float) -> str:
 
 def plot_curves_by_size(answer: CurvesAnswer, ax: Axes | None = None) -> Axes:
     """What each level costs in suppressed rows: the median over all sets of each size."""
-    ax = _axes(ax)
+    ax = ax or new_axes(*_SIZE)
     model, rows = answer.asked.model, answer.asked.rows
     ends = [abs(s) for curve in answer.curves for s in curve.strengths[[0, -1]].tolist()]
     low, high = min(ends), max(ends)
@@ -513,7 +510,7 @@ def plot_counts(
     ax : Axes, optional
         Where to draw.
     """
-    ax = _axes(ax)
+    ax = ax or new_axes(*_SIZE)
     for (name, (x, y)), colour, marker in zip(
         lines.items(), _cycle(len(lines)), _MARKERS[: len(lines)], strict=True
     ):

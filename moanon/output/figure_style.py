@@ -22,12 +22,14 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from moanon.arrays import Floats, Values
 from moanon.front import Front
 from moanon.front.landmarks import spans_decades
 from moanon.measures import find_measure
 
 __all__ = [
     "BLUE",
+    "COLOURS",
     "COLUMN",
     "DARK_GREEN",
     "DARK_VERMILION",
@@ -39,6 +41,8 @@ __all__ = [
     "PAGE",
     "PALE",
     "PALE_GREY",
+    "RASTER",
+    "RING",
     "SEQUENCE",
     "SMALL",
     "VERMILION",
@@ -70,43 +74,43 @@ COLUMN, PAGE = 3.4, 7.0
 #: Sizes of letters, in points: what axes say, and what stands beside points.
 LABEL, SMALL = 8.0, 7.0
 
-# Okabe & Ito: told apart whatever colours one sees. Each use also has a shape of its own.
-BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
+#: Okabe & Ito: told apart whatever colours one sees. Each use also has a shape of its own.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+BLUE, VERMILION, GREEN = COLOURS[:3]
 #: The same two, dark enough for letters on white.
 DARK_VERMILION, DARK_GREEN = "#A64700", "#00664A"
 INK, GREY, FAINT = "#222222", "#6E6E6E", "#E3E3E3"
 #: Of what stands back: dominated solutions.
 PALE, PALE_GREY = "#A9C7DC", "#CFCFCF"
-#: Ticks are these, times a power of ten.
-_STEPS = [1, 2, 2.5, 5, 10]
 #: From little to much: it gets darker, so it also reads in grey. Without the yellow that is too
 #: bright on white.
 SEQUENCE = ListedColormap(colormaps["cividis_r"](np.linspace(0.15, 1, 256)))
-
-_LONG = {
-    "k": "k (rows in the smallest group)",
-    "l": "ℓ (least diversity of a group)",
-    "l_distinct": "ℓ (fewest sensitive values in a group)",
-    "l_frequency": "ℓ (by the most frequent sensitive value)",
-    "weighted_k": "weighted-k (mean group size of a row)",
-    "d1": "k that the rule aims at",
-    "d2": "ℓ that the rule aims at",
-    "loss": "loss",
-    "gl": "generalization loss",
-    "sl": "suppression loss",
-    "average_class_size": "rows in a mean group",
+#: How a solution that stands out among many is encircled.
+RING: dict[str, Any] = {
+    "marker": "o",
+    "markersize": 8,
+    "markerfacecolor": "none",
+    "markeredgecolor": VERMILION,
+    "markeredgewidth": 1.1,
+    "linestyle": "none",
+    "zorder": 5,
 }
-_SHORT = {"l": "ℓ", "weighted_k": "weighted-k", "gl": "GL", "sl": "SL"}
+#: From this many points on, a vector format keeps them as a picture: small, and as sharp as dots.
+RASTER = 800
+#: Ticks are these, times a power of ten.
+_STEPS = [1, 2, 2.5, 5, 10]
+
+# -- what measures are called --------------------------------------------------------------------
 
 
 def short_name(name: str) -> str:
     """Return what a measure is called beside a point."""
-    return _SHORT.get(name, plain(name.replace("_", " ")))
+    return find_measure(name).short or plain(name.replace("_", " "))
 
 
 def _long_name(name: str) -> str:
-    words = _with_unit(_LONG.get(name, plain(name.replace("_", " "))), name)
     measure = find_measure(name)
+    words = _with_unit(measure.label or plain(name.replace("_", " ")), name)
     # Everybody takes more of a privacy for more privacy, unless told.
     turned = measure.privacy and measure.direction == "min"
     return f"{words}: lower is more private" if turned else words
@@ -116,7 +120,7 @@ def _with_unit(words: str, name: str) -> str:
     return f"{words} (%)" if find_measure(name).is_share else words
 
 
-def shown(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def shown(name: str, values: npt.ArrayLike) -> Floats:
     """Values of a measure as axes show them: shares in percent."""
     return np.asarray(values, dtype=np.float64) * (100 if find_measure(name).is_share else 1)
 
@@ -204,7 +208,7 @@ def scale_axis(
 def scale_numbers(
     ax: Axes,
     which: Which,
-    values: npt.NDArray[Any],
+    values: Values,
     *,
     log: bool | None = None,
     short: bool = False,
@@ -240,7 +244,7 @@ def add_colorbar(axes: Sequence[Axes], colors: ScalarMappable, name: str) -> Non
     write(bar.ax.set_ylabel(_with_unit(short_name(name), name)), SMALL)
 
 
-def round_limit(name: str, values: npt.NDArray[Any]) -> float:
+def round_limit(name: str, values: Values) -> float:
     """Return a round number at least a quarter of the values is within: of shares, 5 % or more."""
     quarter = float(np.quantile(values, 0.25))
     if find_measure(name).is_share:

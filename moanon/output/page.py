@@ -1,24 +1,19 @@
 """``report.html``: fronts on one page that works offline.
 
-The page is one file. Its scripts are named in its Content-Security-Policy by their digests, so the
-browser runs these and nothing else, and the policy forbids every request. What comes from the data
-(column names, labels, file names) reaches the page as JSON in which nothing can end the element it
-stands in, and is shown as text only. Its parts are in the folder ``page``.
-
-The front is drawn by the page's own script at once. Plotly, with which one zooms, is packed and
-unpacked when first used: running it keeps a browser busy for more than a second.
+The page is one file. Its script is named in its Content-Security-Policy by its digest, so the
+browser runs this one and nothing else, and the policy forbids every request. What comes from the
+data (column names, labels, file names) reaches the page as JSON in which nothing can end the
+element it stands in, and is shown as text only. The page's parts are in the folder ``page``.
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import html
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -26,17 +21,18 @@ from typing import Any
 from moanon import __version__
 from moanon.atomic import Beside
 from moanon.errors import OutputError
-from moanon.output.report_data import Tab, page_data, page_title
+from moanon.output.page_data import Tab, page_data, page_title
 
 __all__ = ["Tab", "report_html", "write_report"]
 
 #: In this order they are one program.
 _SCRIPTS = (
-    "base.js",
+    "elements.js",
+    "theme.js",
+    "front.js",
     "axis.js",
-    "sketch.js",
-    "library.js",
-    "zoomable.js",
+    "marker.js",
+    "pointing.js",
     "chart.js",
     "plot.js",
     "sizes.js",
@@ -66,19 +62,15 @@ def report_html(tabs: Sequence[Tab]) -> str:
     for tab in tabs:
         if not len(tab.front):
             raise OutputError(f"the front {tab.title!r} has no solutions; there is nothing to show")
-    from plotly.offline import get_plotlyjs  # here, because it is large
-
     joined = "\n".join(_part(name) for name in _SCRIPTS)
     program = _as_script(f'"use strict";\n(() => {{\n{joined}\n}})();\n')
-    library = get_plotlyjs()
     parts = {
-        "policy": _policy([program, library]),
+        "policy": _policy(program),
         "version": __version__,
         "title": _as_text(page_title(tabs)),
         "style": _part("page.css"),
         "data": _as_json(page_data(tabs)),
         "script": program,
-        "plotly": _packed(library),
     }
     return _PLACE.sub(lambda place: parts[place[1]], _part("page.html"))
 
@@ -102,13 +94,12 @@ def _part(name: str) -> str:
     return (files("moanon.output") / "page" / name).read_text(encoding="utf-8")
 
 
-def _policy(scripts: Iterable[str]) -> str:
-    """Allow these scripts, inline styles and images made on the page; no request of any kind."""
-    digests = (b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+def _policy(script: str) -> str:
+    """Allow this script, inline styles and an empty icon; no request of any kind."""
+    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
 
 
@@ -120,12 +111,6 @@ def _as_script(text: str) -> str:
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return re.sub(r"<(?=/script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
-
-
-@lru_cache(maxsize=1)
-def _packed(text: str) -> str:
-    """Compress a text, the same way each time; base64 holds nothing that ends an element."""
-    return b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def _as_json(value: Any) -> str:

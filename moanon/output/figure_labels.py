@@ -1,23 +1,24 @@
-"""Words beside points and small pictures in corners, none on top of another."""
+"""Words beside points, legends and small pictures in corners, none on top of another."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import cos, radians, sin
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from matplotlib.transforms import Bbox
 
-from moanon.output.style import GREY, INK, SMALL, root_figure, write
+from moanon.arrays import Floats
+from moanon.output.figure_style import GREY, INK, SMALL, plain, root_figure, write
 
-__all__ = ["Label", "crosses", "find_room", "place_labels"]
+__all__ = ["Label", "add_legend", "crosses", "find_room", "place_labels"]
 
-Floats = npt.NDArray[np.float64]
 Side = Literal["above", "below", "right"]
 
 _NOWHERE: Floats = np.empty((0, 2))
@@ -148,6 +149,56 @@ def find_room(
         if (score := min(gap, _GAP) + middle) > most + 1e-6:
             best, most = box, score
     return None if best is None else best.transformed(ax.transAxes.inverted())
+
+
+def add_legend(
+    ax: Axes,
+    entries: Sequence[Line2D],
+    *,
+    heading: str = "",
+    lines: Sequence[Floats] = (),
+    points: Floats | None = None,
+    boxes: Sequence[Bbox] = (),
+) -> list[Bbox]:
+    """Explain what is drawn where there is most room; return the place it takes, in pixels.
+
+    Points are covered only where there is no other room.
+    """
+
+    def make(loc: Any) -> Legend:
+        legend = ax.legend(
+            handles=entries,
+            loc=loc,
+            title=plain(heading) or None,
+            facecolor="white",
+            edgecolor="none",
+            framealpha=0.85,
+            fontsize=SMALL,
+            handlelength=1.4,
+            alignment="left",
+            borderpad=0.5,
+            labelspacing=0.35,
+        )
+        legend.set_zorder(6)
+        for text in legend.get_texts():
+            write(text, SMALL)
+        write(legend.get_title(), SMALL, GREY)
+        return legend
+
+    if not entries:
+        return []
+    draft, dpi = make("upper left"), root_figure(ax).dpi
+    extent = draft.get_window_extent()
+    size = extent.width / dpi, extent.height / dpi
+    room = None
+    if points is not None:
+        room = find_room(ax, *size, lines=lines, points=points, boxes=boxes)
+    if room is None:
+        room = find_room(ax, *size, lines=lines, boxes=boxes)
+    if room is None:
+        draft.remove()
+        return []
+    return [make((room.x0, room.y0)).get_window_extent()]
 
 
 def _trace(ax: Axes, lines: Sequence[Floats], points: Floats) -> Floats:

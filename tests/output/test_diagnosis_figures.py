@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from moanon.diagnosis import QUESTIONS, Diagnosis, PrivacyModel
-from moanon.output.diagnosis_plots import (
+from moanon.output.diagnosis_figures import (
     IMPLIED,
     SAFE,
     UNSAFE,
@@ -21,8 +21,8 @@ from moanon.output.diagnosis_plots import (
     plot_counts,
     plot_curve,
     plot_curves_by_size,
+    plot_heat_map,
     plot_lattice,
-    plot_pairs,
 )
 from tests.diagnosis.tables import figure_2
 
@@ -106,7 +106,7 @@ def test_the_sets_of_the_border_one_by_one(example):
 
 
 def test_the_heat_map_has_single_columns_on_its_diagonal(example):
-    ax = plot_pairs(example.ask())
+    ax = plot_heat_map(example.ask())
     values = ax.images[0].get_array()
     assert np.diag(values).tolist() == [2, 6, 6, 6, 6]
     assert values[1, 2] == values[2, 1] == 3  # W and X
@@ -114,7 +114,7 @@ def test_the_heat_map_has_single_columns_on_its_diagonal(example):
 
 
 def test_the_heat_map_of_costs_shows_shares_and_what_is_impossible(example):
-    ax = plot_pairs(example.ask(level=7, delta="ask"))
+    ax = plot_heat_map(example.ask(level=7, delta="ask"))
     assert "42%" in texts(ax)  # V: 5 of 12 rows must go
     assert "none" in texts(ax)  # no pair reaches 7
     assert "for k at least 7" in ax.get_title(loc="left")
@@ -134,7 +134,7 @@ def test_counts_know_how_many_there_could_be():
 
 def test_functions_draw_where_they_are_told(example):
     ax = Figure().add_subplot()
-    assert plot_pairs(example.ask(), ax) is ax
+    assert plot_heat_map(example.ask(), ax) is ax
 
 
 @pytest.mark.parametrize(

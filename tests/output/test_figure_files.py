@@ -14,8 +14,8 @@ import pytest
 from moanon.errors import ConfigError, OutputError
 from moanon.front import Front
 from moanon.measures.suppression import Suppression
-from moanon.output.files import write_figures
-from moanon.output.plots import plot_front, write_comparison, write_plots
+from moanon.output.figure_files import write_eta_plots, write_figures, write_plots
+from moanon.output.front_figures import plot_front
 from tests.output.drawn import found_front, made_front
 
 REPOSITORY = Path(__file__).parents[2]
@@ -51,13 +51,13 @@ def test_steep_fronts_are_magnified(tmp_path: Path) -> None:
 
 def test_several_limits_have_one_figure_for_each_privacy_measure(tmp_path: Path) -> None:
     fronts = {0.1: found_front("kl-safety", eta=0.1), 0.0: found_front("kl-safety", eta=0.0)}
-    written = write_comparison(fronts, tmp_path / "new", "people", formats=["png"])
+    written = write_eta_plots(fronts, tmp_path / "new", "people", formats=["png"])
     assert stems(written) == ["etas", "etas-l"]
 
 
 def test_a_comparison_of_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"takes at least one front\. Got none"):
-        write_comparison({}, tmp_path)
+        write_eta_plots({}, tmp_path)
 
 
 RULE = Suppression("kl-safety", 0.1)
@@ -132,8 +132,8 @@ def test_global_settings_are_as_before(tmp_path: Path) -> None:
 
 def test_pyplot_is_never_loaded(tmp_path: Path) -> None:
     script = (
-        "import sys; from moanon.output.plots import write_plots\n"
-        "from tests.output.test_files import UGLY\n"
+        "import sys; from moanon.output.figure_files import write_plots\n"
+        "from tests.output.test_figure_files import UGLY\n"
         f"write_plots(UGLY['two'], {str(tmp_path)!r})\n"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )

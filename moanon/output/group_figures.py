@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 
+from moanon.arrays import Floats
 from moanon.front import Front
 from moanon.front.landmarks import TradeOff, find_landmarks, spell
-from moanon.output.curves import add_legend
-from moanon.output.labels import find_room
-from moanon.output.style import (
+from moanon.output.figure_labels import add_legend, find_room
+from moanon.output.figure_style import (
     BLUE,
     COLUMN,
     GREY,
@@ -34,8 +33,6 @@ from moanon.output.style import (
 )
 
 __all__ = ["add_insets", "draw_group_sizes", "plot_group_sizes", "typical_solutions"]
-
-Floats = npt.NDArray[np.float64]
 
 #: Lines of several solutions differ in this, too.
 _DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
@@ -175,8 +172,8 @@ def _lead(ax: Axes, inner: Bbox, point: Sequence[float]) -> Floats:
 
 def _running_total(front: Front, solution: int) -> tuple[Floats, Floats]:
     """Sizes of the kept groups, and the percentage of rows suppressed or in groups up to it."""
-    grouping = front.grouping(solution)
-    kept, total = grouping.sizes[grouping.kept], grouping.rows
+    (kept,) = front.kept_sizes([solution])
+    total = kept.sum() + front.measures["suppressed"][solution - 1]
     distinct, counts = np.unique(kept, return_counts=True)
     shares = 100 * (total - kept.sum() + np.cumsum(distinct * counts)) / total
     # It comes from the left of the smallest group.

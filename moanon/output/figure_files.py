@@ -1,55 +1,66 @@
-"""The figures of a front: which ones suit it, and their files.
+"""Figures as files: whole or not at all, and the same bytes whenever the same figure is written.
 
-Single figures are drawn by the functions named here; `write_plots` chooses those that suit a
-front's objectives and rule, and `write_comparison` those of several limits η.
+`write_plots` chooses the figures that suit a front's objectives and rule, and `write_eta_plots`
+those of several limits η; `write_figures` takes any.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from threading import Lock
+from typing import Any, Final
 
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from moanon.atomic import Beside
+from moanon.errors import ConfigError, OutputError
 from moanon.front import Front
 from moanon.front.choices import attained_privacy
 from moanon.front.landmarks import TradeOff
-from moanon.output.comparison import plot_etas
-from moanon.output.files import Drawing, write_figures
-from moanon.output.fronts import plot_front, plot_magnified, steep_parts
-from moanon.output.groups import plot_group_sizes, typical_solutions
-from moanon.output.safety import (
+from moanon.output.figure_style import problem_words, root_figure, told_share
+from moanon.output.front_figures import plot_etas, plot_front, plot_magnified, steep_parts
+from moanon.output.group_figures import plot_group_sizes, typical_solutions
+from moanon.output.objective_figures import (
+    costs_of,
     plot_diversity,
+    plot_filtered,
     plot_limits,
-    plot_preferences,
+    plot_pairs,
     revealing_limits,
     usual_limit,
 )
-from moanon.output.spaces import costs_of, plot_filtered, plot_pairs
-from moanon.output.style import problem_words, told_share
 
-__all__ = [
-    "plot_diversity",
-    "plot_etas",
-    "plot_filtered",
-    "plot_front",
-    "plot_group_sizes",
-    "plot_limits",
-    "plot_magnified",
-    "plot_pairs",
-    "plot_preferences",
-    "write_comparison",
-    "write_plots",
-]
+__all__ = ["Drawing", "save_figure", "write_eta_plots", "write_figures", "write_plots"]
 
+#: What draws a figure, whole or by its axes.
+Drawing = Callable[[], Axes | Figure]
 #: What draws each figure, by the name of its file.
 Figures = dict[str, Drawing]
+
+#: What figures of a front are written as.
+_FORMATS = ("png", "svg")
+#: What is left out of files: who wrote them, and when.
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "png": {"dpi": 160, "metadata": {"Software": None}},
+    "svg": {"dpi": 200, "metadata": {"Date": None, "Creator": None}},
+    "pdf": {"dpi": 200, "metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
+}
+_SALT: Final = "svg.hashsalt"
+_LOCK = Lock()
 
 #: The loss from which a little more is looked at (D Fig. 11).
 _FIRST_LIMIT = 0.2
 
 
+# -- which figures -------------------------------------------------------------------------------
+
+
 def write_plots(
-    front: Front, folder: str | Path, name: str = "", *, formats: Sequence[str] = ("png", "svg")
+    front: Front, folder: str | Path, name: str = "", *, formats: Sequence[str] = _FORMATS
 ) -> list[Path]:
     """Draw the figures that suit a front, and write them to a folder.
 
@@ -88,12 +99,12 @@ def write_plots(
     return write_figures(_figures_of(front, (name, problem_words(front))), folder, formats)
 
 
-def write_comparison(
+def write_eta_plots(
     fronts: Mapping[float, Front],
     folder: str | Path,
     name: str = "",
     *,
-    formats: Sequence[str] = ("png", "svg"),
+    formats: Sequence[str] = _FORMATS,
 ) -> list[Path]:
     """Draw fronts of several limits η over each other, and write the figures to a folder.
 
@@ -150,3 +161,69 @@ def _safety_figures(front: Front, words: Sequence[str]) -> Figures:
     if (limits := revealing_limits(front, start)) is not None:
         figures["limits"] = partial(plot_limits, front, limits, words=words)
     return figures
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+def write_figures(
+    figures: Mapping[str, Drawing], folder: str | Path, formats: Sequence[str] = _FORMATS
+) -> list[Path]:
+    """Draw figures and write them, all together; older ones of the same names are replaced.
+
+    Parameters
+    ----------
+    figures : mapping of str to callable
+        For each file name (without its ending), what draws the figure and returns it or its axes.
+    folder : path
+        Made if it does not exist.
+    formats : sequence of {"png", "svg"}
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Raises
+    ------
+    ConfigError
+        If a format is unknown, or there is none.
+    OutputError
+        If a file cannot be written; then none is.
+    """
+    for chosen in formats or ("",):
+        if chosen not in _FORMATS:
+            raise ConfigError(f"a format must be one of {', '.join(_FORMATS)}. Got {chosen!r}")
+    folder = Path(folder)
+    endings = tuple(dict.fromkeys(formats))
+    paths = [folder / f"{name}.{ending}" for name in figures for ending in endings]
+    if not paths:
+        return []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"the folder {folder} cannot be made: {error.strerror}") from error
+    with Beside(*paths, force=True) as beside:
+        for name, draw in figures.items():
+            drawn = draw()
+            figure = drawn if isinstance(drawn, Figure) else root_figure(drawn)
+            for ending in endings:
+                save_figure(figure, beside[folder / f"{name}.{ending}"], ending)
+        beside.move()
+    return paths
+
+
+def save_figure(figure: Figure, path: Path, ending: str) -> None:
+    """Write a figure as ``png``, ``svg`` or ``pdf``, whatever the file is called."""
+    if ending != "svg":
+        figure.savefig(path, format=ending, **_OPTIONS[ending])
+        return
+    # The one thing about a file that only a global setting decides: names of its parts, which are
+    # random otherwise.
+    with _LOCK:
+        before = matplotlib.rcParams[_SALT]
+        matplotlib.rcParams[_SALT] = "moanon"
+        try:
+            figure.savefig(path, format=ending, **_OPTIONS[ending])
+        finally:
+            matplotlib.rcParams[_SALT] = before

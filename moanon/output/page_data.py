@@ -1,0 +1,396 @@
+"""What the page of a report knows: fronts as small JSON, and how they were made in words.
+
+Solutions share most of what they do to a column, so each generalization of a column is told once
+and each label once; the sizes of a solution's groups are told as the steps of their cumulative
+curve. Numbers that JSON has no word for are told as texts.
+
+A page is shown around: it names files, not the folders of the machine they lie on, and has no
+digest of the data, by which somebody could tell whether a guess of them is right.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isinf, isnan
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from moanon.arrays import Ints, Values
+from moanon.front import Front
+from moanon.front.choices import attained_privacy
+from moanon.measures import MEASURES, find_measure
+from moanon.measures.suppression import Suppression, row_limit
+
+__all__ = [
+    "Tab",
+    "facts_of",
+    "page_data",
+    "page_title",
+    "rule_in_words",
+    "size_steps",
+]
+
+#: Shown beside the objectives; everything else is folded away until somebody asks.
+KEY_MEASURES = ("k", "l", "loss", "gl", "sl", "suppressed", "groups")
+#: A solution's labels in one column beyond these are counted, not listed.
+MAX_LABELS = 100
+#: A curve with more steps than this is told at so many sizes per doubling.
+MAX_STEPS, PER_DOUBLING = 160, 8
+
+_DIVERSITY = {
+    "distinct": "distinct sensitive values",
+    "frequency": "in diversity (its size over its most frequent sensitive value)",
+}
+#: The folder of a file or of results that a configuration names whole.
+_FOLDER = re.compile(
+    r'^(?P<key> *(?:source|hierarchy|dir): "?)(?P<folder>(?:/|[A-Za-z]:[/\\]|\\\\)(?:.*[/\\])?)',
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class Tab:
+    """One front of a report.
+
+    Attributes
+    ----------
+    title : str
+        What the tab is called.
+    front : Front
+        With its table, group sizes are shown too.
+    record : mapping
+        How the run was made: the content of its ``run.json``.
+    folder : str
+        The results folder, as the export command should name it.
+    config : str
+        The text of its ``config.yaml``.
+    marks : mapping of int to str
+        Solutions worth pointing at, each with a word that says why. The page opens with the first.
+    without_table : str
+        Where the front has no table: why not.
+    exportable : bool
+        Whether ``moanon export`` finds what it needs in the folder.
+    """
+
+    title: str
+    front: Front
+    record: Mapping[str, Any]
+    folder: str
+    config: str = ""
+    marks: Mapping[int, str] = field(default_factory=dict)
+    without_table: str = ""
+    exportable: bool = True
+
+
+def page_title(tabs: Sequence[Tab]) -> str:
+    """Name what all tabs have in common."""
+    names = {str(tab.record.get("name", tab.title)) for tab in tabs}
+    return names.pop() if len(names) == 1 else f"{len(tabs)} fronts"
+
+
+def page_data(tabs: Sequence[Tab]) -> dict[str, Any]:
+    """Return everything the page shows."""
+    used = dict.fromkeys(name for tab in tabs for name in tab.front.measures)
+    measures = {}
+    for name in used:
+        known = MEASURES.get(name)  # a front of another version may have measures unknown here
+        measures[name] = {
+            "unit": known.unit if known else "",
+            "better": known.direction if known else "max",
+            "privacy": known.privacy if known else False,
+            "meaning": known.meaning if known else "",
+            "source": known.citation if known else "",
+        }
+    return {
+        "measures": measures,
+        "tabs": [_tab_data(tab) for tab in tabs],
+        "comparisons": _comparisons(tabs),
+    }
+
+
+def _comparisons(tabs: Sequence[Tab]) -> list[list[int]]:
+    """Tabs that can be laid over each other: those with the same objectives."""
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for i, tab in enumerate(tabs):
+        alike.setdefault(tab.front.objectives, []).append(i)
+    return [members for members in alike.values() if len(members) > 1]
+
+
+def _tab_data(tab: Tab) -> dict[str, Any]:
+    front = tab.front
+    columns, ways = _columns(front)
+    folders = _folders(tab)
+    return {
+        "title": tab.title,
+        "objectives": front.objectives,
+        "privacy": attained_privacy(front.objectives)[0],
+        "key": [name for name in KEY_MEASURES if name in front.measures],
+        "found": front.found,
+        "values": {name: _numbers(values) for name, values in front.measures.items()},
+        "columns": columns,
+        "ways": ways,
+        "sizes": _sizes(front),
+        "without": _named(tab.without_table, folders) or "this front was loaded without its table",
+        "command": f"moanon export {_quoted(tab.folder)}" if tab.exportable else None,
+        "first": next(iter(tab.marks), None),
+        "marks": {str(solution): word for solution, word in tab.marks.items()},
+        "rule": rule_in_words(front.suppression, _rows(tab)),
+        "facts": [(label, _named(text, folders)) for label, text in facts_of(front, tab.record)],
+        "config": _FOLDER.sub(r"\g<key>", tab.config),
+    }
+
+
+def _rows(tab: Tab) -> int | None:
+    """Rows of the table, if somebody knows."""
+    if tab.front.instance is not None:
+        return tab.front.instance.table.rows
+    rows = _section(tab.record, "data").get("rows")
+    return rows if isinstance(rows, int) else None
+
+
+def _quoted(folder: str) -> str:
+    # A name that begins with a dash would be taken for an option.
+    return shlex.quote(f"./{folder}" if folder.startswith("-") else folder)
+
+
+def _numbers(values: Values) -> list[int | float | str | None]:
+    """Numbers to nine digits, more than anybody sees; JSON knows neither infinity nor NaN."""
+    return [_number(value) for value in values.tolist()]
+
+
+def _number(value: int | float) -> int | float | str | None:
+    if isinstance(value, int):
+        return value
+    if isnan(value):
+        return None
+    if isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return float(f"{value:.9g}")
+
+
+# -- generalizations -----------------------------------------------------------------------------
+
+
+def _columns(front: Front) -> tuple[list[dict[str, Any]], list[list[int]]]:
+    """Each column with its labels and generalizations, and which of them each solution takes.
+
+    A generalization is the number of its blocks, its first labels (as places in the list of
+    labels) and, where the table is known, how many base values each of its blocks holds.
+    """
+    columns, chosen = [], []
+    for name in front.blocks[0]:
+        labels: dict[str, int] = {}
+        ways: dict[tuple[str, ...], int] = {}
+        told: list[list[Any]] = []
+        picked = []
+        for row, blocks in enumerate(front.blocks):
+            shown = blocks[name]
+            if shown not in ways:
+                ways[shown] = len(told)
+                places = [labels.setdefault(text, len(labels)) for text in shown[:MAX_LABELS]]
+                told.append([len(shown), places, _widths(front, row, name)])
+            picked.append(ways[shown])
+        columns.append({"name": name, "labels": list(labels), "ways": told})
+        chosen.append(picked)
+    return columns, [list(each) for each in zip(*chosen, strict=True)]
+
+
+def _widths(front: Front, row: int, name: str) -> list[int]:
+    """Base values in each block of a column; none where unknown or too many to draw."""
+    if front.instance is None:
+        return []
+    blocks = (front.recodings.generalization(row, front.instance) or {}).get(name, ())
+    return [stop - start for start, stop in blocks] if len(blocks) <= MAX_LABELS else []
+
+
+# -- sizes of groups -----------------------------------------------------------------------------
+
+
+def _sizes(front: Front) -> list[list[int]] | None:
+    if front.instance is None:
+        return None
+    return [size_steps(sizes) for sizes in front.kept_sizes()]
+
+
+def size_steps(sizes: Ints) -> list[int]:
+    """Steps of the cumulative number of rows by group size (the sum of |E_i|, D §5.1).
+
+    Parameters
+    ----------
+    sizes : array
+        Sizes of the groups.
+
+    Returns
+    -------
+    list of int
+        Alternately by how much the size grows, from 0, and how many rows join there. Where there
+        are too many sizes, those between two marks of a grid with eight marks per doubling join at
+        the largest of them: the curve is then told at fewer places, and is exact at each.
+
+    Examples
+    --------
+    Two groups of 3 rows and one of 5:
+
+    >>> size_steps(np.array([3, 5, 3]))
+    [3, 6, 2, 5]
+    """
+    distinct, groups = np.unique(sizes, return_counts=True)
+    rows = distinct * groups
+    if len(distinct) > MAX_STEPS:
+        mark = np.floor(PER_DOUBLING * np.log2(distinct)).astype(np.int64)
+        first = np.flatnonzero(np.diff(mark, prepend=-1))
+        last = np.append(first[1:], len(mark)) - 1
+        distinct, rows = distinct[last], np.add.reduceat(rows, first)
+    grows = np.diff(distinct, prepend=0)
+    return [int(number) for number in np.stack([grows, rows], axis=1).ravel()]
+
+
+# -- in words --------------------------------------------------------------------------------------
+
+
+def rule_in_words(rule: Suppression, rows: int | None) -> str:
+    """Say which rows a solution leaves out, for a table of `rows` rows (None: unknown)."""
+    share = f"{rule.eta * 100:g} % of the rows"
+    if rows is not None:
+        share += f" ({row_limit(rule.eta, rows):,} of {rows:,})"
+    words, ensured = _kind_in_words(rule, share), tuple(_bounds_in_words(rule.constraints))
+    if not ensured:
+        return words
+    if rule.kind == "none" or (rule.eta == 0 and rule.kind != "weighted-k"):
+        return f"{words} Every group has {' and '.join(ensured)}."
+    counted = "" if rule.kind == "weighted-k" else ", and count towards that"
+    failing = " or ".join(_bounds_in_words(rule.constraints, broken=True))
+    return f"{words} Groups with {failing} are suppressed before all others{counted}."
+
+
+def _bounds_in_words(bounds: Iterable[tuple[str, float]], *, broken: bool = False) -> Iterator[str]:
+    """Say what bounds demand, each in its measure's better direction; or what breaks them."""
+    for name, bound in bounds:
+        least = find_measure(name).direction == "max"
+        side = ("below" if least else "above") if broken else ("at least" if least else "at most")
+        yield f"{name} {side} {bound:,.10g}"
+
+
+def _kind_in_words(rule: Suppression, share: str) -> str:
+    if rule.kind == "none":
+        return "No row is suppressed."
+    if rule.kind == "weighted-k":
+        return "Every group smaller than weighted k is suppressed, however many rows that costs."
+    if rule.kind == "limit" and rule.eta == 0:
+        plain = ": plain k-anonymity" if rule.by == "k" and not rule.constraints else ""
+        return f"No row may be suppressed (η = 0){plain}."
+    if rule.kind == "limit":
+        return (
+            f"Each solution suppresses the groups {_worse_than_its_own(rule.by)}; together they "
+            f"hold at most {share} (η = {rule.eta:g})."
+        )
+    if rule.safety == "strict":
+        return (
+            f"Each solution suppresses every group with fewer than d1 rows or fewer than d2 "
+            f"{_DIVERSITY[rule.diversity]}; together they hold at most {share} "
+            f"(η = {rule.eta:g}). Where both cannot be had, {_preferred(rule)} comes first."
+        )
+    first, second = ("diversity", "size") if rule.prefer == "k" else ("size", "diversity")
+    return (
+        f"Groups are ordered by {first}, then by {second}, and suppressed in that order while they "
+        f"hold at most {share} (η = {rule.eta:g}); (d1, d2) is where that ends. A kept group can "
+        f"still fall short of d1 or d2: k and l are what the kept groups attain."
+    )
+
+
+def _worse_than_its_own(by: str) -> str:
+    """Which groups go first."""
+    if by == "k":
+        return "smaller than its k"
+    side = "lower" if find_measure(by).direction == "max" else "higher"
+    return f"with a {side} {by} than its own"
+
+
+def _preferred(rule: Suppression) -> str:
+    return "k" if rule.prefer == "k" else "diversity"
+
+
+def facts_of(front: Front, record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """List what a run's record tells, as labels and texts; what it does not tell is left out."""
+    return [(label, text) for label, text in _facts(front, record) if text]
+
+
+def _section(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a part of a record; an empty one if it is not there, or is something else."""
+    found = record.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _facts(front: Front, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    data, search, times = (_section(record, name) for name in ("data", "search", "times"))
+    dropped = _told(data, "rows_dropped")
+    generations, threads = _told(search, "generations"), _told(times, "threads")
+    yield "Data", _told(data, "source")
+    yield (
+        "Rows",
+        _joined(
+            _told(data, "rows"),
+            f"; {dropped} more had missing values and were dropped",
+            dropped not in ("", "0"),
+        ),
+    )
+    yield "Distinct rows of quasi-identifiers", _told(data, "cells")
+    yield "Objectives", ", ".join(front.objectives)
+    # What every group has to meet, and what a release as a whole.
+    bounds = (*front.suppression.constraints, *front.bounds.items())
+    yield "Constraints", "; ".join(dict.fromkeys(_bounds_in_words(bounds)))
+    yield "Search", _told(search, "algorithm")
+    yield "Seed", str(record.get("seed", ""))
+    yield (
+        "Evaluations",
+        _joined(_told(search, "evaluations"), f" in {generations} generations", generations),
+    )
+    yield "Ended because", _told(search, "why")
+    yield (
+        "Solutions",
+        _joined(
+            f"{len(front):,}", f", thinned evenly from {front.found:,}", front.found > len(front)
+        ),
+    )
+    yield "Seconds of search", _joined(_told(times, "search"), f" on {threads} threads", threads)
+    yield "Seconds of compiling", _joined(_told(times, "compiling"), " before the search", True)
+    yield "Finished", _told(times, "finished").replace("T", " ").replace("+00:00", " UTC")
+    yield (
+        "Versions",
+        ", ".join(f"{name} {number}" for name, number in _section(record, "versions").items()),
+    )
+    notes = record.get("notes")
+    yield "Notes", "; ".join(map(str, notes)) if isinstance(notes, list | tuple) else ""
+
+
+def _told(part: Mapping[str, Any], key: str) -> str:
+    value = part.get(key, "")
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _joined(text: str, more: str, wanted: object) -> str:
+    return text + more if text and wanted else text
+
+
+# -- names without folders -------------------------------------------------------------------------
+
+
+def _folders(tab: Tab) -> list[str]:
+    """Folders that a front's texts may speak of, each with its last slash, the longest first."""
+    found = {place["folder"] for place in _FOLDER.finditer(tab.config)}
+    for place in (tab.folder, _told(_section(tab.record, "data"), "source")):
+        if PurePath(place).is_absolute():
+            found.add(place.removesuffix(PurePath(place).name))
+    return sorted(found, key=len, reverse=True)
+
+
+def _named(text: str, folders: Iterable[str]) -> str:
+    """Name files without these folders."""
+    for folder in folders:
+        text = re.sub(rf"(?<![\w./~-]){re.escape(folder)}", "", text)
+    return text

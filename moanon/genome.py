@@ -23,8 +23,7 @@ from moanon.data.domain import Domain, DomainSpec, TreeDomain
 from moanon.data.pricing import PriceList, column_shares
 from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, GenomeError
-from moanon.kernels.grouping import Sensitive
-from moanon.kernels.plan import Plan, make_plan
+from moanon.kernels.histograms import Plan, Sensitive, make_plan
 from moanon.kernels.population import PopulationKernel
 
 __all__ = ["Generalization", "Instance", "Layout"]

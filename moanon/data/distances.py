@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from moanon.data.cells import SensitiveCounts
 from moanon.data.domain import MISSING, Domain, TreeDomain
-from moanon.kernels.plan import EQUAL, ORDERED, TREE, HistogramColumn
+from moanon.kernels.histograms import EQUAL, ORDERED, TREE, HistogramColumn
 
 __all__ = ["Distance", "distance_of", "histogram_column", "place_values"]
 

@@ -1,6 +1,6 @@
 """What groups of rows reveal about their sensitive values: groups of cells in, strengths out.
 
-The loops are those that measure groups everywhere else (`moanon.kernels.models`); here the groups
+The loops are those that measure groups everywhere else (`moanon.kernels.diversity`); here groups
 are lists of cells, and one model is looked at.
 """
 
@@ -19,9 +19,8 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.steps import Scale
 from moanon.diagnosis.models import RULES, Model
 from moanon.errors import DataError, QuestionError
-from moanon.kernels.grouping import merge_lists
-from moanon.kernels.models import MODELS, measure_models, sort_values
-from moanon.kernels.plan import (
+from moanon.kernels.diversity import MODELS, measure_models
+from moanon.kernels.histograms import (
     EQUAL,
     ORDERED,
     TREE,
@@ -30,6 +29,8 @@ from moanon.kernels.plan import (
     Plan,
     make_lists,
     make_plan,
+    merge_lists,
+    sort_values,
 )
 
 __all__ = ["Rater"]
@@ -115,6 +116,8 @@ class Rater:
             if column.plan.distance[0] != EQUAL:
                 sort_values(lists.starts, lists.value, lists.rows, groups)
             measure_models(
+                0,
+                1,
                 groups,
                 sizes,
                 self._need,

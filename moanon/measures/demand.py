@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from moanon.kernels.costs import COSTS
-from moanon.kernels.keeping import ModelRule
-from moanon.kernels.models import MODELS
-from moanon.kernels.runs import Rule
+from moanon.kernels.diversity import MODELS
+from moanon.kernels.selection import GroupRule
 from moanon.kernels.tallies import TALLIES
 
 __all__ = ["NOTHING", "Demand"]
@@ -20,7 +19,7 @@ class Demand:
     Attributes
     ----------
     models : tuple of str
-        Of `moanon.kernels.models.MODELS`.
+        Of `moanon.kernels.diversity.MODELS`.
     costs : tuple of str
         Of `moanon.kernels.costs.COSTS`.
     tallies : tuple of (str, int)
@@ -38,10 +37,8 @@ class Demand:
         return bool(self.models or self.costs or self.tallies or self.labels)
 
     @classmethod
-    def met_by(cls, rule: Rule | ModelRule) -> Demand:
+    def met_by(cls, rule: GroupRule) -> Demand:
         """Name what a rule measures, in the order of its results."""
-        if isinstance(rule, Rule):
-            return cls()
         return cls(
             tuple(MODELS[i] for i in rule.wanted),
             tuple(COSTS[i] for i in rule.wanted_costs),

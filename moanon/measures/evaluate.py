@@ -11,11 +11,12 @@ import numpy.typing as npt
 from moanon.data.domain import TreeDomain
 from moanon.errors import ConfigError
 from moanon.genome import Instance, Layout
-from moanon.kernels.population import Mode, ModelRule, PopulationKernel, RawScores, Rule
-from moanon.kernels.scoring import GIVEN
+from moanon.kernels.population import Mode, PopulationKernel, RawScores
+from moanon.kernels.selection import GroupRule
+from moanon.kernels.thresholds import GIVEN
 from moanon.measures.demand import Demand
 from moanon.measures.registry import demand_of, find_measure
-from moanon.measures.scores import ON_STEPS, Scores, Staircase
+from moanon.measures.scores import Scores, Staircase
 from moanon.measures.suppression import Suppression
 
 __all__ = ["Evaluator", "Scores", "Staircase"]
@@ -119,8 +120,8 @@ class Evaluator:
 
     def _rule(
         self, suppression: Suppression, measures: Sequence[str] | None, steps: bool
-    ) -> Rule | ModelRule:
-        """The rule with all that must be measured; a plain one where sizes and losses will do."""
+    ) -> GroupRule:
+        """The rule with all that must be measured."""
         if suppression.needs_sensitive and not self.instance.cells.sensitive:
             what = "kl-safety" if suppression.kind == "kl-safety" else "the suppression rule"
             raise ConfigError(f"{what} needs a sensitive column, and the table has none")
@@ -130,17 +131,12 @@ class Evaluator:
         for measure in wanted:
             if (reason := measure.why_not(self.instance)) is not None:
                 raise ConfigError(f"{measure.name} {reason}")
-        demand = demand_of(wanted, self.instance)
-        rows = self.kernel.rows
-        simple = not (suppression.needs_sensitive or suppression.constraints)
-        if steps and suppression.kind == "limit":
-            simple = simple and ON_STEPS.issuperset(measures)
-        if simple and not demand:
-            return suppression.kernel_rule(rows, steps=steps)
-        return suppression.model_rule(rows, demand, steps=steps)
+        return suppression.group_rule(
+            self.kernel.rows, demand_of(wanted, self.instance), steps=steps
+        )
 
     def _scores(
-        self, suppression: Suppression, genomes: Genomes, rule: Rule | ModelRule, raw: RawScores
+        self, suppression: Suppression, genomes: Genomes, rule: GroupRule, raw: RawScores
     ) -> Scores:
         levels = partial(cut_levels, self.instance.layout, genomes)
         scale = self.kernel.losses.scale

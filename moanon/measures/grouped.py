@@ -13,54 +13,22 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from moanon.arrays import Ints, UInts
 from moanon.data.domain import TreeDomain
 from moanon.errors import DataError
 from moanon.genome import Instance
-from moanon.kernels.costs import COSTS, price_blocks
-from moanon.kernels.keeping import (
-    MEASURED,
-    MOST_RANKS,
-    ModelRule,
-    keep_groups,
-    make_alive,
-    result_width,
-)
-from moanon.kernels.models import MODELS, measure_models
-from moanon.kernels.plan import Lists, make_lists
+from moanon.kernels.costs import COSTS, block_costs
+from moanon.kernels.evaluation import Kept, evaluate_groups
+from moanon.kernels.histograms import Lists, make_lists
 from moanon.kernels.population import RawScores
-from moanon.kernels.scoring import make_scratch
-from moanon.kernels.tallies import make_tally_desk, measure_tallies
+from moanon.kernels.selection import GroupRule
 from moanon.measures.demand import Demand
 from moanon.measures.groups import Groups
 from moanon.measures.registry import applicable, demand_of
 from moanon.measures.scores import Scores
 from moanon.measures.suppression import RECURSIVE_C, Suppression
 
-__all__ = ["Grouped", "Kept", "measure_grouping"]
-
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint32]
-Floats = npt.NDArray[np.float64]
-Truths = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What stays of some groups, measured.
-
-    Attributes
-    ----------
-    groups : array (groups,) of bool
-        Which ones stay.
-    fields : array
-        Integer results, as of one genome; see `moanon.kernels.population.RawScores`.
-    goodness : array
-        The worst kept group by each model that the rule needs.
-    """
-
-    groups: Truths
-    fields: Ints
-    goodness: Floats
+__all__ = ["Grouped", "measure_grouping"]
 
 
 @dataclass(frozen=True)
@@ -84,7 +52,7 @@ class Grouped:
     """
 
     instance: Instance
-    sizes: Words
+    sizes: UInts
     losses: Ints
     costs: Ints
     lists: Lists
@@ -120,12 +88,11 @@ class Grouped:
         kept = row_group >= 0
         sizes = np.bincount(row_group[kept], minlength=groups)
         kernel = instance.kernel
-        costs = np.zeros((len(COSTS), groups), dtype=np.int64)
         losses = np.zeros(groups, dtype=np.int64)
         for column, width in enumerate(stops - starts):
             losses += kernel.losses.table[kernel.losses.start[column] + width]
         node_starts, node_stops, _ = _nodes(instance, starts, stops)
-        price_blocks(starts, stops, node_starts, node_stops, kernel.prices, costs)
+        costs = block_costs(starts, stops, node_starts, node_stops, kernel.prices)
         nothing = [np.zeros(0, dtype=np.int64)]
         listed = [
             number[_codes(instance, name, values or {})]
@@ -137,55 +104,20 @@ class Grouped:
         totals = np.bincount(np.concatenate(nothing + listed), minlength=len(kernel.plan.total))
         return cls(instance, sizes.astype(np.uint32), losses, costs, lists, totals)
 
-    def keep(self, rule: ModelRule, thresholds: tuple[int, int] = (1, 0)) -> Kept:
-        """Apply a rule to the groups; `thresholds` are for the rule `scoring.GIVEN`."""
-        groups, plan = len(self.sizes), self.instance.kernel.plan
-        models = np.zeros((len(MODELS), groups))
-        mistakes = np.zeros(groups, dtype=np.int64)
-        if rule.with_values:
-            measure_models(
-                groups,
-                self.sizes,
-                rule.need,
-                rule.above,
-                rule.below,
-                plan,
-                self.lists,
-                models,
-                mistakes,
-            )
-        full_loss = self.instance.kernel.losses.scale * len(self.instance.layout.columns)
-        tallies = make_tally_desk(plan, groups, len(rule.wanted_tallies), full_loss)
-        measure_tallies(
-            rule.wanted_tallies, groups, self.sizes, self.losses, plan, self.lists, tallies
-        )
-        tallies.left[:] = self.totals
-        alive = make_alive(groups)
-        fields = np.zeros(result_width(rule), dtype=np.int64)
-        goodness = np.zeros(len(rule.wanted))
-        keep_groups(
-            rule._replace(with_steps=False),
+    def keep(self, rule: GroupRule, thresholds: tuple[int, int] = (1, 0)) -> Kept:
+        """Apply a rule to the groups; `thresholds` are for the rule `thresholds.GIVEN`."""
+        kernel = self.instance.kernel
+        return evaluate_groups(
+            rule,
             self.sizes,
             self.losses,
-            models,
             self.costs,
-            mistakes,
-            groups,
-            plan,
             self.lists,
-            tallies,
-            np.array(thresholds, dtype=np.int64),
-            make_scratch(groups, max(int(plan.first[-1]), MOST_RANKS)),
-            alive,
-            fields,
-            goodness,
-            np.zeros((0, len(fields)), dtype=np.int64),
-            np.zeros((0, len(goodness))),
+            self.totals,
+            kernel.plan,
+            kernel.losses.scale * len(self.instance.layout.columns),
+            thresholds,
         )
-        is_kept = np.zeros(groups, dtype=bool)
-        number = int(fields[MEASURED.index("kept_groups")])
-        is_kept[alive.group[alive.order[:number]]] = True
-        return Kept(is_kept, fields, goodness)
 
 
 def measure_grouping(
@@ -236,7 +168,7 @@ def measure_grouping(
     grouped = Grouped.of_rows(instance, group, first, last, values)
     measures = [m for m in applicable(instance) if not m.of_rule]
     rule = Suppression("none", diversity=diversity, recursive_c=recursive_c)  # type: ignore[arg-type]
-    kernel_rule = rule.model_rule(instance.cells.rows, demand_of(measures, instance))
+    kernel_rule = rule.group_rule(instance.cells.rows, demand_of(measures, instance))
     kept = grouped.keep(kernel_rule)
     no_steps = np.zeros((0, 0), dtype=np.int64)
     scores = Scores(

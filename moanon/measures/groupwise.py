@@ -7,7 +7,7 @@ classes of equal groups go at once (D eq. 7). The others are no whole numbers, a
 equal value would be classes of one; so their ranges are cut into narrow classes, `GroupWise.width`
 wide, and those go at once. What a release attains is measured afterwards, not rounded to a class.
 
-Kernels know these models as *goodness*, more being better (see `moanon.kernels.models`).
+Kernels know these models as *goodness*, more being better (see `moanon.kernels.diversity`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class GroupWise:
     Attributes
     ----------
     model : str
-        Name in `moanon.kernels.models.MODELS`.
+        Name in `moanon.kernels.diversity.MODELS`.
     goodness : callable
         Least goodness that meets a bound on the measure.
     width : float

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from moanon.kernels.scoring import GIVEN
+from moanon.kernels.thresholds import GIVEN
 from moanon.measures.grouped import Grouped
 from moanon.measures.groups import Groups
 from moanon.measures.suppression import Suppression
@@ -32,7 +32,7 @@ def kept_groups(
         The rule that they come from. Ordered safety keeps other groups than its thresholds say, and
         always arrives at the same ones: there the rule itself is applied.
     """
-    rule = suppression.model_rule(groups.instance.cells.rows)
+    rule = suppression.group_rule(groups.instance.cells.rows)
     if not (suppression.kind == "kl-safety" and suppression.safety == "ordered"):
         rule = rule._replace(suppression=GIVEN)
     size, diversity = thresholds.tolist()

@@ -21,11 +21,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from moanon.errors import ConfigError
-from moanon.kernels import scoring
+from moanon.kernels import thresholds
 from moanon.kernels.costs import COSTS
-from moanon.kernels.keeping import BY_SIZE, ModelRule
-from moanon.kernels.models import MODELS
-from moanon.kernels.runs import Rule
+from moanon.kernels.diversity import MODELS
+from moanon.kernels.selection import BY_SIZE, GroupRule
 from moanon.kernels.tallies import OF_COLUMNS, TALLIES
 from moanon.measures.demand import NOTHING, Demand
 from moanon.measures.groupwise import GROUP_WISE, GroupWise
@@ -35,10 +34,10 @@ __all__ = ["RECURSIVE_C", "Suppression", "row_limit"]
 Kind = Literal["none", "limit", "weighted-k", "kl-safety"]
 
 _SAFETY = {
-    ("ordered", "k"): scoring.KL_ORDERED_K,
-    ("ordered", "l"): scoring.KL_ORDERED_L,
-    ("strict", "k"): scoring.KL_STRICT_K,
-    ("strict", "l"): scoring.KL_STRICT_L,
+    ("ordered", "k"): thresholds.KL_ORDERED_K,
+    ("ordered", "l"): thresholds.KL_ORDERED_L,
+    ("strict", "k"): thresholds.KL_STRICT_K,
+    ("strict", "l"): thresholds.KL_STRICT_L,
 }
 
 
@@ -153,13 +152,8 @@ class Suppression:
             return 0
         return rows if self.kind == "weighted-k" else row_limit(self.eta, rows)
 
-    def kernel_rule(self, rows: int, *, steps: bool) -> Rule:
-        """Return the rule as the plain kernel takes it; it must go by sizes alone."""
-        with_steps = steps and self.kind == "limit"
-        return Rule(self._code, self.most_rows(rows), with_steps)
-
-    def model_rule(self, rows: int, demand: Demand = NOTHING, *, steps: bool = False) -> ModelRule:
-        """Return the rule as the kernel of models takes it.
+    def group_rule(self, rows: int, demand: Demand = NOTHING, *, steps: bool = False) -> GroupRule:
+        """Return the rule as the kernels take it.
 
         Parameters
         ----------
@@ -185,11 +179,10 @@ class Suppression:
             bounds[place] = max(bounds[place], known.goodness(bound), -float_info.max)
         shift, per_unit = by.classes(rows) if by else (0.0, 1.0)
         need = np.array([model in needed for model in MODELS])
-        need_costs = np.array([cost in demand.costs for cost in COSTS])
         kinds = [(TALLIES.index(name), column) for name, column in demand.tallies]
         of_columns = any(kind >= OF_COLUMNS for kind, _ in kinds)
         c = self._c(rows)
-        return ModelRule(
+        return GroupRule(
             suppression=self._code,
             limit=self.most_rows(rows),
             by=MODELS.index(by.model) if by else BY_SIZE,
@@ -199,9 +192,8 @@ class Suppression:
             bounds=bounds,
             bounded=np.flatnonzero(bounds > -inf).astype(np.int64),
             need=need,
-            need_costs=need_costs,
             wanted=np.flatnonzero(need).astype(np.int64),
-            wanted_costs=np.flatnonzero(need_costs).astype(np.int64),
+            wanted_costs=np.flatnonzero([cost in demand.costs for cost in COSTS]).astype(np.int64),
             wanted_tallies=np.array(kinds, dtype=np.int64).reshape(-1, 2),
             above=c.numerator,
             below=c.denominator,
@@ -213,9 +205,9 @@ class Suppression:
     @property
     def _code(self) -> int:
         return {
-            "none": scoring.KEEP_ALL,
-            "limit": scoring.WITHIN_LIMIT,
-            "weighted-k": scoring.ABOVE_WEIGHTED_K,
+            "none": thresholds.KEEP_ALL,
+            "limit": thresholds.WITHIN_LIMIT,
+            "weighted-k": thresholds.ABOVE_WEIGHTED_K,
             "kl-safety": _SAFETY[self.safety, self.prefer],
         }[self.kind]
 

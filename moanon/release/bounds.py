@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from moanon.errors import OutputError
-from moanon.kernels.keeping import MEASURED
+from moanon.kernels.selection import FIELDS
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.groupwise import TOLERANCE
 from moanon.measures.registry import find_measure
@@ -101,7 +101,7 @@ def _with_rows_outside(scores: Scores, number: int) -> Scores:
     # What a cell costs stays as it is: costs were added up in units of these prices.
     vars(larger)["prices"] = replace(instance.prices, rows=instance.prices.rows + number)
     fields = scores.raw.fields.copy()
-    fields[:, MEASURED.index("suppressed")] += number
+    fields[:, FIELDS.index("suppressed")] += number
     return replace(scores, instance=larger, raw=replace(scores.raw, fields=fields))
 
 

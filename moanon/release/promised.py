@@ -6,7 +6,6 @@ both in the file by its own means (``readback``, ``models``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from moanon.data.distances import distance_of
 from moanon.data.domain import MISSING, Domain, TreeDomain
 from moanon.data.table import Column
-from moanon.kernels.closeness import divergences, equal_distances, largest_ratios, own_distances
+from moanon.kernels.diversity import column_models
 from moanon.measures.grouped import Grouped
 from moanon.measures.groups import Groups
 from moanon.release.labels import label_rules
@@ -102,19 +101,15 @@ def _alone(groups: Groups, kept: Truths, index: int, c: Fraction) -> tuple[Diver
 
 def _beside_table(grouped: Grouped, kept: Truths, column: int) -> Closeness:
     """How far a sensitive column is from the whole table in its worst released group."""
-    instance, groups = grouped.instance, len(kept)
-
-    def worst(loop: Callable[..., None]) -> float:
-        goodness = np.full(groups, np.inf)
-        loop(column, groups, grouped.sizes, instance.kernel.plan, grouped.lists, goodness)
-        return -float(goodness[kept].min())
-
+    instance, names = grouped.instance, ("closeness", "equal", "js", "delta")
+    found = column_models(names, column, grouped.sizes, instance.kernel.plan, grouped.lists)
+    worst = {name: -float(goodness[kept].min()) for name, goodness in found.items()}
     return Closeness(
         distance_of(instance.distances.get(instance.table.sensitive[column])),
-        t_closeness=worst(own_distances),
-        t_equal=worst(equal_distances),
-        t_js=worst(divergences),
-        delta=worst(largest_ratios),
+        t_closeness=worst["closeness"],
+        t_equal=worst["equal"],
+        t_js=worst["js"],
+        delta=worst["delta"],
     )
 
 

@@ -23,7 +23,6 @@ import numpy.typing as npt
 
 from moanon.errors import InfeasibleError, SearchError
 from moanon.genome import Instance
-from moanon.kernels.scoring import FIELDS
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.registry import Measure, find_measure, objective_matrix
 from moanon.measures.scores import ON_PAIRS, Scores
@@ -205,7 +204,7 @@ class SearchProblem:
         found = []
         for each, genome in parts:
             values, violation = self._measured(each, genomes[genome])
-            rule = each.raw.fields[:, [FIELDS.index("d1"), FIELDS.index("d2")]]
+            rule = np.stack([each.field("d1"), each.field("d2")], axis=1)
             missed = np.ceil(violation / _VIOLATION).astype(np.int64)
             infeasible = np.stack([np.full(len(missed), INFEASIBLE), missed], axis=1)
             thresholds = np.where(violation[:, None] > 0, infeasible, rule)

@@ -43,11 +43,11 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.genome import Instance
 from moanon.kernels.costs import COSTS
-from moanon.kernels.grouping import Sensitive
-from moanon.kernels.models import MODELS
-from moanon.kernels.population import Mode, ModelRule, PopulationKernel, Rule
-from moanon.kernels.scoring import FIELDS, WITHIN_LIMIT
-from moanon.measures.demand import Demand
+from moanon.kernels.diversity import MODELS
+from moanon.kernels.population import Mode, PopulationKernel
+from moanon.kernels.selection import GroupRule
+from moanon.kernels.thresholds import WITHIN_LIMIT
+from moanon.measures.demand import Demand, group_rule
 from moanon.measures.suppression import Suppression
 from moanon.search.operators import Moves
 
@@ -76,20 +76,18 @@ class Case:
     genomes: Genomes
     others: bool  # whether pandas and the like take part
     instance: Instance | None = None  # a table with sensitive columns …
-    rules: Mapping[str, ModelRule] = field(default_factory=dict)  # … and what is measured of it
+    rules: Mapping[str, GroupRule] = field(default_factory=dict)  # … and what is measured of it
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> GroupRule:
         """P2 at η = 0.1."""
-        return Rule(WITHIN_LIMIT, int(self.counts.sum()) // 10)
+        return GroupRule(WITHIN_LIMIT, int(self.counts.sum()) // 10)
 
     def kernel(self, threads: int) -> PopulationKernel:
         """Kernel of the case's table."""
         if self.instance is not None:
             return self.instance.make_kernel(threads)
-        empty = np.zeros(0, dtype=np.int64)
-        none = Sensitive(empty, np.zeros(len(self.counts) + 1, dtype=np.int64), empty, empty)
-        return PopulationKernel(self.codes, self.counts, self.sizes, none, threads)
+        return PopulationKernel(self.codes, self.counts, self.sizes, threads=threads)
 
 
 @dataclass(frozen=True)
@@ -180,8 +178,8 @@ def _converge(
     kernel = case.kernel(1)
 
     def score(population: Genomes) -> npt.NDArray[np.float64]:
-        fields = kernel.evaluate(population, case.rule).fields
-        k, lost, loss = (fields[:, FIELDS.index(f)] for f in ("k", "suppressed", "kept_loss"))
+        found = kernel.evaluate(population, case.rule)
+        k, lost, loss = (found.field(name) for name in ("k", "suppressed", "kept_loss"))
         full = float(kernel.losses.scale * len(case.sizes))
         return np.stack([-np.log(k), loss / (full * kernel.rows) + lost / kernel.rows], axis=1)
 
@@ -275,11 +273,11 @@ def model_cases(rounds: int = 250, population: int = POPULATION) -> list[Case]:
     instance = adult_instance(sensitive="occupation")
     rows, rule = instance.cells.rows, Suppression("limit", ETA)
     rules = {
-        "entropy l": rule.model_rule(rows, Demand(models=("entropy",))),
-        "t-closeness": rule.model_rule(rows, Demand(models=("closeness",))),
-        "JS divergence": rule.model_rule(rows, Demand(models=("js",))),
-        "NCP": rule.model_rule(rows, Demand(costs=("certainty",))),
-        "all of them": rule.model_rule(rows, Demand(MODELS, COSTS)),
+        "entropy l": group_rule(rule, rows, Demand(models=("entropy",))),
+        "t-closeness": group_rule(rule, rows, Demand(models=("closeness",))),
+        "JS divergence": group_rule(rule, rows, Demand(models=("js",))),
+        "NCP": group_rule(rule, rows, Demand(costs=("certainty",))),
+        "all of them": group_rule(rule, rows, Demand(MODELS, COSTS)),
     }
     rng = np.random.default_rng(1)
     start = instance.layout.sample(population, rng)

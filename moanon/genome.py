@@ -24,9 +24,8 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.pricing import PriceList, column_shares, histogram_column
 from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, GenomeError
-from moanon.kernels.grouping import Sensitive
+from moanon.kernels.histograms import Plan, Sensitive, make_plan
 from moanon.kernels.join import LossScale
-from moanon.kernels.plan import Plan, make_plan
 from moanon.kernels.population import PopulationKernel
 
 __all__ = ["Generalization", "Instance", "Layout"]

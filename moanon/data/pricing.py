@@ -40,7 +40,7 @@ from moanon.data.cells import Cells, SensitiveCounts
 from moanon.data.domain import MISSING, Domain, IntervalDomain, TreeDomain
 from moanon.errors import ConfigError
 from moanon.kernels.costs import COSTS, Prices
-from moanon.kernels.plan import EQUAL, ORDERED, TREE, HistogramColumn, count_log, log_unit
+from moanon.kernels.histograms import EQUAL, ORDERED, TREE, HistogramColumn, count_logs, log_unit
 
 __all__ = [
     "Distance",
@@ -114,9 +114,7 @@ class PriceList:
             level_stop=levels[1],
             level=levels[2],
             below=_running(counts),
-            logs=_running(
-                [np.array([count_log(int(n), logs_in) if n else 0 for n in c]) for c in counts]
-            ),
+            logs=_running([count_logs(c, logs_in) for c in counts]),
             log_unit=logs_in,
             entropy_unit=float(_MOST // max(1, int(np.ceil(rows * most_nats)))),
             full=np.zeros(len(COSTS), dtype=np.int64),
@@ -187,8 +185,9 @@ def _running(parts: Sequence[Ints]) -> Ints:
 def _entropy_cost(counts: Ints, logs_in: float, unit: float) -> int:
     """Integer cost of a cell that may be any value of its column."""
     rows = int(counts.sum())
-    inside = sum(count_log(int(n), logs_in) for n in counts if n)
-    return int((count_log(rows, logs_in) - inside) / (logs_in * rows) * unit + 0.5)
+    inside = int(count_logs(counts, logs_in).sum())
+    whole = int(count_logs(np.array([rows]), logs_in)[0])
+    return int((whole - inside) / (logs_in * rows) * unit + 0.5)
 
 
 # -- distances of sensitive values -----------------------------------------------------------------

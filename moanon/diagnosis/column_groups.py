@@ -25,9 +25,8 @@ from moanon.diagnosis.privacy_model import PrivacyModel
 from moanon.diagnosis.suppression_curve import Curve, Levels
 from moanon.errors import DataError, QuestionError
 from moanon.kernels import refinement
-from moanon.kernels.grouping import merge_lists
-from moanon.kernels.models import MODELS, measure_models, sort_values
-from moanon.kernels.plan import (
+from moanon.kernels.diversity import MODELS, measure_models
+from moanon.kernels.histograms import (
     EQUAL,
     ORDERED,
     TREE,
@@ -36,6 +35,8 @@ from moanon.kernels.plan import (
     Plan,
     make_lists,
     make_plan,
+    merge_lists,
+    sort_values,
 )
 
 __all__ = ["DistinctRows", "Refiner"]
@@ -254,7 +255,7 @@ class _Listed(NamedTuple):
 class _Rater:
     """Measures groups of cells under any model but k-anonymity; the worst sensitive column counts.
 
-    The loops are those that measure groups everywhere else (`moanon.kernels.models`); here the
+    The loops are those that measure groups everywhere else (`moanon.kernels.diversity`); here the
     groups are lists of cells, and one model is looked at.
     """
 
@@ -300,6 +301,8 @@ class _Rater:
             if column.plan.distance[0] != EQUAL:
                 sort_values(lists.starts, lists.value, lists.rows, groups)
             measure_models(
+                0,
+                1,
                 groups,
                 sizes,
                 self._need,

@@ -9,16 +9,12 @@ from __future__ import annotations
 from math import floor, inf, log
 
 import numpy as np
-import numpy.typing as npt
 
-from moanon.kernels.jit import compiled, int64
-from moanon.kernels.plan import EQUAL, ORDERED, Lists, Plan
+from moanon.arrays import Floats, Ints, UInts
+from moanon.kernels.histograms import EQUAL, ORDERED, Lists, Plan
+from moanon.kernels.jit import inner, int64
 
 __all__ = ["divergences", "equal_distances", "largest_ratios", "own_distances"]
-
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint32]
-Floats = npt.NDArray[np.float64]
 
 #: Divergences are added up in units of 2^-52.
 _JS_UNIT = 2.0**52
@@ -26,9 +22,9 @@ _JS_UNIT = 2.0**52
 _SHORT_GAP = np.uint32(8)
 
 
-@compiled
+@inner
 def equal_distances(
-    column: int, groups: int, sizes: Words, plan: Plan, lists: Lists, out: Floats
+    column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
 ) -> None:
     """``Σ max(0, p - q)``: what must be moved, and every move is as long as any other."""
     columns, table, total = len(plan.first) - 1, plan.rows, plan.total
@@ -41,7 +37,7 @@ def equal_distances(
         out[group] = min(out[group], -(moved / (float(size) * table)))
 
 
-@compiled
+@inner
 def _gap(first: int, last: int, here: int, size: int, below: Ints, below_sum: Floats) -> float:
     """Sum of ``|here - below[i + 1] * size|`` over places ``first <= i < last``, a long way.
 
@@ -59,13 +55,13 @@ def _gap(first: int, last: int, here: int, size: int, below: Ints, below_sum: Fl
     return float(total)
 
 
-@compiled
+@inner
 def _ordered_distances(
     column: int,
-    starts: Words,
-    value: Words,
-    rows: Words,
-    sizes: Words,
+    starts: UInts,
+    value: UInts,
+    rows: UInts,
+    sizes: UInts,
     groups: int,
     columns: int,
     place: Ints,
@@ -97,13 +93,13 @@ def _ordered_distances(
         out[group] = min(out[group], -far)
 
 
-@compiled
+@inner
 def _tree_distances(
     column: int,
-    starts: Words,
-    value: Words,
-    rows: Words,
-    sizes: Words,
+    starts: UInts,
+    value: UInts,
+    rows: UInts,
+    sizes: UInts,
     groups: int,
     columns: int,
     place: Ints,
@@ -143,12 +139,12 @@ def _tree_distances(
         out[group] = min(out[group], -far)
 
 
-@compiled
+@inner
 def _ordered_histograms(
     column: int,
-    starts: Words,
-    rows: Words,
-    sizes: Words,
+    starts: UInts,
+    rows: UInts,
+    sizes: UInts,
     groups: int,
     columns: int,
     places: int,
@@ -169,18 +165,18 @@ def _ordered_histograms(
         out[group] = min(out[group], -far)
 
 
-@compiled
+@inner
 def _tree_histograms(
     column: int,
-    starts: Words,
-    rows: Words,
-    sizes: Words,
+    starts: UInts,
+    rows: UInts,
+    sizes: UInts,
     groups: int,
     columns: int,
     places: int,
     total: Ints,
     leaf_levels: Ints,
-    nodes: Words,
+    nodes: UInts,
     height: int,
     table: int,
     extras: Ints,
@@ -209,9 +205,9 @@ def _tree_histograms(
         out[group] = min(out[group], -far)
 
 
-@compiled
+@inner
 def divergences(
-    column: int, groups: int, sizes: Words, plan: Plan, lists: Lists, out: Floats
+    column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
 ) -> None:
     """``½ [KL(Q, M) + KL(P, M)]``, M the mean of P and Q; a value absent here gives ½ q ln 2."""
     columns, table, total = len(plan.first) - 1, plan.rows, plan.total
@@ -232,9 +228,9 @@ def divergences(
         out[group] = min(out[group], -max(0.0, found / _JS_UNIT + absent))
 
 
-@compiled
+@inner
 def largest_ratios(
-    column: int, groups: int, sizes: Words, plan: Plan, lists: Lists, out: Floats
+    column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
 ) -> None:
     """``max |ln(p / q)|`` over the column's values; infinite where one is absent."""
     columns, table, total = len(plan.first) - 1, plan.rows, plan.total
@@ -255,9 +251,9 @@ def largest_ratios(
         out[group] = min(out[group], -log(ratio))
 
 
-@compiled
+@inner
 def own_distances(
-    column: int, groups: int, sizes: Words, plan: Plan, lists: Lists, out: Floats
+    column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
 ) -> None:
     """Earth mover's distance by the column's own ground distance."""
     kind = plan.distance[column]

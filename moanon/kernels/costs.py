@@ -2,7 +2,7 @@
 
 Every cost here is a sum over the cells of a row, and the cost of a cell follows from its column and
 its block. So a group's row cost is built as its loss is: blocks at the columns, sums at the pairs,
-on a form that `moanon.kernels.grouping.coarsen` has made. Costs are integers, multiples of one over
+on a form that `moanon.kernels.forms.coarsen` has made. Costs are integers, multiples of one over
 a scale of their own: their sums do not depend on an order.
 """
 
@@ -12,18 +12,14 @@ from math import floor
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from moanon.kernels.grouping import Forms
-from moanon.kernels.jit import compiled, int64
+from moanon.arrays import Ints
+from moanon.kernels.forms import Forms
+from moanon.kernels.histograms import count_log, count_logs
+from moanon.kernels.jit import inner, int64
 from moanon.kernels.join import Shape
-from moanon.kernels.plan import count_log
 
-__all__ = ["COSTS", "Prices", "cell_cost", "measure_costs", "no_prices", "price_blocks"]
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Truths = npt.NDArray[np.bool_]
+__all__ = ["COSTS", "Prices", "block_costs", "measure_costs", "no_prices"]
 
 #: Costs of a row.
 COSTS = (
@@ -33,7 +29,7 @@ COSTS = (
     "entropy",  # conditional entropy in nats
 )
 _BY_WIDTH = 2  # so many of them follow from a block's width alone
-_HEIGHT = COSTS.index("height")
+_HEIGHT, _ENTROPY = COSTS.index("height"), COSTS.index("entropy")
 
 
 class Prices(NamedTuple):
@@ -80,8 +76,8 @@ def no_prices() -> Prices:
     )
 
 
-@compiled
-def cell_cost(cost: int, column: int, start: int, stop: int, prices: Prices) -> int:
+@inner
+def _cell_cost(cost: int, column: int, start: int, stop: int, prices: Prices) -> int:
     """Cost of a cell in the block of base values ``start .. stop - 1`` of a column."""
     first = prices.start[column]
     if cost < _BY_WIDTH:
@@ -99,14 +95,12 @@ def cell_cost(cost: int, column: int, start: int, stop: int, prices: Prices) -> 
     return int64(floor(nats * prices.entropy_unit + 0.5))
 
 
-@compiled
+@inner
 def measure_costs(
-    shape: Shape, forms: Forms, level: int, need: Truths, prices: Prices, out: Ints
+    shape: Shape, forms: Forms, level: int, wanted: Ints, prices: Prices, out: Ints
 ) -> None:
     """Fill ``out[cost, place]`` for all entries of a form; the root's entries are the groups."""
-    for cost in range(len(need)):
-        if not need[cost]:
-            continue
+    for cost in wanted:
         for column in range(shape.columns):
             here = shape.place[column]
             for block in range(forms.entries[level, column]):
@@ -114,7 +108,7 @@ def measure_costs(
                 if column < len(prices.offset):  # else the one beside a single column
                     stop = forms.boundary[level, here + block] - prices.offset[column] + 1
                     start = stop - forms.width[level, here + block]
-                    out[cost, here + block] = cell_cost(cost, column, start, stop, prices)
+                    out[cost, here + block] = _cell_cost(cost, column, start, stop, prices)
         for i in range(len(shape.left)):
             here = shape.place[shape.columns + i]
             left = shape.place[shape.left[i]]
@@ -128,20 +122,36 @@ def measure_costs(
                     )
 
 
-@compiled
-def price_blocks(
-    starts: Ints, stops: Ints, node_starts: Ints, node_stops: Ints, prices: Prices, out: Ints
-) -> None:
-    """Fill ``out[cost, group]`` with the row costs of groups; blocks are (columns, groups).
+def block_costs(
+    starts: Ints, stops: Ints, node_starts: Ints, node_stops: Ints, prices: Prices
+) -> Ints:
+    """Row costs (costs, groups) of groups of any origin, whose blocks are (columns, groups).
 
     The nodes are those that hold the blocks of tree columns.
     """
-    for cost in range(len(out)):
-        for group in range(starts.shape[1]):
-            total = int64(0)
-            for column in range(len(starts)):
-                start, stop = starts[column, group], stops[column, group]
-                if cost == _HEIGHT:
-                    start, stop = node_starts[column, group], node_stops[column, group]
-                total += cell_cost(cost, column, start, stop, prices)
-            out[cost, group] = total
+    costs = np.zeros((len(COSTS), starts.shape[1]), dtype=np.int64)
+    for column, first in enumerate(prices.start):
+        start, stop = first + starts[column], first + stops[column]
+        costs[:_BY_WIDTH] += prices.width[:, first + stop - start]
+        nodes, which = np.unique(
+            np.stack([first + node_starts[column], node_stops[column]]), axis=1, return_inverse=True
+        )
+        heights = [_height(start, stop, prices) for start, stop in nodes.T.tolist()]
+        costs[_HEIGHT] += np.array(heights, dtype=np.int64)[which.reshape(-1)]
+        rows = prices.below[stop] - prices.below[start]
+        inside = prices.logs[stop] - prices.logs[start]
+        single = (stop - start == 1) | (rows == 0)
+        nats = (count_logs(rows, prices.log_unit) - inside) / (
+            prices.log_unit * np.maximum(rows, 1)
+        )
+        entropy = np.floor(nats * prices.entropy_unit + 0.5).astype(np.int64)
+        costs[_ENTROPY] += np.where(single, 0, entropy)
+    return costs
+
+
+def _height(start: int, stop: int, prices: Prices) -> int:
+    """Cost of the tree node that begins at a place and ends before `stop`; 0 without a tree."""
+    for node in range(prices.level_start[start], prices.level_start[start + 1]):
+        if prices.level_stop[node] == stop:
+            return int(prices.level[node])
+    return 0

@@ -1,67 +1,77 @@
 """The one place that sets numba's flags and says where compiled code is kept.
 
-Three traps of numba's own cache are avoided here. It notices a change of the file a function stands
-in, but not of functions it calls in other files, so a kernel could run against last week's callee;
-and it takes code compiled without bounds checks when they are asked for. The folder used here is
-named after the text of all kernels and the flags. And numba gives up with an error where
-neither the package's folder nor the home folder can be written; here the temporary folder comes
-next (if nobody else can have put anything there), and then plain compilation without a cache.
+Compiled code is kept in a cache folder of the user's, one file for each function and its types
+(`_DiskCache`); a later process loads it in a moment. numba's own cache has traps that are avoided
+here. It notices a change of the file a function stands in, but not of functions it calls in other
+files, so a kernel could run against last week's callee; and it takes code compiled without bounds
+checks when they are asked for. The folder used here is named after the text of all kernels and the
+flags. numba ends with an error where neither the package's folder nor the home folder can be
+written, where the disk is full, and where a file in the cache was damaged; here the temporary
+folder comes next (if nobody else can have put anything there), and then compilation without a
+cache, and a file is loaded only if it holds what was written.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import pickle
+import secrets
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsInt, TypeVar, cast
 
+import llvmlite
 import numba
 import numpy as np
-from numba.core import config
+from numba.core import caching, compiler, config, event, serialize
+from platformdirs import user_cache_path
 
-__all__ = ["compiled", "int64", "truth"]
+from moanon.kernels.notices import tell
 
-numba_config: Any = config  # numba fills this module at run time
+__all__ = ["compiled", "inner", "int64"]
 
-# Inside kernels, numbers with a machine type are ordinary ints and bools to the reader (and to the
-# type checker). They are used where numba would take a literal for a type of its own and compile
-# the called kernel once more, and where a sum must not start out as something narrower.
+# numba fills some modules at run time, and types of others came late or are not complete.
+_config: Any = config
+_njit: Any = numba.njit
+_caching: Any = caching
+_compiler: Any = compiler
+_event: Any = event
+_serialize: Any = serialize
+
+# Inside kernels, numbers with a machine type are ordinary ints to the reader (and to the type
+# checker). They are used where numba would take a literal for a type of its own and compile the
+# called kernel once more, and where a sum must not start out as something narrower.
 if TYPE_CHECKING:
 
     def int64(value: SupportsInt) -> int:
         """Give a 64-bit integer."""
 
-    def truth(value: bool) -> bool:
-        """Give a boolean."""
-
 else:
     int64 = np.int64
-    truth = np.bool_
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+# -- where compiled code is kept -------------------------------------------------------------------
 
 
 def _digest() -> str:
     """Name the version of all kernels together, and how they are compiled."""
-    flags = f"{numba.__version__} boundscheck={numba_config.BOUNDSCHECK}"
-    digest = hashlib.sha256(flags.encode())
+    versions = sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, np.__version__
+    digest = hashlib.sha256(repr((versions, _config.BOUNDSCHECK)).encode())
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
 def _candidates() -> Iterator[Path]:
-    if numba_config.CACHE_DIR:
-        yield Path(numba_config.CACHE_DIR)
-    base = os.environ.get("XDG_CACHE_HOME")
-    if base:
-        yield Path(base) / "moanon"
-    with suppress(RuntimeError):  # no home folder is known
-        yield Path.home() / ".cache" / "moanon"
+    if _config.CACHE_DIR:
+        yield Path(_config.CACHE_DIR)
+    yield user_cache_path("moanon", appauthor=False)
     with suppress(FileNotFoundError):  # no temporary folder can be written either
         yield Path(tempfile.gettempdir()) / f"moanon-{os.getuid() if hasattr(os, 'getuid') else ''}"
 
@@ -69,6 +79,8 @@ def _candidates() -> Iterator[Path]:
 def _cache_dir() -> Path | None:
     """First folder that can be written and belongs, with the one above it, to nobody else."""
     for base in _candidates():
+        if not base.is_absolute():  # no home folder is known
+            continue
         folder = base / _digest()
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -92,16 +104,96 @@ def _is_ours(folder: Path) -> bool:
 _CACHE = _cache_dir()
 
 
+class _DiskCache(_caching.NullCache):  # type: ignore[misc]
+    """What one function was compiled to: for each combination of types a file.
+
+    A file begins with a digest of the rest. One that does not match is removed and the function is
+    compiled anew, as if nothing had been there.
+    """
+
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        self._name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+        self._folder = folder
+        self._full = False
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load compiled code for some types; None if there is none."""
+        target_context.refresh()
+        path = self._path(sig, target_context.codegen())
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        digest, code = data[:32], data[32:]
+        if hashlib.sha256(code).digest() != digest:
+            with suppress(OSError):
+                path.unlink()
+            return None
+        return _compiler.CompileResult._rebuild(target_context, *pickle.loads(code))
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep compiled code for some types; where it cannot be written, do without."""
+        if self._full or data.library.has_dynamic_globals:
+            return
+        code = _serialize.dumps(data._reduce())
+        path = self._path(sig, data.codegen)
+        beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+        try:
+            beside.write_bytes(hashlib.sha256(code).digest() + code)
+            beside.replace(path)
+        except OSError as error:
+            self._full = True
+            with suppress(OSError):
+                beside.unlink()
+            reason = error.strerror or str(error)
+            tell(
+                f"compiled kernels cannot be kept in {self._folder} ({reason}); next time they "
+                "will be compiled again"
+            )
+
+    def _path(self, sig: Any, codegen: Any) -> Path:
+        key = repr((sig, codegen.magic_tuple())).encode()
+        return self._folder / f"{self._name}-{hashlib.sha256(key).hexdigest()[:16]}"
+
+
+# -- compiling -------------------------------------------------------------------------------------
+
+
+class _Announcer(_event.Listener):  # type: ignore[misc]
+    """Says that kernels are being compiled; loading them from the cache is no such event."""
+
+    def on_start(self, event: Any) -> None:
+        """Say so, as something begins to be compiled."""
+        if event.data["dispatcher"].py_func.__module__.startswith(__package__):
+            often = "once per installation" if _CACHE else "as there is no folder to keep them in"
+            tell(f"compiling the kernels, {often} (about 20 s) …")
+
+    def on_end(self, event: Any) -> None:
+        """Nothing is said then."""
+
+
+_event.register("numba:compile", _Announcer())
+
+
 def compiled(function: Function) -> Function:
     """Compile a kernel on its first call, without the GIL, and keep the machine code on disk.
 
     Bounds checks follow ``NUMBA_BOUNDSCHECK``; with ``NUMBA_DISABLE_JIT=1`` kernels run as Python.
     Floating point stays strict (no fastmath): a result must not depend on the compiler's mood.
     """
-    before = numba_config.CACHE_DIR
-    numba_config.CACHE_DIR = str(_CACHE or "")
-    try:
-        kernel: Any = numba.njit(nogil=True, cache=_CACHE is not None)(function)
-    finally:
-        numba_config.CACHE_DIR = before
+    return _compile(function)
+
+
+def inner(function: Function) -> Function:
+    """Do as `compiled` for a part of kernels, which Python does not call.
+
+    What turns Python's objects into arguments takes as long to compile as the function itself.
+    """
+    return _compile(function, no_cpython_wrapper=True)
+
+
+def _compile(function: Function, **options: bool) -> Function:
+    kernel: Any = _njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
+    if _CACHE is not None and not _config.DISABLE_JIT:
+        kernel._cache = _DiskCache(function, _CACHE)
     return cast("Function", kernel)

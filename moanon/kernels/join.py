@@ -19,10 +19,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["JoinTree", "LossScale", "Shape"]
+from moanon.arrays import Ints, UInts
 
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint32]
+__all__ = ["JoinTree", "LossScale", "Shape"]
 
 #: Distinct tuples are counted on about this many cells while the tree is laid out …
 _PROBE = 8_000
@@ -121,8 +120,8 @@ class JoinTree:
 
     shape: Shape
     sizes: Ints
-    row_starts: Words
-    right_of: Words
+    row_starts: UInts
+    right_of: UInts
     cell_of_entry: Ints
 
     @classmethod

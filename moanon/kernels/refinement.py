@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from moanon.kernels.jit import compiled, int64
+from moanon.arrays import Ints, UInts
+from moanon.kernels.jit import compiled, inner, int64
 
 __all__ = [
     "Partitions",
@@ -30,9 +30,6 @@ __all__ = [
     "split",
     "tally_sizes",
 ]
-
-Words = npt.NDArray[np.uint32]
-Ints = npt.NDArray[np.int64]
 
 # Unsigned index arithmetic: numba need not ask whether an index counts from the end.
 _NONE, _ONE, _ALL = np.uint32(0), np.uint32(1), np.uint32(2**32 - 1)
@@ -55,10 +52,10 @@ class Partitions(NamedTuple):
         a class of cells that the caller has numbered.
     """
 
-    cell: Words
-    group: Words
-    weight: Words
-    rows: Words
+    cell: UInts
+    group: UInts
+    weight: UInts
+    rows: UInts
     entries: Ints
     groups: Ints
     settled: Ints
@@ -68,19 +65,19 @@ class Partitions(NamedTuple):
 class SplitScratch(NamedTuple):
     """Scratch of one walk; `by_key` is zero between calls."""
 
-    slot: Words  # per value of the column: the last new group it led to, counted from 1
-    cell: Words  # entries after merging
-    parent: Words
-    weight: Words
-    group: Words  # per entry: its new group
-    rows: Words  # per new group: rows, entries, place of the next entry
-    entries: Words
-    place: Words
+    slot: UInts  # per value of the column: the last new group it led to, counted from 1
+    cell: UInts  # entries after merging
+    parent: UInts
+    weight: UInts
+    group: UInts  # per entry: its new group
+    rows: UInts  # per new group: rows, entries, place of the next entry
+    entries: UInts
+    place: UInts
     by_key: Ints  # per key: rows
     keys: Ints  # the keys that occur, and one place behind them
 
 
-def make_partitions(counts: Ints, class_of: Words, levels: int, keys: int) -> Partitions:
+def make_partitions(counts: Ints, class_of: UInts, levels: int, keys: int) -> Partitions:
     """Allocate a stack and fill level 0: one group of all cells.
 
     Parameters
@@ -95,12 +92,12 @@ def make_partitions(counts: Ints, class_of: Words, levels: int, keys: int) -> Pa
         Different keys that settled groups can have.
     """
     cells = len(counts)
-    words = (levels, cells)
+    shape = (levels, cells)
     partitions = Partitions(
-        np.zeros(words, dtype=np.uint32),
-        np.zeros(words, dtype=np.uint32),
-        np.zeros(words, dtype=np.uint32),
-        np.zeros(words, dtype=np.uint32),
+        np.zeros(shape, dtype=np.uint32),
+        np.zeros(shape, dtype=np.uint32),
+        np.zeros(shape, dtype=np.uint32),
+        np.zeros(shape, dtype=np.uint32),
         np.zeros(levels, dtype=np.int64),
         np.zeros(levels, dtype=np.int64),
         np.zeros(levels, dtype=np.int64),
@@ -139,15 +136,15 @@ def make_scratch(cells: int, values: int, largest_key: int, keys: int) -> SplitS
 # branch inside, because which way it would go is anybody's guess. Together they take half the time.
 
 
-@compiled
-def _clear(numbers: Words, length: int) -> None:
+@inner
+def _clear(numbers: UInts, length: int) -> None:
     """Set to zero; a slice would say the same, but takes numba longer to compile."""
     for i in range(length):
         numbers[i] = 0
 
 
-@compiled
-def _merge_alike(partitions: Partitions, level: int, alike: Words, scratch: SplitScratch) -> int:
+@inner
+def _merge_alike(partitions: Partitions, level: int, alike: UInts, scratch: SplitScratch) -> int:
     """Merge neighbours of one group that nothing to come can tell apart; return what is left."""
     number = partitions.entries[level]
     cells = partitions.cell[level]
@@ -171,9 +168,9 @@ def _merge_alike(partitions: Partitions, level: int, alike: Words, scratch: Spli
     return int64(found)
 
 
-@compiled
+@inner
 def _number_groups(
-    cells: Words, parents: Words, entries: int, codes: Words, scratch: SplitScratch
+    cells: UInts, parents: UInts, entries: int, codes: UInts, scratch: SplitScratch
 ) -> int:
     """Number the new groups: entries of one parent with one value; return how many there are."""
     _clear(scratch.slot, len(scratch.slot))
@@ -194,8 +191,8 @@ def _number_groups(
     return int64(groups)
 
 
-@compiled
-def _count_entries(weights: Words, entries: int, groups: int, scratch: SplitScratch) -> None:
+@inner
+def _count_entries(weights: UInts, entries: int, groups: int, scratch: SplitScratch) -> None:
     """Count the rows and entries of the new groups."""
     _clear(scratch.rows, groups)
     _clear(scratch.entries, groups)
@@ -205,7 +202,7 @@ def _count_entries(weights: Words, entries: int, groups: int, scratch: SplitScra
         scratch.entries[group] += _ONE
 
 
-@compiled
+@inner
 def _add(key: int, rows: int, found: int, scratch: SplitScratch) -> int:
     """Add rows to a key; return the number of keys that occur."""
     scratch.keys[found] = key  # written in any case, counted only when new
@@ -214,7 +211,7 @@ def _add(key: int, rows: int, found: int, scratch: SplitScratch) -> int:
     return int64(found + is_new)
 
 
-@compiled
+@inner
 def _load_settled(partitions: Partitions, level: int, scratch: SplitScratch) -> int:
     found = int64(0)
     for i in range(partitions.settled[level]):
@@ -223,7 +220,7 @@ def _load_settled(partitions: Partitions, level: int, scratch: SplitScratch) -> 
     return found
 
 
-@compiled
+@inner
 def _unload(found: int, scratch: SplitScratch, out: Ints) -> int:
     """Write (key, rows) of all keys that occur, in no particular order, and forget them."""
     for i in range(found):
@@ -238,9 +235,9 @@ def _unload(found: int, scratch: SplitScratch, out: Ints) -> int:
 def split(
     partitions: Partitions,
     level: int,
-    codes: Words,
-    alike: Words,
-    class_of: Words,
+    codes: UInts,
+    alike: UInts,
+    class_of: UInts,
     scratch: SplitScratch,
 ) -> None:
     """Split the groups at `level` by a column; the result is at ``level + 1``.
@@ -279,14 +276,14 @@ def split(
         new_weights[place] = weights[entry]
 
 
-@compiled
+@inner
 def _place_groups(
     partitions: Partitions,
     level: int,
-    cells: Words,
+    cells: UInts,
     entries: int,
     groups: int,
-    class_of: Words,
+    class_of: UInts,
     scratch: SplitScratch,
 ) -> None:
     """Give each new group its number and its place in the list, or add it to the settled ones."""
@@ -331,7 +328,7 @@ def tally_sizes(partitions: Partitions, level: int, scratch: SplitScratch, out: 
 
 @compiled
 def count_split(
-    partitions: Partitions, level: int, codes: Words, scratch: SplitScratch, out: Ints
+    partitions: Partitions, level: int, codes: UInts, scratch: SplitScratch, out: Ints
 ) -> int:
     """Do what `split` and `tally_sizes` do, where nothing is split further and no list is left."""
     entries = partitions.entries[level]

@@ -19,24 +19,21 @@ from math import ceil, floor, log2
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from moanon.kernels.jit import compiled, int64
-from moanon.kernels.plan import Lists, Plan, list_histograms
+from moanon.arrays import Ints, UInts
+from moanon.kernels.histograms import Lists, Plan
+from moanon.kernels.jit import inner, int64
 
 __all__ = [
     "OF_COLUMNS",
     "TALLIES",
-    "TallyDesk",
+    "TallyBuffers",
     "add_tallies",
-    "make_tally_desk",
+    "make_tally_buffers",
     "measure_tallies",
     "square_unit",
     "tally_unit",
 ]
-
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint32]
 
 #: What is added up over rows, or the largest of it. N is the size of a row's group, n that of the
 #: table, c the rows of the group with the row's own sensitive value.
@@ -61,16 +58,15 @@ _VALUES, _VALUES_GAP, _LACKING_MOST = range(8, 11)
 OF_COLUMNS = _SAME
 
 
-class TallyDesk(NamedTuple):
-    """Where one thread keeps tallies, and the suppressed rows as a group of their own."""
+class TallyBuffers(NamedTuple):
+    """Where one thread keeps tallies, and what they are counted in."""
 
     of_groups: Ints  # (tallies, groups)
-    left: Words  # (values,): suppressed rows with each value, the `rows` of …
-    lists: Lists  # … their list
-    unit: float
-    size: Words  # (1,): their number
-    loss: Ints  # (1,): the loss of each
-    tally: Ints  # (1,)
+    left: UInts  # (values,): suppressed rows with each sensitive value
+    rows: int  # of the table
+    full_loss: int  # integer loss of a row of which nothing is left
+    unit: float  # see `tally_unit`
+    square_unit: float
 
 
 def tally_unit(rows: int) -> float:
@@ -78,24 +74,6 @@ def tally_unit(rows: int) -> float:
     return float(2.0 ** (61 - ceil(log2(max(rows, 2)))))
 
 
-def make_tally_desk(plan: Plan, groups: int, tallies: int, full_loss: int) -> TallyDesk:
-    """Allocate room for so many tallies of at most so many groups.
-
-    `full_loss` is the integer loss of a row of which nothing is left.
-    """
-    left = np.zeros(int(plan.first[-1]), dtype=np.uint32)
-    return TallyDesk(
-        np.zeros((tallies, groups), dtype=np.int64),
-        left,
-        list_histograms(plan, 1)._replace(rows=left),
-        tally_unit(plan.rows),
-        np.zeros(1, dtype=np.uint32),
-        np.full(1, full_loss, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-    )
-
-
-@compiled
 def square_unit(rows: int) -> float:
     """Integer that stands for 1 in sums of squared numbers of rows, over all rows of a table."""
     if float(rows) ** 3 < 2.0**62:
@@ -103,184 +81,166 @@ def square_unit(rows: int) -> float:
     return float(2.0 ** floor(62 - 3 * log2(rows)))
 
 
-@compiled
+def make_tally_buffers(
+    groups: int, tallies: int, values: int, rows: int, full_loss: int
+) -> TallyBuffers:
+    """Allocate room for so many tallies of at most so many groups."""
+    return TallyBuffers(
+        np.zeros((tallies, groups), dtype=np.int64),
+        np.zeros(values, dtype=np.uint32),
+        rows,
+        full_loss,
+        tally_unit(rows),
+        square_unit(rows),
+    )
+
+
+@inner
 def _rounded(total: float, unit: float) -> int:
     return int64(floor(total * unit + 0.5))
 
 
-@compiled
-def _square(times: int, number: int, table: int) -> int:
+@inner
+def _square(times: int, number: int, unit: float) -> int:
     """Give ``times · number²`` in units of `square_unit`."""
-    unit = square_unit(table)
     if unit == 1.0:
         return int64(times * number * number)
     return _rounded(float(times) * number * number, unit)
 
 
-@compiled
-def _of_size_and_loss(
-    tally: int,
-    groups: int,
-    sizes: Words,
-    losses: Ints,
-    full_loss: int,
-    table: int,
-    unit: float,
-    out: Ints,
-) -> None:
-    for group in range(groups):
-        size = int64(sizes[group])
-        if tally == _SIZE_GAP:
-            out[group] = _square(size, table - size, table)
-        elif tally == _LOSS_GAP:
-            out[group] = _rounded(size * (losses[group] / full_loss) ** 2, unit)
-        else:
-            out[group] = losses[group]
+@inner
+def _of_group(
+    tally: int, size: int, loss: int, rows: int, full_loss: int, unit: float, squares: float
+) -> int:
+    """Tally over the rows of one group that follows from its size and loss."""
+    if tally == _SIZE_GAP:
+        return _square(size, rows - size, squares)
+    if tally == _LOSS_GAP:
+        return _rounded(size * (loss / full_loss) ** 2, unit)
+    return int64(loss)
 
 
-@compiled
+@inner
 def _of_values(
     tally: int,
-    column: int,
-    groups: int,
-    sizes: Words,
-    table: int,
+    size: int,
+    counts: UInts,
+    begin: int,
+    end: int,
     known: int,
     unit: float,
-    columns: int,
-    starts: Words,
-    rows: Words,
-    out: Ints,
-) -> None:
-    for group in range(groups):
-        size = int64(sizes[group])
-        begin, end = starts[group * columns + column], starts[group * columns + column + 1]
-        lacking = known
+    squares: float,
+) -> int:
+    """Tally over the rows of one group that follows from its values, ``counts[begin:end]``."""
+    lacking = known
+    for at in range(begin, end):
+        lacking -= int64(counts[at] > 0)
+    if tally == _VALUES:
+        return int64(size * (known - lacking))
+    if tally == _VALUES_GAP:
+        return int64(size * lacking * lacking)
+    if tally == _LACKING_MOST:
+        return int64(lacking)
+    if tally in (_SAME, _SAME_GAP, _SAME_MOST):
+        whole = int64(0)
         for at in range(begin, end):
-            lacking -= int64(rows[at] > 0)
-        if tally == _VALUES:
-            out[group] = size * (known - lacking)
-        elif tally == _VALUES_GAP:
-            out[group] = size * lacking * lacking
-        elif tally == _LACKING_MOST:
-            out[group] = lacking
-        elif tally in (_SAME, _SAME_GAP, _SAME_MOST):
-            whole = int64(0)
-            for at in range(begin, end):
-                count = int64(rows[at])
-                if tally == _SAME_MOST:
-                    whole = max(whole, count)
-                elif tally == _SAME:
-                    whole += count * count
-                elif count > 0:
-                    whole += _square(count, count - 1, table)
-            out[group] = whole
-        else:
-            total = 0.0  # values ascend: always added up in the same order
-            for at in range(begin, end):
-                count = int64(rows[at])
-                if tally == _SHARE:
-                    total += count * (count / size)
-                else:
-                    total += count * (count / size) ** 2
-            out[group] = _rounded(total, unit)
+            count = int64(counts[at])
+            if tally == _SAME_MOST:
+                whole = max(whole, count)
+            elif tally == _SAME:
+                whole += count * count
+            elif count > 0:
+                whole += _square(count, count - 1, squares)
+        return whole
+    total = 0.0  # values ascend: always added up in the same order
+    for at in range(begin, end):
+        count = int64(counts[at])
+        share = count / size
+        total += count * share if tally == _SHARE else count * share**2
+    return _rounded(total, unit)
 
 
-@compiled
-def _measure(
-    tally: int,
-    column: int,
-    groups: int,
-    sizes: Words,
-    losses: Ints,
-    full_loss: int,
-    plan: Plan,
-    lists: Lists,
-    unit: float,
-    out: Ints,
-) -> None:
-    """Fill ``out[group]`` with one tally over the rows of each group."""
-    if tally < OF_COLUMNS:
-        _of_size_and_loss(tally, groups, sizes, losses, full_loss, plan.rows, unit, out)
-        return
-    known = plan.first[column + 1] - plan.first[column]
-    columns = len(plan.first) - 1
-    starts, rows = lists.starts, lists.rows
-    _of_values(tally, column, groups, sizes, plan.rows, known, unit, columns, starts, rows, out)
-
-
-@compiled
+@inner
 def measure_tallies(
     wanted: Ints,
     groups: int,
-    sizes: Words,
+    sizes: UInts,
     losses: Ints,
-    plan: Plan,
-    lists: Lists,
-    desk: TallyDesk,
+    plan: Plan | None,
+    lists: Lists | None,
+    buffers: TallyBuffers,
 ) -> None:
     """Take the tallies of all groups; `wanted` holds pairs of tally and sensitive column."""
+    rows, full_loss = buffers.rows, buffers.full_loss
+    unit, squares = buffers.unit, buffers.square_unit
     for at in range(len(wanted)):
-        tally, column = wanted[at]
-        out = desk.of_groups[at]
-        _measure(tally, column, groups, sizes, losses, desk.loss[0], plan, lists, desk.unit, out)
+        tally, column = wanted[at, 0], wanted[at, 1]
+        out = buffers.of_groups[at]
+        if tally < OF_COLUMNS:
+            for group in range(groups):
+                size, loss = int64(sizes[group]), losses[group]
+                out[group] = _of_group(tally, size, loss, rows, full_loss, unit, squares)
+        elif plan is not None and lists is not None:
+            columns, known = len(plan.first) - 1, plan.first[column + 1] - plan.first[column]
+            starts, counts = lists.starts, lists.rows
+            for group in range(groups):
+                size, first = int64(sizes[group]), group * columns + column
+                begin, end = int64(starts[first]), int64(starts[first + 1])
+                out[group] = _of_values(tally, size, counts, begin, end, known, unit, squares)
 
 
-@compiled
+@inner
 def add_tallies(
     wanted: Ints,
-    members: Words,
-    alive_group: Words,
-    plan: Plan,
-    lists: Lists,
-    desk: TallyDesk,
+    members: UInts,
+    groups: UInts,
+    plan: Plan | None,
+    lists: Lists | None,
+    buffers: TallyBuffers,
     suppressed: int,
     out: Ints,
 ) -> None:
-    """Let more groups stay, those listed in `members`, by their places among all alive.
+    """Let more groups stay: ``groups[i]`` for all `i` in `members`.
 
     Parameters
     ----------
     wanted : array (tallies, 2)
-    members, alive_group : arrays
-    plan, lists, desk
-        The values of `members` are taken out of ``desk.left``, which must hold them.
+    members, groups : arrays
+    plan, lists, buffers
+        The values of the groups are taken out of ``buffers.left``, which must hold them.
     suppressed : int
         Rows that are not kept then.
     out : array (2 * tallies,)
-        For each tally, that of the kept rows, which `members` are added to, and that of the
+        For each tally, that of the kept rows, which the groups are added to, and that of the
         suppressed ones, which is taken anew.
     """
-    columns = len(plan.first) - 1
+    of_columns = False
     for at in range(len(wanted)):
-        total = out[2 * at]
-        tally = wanted[at, 0]
+        tally, total = wanted[at, 0], out[2 * at]
         most = tally in (_LOSS_MOST, _SAME_MOST, _LACKING_MOST)
         for i in members:
-            here = desk.of_groups[at, alive_group[i]]
+            here = buffers.of_groups[at, groups[i]]
             total = max(total, here) if most else total + here
         out[2 * at] = total
-        out[2 * at + 1] = 0
-    if wanted[:, 0].max() >= OF_COLUMNS:
+        of_columns = of_columns or tally >= OF_COLUMNS
+    if plan is not None and lists is not None and of_columns:
+        columns = len(plan.first) - 1
         for i in members:
-            group = int64(alive_group[i])
+            group = int64(groups[i])
             for at in range(lists.starts[group * columns], lists.starts[(group + 1) * columns]):
-                desk.left[lists.value[at]] -= lists.rows[at]
-    if suppressed == 0:
-        return
-    desk.size[0] = suppressed
+                buffers.left[lists.value[at]] -= lists.rows[at]
     for at in range(len(wanted)):
-        tally, column = wanted[at]
-        _measure(
-            tally,
-            column,
-            1,
-            desk.size,
-            desk.loss,
-            desk.loss[0],
-            plan,
-            desk.lists,
-            desk.unit,
-            desk.tally,
-        )
-        out[2 * at + 1] = desk.tally[0]
+        tally, column = wanted[at, 0], wanted[at, 1]
+        out[2 * at + 1] = 0
+        if suppressed > 0:
+            rows, full_loss = buffers.rows, buffers.full_loss
+            unit, squares = buffers.unit, buffers.square_unit
+            if tally < OF_COLUMNS:
+                out[2 * at + 1] = _of_group(
+                    tally, suppressed, full_loss, rows, full_loss, unit, squares
+                )
+            elif plan is not None:
+                begin, end = plan.first[column], plan.first[column + 1]
+                out[2 * at + 1] = _of_values(
+                    tally, suppressed, buffers.left, begin, end, end - begin, unit, squares
+                )

@@ -1,19 +1,38 @@
-"""What kernels are to measure, by name."""
+"""What kernels are asked for: which groups to keep, and what to measure of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, inf
+from sys import float_info
 
+import numpy as np
+
+from moanon.errors import ConfigError
 from moanon.genome import Instance
+from moanon.kernels import thresholds
 from moanon.kernels.costs import COSTS
-from moanon.kernels.keeping import ModelRule
-from moanon.kernels.models import MODELS
-from moanon.kernels.runs import Rule
+from moanon.kernels.diversity import MODELS
+from moanon.kernels.selection import BY_SIZE, GroupRule
 from moanon.kernels.tallies import OF_COLUMNS, TALLIES
 from moanon.measures.measure import Measure
+from moanon.measures.suppression import Suppression
 
-__all__ = ["NOTHING", "Demand", "demand_of"]
+__all__ = ["NOTHING", "Demand", "demand_of", "group_rule"]
+
+_SUPPRESSIONS = {
+    "none": thresholds.KEEP_ALL,
+    "limit": thresholds.WITHIN_LIMIT,
+    "weighted-k": thresholds.ABOVE_WEIGHTED_K,
+}
+_SAFETIES = {
+    ("ordered", "k"): thresholds.KL_ORDERED_K,
+    ("ordered", "l"): thresholds.KL_ORDERED_L,
+    ("strict", "k"): thresholds.KL_STRICT_K,
+    ("strict", "l"): thresholds.KL_STRICT_L,
+}
 
 
 @dataclass(frozen=True)
@@ -23,7 +42,7 @@ class Demand:
     Attributes
     ----------
     models : tuple of str
-        Of `moanon.kernels.models.MODELS`.
+        Of `moanon.kernels.diversity.MODELS`.
     costs : tuple of str
         Of `moanon.kernels.costs.COSTS`.
     tallies : tuple of (str, int)
@@ -41,10 +60,8 @@ class Demand:
         return bool(self.models or self.costs or self.tallies or self.labels)
 
     @classmethod
-    def met_by(cls, rule: Rule | ModelRule) -> Demand:
+    def met_by(cls, rule: GroupRule) -> Demand:
         """Name what a rule measures, in the order of its results."""
-        if isinstance(rule, Rule):
-            return cls()
         return cls(
             tuple(MODELS[i] for i in rule.wanted),
             tuple(COSTS[i] for i in rule.wanted_costs),
@@ -73,3 +90,71 @@ def demand_of(measures: Iterable[Measure], instance: Instance) -> Demand:
         ),
         any(measure.requires == "label" for measure in wanted),
     )
+
+
+def group_rule(
+    suppression: Suppression, rows: int, demand: Demand = NOTHING, *, steps: bool = False
+) -> GroupRule:
+    """Return a suppression rule as the kernels take it.
+
+    Parameters
+    ----------
+    suppression : Suppression
+    rows : int
+        Rows of the table.
+    demand : Demand
+        What to measure besides what the rule itself looks at.
+    steps : bool
+        Whether to follow the staircase.
+    """
+    by = suppression.goes_by
+    needed = set(demand.models) | ({by.model} if by else set())
+    bounds = np.full(len(MODELS), -inf)
+    least = 1
+    for name, bound in suppression.constraints:
+        known = suppression.scale_of(name)
+        if known is None:
+            least = max(least, ceil(bound))
+            continue
+        needed.add(known.model)
+        place = MODELS.index(known.model)
+        # The largest number is a bound, too: it leaves out what is infinite.
+        bounds[place] = max(bounds[place], known.goodness(bound), -float_info.max)
+    shift, per_unit = by.classes(rows) if by else (0.0, 1.0)
+    need = np.array([model in needed for model in MODELS])
+    kinds = [(TALLIES.index(name), column) for name, column in demand.tallies]
+    of_columns = any(kind >= OF_COLUMNS for kind, _ in kinds)
+    c = _exactly(suppression.recursive_c, rows)
+    return GroupRule(
+        suppression=(
+            _SAFETIES[suppression.safety, suppression.prefer]
+            if suppression.kind == "kl-safety"
+            else _SUPPRESSIONS[suppression.kind]
+        ),
+        limit=suppression.most_rows(rows),
+        by=MODELS.index(by.model) if by else BY_SIZE,
+        shift=shift,
+        per_unit=per_unit,
+        least=least,
+        bounds=bounds,
+        bounded=np.flatnonzero(bounds > -inf).astype(np.int64),
+        need=need,
+        wanted=np.flatnonzero(need).astype(np.int64),
+        wanted_costs=np.flatnonzero([cost in demand.costs for cost in COSTS]).astype(np.int64),
+        wanted_tallies=np.array(kinds, dtype=np.int64).reshape(-1, 2),
+        above=c.numerator,
+        below=c.denominator,
+        with_values=bool(need.any()) or of_columns or demand.labels,
+        with_steps=steps and suppression.kind in ("limit", "kl-safety"),
+        pairs=suppression.kind == "kl-safety",
+    )
+
+
+def _exactly(constant: float, rows: int) -> Fraction:
+    """The constant of recursive diversity, exactly as it is written."""
+    c = Fraction(repr(float(constant)))
+    if max(c.numerator, c.denominator) * rows >= 2**62:
+        raise ConfigError(
+            f"recursive_c has too many digits for a table of {rows} rows. Got {constant}"
+        )
+    return c

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from moanon.arrays import Bits, Ints
 from moanon.data.domain import TreeDomain
 from moanon.errors import ConfigError
 from moanon.genome import Instance, Layout
-from moanon.kernels.population import Mode, ModelRule, PopulationKernel, RawScores, Rule
-from moanon.kernels.scoring import GIVEN
-from moanon.measures.demand import Demand, demand_of
+from moanon.kernels.population import Mode, PopulationKernel, RawScores
+from moanon.kernels.selection import GroupRule
+from moanon.kernels.thresholds import GIVEN
+from moanon.measures.demand import Demand, demand_of, group_rule
 from moanon.measures.measure import find_measure
-from moanon.measures.scores import ON_STEPS, Scores, Staircase
+from moanon.measures.scores import Scores, Staircase
 from moanon.measures.suppression import Suppression
 
 __all__ = ["Evaluator", "Scores", "Staircase"]
 
-Genomes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
 
 #: Measured where nobody says what is wanted, if there is a sensitive column.
 _USUAL = ("l_distinct", "l_frequency")
@@ -121,21 +122,18 @@ class Evaluator:
         self, genomes: npt.ArrayLike, thresholds: npt.ArrayLike, suppression: Suppression
     ) -> list[Ints]:
         """Sizes of the groups that each of some solutions keeps; parameters as of `evaluate_at`."""
-        from moanon.grouping import Grouping
-        from moanon.measures.measuring import suppress_groups
-
-        found = []
-        for genome, given in zip(np.asarray(genomes), np.asarray(thresholds), strict=True):
-            grouping = suppress_groups(
-                Grouping.of_genome(self.instance, genome), suppression, given
-            )
-            found.append(grouping.sizes[grouping.kept])
-        return found
+        matrix = self.instance.layout.check(genomes)
+        rule = group_rule(suppression, self.kernel.rows)
+        if not suppression.is_ordered:
+            rule = rule._replace(suppression=GIVEN)
+        given = np.ascontiguousarray(thresholds, dtype=np.int64).reshape(len(matrix), 2)
+        starts, sizes = self.kernel.kept_sizes(matrix, rule, given)
+        return [sizes[start:stop] for start, stop in pairwise(starts.tolist())]
 
     def _rule(
         self, suppression: Suppression, measures: Sequence[str] | None, steps: bool
-    ) -> Rule | ModelRule:
-        """The rule with all that must be measured; a plain one where sizes and losses will do."""
+    ) -> GroupRule:
+        """The rule with all that must be measured."""
         if suppression.needs_sensitive and not self.instance.cells.sensitive:
             what = "kl-safety" if suppression.kind == "kl-safety" else "the suppression rule"
             raise ConfigError(f"{what} needs a sensitive column, and the table has none")
@@ -146,23 +144,17 @@ class Evaluator:
             if (reason := measure.why_not(self.instance)) is not None:
                 raise ConfigError(f"{measure.name} {reason}")
         demand = demand_of(wanted, self.instance)
-        rows = self.kernel.rows
-        simple = not (suppression.needs_sensitive or suppression.constraints)
-        if steps and suppression.kind == "limit":
-            simple = simple and ON_STEPS.issuperset(measures)
-        if simple and not demand:
-            return suppression.kernel_rule(rows, steps=steps)
-        return suppression.model_rule(rows, demand, steps=steps)
+        return group_rule(suppression, self.kernel.rows, demand, steps=steps)
 
     def _scores(
-        self, suppression: Suppression, genomes: Genomes, rule: Rule | ModelRule, raw: RawScores
+        self, suppression: Suppression, genomes: Bits, rule: GroupRule, raw: RawScores
     ) -> Scores:
         levels = partial(cut_levels, self.instance.layout, genomes)
         scale = self.kernel.losses.scale
         return Scores(self.instance, suppression, scale, raw, Demand.met_by(rule), levels)
 
 
-def cut_levels(layout: Layout, genomes: Genomes) -> Ints:
+def cut_levels(layout: Layout, genomes: Bits) -> Ints:
     """Level of each tree column (genomes, tree columns): the lowest that is as general as its cut.
 
     A node that is not expanded stands at least at its own height.

@@ -14,21 +14,13 @@ import numpy.typing as npt
 from moanon.arrays import Ints
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.kernels.costs import COSTS, price_blocks
-from moanon.kernels.keeping import (
-    MEASURED,
-    MOST_RANKS,
-    ModelRule,
-    keep_groups,
-    make_alive,
-    result_width,
-)
-from moanon.kernels.models import MODELS, measure_models
-from moanon.kernels.plan import Lists, make_lists
+from moanon.kernels.costs import COSTS, block_costs
+from moanon.kernels.evaluation import Kept, evaluate_groups
+from moanon.kernels.histograms import Lists, make_lists
 from moanon.kernels.population import RawScores
-from moanon.kernels.scoring import GIVEN, make_scratch
-from moanon.kernels.tallies import make_tally_desk, measure_tallies
-from moanon.measures.demand import Demand, demand_of
+from moanon.kernels.selection import FIELDS, GroupRule
+from moanon.kernels.thresholds import GIVEN
+from moanon.measures.demand import Demand, demand_of, group_rule
 from moanon.measures.evaluate import cut_levels
 from moanon.measures.measure import Measure, applicable
 from moanon.measures.scores import Scores
@@ -54,11 +46,10 @@ def suppress_groups(
     thresholds : pair of int
         Smallest size and smallest diversity, or class of what the rule goes by.
     """
-    rule = suppression.model_rule(grouping.rows)
+    rule = group_rule(suppression, grouping.rows)
     if not suppression.is_ordered:
         rule = rule._replace(suppression=GIVEN)
-    kept, _, _ = _evaluate(grouping, grouping.instance, rule, thresholds)
-    return grouping.keep(kept)
+    return grouping.keep(_evaluate(grouping, grouping.instance, rule, thresholds).groups)
 
 
 def measure_grouping(
@@ -101,20 +92,20 @@ def score_grouping(
     instance = grouping.instance.without(grouping.absent)
     rule = suppression or Suppression("none")
     everything = Suppression("none", diversity=rule.diversity, recursive_c=rule.recursive_c)
-    kernel_rule = everything.model_rule(instance.cells.rows, demand_of(measures, instance))
+    demand = demand_of(measures, instance)
+    kernel_rule = group_rule(everything, instance.cells.rows, demand)
     released = grouping.released()
-    _, fields, goodness = _evaluate(released, instance, kernel_rule, _ALL)
-    squares = MEASURED.index("squares")
+    found = _evaluate(released, instance, kernel_rule, _ALL)
     if grouping.is_complete:  # over all groups, the suppressed ones included
-        fields[squares] = int((grouping.sizes**2).sum())
+        found.fields[FIELDS.index("squares")] = int((grouping.sizes**2).sum())
     no_steps = np.zeros((0, 0), dtype=np.int64)
     return Scores(
         instance,
         everything,
         instance.losses.scale,
         RawScores(
-            fields[None],
-            goodness[None],
+            found.fields[None],
+            found.goodness[None],
             np.zeros(2, dtype=np.int64),
             no_steps,
             no_steps.astype(np.float64),
@@ -132,52 +123,25 @@ def _levels(instance: Instance, grouping: Grouping) -> Ints:
 
 
 def _evaluate(
-    grouping: Grouping, instance: Instance, rule: ModelRule, thresholds: npt.ArrayLike
-) -> tuple[npt.NDArray[np.bool_], Ints, npt.NDArray[np.float64]]:
-    """Apply a rule to the groups; which are kept, and one row of results."""
-    groups, plan = len(grouping), instance.plan
-    sizes, losses = grouping.sizes.astype(np.uint32), grouping.integer_losses
-    lists = _list_values(grouping, instance)
-    models = np.zeros((len(MODELS), groups))
-    mistakes = np.zeros(groups, dtype=np.int64)
-    if rule.with_values:
-        measure_models(
-            groups, sizes, rule.need, rule.above, rule.below, plan, lists, models, mistakes
-        )
-    full_loss = instance.losses.scale * len(instance.layout.columns)
-    tallies = make_tally_desk(plan, groups, len(rule.wanted_tallies), full_loss)
-    measure_tallies(rule.wanted_tallies, groups, sizes, losses, plan, lists, tallies)
-    tallies.left[:] = plan.total
-    costs = np.zeros((len(COSTS), groups), dtype=np.int64)
+    grouping: Grouping, instance: Instance, rule: GroupRule, thresholds: npt.ArrayLike
+) -> Kept:
+    """Apply a rule to the groups and measure what it keeps."""
+    costs = np.zeros((len(COSTS), len(grouping)), dtype=np.int64)
     if len(rule.wanted_costs):
         starts, stops, node_starts, node_stops, _ = _nodes(instance, grouping)
-        price_blocks(starts, stops, node_starts, node_stops, instance.prices.prices, costs)
-    alive = make_alive(groups)
-    fields = np.zeros(result_width(rule), dtype=np.int64)
-    goodness = np.zeros(len(rule.wanted))
-    keep_groups(
-        rule._replace(with_steps=False),
-        sizes,
-        losses,
-        models,
+        costs = block_costs(starts, stops, node_starts, node_stops, instance.prices.prices)
+    size, diversity = np.asarray(thresholds).tolist()
+    return evaluate_groups(
+        rule,
+        grouping.sizes.astype(np.uint32),
+        grouping.integer_losses,
         costs,
-        mistakes,
-        groups,
-        plan,
-        lists,
-        tallies,
-        np.asarray(thresholds, dtype=np.int64),
-        make_scratch(groups, max(int(plan.first[-1]), MOST_RANKS)),
-        alive,
-        fields,
-        goodness,
-        np.zeros((0, len(fields)), dtype=np.int64),
-        np.zeros((0, len(goodness))),
+        _list_values(grouping, instance),
+        instance.plan.total,
+        instance.plan,
+        instance.losses.scale * len(instance.layout.columns),
+        (size, diversity),
     )
-    kept = np.zeros(groups, dtype=bool)
-    number = int(fields[MEASURED.index("kept_groups")])
-    kept[alive.group[alive.order[:number]]] = True
-    return kept, fields, goodness
 
 
 def _list_values(grouping: Grouping, instance: Instance) -> Lists:

@@ -6,27 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from moanon.arrays import Bools, Floats, Ints
 from moanon.errors import ConfigError
 from moanon.genome import Instance
-from moanon.kernels.keeping import MEASURED
 from moanon.kernels.population import RawScores
+from moanon.kernels.selection import FIELDS
 from moanon.kernels.tallies import square_unit, tally_unit
 from moanon.measures.demand import Demand
 from moanon.measures.measure import find_measure
 from moanon.measures.suppression import Suppression
 
-__all__ = ["ON_PAIRS", "ON_STEPS", "Scores", "Staircase", "objective_matrix"]
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
-
-#: Measures that follow from a step of a plain staircase, which tells sizes and losses only …
-ON_STEPS = frozenset({"k", "d", "d1", "gl", "sl", "loss", "suppressed", "weighted_k"})
-#: … and from one over pairs of size and diversity.
-ON_PAIRS = ON_STEPS | {"d2", "l"}
+__all__ = ["Scores", "Staircase", "objective_matrix"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +46,7 @@ class Staircase:
     sl: Floats
     loss: Floats
 
-    def maximal(self) -> npt.NDArray[np.bool_]:
+    def maximal(self) -> Bools:
         """Tell for each step whether no other one has both k and l at least as high."""
         if self.l is None:
             return np.asarray(self.k == self.k.max())
@@ -131,12 +122,12 @@ class Scores:
         return tally_unit(self.rows)
 
     def field(self, name: str) -> Ints:
-        """Integer result by its name in `moanon.kernels.keeping.MEASURED`."""
-        found = self.raw.fields[:, MEASURED.index(name)]
+        """Integer result by its name in `moanon.kernels.selection.FIELDS`."""
+        found = self.raw.field(name)
         return found + self.rows_outside if name == "suppressed" else found
 
     def goodness(self, model: str) -> Floats:
-        """The worst kept group by a privacy model; see `moanon.kernels.models.MODELS`."""
+        """The worst kept group by a privacy model; see `moanon.kernels.diversity.MODELS`."""
         if not self.instance.cells.sensitive:
             raise ConfigError("diversity needs a sensitive column, and the table has none")
         if model not in self.measured.models:
@@ -147,7 +138,7 @@ class Scores:
         """Integer cost of the kept rows; see `moanon.kernels.costs.COSTS`."""
         if name not in self.measured.costs:
             raise ValueError(f"cost {name} was not asked for: name the measure when evaluating")
-        return self.raw.fields[:, len(MEASURED) + self.measured.costs.index(name)]
+        return self.raw.fields[:, len(FIELDS) + self.measured.costs.index(name)]
 
     def cost_with_suppressed(self, name: str) -> Ints:
         """The same, and every suppressed row counts as fully generalized."""
@@ -166,7 +157,7 @@ class Scores:
         places = [at for at, (tally, _) in enumerate(self.measured.tallies) if tally == name]
         if not places:
             raise ValueError(f"tally {name} was not asked for: name the measure when evaluating")
-        first = len(MEASURED) + len(self.measured.costs) + 2 * np.array(places)
+        first = len(FIELDS) + len(self.measured.costs) + 2 * np.array(places)
         return self.raw.fields[:, first], self.raw.fields[:, first + 1]
 
     def mistakes(self) -> Ints:
@@ -215,31 +206,10 @@ class Scores:
     def steps(self) -> Scores:
         """Scores of all steps of all staircases, as if each were a genome of its own.
 
-        Plain staircases and those over pairs tell no more than the measures in `ON_STEPS` and
-        `ON_PAIRS`; all else is 0 there.
+        Those over pairs of size and diversity tell no more than measures that are `on_pairs`.
         """
         genome = self.step_genome
-        goodness, measured = self.raw.step_goodness, self.measured
-        if self.steps_measured:
-            fields = self.raw.steps
-        else:
-            steps, pairs = self.raw.steps, self.raw.steps.shape[1] == 4
-            fields = np.zeros((len(steps), self.raw.fields.shape[1]), dtype=np.int64)
-            known = {"k": 0, "d1": 0, "suppressed": -2, "kept_loss": -1} | (
-                {"d2": 1} if pairs else {}
-            )
-            for name, place in known.items():
-                fields[:, MEASURED.index(name)] = steps[:, place]
-            fields[:, MEASURED.index("squares")] = self.field("squares")[genome]
-            goodness = steps[:, 1:2].astype(np.float64)
-            measured = Demand(models=(self.suppression.diversity,) if pairs else ())
-        raw = replace(self.raw, fields=fields, goodness=goodness)
-        return replace(self, raw=raw, measured=measured, levels=lambda: self.levels()[genome])
-
-    @property
-    def steps_measured(self) -> bool:
-        """Whether staircases have all measures at every step."""
-        return bool(self.raw.steps.shape[1] == self.raw.fields.shape[1])
+        return replace(self, raw=self.raw.of_steps(), levels=lambda: self.levels()[genome])
 
     def staircase(self, genome: int) -> Staircase:
         """Staircase of one genome; the evaluation must have been asked for it."""
@@ -247,15 +217,14 @@ class Scores:
         steps = self.raw.steps[starts[genome] : starts[genome + 1]]
         if not len(steps):
             raise ValueError("no staircases here: evaluate with steps=True under a limit")
-        k, ell = steps[:, 0], steps[:, 1] if steps.shape[1] == 4 else None
-        suppressed, losses = steps[:, -2], steps[:, -1]
-        if self.steps_measured:
-            names = ("k", "suppressed", "kept_loss")
-            k, suppressed, losses = (steps[:, MEASURED.index(name)] for name in names)
-            order = np.argsort(k, kind="stable")
-            k, suppressed, losses = k[order], suppressed[order], losses[order]
+        names = ("k", "d2", "suppressed", "kept_loss")
+        pairs = self.suppression.kind == "kl-safety"
+        if not pairs:
+            steps = steps[np.argsort(steps[:, FIELDS.index("k")], kind="stable")]
+        k, ell, suppressed, losses = (steps[:, FIELDS.index(name)] for name in names)
         gl, sl = self.share(losses), suppressed / self.rows
-        return Staircase(k, ell, suppressed, gl, sl, self.total_share(losses, suppressed))
+        loss = self.total_share(losses, suppressed)
+        return Staircase(k, ell if pairs else None, suppressed, gl, sl, loss)
 
 
 def objective_matrix(scores: Scores, names: Sequence[str]) -> Floats:

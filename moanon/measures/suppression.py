@@ -15,20 +15,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, inf, isfinite
-from sys import float_info
+from math import isfinite
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from moanon.errors import ConfigError
-from moanon.kernels import scoring
-from moanon.kernels.costs import COSTS
-from moanon.kernels.keeping import BY_SIZE, ModelRule
-from moanon.kernels.models import MODELS
-from moanon.kernels.runs import Rule
-from moanon.kernels.tallies import OF_COLUMNS, TALLIES
-from moanon.measures.demand import NOTHING, Demand
 from moanon.measures.measure import MEASURES, GroupScale, find_measure
 
 __all__ = [
@@ -42,14 +32,6 @@ __all__ = [
 ]
 
 Kind = Literal["none", "limit", "weighted-k", "kl-safety"]
-
-_SAFETY = {
-    ("ordered", "k"): scoring.KL_ORDERED_K,
-    ("ordered", "l"): scoring.KL_ORDERED_L,
-    ("strict", "k"): scoring.KL_STRICT_K,
-    ("strict", "l"): scoring.KL_STRICT_L,
-}
-
 
 _WORDS = {
     "kind": get_args(Kind),
@@ -168,88 +150,12 @@ class Suppression:
             return 0
         return rows if self.kind == "weighted-k" else row_limit(self.eta, rows)
 
-    def kernel_rule(self, rows: int, *, steps: bool) -> Rule:
-        """Return the rule as the plain kernel takes it; it must go by sizes alone."""
-        with_steps = steps and self.kind == "limit"
-        return Rule(self._code, self.most_rows(rows), with_steps)
-
-    def model_rule(self, rows: int, demand: Demand = NOTHING, *, steps: bool = False) -> ModelRule:
-        """Return the rule as the kernel of models takes it.
-
-        Parameters
-        ----------
-        rows : int
-            Rows of the table.
-        demand : Demand
-            What to measure besides what the rule itself looks at.
-        steps : bool
-            Whether to follow the staircase.
-        """
-        by = self._goes_by
-        needed = set(demand.models) | ({by.model} if by else set())
-        bounds = np.full(len(MODELS), -inf)
-        least = 1
-        for name, bound in self.constraints:
-            known = self.scale_of(name)
-            if known is None:
-                least = max(least, ceil(bound))
-                continue
-            needed.add(known.model)
-            place = MODELS.index(known.model)
-            # The largest number is a bound, too: it leaves out what is infinite.
-            bounds[place] = max(bounds[place], known.goodness(bound), -float_info.max)
-        shift, per_unit = by.classes(rows) if by else (0.0, 1.0)
-        need = np.array([model in needed for model in MODELS])
-        need_costs = np.array([cost in demand.costs for cost in COSTS])
-        kinds = [(TALLIES.index(name), column) for name, column in demand.tallies]
-        of_columns = any(kind >= OF_COLUMNS for kind, _ in kinds)
-        c = self._c(rows)
-        return ModelRule(
-            suppression=self._code,
-            limit=self.most_rows(rows),
-            by=MODELS.index(by.model) if by else BY_SIZE,
-            shift=shift,
-            per_unit=per_unit,
-            least=least,
-            bounds=bounds,
-            bounded=np.flatnonzero(bounds > -inf).astype(np.int64),
-            need=need,
-            need_costs=need_costs,
-            wanted=np.flatnonzero(need).astype(np.int64),
-            wanted_costs=np.flatnonzero(need_costs).astype(np.int64),
-            wanted_tallies=np.array(kinds, dtype=np.int64).reshape(-1, 2),
-            above=c.numerator,
-            below=c.denominator,
-            with_values=bool(need.any()) or of_columns or demand.labels,
-            with_steps=steps and self.kind in ("limit", "kl-safety"),
-            pairs=self.kind == "kl-safety",
-        )
-
     @property
-    def _code(self) -> int:
-        return {
-            "none": scoring.KEEP_ALL,
-            "limit": scoring.WITHIN_LIMIT,
-            "weighted-k": scoring.ABOVE_WEIGHTED_K,
-            "kl-safety": _SAFETY[self.safety, self.prefer],
-        }[self.kind]
-
-    @property
-    def _goes_by(self) -> GroupScale | None:
+    def goes_by(self) -> GroupScale | None:
         """What the rule's classes are made of; None where that is the size alone."""
         if self.kind == "kl-safety":
             return self.scale_of("l")
         return self.scale_of(self.by) if self.kind == "limit" else None
-
-    def _c(self, rows: int) -> Fraction:
-        """The constant of recursive diversity, exactly as it is written."""
-        c = Fraction(repr(float(self.recursive_c)))
-        if max(c.numerator, c.denominator) * rows >= 2**62:
-            raise ConfigError(
-                f"recursive_c has too many digits for a table of {rows} rows. Got "
-                f"{self.recursive_c}"
-            )
-        return c
 
 
 # -- the four problems -----------------------------------------------------------------------------

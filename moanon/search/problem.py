@@ -22,10 +22,9 @@ import numpy as np
 from moanon.arrays import Bits, Bools, Floats, Ints, Values
 from moanon.errors import InfeasibleError, SearchError
 from moanon.genome import Instance
-from moanon.kernels.scoring import FIELDS
 from moanon.measures import Measure, find_measure
 from moanon.measures.evaluate import Evaluator
-from moanon.measures.scores import ON_PAIRS, Scores, objective_matrix
+from moanon.measures.scores import Scores, objective_matrix
 from moanon.measures.suppression import Suppression
 
 __all__ = ["INFEASIBLE", "Points", "SearchProblem"]
@@ -199,7 +198,7 @@ class SearchProblem:
         found = []
         for each, genome in parts:
             values, violation = self._measured(each, genomes[genome])
-            rule = each.raw.fields[:, [FIELDS.index("d1"), FIELDS.index("d2")]]
+            rule = np.stack([each.field("d1"), each.field("d2")], axis=1)
             missed = np.ceil(violation / _VIOLATION).astype(np.int64)
             infeasible = np.stack([np.full(len(missed), INFEASIBLE), missed], axis=1)
             thresholds = np.where(violation[:, None] > 0, infeasible, rule)
@@ -211,7 +210,9 @@ class SearchProblem:
     def _steps_of(self, scores: Scores, genomes: Bits) -> Scores:
         """Scores at all steps; those over pairs that tell too little are measured one by one."""
         steps = scores.steps()
-        if self.suppression.kind != "kl-safety" or set(self.names) <= ON_PAIRS:
+        if self.suppression.kind != "kl-safety" or all(
+            find_measure(name).on_pairs for name in self.names
+        ):
             return steps
         pairs = np.stack([steps.field("d1"), steps.field("d2")], axis=1)
         return self.evaluator.evaluate_at(

@@ -27,8 +27,8 @@ from moanon.diagnosis import (
 )
 from moanon.diagnosis.privacy_model import choose_rule, rule_measures
 from moanon.errors import DataError, MoanonError, QuestionError
-from moanon.kernels.population import Rule
-from moanon.kernels.scoring import FIELDS, WITHIN_LIMIT
+from moanon.kernels.selection import FIELDS, GroupRule
+from moanon.kernels.thresholds import WITHIN_LIMIT
 from tests import naive
 from tests.diagnosis.tables import examined, figure_2, tables
 from tests.strategies import instances
@@ -425,9 +425,7 @@ class TestSearching:
         expected = {int(size): int(size * (sizes == size).sum()) for size in np.unique(sizes)}
         assert dict(zip(curve.strengths.tolist(), curve.rows.tolist(), strict=True)) == expected
         for limit in (0, diagnosis.rows // 3, diagnosis.rows - 1):
-            scores = instance.kernel.evaluate(
-                genome[None], Rule(WITHIN_LIMIT, limit, False), "flat"
-            )
+            scores = instance.kernel.evaluate(genome[None], GroupRule(WITHIN_LIMIT, limit), "flat")
             fields = dict(zip(FIELDS, scores.fields[0].tolist(), strict=True))
             assert curve.within(limit) == (fields["k"], fields["suppressed"])
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from unittest import mock
 
@@ -16,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon.genome import Instance
-from moanon.kernels import grouping
+from moanon.kernels import histograms
 from moanon.kernels.costs import COSTS
-from moanon.kernels.grouping import Sensitive
-from moanon.kernels.models import MODELS
-from moanon.kernels.population import ModelRule, PopulationKernel, RawScores, Rule
-from moanon.kernels.scoring import FIELDS, KEEP_ALL, WITHIN_LIMIT
+from moanon.kernels.diversity import MODELS
+from moanon.kernels.population import PopulationKernel, RawScores
+from moanon.kernels.selection import FIELDS, GroupRule
+from moanon.kernels.thresholds import KEEP_ALL, WITHIN_LIMIT
 from moanon.measures import MEASURES
 from moanon.measures.demand import Demand, demand_of
 from moanon.measures.suppression import Suppression
@@ -30,21 +31,15 @@ from tests.strategies import instances, populations, rich_instances
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def nothing_sensitive(cells: int) -> Sensitive:
-    empty = np.zeros(0, dtype=np.int64)
-    return Sensitive(empty, np.zeros(cells + 1, dtype=np.int64), empty, empty)
-
-
-def column(kernel_scores, name: str) -> np.ndarray:
-    return kernel_scores.fields[:, FIELDS.index(name)]
-
-
 def same(one: RawScores, other: RawScores) -> bool:
     """Whether two results are alike to the last bit."""
-    return all(np.array_equal(array, vars(other)[name]) for name, array in vars(one).items())
+    return all(
+        np.array_equal(array, vars(other)[name], equal_nan=True)
+        for name, array in vars(one).items()
+    )
 
 
-def any_rule(draw, instance: Instance) -> ModelRule:
+def any_rule(draw, instance: Instance) -> GroupRule:
     """A rule with every model, cost and tally, that goes by anything."""
     kind = draw(st.sampled_from(["none", "limit", "weighted-k", "kl-safety"]))
     by = (
@@ -56,7 +51,7 @@ def any_rule(draw, instance: Instance) -> ModelRule:
     rule = Suppression(kind, draw(st.sampled_from([0.0, 0.2, 0.5])), by=by, constraints=bounds)
     demand = demand_of(MEASURES.values(), instance)
     assert len(demand.models + demand.costs) == len(MODELS + COSTS)
-    return rule.model_rule(instance.table.rows, demand, steps=True)
+    return group_rule(rule, instance.table.rows, demand, steps=True)
 
 
 @given(st.data())
@@ -73,7 +68,7 @@ def test_rolling_up_changes_nothing(data):
 def test_rolling_up_plainly_changes_nothing(data):
     instance = data.draw(instances())
     genomes = data.draw(populations(instance, most=80))
-    rule = Rule(WITHIN_LIMIT, instance.table.rows // 3, True)
+    rule = GroupRule(WITHIN_LIMIT, instance.table.rows // 3, with_steps=True)
     flat = instance.kernel.evaluate(genomes, rule, "flat")
     assert same(flat, instance.kernel.evaluate(genomes, rule, "rollup"))
 
@@ -94,7 +89,7 @@ def test_lists_and_histograms_give_the_same(data):
     genomes = data.draw(populations(instance, most=40))
     rule = any_rule(data.draw, instance)
     dense = instance.make_kernel(1).evaluate(genomes, rule, "rollup")
-    with mock.patch.object(grouping, "_DENSE_VALUES", -1):
+    with mock.patch.object(histograms, "_DENSE_VALUES", -1):
         sparse = instance.make_kernel(1).evaluate(genomes, rule, "rollup")
     assert same(dense, sparse)
 
@@ -105,20 +100,28 @@ def test_sizes_and_losses_are_the_same_with_and_without_models(data):
     genomes = data.draw(populations(instance))
     limit = Suppression("limit", 0.2)
     rows = instance.table.rows
-    plain = instance.kernel.evaluate(genomes, limit.kernel_rule(rows, steps=False))
-    measured = instance.kernel.evaluate(genomes, limit.model_rule(rows, Demand(MODELS)))
-    assert np.array_equal(plain.fields, measured.fields[:, : len(FIELDS)])
+    plain = instance.kernel.evaluate(genomes, group_rule(limit, rows, steps=True))
+    measured = instance.kernel.evaluate(
+        genomes, group_rule(limit, rows, Demand(MODELS), steps=True)
+    )
+    mistakes = FIELDS.index("mistakes")  # are counted along with models
+    assert np.array_equal(plain.fields[:, :mistakes], measured.fields[:, :mistakes])
+    assert np.array_equal(plain.step_starts, measured.step_starts)
+    for begin, end in pairwise(plain.step_starts):
+        # where only sizes and losses count, steps go up; else down
+        upwards, downwards = plain.steps[begin:end], measured.steps[begin:end]
+        assert np.array_equal(upwards[:, :mistakes], downwards[::-1, :mistakes])
 
 
 def test_what_a_kernel_has_no_values_for_is_refused():
     genomes = np.ones((1, 5), dtype=np.uint8)
-    rule = Suppression("none").model_rule(21, Demand(models=("entropy",)))
+    rule = group_rule(Suppression("none"), 21, Demand(models=("entropy",)))
     with pytest.raises(ValueError, match="there are no sensitive values"):
         small_kernel().evaluate(genomes, rule)
-    rule = Suppression("none").model_rule(21, Demand(costs=("entropy",)))
+    rule = group_rule(Suppression("none"), 21, Demand(costs=("entropy",)))
     with pytest.raises(ValueError, match="there are no prices"):
         small_kernel().evaluate(genomes, rule)
-    rule = Suppression("none").model_rule(21, Demand(tallies=(("loss_gap", 0), ("share", 1))))
+    rule = group_rule(Suppression("none"), 21, Demand(tallies=(("loss_gap", 0), ("share", 1))))
     with pytest.raises(ValueError, match="there are no sensitive values"):
         small_kernel().evaluate(genomes, rule)
 
@@ -145,17 +148,15 @@ def test_forty_columns_of_a_hundred_values_do_not_overflow():
     codes[:, rows // 2 :] = codes[:, : rows // 2]  # each tuple twice …
     codes[-1, -1] = (codes[-1, -1] + 1) % 100  # … but one pair differs in its last column
     cells, counts = np.unique(codes, axis=1, return_counts=True)
-    kernel = PopulationKernel(
-        cells, counts.astype(np.int64), np.full(columns, 100), nothing_sensitive(len(counts))
-    )
+    kernel = PopulationKernel(cells, counts.astype(np.int64), np.full(columns, 100))
     genomes = np.ones((3, 99 * columns), dtype=np.uint8)
     genomes[1, -99:] = 0  # the last column suppressed: the odd pair is together again
     genomes[2] = 0
-    scores = kernel.evaluate(genomes, Rule(KEEP_ALL, 0))
-    assert column(scores, "groups").tolist() == [rows // 2 + 1, rows // 2, 1]
-    assert column(scores, "k").tolist() == [1, 2, rows]
+    scores = kernel.evaluate(genomes, GroupRule(KEEP_ALL, 0))
+    assert scores.field("groups").tolist() == [rows // 2 + 1, rows // 2, 1]
+    assert scores.field("k").tolist() == [1, 2, rows]
     # 1499 pairs and 2 single rows → 1499 * 4 + 2
-    assert column(scores, "squares").tolist() == [1499 * 4 + 2, 1500 * 4, rows**2]
+    assert scores.field("squares").tolist() == [1499 * 4 + 2, 1500 * 4, rows**2]
 
 
 def test_losses_that_no_common_denominator_holds_are_rounded_closely():
@@ -165,7 +166,7 @@ def test_losses_that_no_common_denominator_holds_are_rounded_closely():
     codes = np.stack([rng.integers(0, p + 1, 50) for p in primes]).astype(np.uint16)
     cells, counts = np.unique(codes, axis=1, return_counts=True)
     sizes = np.array([p + 1 for p in primes])
-    kernel = PopulationKernel(cells, counts.astype(np.int64), sizes, nothing_sensitive(len(counts)))
+    kernel = PopulationKernel(cells, counts.astype(np.int64), sizes)
     assert not kernel.losses.exact
     genome = np.ones((1, int(np.sum(sizes - 1))), dtype=np.uint8)
     first = np.concatenate(([0], np.cumsum(sizes - 1)))
@@ -173,8 +174,8 @@ def test_losses_that_no_common_denominator_holds_are_rounded_closely():
     for j, p in enumerate(primes):  # merge the first two base values of every column
         genome[0, first[j]] = 0
         expected += (codes[j] <= 1).sum() / p
-    scores = kernel.evaluate(genome, Rule(KEEP_ALL, 0))
-    loss = column(scores, "kept_loss")[0] / kernel.losses.scale
+    scores = kernel.evaluate(genome, GroupRule(KEEP_ALL, 0))
+    loss = scores.field("kept_loss")[0] / kernel.losses.scale
     assert loss / (50 * 11) == pytest.approx(expected / (50 * 11), abs=1e-12)
 
 
@@ -182,40 +183,40 @@ def test_the_choice_of_the_way_is_measured():
     rng = np.random.default_rng(1)
     codes = np.unique(rng.integers(0, 4, size=(3, 50)), axis=1).astype(np.uint16)
     counts = np.ones(codes.shape[1], dtype=np.int64)
-    kernel = PopulationKernel(codes, counts, np.full(3, 4), nothing_sensitive(len(counts)))
+    kernel = PopulationKernel(codes, counts, np.full(3, 4))
     genomes = rng.integers(0, 2, size=(40, 9)).astype(np.uint8)
-    rule = Rule(KEEP_ALL, 0)
+    rule = GroupRule(KEEP_ALL, 0)
     first = kernel.evaluate(genomes, rule)  # loads compiled code, so it is not counted
-    assert kernel.speed.flat is None
+    assert kernel.speeds[False].flat is None
     kernel.evaluate(genomes, rule)
-    assert kernel.speed.flat is not None
-    assert kernel.speed.rollup is None
+    assert kernel.speeds[False].flat is not None
+    assert kernel.speeds[False].rollup is None
     third = kernel.evaluate(genomes, rule)
-    assert kernel.speed.rollup is not None
+    assert kernel.speeds[False].rollup is not None
     assert np.array_equal(first.fields, third.fields)
 
 
 def small_kernel(threads: int = 1) -> PopulationKernel:
     codes = np.arange(6, dtype=np.uint16).reshape(1, 6)
     counts = np.arange(1, 7)
-    return PopulationKernel(codes, counts, np.array([6]), nothing_sensitive(6), threads)
+    return PopulationKernel(codes, counts, np.array([6]), threads=threads)
 
 
 def test_a_genome_of_the_wrong_length_is_refused():
     with pytest.raises(ValueError, match=r"genomes must be \(n, 5\).*Got \(2, 3\)"):
-        small_kernel().evaluate(np.ones((2, 3), np.uint8), Rule(KEEP_ALL, 0))
+        small_kernel().evaluate(np.ones((2, 3), np.uint8), GroupRule(KEEP_ALL, 0))
 
 
 def test_an_empty_cell_is_refused():
     codes = np.arange(3, dtype=np.uint16).reshape(1, 3)
     with pytest.raises(ValueError, match="cells must hold rows"):
-        PopulationKernel(codes, np.array([1, 0, 2]), np.array([3]), nothing_sensitive(3))
+        PopulationKernel(codes, np.array([1, 0, 2]), np.array([3]))
 
 
 def test_several_callers_of_one_kernel_get_the_right_numbers():
     kernel = small_kernel(2)
     genomes = np.random.default_rng(0).integers(0, 2, size=(300, 5)).astype(np.uint8)
-    rule = Rule(WITHIN_LIMIT, 4)
+    rule = GroupRule(WITHIN_LIMIT, 4)
     expected = kernel.evaluate(genomes, rule).fields
     with ThreadPoolExecutor(4) as pool:
         for scores in pool.map(lambda _: kernel.evaluate(genomes, rule), range(40)):
@@ -226,8 +227,8 @@ def test_an_error_in_one_thread_waits_for_the_others():
     kernel = small_kernel(2)
     done = []
 
-    def work(desk: int) -> float:
-        if desk == 0:
+    def work(thread: int) -> float:
+        if thread == 0:
             raise KeyboardInterrupt
         time.sleep(0.2)
         done.append(True)
@@ -244,20 +245,20 @@ def test_large_groups_are_thresholded_exactly(sizes, share):
     codes = np.arange(len(sizes), dtype=np.uint16).reshape(1, -1)
     factor = 3_000  # so that sizes span twelve bits and more
     counts = np.array(sizes) * factor
-    kernel = PopulationKernel(codes, counts, np.array([len(sizes)]), nothing_sensitive(len(sizes)))
+    kernel = PopulationKernel(codes, counts, np.array([len(sizes)]))
     limit = int(share * counts.sum())
     genome = np.ones((1, len(sizes) - 1), dtype=np.uint8)
-    scores = kernel.evaluate(genome, Rule(WITHIN_LIMIT, limit))
+    scores = kernel.evaluate(genome, GroupRule(WITHIN_LIMIT, limit))
     fits = [s for s in sorted(set(counts.tolist())) if counts[counts <= s].sum() <= limit]
     kept = counts[counts > max(fits, default=0)]
-    assert column(scores, "k")[0] == kept.min()
-    assert column(scores, "suppressed")[0] == counts.sum() - kept.sum()
+    assert scores.field("k")[0] == kept.min()
+    assert scores.field("suppressed")[0] == counts.sum() - kept.sum()
 
 
 def test_the_workspace_does_not_grow_with_rows():
     codes = np.arange(6, dtype=np.uint16).reshape(1, 6)
-    few = PopulationKernel(codes, np.full(6, 2), np.array([6]), nothing_sensitive(6))
-    many = PopulationKernel(codes, np.full(6, 10**6), np.array([6]), nothing_sensitive(6))
+    few = PopulationKernel(codes, np.full(6, 2), np.array([6]))
+    many = PopulationKernel(codes, np.full(6, 10**6), np.array([6]))
     assert few.workspace_bytes == many.workspace_bytes
 
 
@@ -276,13 +277,10 @@ def run_in_new_process(code: str, **environment: str) -> str:
 EVALUATE_ONCE = """
 import numpy as np
 from moanon.kernels import jit, population
-from moanon.kernels.grouping import Sensitive
-empty = np.zeros(0, dtype=np.int64)
 codes = np.array([[0, 1, 2]], dtype=np.uint16)
-nothing = Sensitive(empty, np.zeros(4, dtype=np.int64), empty, empty)
-kernel = population.PopulationKernel(codes, np.array([1, 2, 3]), np.array([3]), nothing)
-scores = kernel.evaluate(np.ones((1, 2), np.uint8), population.Rule(0, 0))
-stats = population.evaluate_plain.stats
+kernel = population.PopulationKernel(codes, np.array([1, 2, 3]), np.array([3]))
+scores = kernel.evaluate(np.ones((1, 2), np.uint8), population.GroupRule(0, 0))
+stats = population.evaluate.stats
 hits, misses = sum(stats.cache_hits.values()), sum(stats.cache_misses.values())
 print(jit._CACHE, hits, misses, scores.fields[0, 1])
 """

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.kernels.models import MODELS, measure_models
-from moanon.kernels.plan import EQUAL, HistogramColumn, Lists, make_plan
+from moanon.kernels.diversity import MODELS, measure_models
+from moanon.kernels.histograms import EQUAL, HistogramColumn, Lists, make_plan
 
 
 def entropy(counts: list[int], table: int) -> float:
@@ -23,6 +23,8 @@ def entropy(counts: list[int], table: int) -> float:
     )
     models = np.zeros((len(MODELS), 1))
     measure_models(
+        0,
+        1,
         1,
         np.array([sum(counts)], dtype=np.uint32),
         np.array([name == "entropy" for name in MODELS]),

@@ -19,22 +19,17 @@ measuring a group.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import frexp, inf
 
 import numpy as np
-import numpy.typing as npt
 
+from moanon.arrays import Bools, Floats, Ints, UInts
 from moanon.kernels.closeness import divergences, equal_distances, largest_ratios, own_distances
-from moanon.kernels.jit import compiled, int64
-from moanon.kernels.plan import Lists, Plan, count_log
-from moanon.kernels.scoring import sort_by
+from moanon.kernels.histograms import Lists, Plan, count_log, sort_by
+from moanon.kernels.jit import compiled, inner, int64
 
-__all__ = ["MODELS", "count_rows", "list_sparse", "measure_models", "sort_values"]
-
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint32]
-Floats = npt.NDArray[np.float64]
-Truths = npt.NDArray[np.bool_]
+__all__ = ["MODELS", "column_models", "measure_models"]
 
 #: Models of a group, and what their goodness is.
 MODELS = (
@@ -51,82 +46,15 @@ MODELS = (
 _DISTINCT, _FREQUENCY, _ENTROPY, _RECURSIVE, _ALPHA, _CLOSENESS, _EQUAL, _JS, _DELTA = range(9)
 
 
-# -- lists -----------------------------------------------------------------------------------------
-
-
-@compiled
-def count_rows(histograms: Words, groups: int, first: Ints, sizes: Words) -> None:
-    """Count the rows of groups whose histograms stand side by side; any one column tells them."""
-    width = np.uint32(first[-1])
-    begin, end = np.uint32(first[-2]), width
-    for group in range(groups):
-        here = np.uint32(group) * width
-        size = np.uint32(0)
-        for at in range(here + begin, here + end):
-            size += histograms[at]
-        sizes[group] = size
-
-
-@compiled
-def sort_values(starts: Words, value: Words, rows: Words, groups: int) -> None:
-    """Sort the values of each group (compressed rows), and the rows that have them with them."""
-    for group in range(groups):
-        begin, end = int64(starts[group]), int64(starts[group + 1])
-        sort_by(value[begin:end], rows[begin:end], end - begin)
-
-
-@compiled
-def list_sparse(
-    merged_starts: Words,
-    merged: Words,
-    counts: Words,
-    groups: int,
-    first: Ints,
-    starts: Words,
-    sizes: Words,
-) -> None:
-    """List groups whose values are listed in any order (compressed rows), and count their rows.
-
-    Parameters
-    ----------
-    merged_starts, merged, counts : arrays
-        Values of each group, those of all columns, and the rows that have them; sorted in place.
-    groups : int
-    first : array (columns + 1,)
-        First value of each column.
-    starts : array
-        Result: group ``g`` has in column ``c`` the values at ``starts[g * columns + c]`` up to the
-        next start.
-    sizes : array (groups,)
-        Result: rows of each group.
-    """
-    columns = len(first) - 1
-    sort_values(merged_starts, merged, counts, groups)
-    for group in range(groups):
-        end = int64(merged_starts[group + 1])
-        size = int64(0)
-        at = int64(merged_starts[group])
-        for column in range(columns):
-            starts[group * columns + column] = at
-            size = int64(0)
-            while at < end and merged[at] < first[column + 1]:
-                size += counts[at]
-                at += 1
-        sizes[group] = size
-    starts[groups * columns] = int64(merged_starts[groups])
-
-
-# -- diversity -------------------------------------------------------------------------------------
-
-
-@compiled
+@inner
 def _count_values(
-    starts: Words,
-    rows: Words,
-    sizes: Words,
+    starts: UInts,
+    rows: UInts,
+    sizes: UInts,
     groups: int,
     columns: int,
-    sensitive: int,
+    begin: int,
+    end: int,
     distinct: Floats,
     frequency: Floats,
     alpha: Floats,
@@ -135,7 +63,7 @@ def _count_values(
     for group in range(groups):
         least = int64(2**62)
         top = int64(0)
-        for column in range(sensitive):
+        for column in range(begin, end):
             values = int64(0)
             for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
                 values += int64(rows[at] > 0)
@@ -147,14 +75,15 @@ def _count_values(
         alpha[group] = -top / size
 
 
-@compiled
+@inner
 def _entropies(
-    starts: Words,
-    rows: Words,
-    sizes: Words,
+    starts: UInts,
+    rows: UInts,
+    sizes: UInts,
     groups: int,
     columns: int,
-    sensitive: int,
+    begin: int,
+    end: int,
     logs: Ints,
     units: Floats,
     out: Floats,
@@ -166,7 +95,7 @@ def _entropies(
         unit, table = units[bits], np.uint64(1) << np.uint64(bits)
         known = 2 * int64(table) <= len(logs)  # whether there is a table for it
         most = int64(-1)  # of Σ c ln c; so the least entropy
-        for column in range(sensitive):
+        for column in range(begin, end):
             total = int64(0)
             for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
                 if known:
@@ -178,13 +107,14 @@ def _entropies(
         out[group] = (whole - most) / (unit * size)
 
 
-@compiled
+@inner
 def _recursions(
-    starts: Words,
-    rows: Words,
+    starts: UInts,
+    rows: UInts,
     groups: int,
     columns: int,
-    sensitive: int,
+    begin: int,
+    end: int,
     above: int,
     below: int,
     counts: Ints,
@@ -197,7 +127,7 @@ def _recursions(
     """
     for group in range(groups):
         least = int64(2**62)
-        for column in range(sensitive):
+        for column in range(begin, end):
             number = int64(0)
             for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
                 counts[number] = rows[at]
@@ -215,12 +145,9 @@ def _recursions(
         out[group] = least
 
 
-# -- everything ---------------------------------------------------------------------------------
-
-
-@compiled
+@inner
 def _mistakes(
-    column: int, starts: Words, rows: Words, sizes: Words, groups: int, columns: int, out: Ints
+    column: int, starts: UInts, rows: UInts, sizes: UInts, groups: int, columns: int, out: Ints
 ) -> None:
     """Rows of each group that are not of its majority class."""
     for group in range(groups):
@@ -232,9 +159,11 @@ def _mistakes(
 
 @compiled
 def measure_models(
+    begin: int,
+    end: int,
     groups: int,
-    sizes: Words,
-    need: Truths,
+    sizes: UInts,
+    need: Bools,
     above: int,
     below: int,
     plan: Plan,
@@ -246,6 +175,8 @@ def measure_models(
 
     Parameters
     ----------
+    begin, end : int
+        The sensitive columns to look at; a group is as good as its worst one.
     groups : int
     sizes : array (groups,)
     need : array (models,)
@@ -259,21 +190,20 @@ def measure_models(
     mistakes : array (groups,)
         Result: rows that are not of the group's majority class.
     """
-    columns, sensitive = len(plan.first) - 1, plan.sensitive
-    starts, rows = lists.starts, lists.rows
+    columns, starts, rows = len(plan.first) - 1, lists.starts, lists.rows
     if need[_DISTINCT] or need[_FREQUENCY] or need[_ALPHA]:
         distinct, frequency, alpha = models[_DISTINCT], models[_FREQUENCY], models[_ALPHA]
-        _count_values(starts, rows, sizes, groups, columns, sensitive, distinct, frequency, alpha)
+        _count_values(starts, rows, sizes, groups, columns, begin, end, distinct, frequency, alpha)
     if need[_ENTROPY]:
-        entropy = models[_ENTROPY]
-        _entropies(starts, rows, sizes, groups, columns, sensitive, plan.logs, plan.units, entropy)
+        out, logs, units = models[_ENTROPY], plan.logs, plan.units
+        _entropies(starts, rows, sizes, groups, columns, begin, end, logs, units, out)
     if need[_RECURSIVE]:
-        recursive = models[_RECURSIVE]
-        _recursions(starts, rows, groups, columns, sensitive, above, below, lists.sorted, recursive)
+        out, counts = models[_RECURSIVE], lists.sorted
+        _recursions(starts, rows, groups, columns, begin, end, above, below, counts, out)
     for model in range(_CLOSENESS, _DELTA + 1):
         if need[model]:
             models[model, :groups] = inf
-    for column in range(sensitive):
+    for column in range(begin, end):
         if need[_CLOSENESS]:
             own_distances(column, groups, sizes, plan, lists, models[_CLOSENESS])
         if need[_EQUAL]:
@@ -284,3 +214,14 @@ def measure_models(
             largest_ratios(column, groups, sizes, plan, lists, models[_DELTA])
     if plan.label >= 0:
         _mistakes(plan.label, starts, rows, sizes, groups, columns, mistakes)
+
+
+def column_models(
+    names: Sequence[str], column: int, sizes: UInts, plan: Plan, lists: Lists
+) -> dict[str, Floats]:
+    """Goodness of groups by some models, of one sensitive column alone; not for recursive ones."""
+    groups = len(sizes)
+    models, mistakes = np.zeros((len(MODELS), groups)), np.zeros(groups, dtype=np.int64)
+    need = np.array([model in names for model in MODELS])
+    measure_models(column, column + 1, groups, sizes, need, 1, 1, plan, lists, models, mistakes)
+    return {name: models[MODELS.index(name)] for name in names}

@@ -1,0 +1,604 @@
+"""Which groups stay under constraints and a suppression rule, and all that is then measured.
+
+Groups that fail a constraint are given up first. If they hold more rows than may be suppressed, the
+genome is *infeasible*: no threshold helps. Otherwise the rule goes on with the other groups and
+what is left of the limit. The rule may go by the size of groups (D's eq. 7) or by the *rank* of one
+of their privacy models: its value where that is a whole number, else a class of narrow width, so
+that a genome has tens of thresholds instead of thousands.
+
+Results are rows of integers (`FIELDS`, then the costs asked for) and of goodness (of the models
+asked for), one for each genome, and one for each step of its staircase where that is wanted. Behind
+the costs stand two integers for each tally asked for, that of the kept and of the suppressed rows.
+
+A *staircase* is what one genome offers within the limit: a row for every threshold that some group
+attains. (A threshold between two of them keeps the same groups as the higher one.)
+"""
+
+from __future__ import annotations
+
+from math import floor, inf, nan
+from typing import NamedTuple
+
+import numpy as np
+
+from moanon.arrays import Bools, Floats, Ints, UInts
+from moanon.kernels.diversity import MODELS, measure_models
+from moanon.kernels.histograms import Lists, Plan, sort_by
+from moanon.kernels.jit import compiled, inner, int64
+from moanon.kernels.tallies import TallyBuffers, add_tallies, measure_tallies
+from moanon.kernels.thresholds import (
+    CLASSES,
+    GIVEN,
+    WITHIN_LIMIT,
+    Scratch,
+    list_kept,
+    list_worst,
+    make_scratch,
+    rank_threshold,
+    size_threshold,
+    thresholds,
+)
+
+__all__ = [
+    "BY_SIZE",
+    "FIELDS",
+    "MOST_RANKS",
+    "GroupBuffers",
+    "GroupRule",
+    "make_group_buffers",
+    "measure_groups",
+    "result_width",
+]
+
+#: Columns of the integer results of one genome; costs and tallies follow.
+FIELDS = (
+    "groups",  # all groups
+    "squares",  # sum of size² over all groups: n times weighted-k
+    "loss_all",  # integer loss of all rows
+    "d1",  # size threshold the rule arrived at
+    "d2",  # threshold of rank
+    "suppressed",  # rows
+    "kept_groups",
+    "kept_squares",
+    "kept_loss",
+    "k",  # smallest kept group
+    "largest",  # largest kept group
+    "failing",  # rows in groups that fail a constraint
+    "mistakes",  # kept rows that are not of their group's majority class
+)
+_GROUPS, _SQUARES, _LOSS, _D1, _D2, _SUPPRESSED = range(6)
+_KEPT, _KEPT_SQUARES, _KEPT_LOSS, _K, _LARGEST, _FAILING, _MISTAKES, _COST = range(6, 14)
+#: `GroupRule.by` of a rule that goes by the size of groups.
+BY_SIZE = -1
+#: Ranks of a model whose values are no whole numbers are below this.
+MOST_RANKS = 1024
+
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+class GroupRule(NamedTuple):
+    """What is suppressed, and what is measured; by default, sizes and losses.
+
+    Attributes
+    ----------
+    suppression : int
+        As in `moanon.kernels.thresholds`.
+    limit : int
+        Rows that may be suppressed.
+    by : int
+        Model that the rule goes by, or `BY_SIZE`.
+    shift, per_unit : float
+        The rank of a group is ``floor((goodness + shift) * per_unit)``, at least 1.
+    least : int
+        Groups smaller than this fail.
+    bounds : array (models,)
+        So do groups with less goodness …
+    bounded : array
+        … of these models.
+    need : array (models,) of bool
+        Which models are measured; those with bounds, and that of `by`, must be.
+    wanted : array
+        The same as a list, in the order of the results.
+    wanted_costs : array
+        Which costs are measured.
+    wanted_tallies : array (tallies, 2)
+        Pairs of a tally and a sensitive column, which counts for those of a column only.
+    above, below : int
+        The constant of recursive diversity is their quotient.
+    with_values : bool
+        Whether sensitive values are needed: for any model, tallies of a column, or mistakes.
+    with_steps : bool
+        Whether staircases are wanted …
+    pairs : bool
+        … over pairs of size and rank.
+    """
+
+    suppression: int
+    limit: int
+    by: int = BY_SIZE
+    shift: float = 0.0
+    per_unit: float = 1.0
+    least: int = 1
+    bounds: Floats = np.full(len(MODELS), -inf)
+    bounded: Ints = _NONE
+    need: Bools = np.zeros(len(MODELS), dtype=np.bool_)
+    wanted: Ints = _NONE
+    wanted_costs: Ints = _NONE
+    wanted_tallies: Ints = _NONE.reshape(0, 2)
+    above: int = 1
+    below: int = 1
+    with_values: bool = False
+    with_steps: bool = False
+    pairs: bool = False
+
+
+def result_width(rule: GroupRule) -> int:
+    """Columns of the integer results."""
+    return len(FIELDS) + len(rule.wanted_costs) + 2 * len(rule.wanted_tallies)
+
+
+class GroupBuffers(NamedTuple):
+    """What one thread needs to measure groups; ranks are None without sensitive values.
+
+    A group is *eligible* if it meets the constraints. Where there are none, all are.
+    """
+
+    models: Floats  # (models, groups): goodness
+    mistakes: Ints  # (groups,)
+    costs: Ints  # (costs, places)
+    tallies: TallyBuffers
+    group: UInts  # eligible groups, and their …
+    sizes: UInts
+    losses: Ints
+    ranks: UInts | None
+    everyone: UInts  # all groups
+    no_ranks: UInts | None  # of a rule that goes by size
+    order: UInts  # eligible groups, those first that are kept
+    scratch: Scratch
+
+
+def make_group_buffers(groups: int, values: int, tallies: TallyBuffers) -> GroupBuffers:
+    """Allocate room for at most so many groups, without costs, and so many sensitive values."""
+    return GroupBuffers(
+        np.zeros((len(MODELS), groups if values else 0)),
+        np.zeros(groups, dtype=np.int64),
+        np.zeros((0, 0), dtype=np.int64),
+        tallies,
+        np.zeros(groups, dtype=np.uint32),
+        np.zeros(groups, dtype=np.uint32),
+        np.zeros(groups, dtype=np.int64),
+        np.zeros(groups, dtype=np.uint32) if values else None,
+        np.arange(groups, dtype=np.uint32),
+        np.ones(groups, dtype=np.uint32) if values else None,
+        np.zeros(groups, dtype=np.uint32),
+        make_scratch(groups, max(values, MOST_RANKS)),
+    )
+
+
+@inner
+def _begin(groups: int, squares: int, loss: int, out: Ints) -> None:
+    """Begin a row of results with all groups."""
+    for field in range(len(out)):
+        out[field] = 0
+    out[_GROUPS], out[_SQUARES], out[_LOSS] = groups, squares, loss
+
+
+@inner
+def _copy(row: Ints | Floats, out: Ints | Floats) -> None:
+    """Copy a row of results; a slice would say the same, but takes numba longer to compile."""
+    for field in range(len(row)):
+        out[field] = row[field]
+
+
+# -- by sizes alone --------------------------------------------------------------------------------
+
+
+@inner
+def _measure_sizes(
+    limit: int,
+    with_steps: bool,
+    sizes: UInts,
+    losses: Ints,
+    groups: int,
+    scratch: Scratch,
+    out: Ints,
+    out_steps: Ints,
+) -> int:
+    """Do what `measure_groups` does where only sizes and losses count, in one pass over the groups.
+
+    For the rule WITHIN_LIMIT and limits below 4,096 rows, where a class is one size. What is given
+    up is added up from the classes, and what is kept is the rest.
+    """
+    squares, loss_all = int64(0), int64(0)
+    largest, last = int64(0), int64(0)
+    larger = int64(2**62)  # smallest size beyond the limit
+    for group in range(groups):
+        size = int64(sizes[group])
+        loss = size * losses[group]
+        squares += size * size
+        loss_all += loss
+        largest = max(largest, size)
+        if size <= limit:
+            scratch.rows[size] += size
+            scratch.loss[size] += loss
+            last = max(last, size)
+        else:
+            larger = min(larger, size)
+    _begin(groups, squares, loss_all, out)
+    out[_LARGEST] = largest
+    gone_rows, gone_squares, gone_loss, gone = int64(0), int64(0), int64(0), int64(0)
+    steps = int64(0)
+    settled = False
+    for place in range(1, last + 2):
+        inside = place <= last
+        size = int64(place) if inside else larger  # behind the classes, what is beyond the limit
+        rows = scratch.rows[place] if inside else limit + 1
+        if rows and not settled:
+            settled = gone_rows + rows > limit
+            out[_D1] = out[_K] = size
+            out[_SUPPRESSED] = gone_rows
+            out[_KEPT] = groups - gone
+            out[_KEPT_SQUARES] = squares - gone_squares
+            out[_KEPT_LOSS] = loss_all - gone_loss
+            if with_steps:
+                _copy(out, out_steps[steps])
+                steps += 1
+            if not settled:
+                gone_rows += rows
+                gone_squares += rows * size
+                gone_loss += scratch.loss[place]
+                gone += rows // size
+        if inside:
+            scratch.rows[place] = 0
+            scratch.loss[place] = 0
+    return steps
+
+
+# -- everything ------------------------------------------------------------------------------------
+
+
+@inner
+def _list_eligible(
+    rule: GroupRule,
+    sizes: UInts,
+    losses: Ints,
+    models: Floats,
+    groups: int,
+    most: int,
+    ranks: UInts | None,
+    buffers: GroupBuffers,
+) -> int:
+    """List the groups that meet the constraints, with their ranks; return how many there are."""
+    number = int64(0)
+    for group in range(groups):
+        meets = sizes[group] >= rule.least
+        if ranks is not None:
+            for model in rule.bounded:
+                meets = meets and models[model, group] >= rule.bounds[model]
+            rank = 1
+            if rule.by != BY_SIZE and models[rule.by, group] > -inf:
+                place = floor((models[rule.by, group] + rule.shift) * rule.per_unit)
+                rank = min(max(place, 1), most)
+            ranks[number] = rank
+        buffers.group[number] = group
+        buffers.sizes[number] = sizes[group]
+        buffers.losses[number] = losses[group]
+        number += int64(meets)
+    return number
+
+
+@inner
+def _keep(
+    members: UInts,
+    group: UInts,
+    sizes: UInts,
+    losses: Ints,
+    wanted: Ints,
+    models: Floats,
+    wanted_costs: Ints,
+    costs: Ints,
+    root: int,
+    labelled: bool,
+    mistakes: Ints,
+    out: Ints,
+    out_goodness: Floats,
+) -> None:
+    """Let more groups stay: those listed in `members`, by their places among all eligible."""
+    rows, squares, loss = int64(0), int64(0), int64(0)
+    smallest, largest = int64(2**62), out[_LARGEST]
+    for i in members:
+        size = int64(sizes[i])
+        rows += size
+        squares += size * size
+        loss += size * losses[i]
+        smallest = min(smallest, size)
+        largest = max(largest, size)
+    out[_SUPPRESSED] -= rows
+    out[_KEPT] += len(members)
+    out[_KEPT_SQUARES] += squares
+    out[_KEPT_LOSS] += loss
+    out[_LARGEST] = largest
+    if len(members):
+        out[_K] = smallest if out[_K] == 0 else min(out[_K], smallest)
+    if labelled:
+        for i in members:
+            out[_MISTAKES] += mistakes[group[i]]
+    for at in range(len(wanted_costs)):
+        total = int64(0)
+        for i in members:
+            total += int64(sizes[i]) * costs[wanted_costs[at], root + group[i]]
+        out[_COST + at] += total
+    for at in range(len(wanted)):
+        worst = out_goodness[at]
+        for i in members:
+            worst = min(worst, models[wanted[at], group[i]])
+        out_goodness[at] = worst
+
+
+@inner
+def _pair_steps(
+    rule: GroupRule,
+    sizes: UInts,
+    losses: Ints,
+    ranks: UInts | None,
+    number: int,
+    limit: int,
+    row: Ints,
+    scratch: Scratch,
+    out: Ints,
+    out_goodness: Floats,
+) -> int:
+    """Staircase in two dimensions: all (k, l) that a genome can be made safe for within `limit`.
+
+    A step stands for giving up every group smaller than k or ranking lower than l. Listed are the
+    pairs that the kept groups attain exactly; any other pair of thresholds within the limit keeps
+    the same groups as one of these. Of two listed pairs, the one with both thresholds at least as
+    high keeps fewer rows: in (k, l, suppressed) none dominates another.
+
+    Of a step are measured ``d1`` and ``k``, ``d2``, ``suppressed`` and ``kept_loss``, and the
+    goodness of the model that the rule goes by; ``groups``, ``squares``, ``loss_all`` and
+    ``failing`` are the genome's. Other fields are 0, other goodness is not a number.
+
+    Returns the number of steps written.
+    """
+    if ranks is None:
+        return int64(0)
+    highest, loss_all = int64(0), int64(0)
+    for i in range(number):
+        rank = int64(ranks[i])
+        scratch.tallest[rank] = max(scratch.tallest[rank], int64(sizes[i]))
+        highest = max(highest, rank)
+        loss_all += int64(sizes[i]) * losses[i]
+    top = size_threshold(sizes, ranks, int64(0), highest, number, limit, scratch)
+    small = int64(0)  # groups that some threshold within the limit can give up, or stop at
+    for i in range(number):
+        if sizes[i] <= top:
+            scratch.picked[small] = i
+            scratch.keys[small] = sizes[i]
+            small += 1
+    sort_by(scratch.keys, scratch.picked, small)
+    steps = int64(0)
+    for least in range(highest + 1):
+        tallest = scratch.tallest[least]
+        if tallest == 0:
+            continue
+        suppressed, lost = int64(0), int64(0)
+        for i in range(number):
+            if ranks[i] < least:
+                suppressed += sizes[i]
+                lost += sizes[i] * losses[i]
+        if suppressed > limit:
+            break
+        before = int64(-1)
+        for at in range(small):
+            i, size = scratch.picked[at], scratch.keys[at]
+            if ranks[i] < least:
+                continue
+            if size > tallest or suppressed > limit:
+                break
+            if size != before:
+                step = out[steps]
+                _begin(row[_GROUPS], row[_SQUARES], row[_LOSS], step)
+                step[_D1], step[_D2], step[_K], step[_FAILING] = size, least, size, row[_FAILING]
+                step[_SUPPRESSED] = row[_FAILING] + suppressed
+                step[_KEPT_LOSS] = loss_all - lost
+                for model in range(len(rule.wanted)):
+                    by = rule.wanted[model] == rule.by
+                    out_goodness[steps, model] = float(least) if by else nan
+                steps += 1
+                before = size
+            suppressed += size
+            lost += size * losses[i]
+    for rank in range(highest + 1):
+        scratch.tallest[rank] = 0
+    return steps
+
+
+@inner
+def _thresholds(
+    rule: GroupRule,
+    sizes: UInts,
+    ranks: UInts | None,
+    number: int,
+    rows: int,
+    squares: int,
+    left: int,
+    given: Ints,
+    scratch: Scratch,
+) -> tuple[int, int]:
+    """Thresholds (size, rank) that the rule arrives at; those that keep all where it cannot."""
+    if rule.suppression == GIVEN:
+        return int64(given[0]), int64(given[1])
+    if left < 0:
+        return int64(1), int64(0)
+    if ranks is not None and rule.suppression == WITHIN_LIMIT and rule.by != BY_SIZE:
+        nothing, everything = int64(0), int64(2**62)
+        rank = rank_threshold(sizes, ranks, nothing, everything, number, left, scratch)
+        return int64(1), rank
+    return thresholds(rule.suppression, sizes, ranks, number, rows, squares, left, scratch)
+
+
+@inner
+def _keys(by: int, sizes: UInts, ranks: UInts | None) -> UInts:
+    """What the rule goes by."""
+    if ranks is None or by == BY_SIZE:
+        return sizes
+    return ranks
+
+
+@compiled
+def measure_groups(
+    rule: GroupRule,
+    rows: int,
+    groups: int,
+    sizes: UInts,
+    losses: Ints,
+    root: int,
+    totals: Ints,
+    plan: Plan | None,
+    lists: Lists | None,
+    given: Ints,
+    listed: bool,
+    buffers: GroupBuffers,
+    out: Ints,
+    out_goodness: Floats,
+    out_steps: Ints,
+    out_step_goodness: Floats,
+) -> int:
+    """Fill one row of integer results and one of goodness; return the number of steps written.
+
+    Steps are written in descending order of the threshold, from what the rule arrives at on.
+
+    Of an infeasible genome (``failing > limit``) the row says what is left when all groups that
+    fail are given up regardless; it has no steps.
+
+    Parameters
+    ----------
+    rule : GroupRule
+    rows : int
+        Rows of the table.
+    groups : int
+    sizes, losses : arrays (groups,)
+        Rows of each group, and the integer loss of each of them.
+    root : int
+        Where the costs of the groups begin in ``buffers.costs``.
+    totals : array (values,)
+        Rows of the table with each sensitive value.
+    plan, lists
+        What is known about sensitive values, and those of the groups; None if there are none.
+    given : array (2,)
+        Thresholds, for the rule `GIVEN`.
+    listed : bool
+        Whether the kept groups must stand at the first places of ``buffers.order`` afterwards; no
+        steps then.
+    buffers : GroupBuffers
+    out, out_goodness, out_steps, out_step_goodness : arrays
+        Results.
+    """
+    scratch, tallies = buffers.scratch, buffers.tallies
+    measured = len(rule.wanted_costs) + len(rule.wanted_tallies)
+    simple = not rule.with_values and measured == 0 and rule.least <= 1
+    if simple and not listed and rule.suppression == WITHIN_LIMIT and rule.limit < CLASSES:
+        return _measure_sizes(
+            rule.limit, rule.with_steps, sizes, losses, groups, scratch, out, out_steps
+        )
+    labelled = False
+    if plan is not None and lists is not None and rule.with_values:
+        models, mistakes = buffers.models, buffers.mistakes
+        above, below, end = rule.above, rule.below, plan.sensitive
+        measure_models(
+            int64(0), end, groups, sizes, rule.need, above, below, plan, lists, models, mistakes
+        )
+        labelled = plan.label >= 0
+    if len(rule.wanted_tallies):
+        measure_tallies(rule.wanted_tallies, groups, sizes, losses, plan, lists, tallies)
+        for value in range(len(totals)):
+            tallies.left[value] = totals[value]
+    squares, loss_all, failing = int64(0), int64(0), int64(rows)
+    for group in range(groups):
+        size = int64(sizes[group])
+        squares += size * size
+        loss_all += size * losses[group]
+        failing -= size
+    number, group_of, ranks = int64(groups), buffers.everyone, buffers.no_ranks
+    if rule.least > 1 or len(rule.bounded) or rule.by != BY_SIZE:
+        most, ranks = len(scratch.by_rank) - 1, buffers.ranks
+        number = _list_eligible(rule, sizes, losses, buffers.models, groups, most, ranks, buffers)
+        group_of, sizes, losses = buffers.group, buffers.sizes, buffers.losses
+        failing = int64(rows)
+        for i in range(number):
+            failing -= sizes[i]
+    left = rule.limit - failing
+    d1, d2 = _thresholds(rule, sizes, ranks, number, rows, squares, left, given, scratch)
+    _begin(groups, squares, loss_all, out)
+    out[_D1], out[_D2], out[_SUPPRESSED], out[_FAILING] = d1, d2, rows, failing
+    for model in range(len(out_goodness)):
+        out_goodness[model] = inf
+    keys, field = _keys(rule.by, sizes, ranks), _D1 if rule.by == BY_SIZE else _D2
+    row, goodness = out, out_goodness
+    begin, end = int64(0), list_kept(rule.suppression, sizes, ranks, number, d1, d2, buffers.order)
+    steps, place, few = int64(0), int64(0), int64(0)
+    while True:
+        # Taking groups back one threshold after the other keeps all sums and worst groups up to
+        # date. What the rule keeps comes first, which is the highest threshold.
+        _keep(
+            buffers.order[begin:end],
+            group_of,
+            sizes,
+            losses,
+            rule.wanted,
+            buffers.models,
+            rule.wanted_costs,
+            buffers.costs,
+            root,
+            labelled,
+            buffers.mistakes,
+            row,
+            goodness,
+        )
+        if len(rule.wanted_tallies):
+            add_tallies(
+                rule.wanted_tallies,
+                buffers.order[begin:end],
+                group_of,
+                plan,
+                lists,
+                tallies,
+                row[_SUPPRESSED],
+                row[_COST + len(rule.wanted_costs) :],
+            )
+        if steps == 0:
+            if listed:
+                for i in range(end):
+                    buffers.order[i] = group_of[buffers.order[i]]
+            if listed or not rule.with_steps or left < 0:
+                return int64(0)
+            if rule.pairs:
+                return _pair_steps(
+                    rule,
+                    sizes,
+                    losses,
+                    ranks,
+                    number,
+                    left,
+                    out,
+                    scratch,
+                    out_steps,
+                    out_step_goodness,
+                )
+            few = list_worst(keys, number, out[field], scratch, buffers.order)
+            end, steps = int64(0), int64(1)
+            for at in range(few):
+                steps += int64(at == 0 or keys[buffers.order[at]] != keys[buffers.order[at - 1]])
+            place = steps - 1 if simple else int64(0)
+            _copy(row, out_steps[place])
+            _copy(goodness, out_step_goodness[place])
+        if end == few:
+            return steps
+        place += -1 if simple else 1
+        _copy(row, out_steps[place])
+        _copy(goodness, out_step_goodness[place])
+        row, goodness = out_steps[place], out_step_goodness[place]
+        begin, row[field] = end, keys[buffers.order[end]]
+        while end < few and keys[buffers.order[end]] == row[field]:
+            end += 1

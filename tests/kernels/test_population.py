@@ -24,7 +24,7 @@ from moanon.kernels.population import PopulationKernel, RawScores
 from moanon.kernels.selection import FIELDS, GroupRule
 from moanon.kernels.thresholds import KEEP_ALL, WITHIN_LIMIT
 from moanon.measures import MEASURES
-from moanon.measures.demand import Demand, demand_of
+from moanon.measures.demand import Demand, demand_of, group_rule
 from moanon.measures.suppression import Suppression
 from tests.strategies import instances, populations, rich_instances
 

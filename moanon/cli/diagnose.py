@@ -173,7 +173,10 @@ def diagnose(
         if list_rows is not None:
             lines.append(_list_rows(diagnosis, answer, beside[list_rows], list_rows))
         if plot is not None:
-            lines.append(_plot(answer, beside[plot], plot))
+            from moanon.output.diagnosis_figures import draw_answer
+
+            draw_answer(answer, beside[plot], plot.suffix.lower().removeprefix("."))
+            lines.append(f"Wrote {plot}")
     if as_json:
         found = diagnosis.describe(answer)
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
@@ -306,13 +309,6 @@ def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name:
         )
         writer.writerows(zip((rows + 1).tolist(), levels.tolist(), strict=True))
     return f"Wrote {name}: {len(rows):,} row numbers; 1 is the first row of the table"
-
-
-def _plot(answer: DiagnosisAnswer, place: Path, name: Path) -> str:
-    from moanon.output.diagnosis_figures import draw_answer
-
-    draw_answer(answer, place, name.suffix.lower().removeprefix("."))
-    return f"Wrote {name}"
 
 
 # -- progress --------------------------------------------------------------------------------------

@@ -30,7 +30,8 @@ _SHOWN = 40
 #: Columns whose effect is told.
 _TOLD = 8
 #: Levels of k at which a curve is read, up to those that occur.
-_STEPS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70)
+_ROUND = [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70]
+_ROUND += [step * 10**power for power in range(2, 11) for step in (1, 2, 3, 5, 7)]
 
 
 def show_answer(diagnosis: Diagnosis, answer: DiagnosisAnswer, *, everything: bool) -> None:
@@ -157,16 +158,14 @@ def _verdict(answer: SubsetAnswer) -> Iterator[str]:
 
 
 def _cost_words(answer: SubsetAnswer) -> str:
-    asked = answer.asked
-    protective = asked.is_protective
+    asked, model = answer.asked, answer.asked.model
     if answer.suppressed is None:
-        if protective:
+        if asked.is_protective:
             return "No: nothing would be left"
-        return f"No: it is safer than that as it is, {asked.model.symbol} = " + asked.model.show(
-            answer.curve.level
-        )
-    delta = _delta(answer.suppressed, asked.rows, upwards=protective)
-    verb = "must" if protective else "can"
+        level = model.show(answer.curve.level)
+        return f"No: it is safer than that as it is, {model.symbol} = {level}"
+    delta = _delta(answer.suppressed, asked.rows, upwards=asked.is_protective)
+    verb = "must" if asked.is_protective else "can"
     return f"delta = {delta}: {_count(answer.suppressed, 'row')} of {asked.rows:,} {verb} go"
 
 
@@ -199,31 +198,21 @@ def _show_curve(curve: Curve, shown: int | None) -> None:
 
 def _curve_points(curve: Curve, shown: int | None) -> Iterator[tuple[float, int | None]]:
     """Levels and what they cost: round ones of k, or those that occur."""
-    attained = [curve.model.sign * strength for strength in curve.strengths.tolist()]
-    if curve.model.measure != "k" or shown is None:
-        step = 1 if shown is None else -(-len(attained) // shown)
-        for level in attained[::step]:
-            yield abs(level), curve.cost(abs(level))
-        return
-    for power in range(10):
-        for step in _STEPS if power == 0 else (1, 2, 3, 5, 7):
-            level = step if power == 0 else step * 10 ** (power + 1)
-            if level > attained[-1]:
-                return
-            yield level, curve.cost(level)
+    levels: list[float] = [abs(strength) for strength in curve.strengths.tolist()]
+    if curve.model.measure == "k" and shown is not None:
+        levels = [level for level in _ROUND if level <= levels[-1]]
+    elif shown is not None:
+        levels = levels[:: -(-len(levels) // shown)]
+    for level in levels:
+        yield level, curve.cost(level)
 
 
 def _say_additions(added: Sequence[AddedColumn], answer: DiagnosisAnswer) -> None:
     """Say what adding a column does, worst first; nothing where it does nothing."""
-    model = answer.asked.model
-    telling = [
-        each
-        for each in added
-        if each.before != each.after or (each.alone and len(set(each.alone)) > 1)
-    ]
+    model, lines = answer.asked.model, []
     # Who is alone is counted as the table is: after suppression nobody is, or all of them are.
     after, before = (" after suppression", " before it") if answer.asked.limit else ("", "")
-    for each in telling[:_TOLD]:
+    for each in added:
         effects = []
         if each.before != each.after:
             levels = f"{model.show(each.before)} to {model.show(each.after)}"
@@ -232,7 +221,11 @@ def _say_additions(added: Sequence[AddedColumn], answer: DiagnosisAnswer) -> Non
             when = before if effects else before.replace("it", "suppression")
             rows = f"{each.alone[0]:,} to {each.alone[1]:,}"
             effects.append(f"the rows alone in their group{when} from {rows}")
-        _say(f"adding {each.column} to {{{_named(each.to)}}} takes {' and '.join(effects)}")
+        if effects:
+            takes = " and ".join(effects)
+            lines.append(f"adding {each.column} to {{{_named(each.to)}}} takes {takes}")
+    for line in lines[:_TOLD]:
+        _say(line)
 
 
 # -- all sets --------------------------------------------------------------------------------------
@@ -248,7 +241,7 @@ def _show_border(answer: BorderAnswer, shown: int | None) -> None:
     ]
     for title, sets in sides if asked.is_protective else reversed(sides):
         if sets:
-            _show_rated(title, sets, answer, shown)
+            _show_rated(f"{title} ({len(sets):,})", sets, answer, shown)
     in_danger = [(name, size, number) for name, size, number in answer.threats() if number]
     if any(len(each.columns) > 1 for each in answer.unsafe):
         _say("Columns by the smallest unsafe sets they are in:")
@@ -265,12 +258,12 @@ def _show_rated(
     title: str, sets: Sequence[RatedSet], answer: BorderAnswer, shown: int | None
 ) -> None:
     model, limit = answer.asked.model, answer.asked.limit
-    headers = [f"{title} ({len(sets):,})", "size", model.symbol]
-    rows = []
+    rows = [(title, "size", model.symbol, "suppressed")]
     for each in islice(sets, shown):
-        row = [_named(each.columns), str(len(each.columns)), model.show(each.level)]
-        rows.append([*row, f"{each.suppressed:,}"] if limit else row)
-    _grid([*headers, "suppressed"] if limit else headers, rows)
+        level, size = model.show(each.level), str(len(each.columns))
+        rows.append((_named(each.columns), size, level, f"{each.suppressed:,}"))
+    headers, *rest = (row if limit else row[:-1] for row in rows)
+    _grid(headers, rest)
     _say_more(len(sets), shown)
 
 
@@ -323,14 +316,8 @@ def _show_curves(answer: CurvesAnswer, shown: int | None) -> None:
         levels = steps[:: max(1, len(steps) // 7)][:8]
     lines = []
     for mask, curve in islice(zip(answer.masks.tolist(), curves, strict=True), shown):
-        costs = [curve.cost(level) for level in levels]
-        rows = answer.asked.rows
-        lines.append(
-            (
-                _named(answer.columns_of(mask)),
-                *(_delta(cost, rows) or "not possible" for cost in costs),
-            )
-        )
+        costs = (_delta(curve.cost(level), answer.asked.rows) for level in levels)
+        lines.append((_named(answer.columns_of(mask)), *(c or "not possible" for c in costs)))
     sign = "≥" if model.sign > 0 else "≤"
     _say(f"delta for each {model.symbol}:")
     _grid(("columns", *(f"{model.symbol} {sign} {model.show(level)}" for level in levels)), lines)

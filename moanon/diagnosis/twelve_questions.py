@@ -152,14 +152,20 @@ class DiagnosisQuestion:
             where = f"on each set of at most {self.largest} of the {len(self.columns)} columns"
         else:
             where = "on each set of columns"
-        by = f" ({self._rule_words()})" if model.measure != "k" else ""
+        by = ""
+        if model.measure != "k":
+            constant = f" with c = {model.c:g}" if model.rule == "recursive" else ""
+            by = f" ({model.symbol} of {listed(self.sensitive)}, rule {model.rule}{constant})"
         if self.asks_delta:
             if self.level is None:
                 return f"What does each {model.symbol} cost in suppressed rows {where}{by}?"
             if self.is_protective:
                 return f"How many rows must be suppressed to be {phrase} {where}{by}?"
             return f"How many rows can be suppressed and the table still be {phrase} {where}{by}?"
-        after = "" if self.delta is None else f" after suppressing at most {self._share()}"
+        after = ""
+        if self.delta is not None:
+            share = f"{self.delta:.10g} of its rows ({self.limit:,} of {self.rows:,})"
+            after = f" after suppressing at most {share}"
         if self.level is None:
             return f"For which {model.symbol} is the table {phrase} {where}{after}{by}?"
         if self.subset is not None:
@@ -167,14 +173,6 @@ class DiagnosisQuestion:
         kind = "largest" if self.is_protective else "smallest"
         bound = where.removeprefix("on each set").removeprefix(" of columns")
         return f"On which {kind} sets of columns{bound} is the table {phrase}{after}{by}?"
-
-    def _share(self) -> str:
-        return f"{self.delta:.10g} of its rows ({self.limit:,} of {self.rows:,})"
-
-    def _rule_words(self) -> str:
-        model = self.model
-        constant = f" with c = {model.c:g}" if model.rule == "recursive" else ""
-        return f"{model.symbol} of {listed(self.sensitive)}, rule {model.rule}{constant}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the question as plain values."""

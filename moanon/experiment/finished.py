@@ -375,22 +375,20 @@ class EtaTable:
     def of(cls, fronts: Mapping[float, Front]) -> EtaTable:
         """Ask fronts of several limits the same questions; those none can answer are left out."""
         etas = tuple(sorted(fronts))
-        columns = [(fronts[eta].measures["k"], fronts[eta].measures["loss"]) for eta in etas]
-        least_loss: dict[int, tuple[float | None, ...]] = {}
-        for bound in _KS:
-            losses = tuple(
-                float(loss[k >= bound].min()) if (k >= bound).any() else None for k, loss in columns
-            )
-            if any(loss is not None for loss in losses):
-                least_loss[bound] = losses
-        best_k: dict[float, tuple[int | None, ...]] = {}
-        for share in _LOSSES:
-            ks = tuple(
-                int(np.max(k[loss <= share])) if (loss <= share).any() else None
-                for k, loss in columns
-            )
-            if any(k is not None for k in ks):
-                best_k[share] = ks
+        columns = [
+            (fronts[eta].measures["k"].astype(np.int64), fronts[eta].measures["loss"])
+            for eta in etas
+        ]
+        least_loss = {
+            bound: tuple(min(loss[k >= bound].tolist(), default=None) for k, loss in columns)
+            for bound in _KS
+            if any((k >= bound).any() for k, _ in columns)
+        }
+        best_k = {
+            bound: tuple(max(k[loss <= bound].tolist(), default=None) for k, loss in columns)
+            for bound in _LOSSES
+            if any((loss <= bound).any() for _, loss in columns)
+        }
         return cls(etas, least_loss, best_k)
 
     def to_csv(self) -> str:

@@ -1,7 +1,7 @@
 """The algorithms by name: what each is, which settings it takes, and how it is built.
 
-Configurations read this register, so it imports nothing: an algorithm's module is loaded when a
-search is built. A new algorithm is a class that keeps to `Search`, and a line in `ALGORITHMS`.
+Configurations read this register, so it imports nothing slow: an algorithm's module is loaded when
+a search is built. A new algorithm is a class that keeps to `Search`, and a line in `ALGORITHMS`.
 """
 
 from __future__ import annotations

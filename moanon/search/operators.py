@@ -19,6 +19,7 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.genome import Layout
 
 __all__ = [
+    "ATTEMPTS",
     "SEED_SHARE",
     "ColumnCrossover",
     "FlipMutation",

@@ -293,7 +293,7 @@ def config_schema() -> dict[str, Any]:
 
 
 def _descriptions(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
-    """Yield each key of a model with the text below it.
+    """Yield each key of a model that has a text below it, with that text.
 
     pydantic can take descriptions from there as well, but would read the source at every import.
     """
@@ -301,7 +301,9 @@ def _descriptions(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     assert isinstance(source, ast.ClassDef)
     for key, below in pairwise(source.body):
         if isinstance(key, ast.AnnAssign) and isinstance(key.target, ast.Name):
-            yield key.target.id, " ".join(ast.literal_eval(below.value).split())  # type: ignore[attr-defined]
+            match below:
+                case ast.Expr(value=ast.Constant(value=str(text))):
+                    yield key.target.id, " ".join(text.split())
 
 
 def name_from(path: Path) -> str:

@@ -26,6 +26,7 @@ from moanon.kernels.jit import inner, int64
 
 __all__ = [
     "OF_COLUMNS",
+    "SMALL",
     "TALLIES",
     "TallyBuffers",
     "add_tallies",
@@ -41,6 +42,7 @@ TALLIES = (
     "size_gap",  # (n - N)²
     "loss_gap",  # (row loss / loss of a suppressed row)²
     "loss_most",  # largest row loss
+    "small",  # 1 where N is below `SMALL`
     # of each sensitive column
     "same",  # c
     "same_gap",  # (c - 1)²
@@ -51,9 +53,11 @@ TALLIES = (
     "values_gap",  # (number of the column's values that the group lacks)²
     "lacking_most",  # largest number of values that a group lacks
 )
-_SIZE_GAP, _LOSS_GAP, _LOSS_MOST = range(3)
-_SAME, _SAME_GAP, _SAME_MOST, _SHARE, _SHARE_GAP = range(3, 8)
-_VALUES, _VALUES_GAP, _LACKING_MOST = range(8, 11)
+_SIZE_GAP, _LOSS_GAP, _LOSS_MOST, _SMALL = range(4)
+_SAME, _SAME_GAP, _SAME_MOST, _SHARE, _SHARE_GAP = range(4, 9)
+_VALUES, _VALUES_GAP, _LACKING_MOST = range(9, 12)
+#: Groups of fewer rows are small; five is the least cell that statistical offices mostly publish.
+SMALL = 5
 #: Tallies from this one on are those of a sensitive column.
 OF_COLUMNS = _SAME
 
@@ -117,6 +121,8 @@ def _of_group(
         return _square(size, rows - size, squares)
     if tally == _LOSS_GAP:
         return _rounded(size * (loss / full_loss) ** 2, unit)
+    if tally == _SMALL:
+        return int64(size) if size < SMALL else int64(0)
     return int64(loss)
 
 

@@ -14,6 +14,7 @@ import pytest
 from moanon.cli import main
 from moanon.front import Front
 from moanon.measures.suppression import Suppression
+from moanon.recoding import GlobalRecodings
 
 Captured = pytest.CaptureFixture[str]
 
@@ -37,7 +38,9 @@ def save(
     genomes, thresholds = np.zeros((len(rows), 1), dtype=np.uint8), np.zeros((len(rows), 2), int)
     blocks = ({"age": ("*",)},) * len(rows)
     rule = Suppression("limit", eta)
-    front = Front(("k", "loss"), rule, genomes, thresholds, measures, blocks, len(rows))
+    front = Front(
+        ("k", "loss"), rule, GlobalRecodings(genomes, thresholds, rule), measures, blocks, len(rows)
+    )
     folder.mkdir(parents=True)
     front.save(folder, texts={"config.yaml": "name: people\n"} if config else None)
 
@@ -306,7 +309,9 @@ def deltas(folder: Path) -> None:
     genomes, thresholds = np.zeros((3, 1), dtype=np.uint8), np.zeros((3, 2), int)
     blocks = ({"age": ("*",)},) * 3
     rule = Suppression("limit", 0.1)
-    front = Front(("delta", "loss"), rule, genomes, thresholds, measures, blocks, 3)
+    front = Front(
+        ("delta", "loss"), rule, GlobalRecodings(genomes, thresholds, rule), measures, blocks, 3
+    )
     (folder / "deltas").mkdir()
     front.save(folder / "deltas")
 

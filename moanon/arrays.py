@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bits", "Bools", "Floats", "Ints", "UInts", "Values"]
-
 Bits = npt.NDArray[np.uint8]  #: genomes: 0 and 1
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]

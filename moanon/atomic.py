@@ -26,8 +26,6 @@ from moanon.errors import ExistsError, OutputError
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["Beside", "sync_folder"]
-
 
 class Beside:
     """Several files that take their final names together.

@@ -7,20 +7,6 @@ for one of these.
 
 from __future__ import annotations
 
-__all__ = [
-    "CertificateError",
-    "ConfigError",
-    "DataError",
-    "ExistsError",
-    "GenomeError",
-    "HierarchyError",
-    "InfeasibleError",
-    "MoanonError",
-    "OutputError",
-    "QuestionError",
-    "SearchError",
-]
-
 
 class MoanonError(Exception):
     """Base of all errors that moanon raises on purpose."""

@@ -28,8 +28,6 @@ from moanon.kernels.histograms import Plan, Sensitive, make_plan
 from moanon.kernels.join import LossScale
 from moanon.kernels.population import PopulationKernel
 
-__all__ = ["Generalization", "Instance", "Layout"]
-
 #: Blocks of each column, each as (start, stop) over its base values.
 Generalization = dict[str, tuple[tuple[int, int], ...]]
 

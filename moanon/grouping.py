@@ -27,8 +27,6 @@ from moanon.data.table import Table
 from moanon.errors import DataError, GenomeError
 from moanon.genome import Instance
 
-__all__ = ["NO_GROUP", "Grouping", "MatchedBy"]
-
 #: Stands for the group of a cell or row that has none.
 NO_GROUP = -1
 #: How the rows of an anonymized table were found in the original.

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from moanon.search.running import OnGeneration, Progress
 
-__all__ = ["Interruption", "duration", "show_progress"]
-
 #: Seconds between two refreshes of the bar, and between two lines.
 _REFRESH, _LINE_EVERY = 0.1, 5.0
 

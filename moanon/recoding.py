@@ -22,8 +22,6 @@ if TYPE_CHECKING:  # a front can be read and asked without the compiler, which t
     from moanon.genome import Generalization, Instance, Layout
     from moanon.grouping import Grouping
 
-__all__ = ["Blocks", "GlobalRecodings", "Recodings"]
-
 #: What released cells can show, column by column.
 Blocks = Mapping[str, tuple[str, ...]]
 

@@ -18,8 +18,6 @@ from moanon import __version__
 from moanon.cli.showing import on_one_line
 from moanon.errors import ExistsError, InfeasibleError, MoanonError
 
-__all__ = ["DONE", "NO", "ConfigArgument", "SetOption", "app", "main"]
-
 DONE, NO = 0, 1
 _BAD_INPUT, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141
 

@@ -16,8 +16,6 @@ from moanon.cli.values import ResultsArgument, named_number, share
 if TYPE_CHECKING:
     from moanon.front import Answer, Choice, Front, Question
 
-__all__: list[str] = []
-
 
 @app.command(epilog="Example: moanon ask results/quickstart --max-loss 25% --max-suppression 5%")
 def ask(

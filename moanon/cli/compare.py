@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from moanon.compare import Comparison, Preferences, Verdict
     from moanon.compare.comparison import Value
 
-__all__: list[str] = []
-
 #: What each comparator looks at, in few words.
 _WORDS = {
     "dominance": "no row worse off",

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from moanon.measures.measure import Measure
     from moanon.search.problem import SearchProblem
 
-__all__: list[str] = []
-
 #: What the letters stand for that measures are cited with.
 _SOURCES = (
     "D: Dewri et al., multi-objective optimization of anonymity and loss; L: Li and Li, the "

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from moanon.data.hierarchy import Hierarchy
     from moanon.diagnosis import Diagnosis, DiagnosisAnswer, Form, PrivacyModel, SetsProgress
 
-__all__: list[str] = []
-
 #: Seconds between two refreshes of the bar, and between two lines where there is no terminal.
 _REFRESH, _LINE_EVERY = 0.1, 5.0
 

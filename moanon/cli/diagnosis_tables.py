@@ -23,8 +23,6 @@ if TYPE_CHECKING:
         SubsetAnswer,
     )
 
-__all__ = ["show_answer"]
-
 #: Lines of a table of sets, unless all are wanted.
 _SHOWN = 40
 #: Columns whose effect is told.

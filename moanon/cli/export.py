@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from moanon.front import Front
     from moanon.release import Certificate, Release, SuppressedRows
 
-__all__: list[str] = []
-
 
 class Shown(StrEnum):
     """How suppressed rows are shown."""

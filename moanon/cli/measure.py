@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from moanon.grouping import Grouping
 
-__all__: list[str] = []
-
 
 @app.command(
     epilog="Example: moanon measure patients.csv released.csv --config patients.yaml. Of a file "

@@ -9,18 +9,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = [
-    "ConfigOption",
-    "DelimiterOption",
-    "HierarchyOption",
-    "KeyOption",
-    "QuasiOption",
-    "SensitiveOption",
-    "Stars",
-    "StarsOption",
-    "names",
-]
-
 
 class Stars(StrEnum):
     """Which rows of a released file count as suppressed."""

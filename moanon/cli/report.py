@@ -10,8 +10,6 @@ import typer
 from moanon.cli.application import app
 from moanon.cli.showing import note, on_one_line
 
-__all__: list[str] = []
-
 
 @app.command(epilog="Example: moanon report results/quickstart")
 def report(

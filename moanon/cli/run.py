@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from moanon.experiment import Experiment
     from moanon.front import Front
 
-__all__: list[str] = []
-
 #: Seconds of compiling that are worth a word.
 _NOTICED = 3.0
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from moanon.front import Front
 
-__all__ = ["console", "large", "note", "on_one_line", "show_front"]
-
 
 def console() -> Console:
     """Console for stdout; in a pipe it is plain and as wide as need be, so that nothing is cut."""

@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["IdArgument", "ResultsArgument", "named_number", "share"]
-
 ResultsArgument = Annotated[
     Path,
     typer.Argument(

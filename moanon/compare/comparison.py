@@ -37,17 +37,6 @@ from moanon.grouping import Grouping
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "ALL",
-    "COMPARATORS",
-    "Comparison",
-    "Headcount",
-    "Value",
-    "Verdict",
-    "compare",
-    "refuse_other_rows",
-]
-
 #: For sets of properties.
 _OF_SETS = ("wtd", "lex", "goal")
 #: Every comparator, by name.

@@ -18,8 +18,6 @@ import numpy.typing as npt
 
 from moanon.errors import ConfigError
 
-__all__ = ["LogVolume", "compare_products", "solely_dominated"]
-
 Floats = npt.NDArray[np.float64]
 
 #: Rounding of one logarithm and of the product with its count, as a share; generous.

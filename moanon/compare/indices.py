@@ -26,21 +26,6 @@ import numpy.typing as npt
 from moanon.compare.hypervolume import LogVolume, compare_products, solely_dominated
 from moanon.errors import ConfigError
 
-__all__ = [
-    "INDICES",
-    "BinaryIndex",
-    "Dominance",
-    "IndexPair",
-    "UnaryIndex",
-    "coverage",
-    "dominance",
-    "find_index",
-    "mean",
-    "minimum",
-    "rank",
-    "spread",
-]
-
 Floats = npt.NDArray[np.float64]
 Numbers = npt.ArrayLike
 #: How one vector stands to another: at least as good everywhere, and better somewhere (strong) or

@@ -14,16 +14,6 @@ from moanon.compare.indices import find_index
 from moanon.data.column import did_you_mean
 from moanon.errors import ConfigError
 
-__all__ = [
-    "Preferences",
-    "Settled",
-    "check_weights",
-    "goal_distance",
-    "is_ahead",
-    "lexicographic",
-    "weighted_sum",
-]
-
 Pairs = Sequence[tuple[float, float]]
 #: By the names of properties, or one after the other.
 Numbers = Mapping[str, float] | Sequence[float]

@@ -28,15 +28,6 @@ import numpy.typing as npt
 from moanon.errors import ConfigError
 from moanon.grouping import NO_GROUP, Grouping
 
-__all__ = [
-    "PROPERTIES",
-    "Property",
-    "PropertyVector",
-    "find_property",
-    "property_vectors",
-    "register",
-]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

@@ -14,8 +14,6 @@ from moanon.measures.measure import table_sizes
 if TYPE_CHECKING:
     from moanon.genome import Instance
 
-__all__ = ["CONSTRAINTS_SCHEMA", "bounds_of", "check_constraints", "check_reach"]
-
 #: What editors are told; the measures' names are left to `check_constraints`.
 CONSTRAINTS_SCHEMA: dict[str, Any] = {
     "type": "object",

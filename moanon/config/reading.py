@@ -22,18 +22,6 @@ from moanon.data import strict_yaml
 from moanon.data.strict_yaml import YamlNode, path_text
 from moanon.errors import ConfigError
 
-__all__ = [
-    "MAX_BYTES",
-    "MAX_DEPTH",
-    "first_error",
-    "nearest",
-    "override",
-    "parse",
-    "plain_values",
-    "read",
-    "refusal",
-]
-
 #: Larger files are refused: a path that names a data file by mistake would be read for minutes.
 MAX_BYTES = 1_000_000
 #: Deeper nesting is refused; a configuration has four levels.

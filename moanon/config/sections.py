@@ -44,16 +44,6 @@ from moanon.search.algorithms import (
     foreign_settings,
 )
 
-__all__ = [
-    "STRICT",
-    "ColumnSection",
-    "DataSection",
-    "Name",
-    "OutputSection",
-    "ProblemSection",
-    "SearchSection",
-]
-
 #: No unknown keys, no conversions, no changes.
 STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 

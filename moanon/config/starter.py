@@ -34,8 +34,6 @@ from moanon.data.steps import DATE_UNITS, Kind, Scale
 from moanon.data.strict_yaml import dump
 from moanon.errors import DataError, MoanonError, OutputError
 
-__all__ = ["MAX_BASE", "guess", "write_starter"]
-
 #: Guessed domains have at most so many base values: more would be slow to read and to search.
 MAX_BASE = 50
 #: Longer texts are sentences, not categories.

@@ -19,8 +19,6 @@ from moanon.data.domain import MISSING, Domain
 from moanon.data.table import Table
 from moanon.errors import DataError
 
-__all__ = ["Cells", "SensitiveCounts", "count_values", "raw_group_sizes", "row_keys"]
-
 #: Keys stay below this, so that one more column can be multiplied in without overflow.
 _KEY_LIMIT = 2**62
 

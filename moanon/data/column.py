@@ -25,19 +25,6 @@ from numpy.typing import NDArray
 from moanon.arrays import Values
 from moanon.errors import DataError
 
-__all__ = [
-    "KINDS_READ",
-    "Column",
-    "absent_column",
-    "chosen_positions",
-    "did_you_mean",
-    "one_kind",
-    "refuse_bad_names",
-    "sorted_column",
-    "typed_column",
-    "without_tokens",
-]
-
 KINDS_READ = "read are text, numbers, booleans, dates and times"
 #: NUL and halves of characters: a release with them could not be written and read again.
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")

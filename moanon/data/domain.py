@@ -30,21 +30,6 @@ from moanon.data.hierarchy import MAX_LEAVES, SUPPRESSED, Hierarchy
 from moanon.data.steps import Scale, Steps
 from moanon.errors import DataError
 
-__all__ = [
-    "MAX_BASE_VALUES",
-    "MISSING",
-    "RANGE_MARK",
-    "SUPPRESSED",
-    "Domain",
-    "DomainSpec",
-    "IntervalDomain",
-    "IntervalSpec",
-    "OrderedDomain",
-    "OrderedSpec",
-    "TreeDomain",
-    "TreeSpec",
-]
-
 #: Base values are coded in 16 bits; a domain this fine is a typo or an identifier.
 MAX_BASE_VALUES = MAX_LEAVES
 #: The base value that missing cells get under the policy ``category``.

@@ -26,8 +26,6 @@ from moanon.data import treefile
 from moanon.data.treefile import RawNode
 from moanon.errors import HierarchyError
 
-__all__ = ["MAX_FILE_BYTES", "MAX_LEAVES", "SUPPRESSED", "Hierarchy"]
-
 #: What a fully generalized cell shows; no leaf or inner node may be called so.
 SUPPRESSED = "*"
 #: Larger hierarchy files are refused: nobody reads a tree of that size, a typo in a path finds one.

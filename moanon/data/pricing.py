@@ -42,15 +42,6 @@ from moanon.errors import ConfigError
 from moanon.kernels.costs import COSTS, Prices
 from moanon.kernels.histograms import EQUAL, ORDERED, TREE, HistogramColumn, count_logs, log_unit
 
-__all__ = [
-    "Distance",
-    "PriceList",
-    "column_shares",
-    "distance_of",
-    "histogram_column",
-    "place_values",
-]
-
 Distance = Literal["equal", "ordered", "tree"]
 
 #: Sums over a table stay below this.

@@ -41,8 +41,6 @@ from moanon.errors import DataError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["BLOCK_ROWS", "long_fields", "read_files", "unreadable"]
-
 #: Rows handled at a time. Small enough for their texts to stay in the processor's cache, which
 #: halves the time of a block of 20,000.
 BLOCK_ROWS = 500

@@ -33,8 +33,6 @@ from moanon.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Source", "read_source"]
-
 _TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz")
 _FOLDER_ENDINGS = (".csv", ".csv.gz", ".parquet")
 _FILES_READ = "read are .csv, .tsv, .txt, .csv.gz and .parquet"

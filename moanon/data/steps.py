@@ -23,8 +23,6 @@ import numpy as np
 from moanon.arrays import Ints
 from moanon.errors import DataError
 
-__all__ = ["DATE_UNITS", "DateUnit", "Kind", "Scale", "Steps"]
-
 Number = int | float | str
 Kind = Literal["integer", "decimal", "date"]
 DateUnit = Literal["day", "week", "month", "quarter", "year", "decade"]

@@ -22,8 +22,6 @@ import yaml
 
 from moanon.errors import MoanonError
 
-__all__ = ["YamlNode", "dump", "dump_nodes", "parse", "path_text", "quoted"]
-
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 #: A leading zero is more often part of a code than of a number.

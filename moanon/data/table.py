@@ -23,8 +23,6 @@ from moanon.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MissingPolicy", "Role", "Table", "read_table", "settle"]
-
 #: What becomes of rows that miss a quasi-identifying or sensitive value.
 MissingPolicy = Literal["drop", "category", "error"]
 

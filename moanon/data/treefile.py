@@ -15,17 +15,6 @@ import yaml
 from moanon.data.strict_yaml import YamlNode, dump_nodes, parse
 from moanon.errors import HierarchyError
 
-__all__ = [
-    "MAX_LEVELS",
-    "RawNode",
-    "arx_root",
-    "arx_rows",
-    "arx_text",
-    "nested_root",
-    "yaml_root",
-    "yaml_text",
-]
-
 #: Deeper trees are refused: each level is a full-domain generalization of its own, so that a
 #: mistake in a file would otherwise cost levels times leaves.
 MAX_LEVELS = 256

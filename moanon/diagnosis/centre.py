@@ -27,8 +27,6 @@ from moanon.measures.suppression import row_limit
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MAX_COLUMNS", "Diagnosis"]
-
 #: Sets of columns are bit masks of one machine word.
 MAX_COLUMNS = 62
 

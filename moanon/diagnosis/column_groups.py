@@ -39,8 +39,6 @@ from moanon.kernels.histograms import (
     sort_values,
 )
 
-__all__ = ["DistinctRows", "Refiner"]
-
 _NONE = np.zeros(0, dtype=np.uint32)
 _NO_MISTAKES = np.zeros(0, dtype=np.int64)  # there are no class labels
 

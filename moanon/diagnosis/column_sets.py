@@ -29,8 +29,6 @@ from moanon.diagnosis.suppression_curve import Curve, Levels
 from moanon.diagnosis.twelve_questions import DiagnosisQuestion
 from moanon.errors import QuestionError
 
-__all__ = ["SetsProgress", "draw_curves", "find_border", "rate_sets"]
-
 #: Answers that hold something for every set have room for so many: all sets of 20 columns.
 MAX_LISTED = (1 << 20) - 1
 #: A walk that groups more sets than this would not end, nor would anybody read its answer.

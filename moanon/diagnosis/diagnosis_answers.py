@@ -23,17 +23,6 @@ from moanon.diagnosis.twelve_questions import DiagnosisQuestion
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "AddedColumn",
-    "BorderAnswer",
-    "CurvesAnswer",
-    "DiagnosisAnswer",
-    "Effort",
-    "RatedSet",
-    "SetsAnswer",
-    "SubsetAnswer",
-]
-
 
 @dataclass(frozen=True)
 class Effort:

@@ -23,8 +23,6 @@ from moanon.data.pricing import Distance
 from moanon.errors import QuestionError
 from moanon.measures import MEASURES, Measure
 
-__all__ = ["ANONYMITY", "Form", "Letter", "PrivacyModel", "choose_rule", "rule_measures"]
-
 Letter = Literal["k", "l", "t"]
 Form = Literal["at least", "at most"]
 

@@ -19,8 +19,6 @@ from moanon.diagnosis.privacy_model import PrivacyModel
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Curve", "Levels", "ReidentificationRisk"]
-
 #: Whole numbers for k and most rules of ℓ, others for the rest.
 Levels = Ints | Floats
 #: Groups smaller than this are commonly held to be too small to publish.

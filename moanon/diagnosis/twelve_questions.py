@@ -13,8 +13,6 @@ from typing import Any, Literal
 from moanon.diagnosis.privacy_model import Form, PrivacyModel
 from moanon.errors import QuestionError
 
-__all__ = ["QUESTIONS", "DiagnosisQuestion", "choose_question", "listed"]
-
 #: Nothing is suppressed; at most a given share is; or the share is what is asked for.
 Suppressing = Literal["none", "given", "asked"]
 

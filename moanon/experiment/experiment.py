@@ -54,8 +54,6 @@ from moanon.search.running import (
 )
 from moanon.search.shared_limits import SharedLimits
 
-__all__ = ["Experiment", "Result", "plan"]
-
 #: Share of the effort for a further limit, which starts from what was found for the others.
 _FURTHER = 0.25
 

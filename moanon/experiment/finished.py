@@ -32,20 +32,6 @@ from moanon.front.results import (
 )
 from moanon.search.checkpoint import NAMES
 
-__all__ = [
-    "ETA_TABLE",
-    "EtaTable",
-    "FinishedRun",
-    "draw_plots",
-    "find_runs",
-    "load_front",
-    "read_rows",
-    "read_run",
-    "run_of",
-    "write_eta_table",
-    "write_page",
-]
-
 #: The table above the folders of several limits.
 ETA_TABLE = "comparison.csv"
 #: How the name of the folder for one limit of several begins.
@@ -292,7 +278,8 @@ def write_page(
     force : bool
         Whether `path` may be replaced.
     """
-    from moanon.output.page import Tab, write_report
+    from moanon.output.page import write_report
+    from moanon.output.page_data import Tab
 
     tabs = [
         Tab(

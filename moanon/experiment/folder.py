@@ -34,22 +34,6 @@ from moanon.genome import Instance
 from moanon.recoding import GlobalRecodings
 from moanon.search.checkpoint import NAMES, Identity, read_arrays, write_arrays
 
-__all__ = [
-    "LOCK",
-    "RESULTS",
-    "FolderLock",
-    "check_folder",
-    "clear_pictures",
-    "clear_results",
-    "identity_of",
-    "make_folder",
-    "mark_without_solution",
-    "read_evaluated",
-    "results_of",
-    "with_limits",
-    "write_evaluated",
-]
-
 #: The file that is locked while a run is at work.
 LOCK = ".lock"
 #: Seconds until a lock counts as another run's: it may be that of one that is just ending.

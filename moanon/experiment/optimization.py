@@ -24,8 +24,6 @@ from moanon.search.running import run_search, stop_of, warm_up
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["etas_of", "make_problem", "optimize"]
-
 
 def etas_of(config: Config) -> tuple[float, ...]:
     """The limits of suppression that a configuration asks for; 0 where it has none."""

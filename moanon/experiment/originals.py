@@ -33,8 +33,6 @@ from moanon.grouping import Grouping
 from moanon.release import read_released
 from moanon.release.matching import StarredRows
 
-__all__ = ["KnownColumns", "Original", "read_anonymized", "read_original"]
-
 _NUMBER = re.compile("[0-9]{1,18}")
 #: What can be compared.
 _COMPARED = "compared are released files and solutions of results folders (RESULTS#ID)"

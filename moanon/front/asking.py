@@ -17,8 +17,6 @@ from moanon.measures import find_measure
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Answer", "Question", "answer", "best_of", "ladder"]
-
 #: What stands above the solutions beside an answer, by their kind.
 _HEADINGS = {
     "relaxed": "A limit moved slightly",

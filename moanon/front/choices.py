@@ -16,22 +16,6 @@ from moanon.errors import ConfigError
 from moanon.measures import Measure, find_measure
 from moanon.measures.suppression import Suppression
 
-__all__ = [
-    "ROUNDING",
-    "SLIGHTLY",
-    "SLIGHTLY_SHARE",
-    "Choice",
-    "Limit",
-    "Solutions",
-    "as_given",
-    "attained_privacy",
-    "called",
-    "front_html",
-    "front_sentence",
-    "shown",
-    "told_apart",
-]
-
 #: Percentage points by which a limit on a share is moved, one after the other.
 SLIGHTLY_SHARE = (0.01, 0.02)
 #: Part by which another limit is moved, ...

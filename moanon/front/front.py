@@ -52,8 +52,6 @@ if TYPE_CHECKING:  # a front can be read and asked without the compiler and with
     from moanon.release import Outside, Release
     from moanon.release.solution import ChosenSolution, Small
 
-__all__ = ["Front"]
-
 _TABLE, _SOLUTIONS = "front.csv", "solutions.json"
 
 

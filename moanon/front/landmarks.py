@@ -28,18 +28,6 @@ from moanon.measures import find_measure
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "FlatStretch",
-    "FreeGain",
-    "Knee",
-    "Landmarks",
-    "TradeOff",
-    "find_landmarks",
-    "free_gains",
-    "spans_decades",
-    "spell",
-]
-
 #: Objectives that the whole loss stands in for: gl alone gets less by suppressing rows.
 _LOSSES = {"loss", "gl", "sl"}
 

@@ -25,8 +25,6 @@ from moanon.measures import find_measure
 if TYPE_CHECKING:
     from moanon.front.asking import Question
 
-__all__ = ["Nearby", "find_near", "find_nearest"]
-
 #: From where a difference is worth telling: of a share, and of any other measure relatively.
 _NOTICEABLE_SHARE = 0.01
 _NOTICEABLE = 0.1

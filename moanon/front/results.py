@@ -17,23 +17,6 @@ from typing import Any
 from moanon import __version__
 from moanon.errors import DataError
 
-__all__ = [
-    "FORMAT",
-    "NO_SOLUTION",
-    "RECORD",
-    "check_complete",
-    "check_data",
-    "find_fronts",
-    "has_config",
-    "has_no_solution",
-    "holds",
-    "is_part",
-    "read_listed",
-    "read_object",
-    "read_record",
-    "unfinished",
-]
-
 #: What results files look like; others are refused. To be raised when an old reader would
 #: misunderstand a new file or the other way round.
 FORMAT = 2

@@ -14,8 +14,6 @@ from moanon.arrays import Floats, Ints, UInts
 from moanon.kernels.histograms import EQUAL, ORDERED, Lists, Plan
 from moanon.kernels.jit import inner, int64
 
-__all__ = ["divergences", "equal_distances", "largest_ratios", "own_distances"]
-
 #: Divergences are added up in units of 2^-52.
 _JS_UNIT = 2.0**52
 #: Shorter gaps between the values of a group are added up one by one.

@@ -19,8 +19,6 @@ from moanon.kernels.histograms import count_log, count_logs
 from moanon.kernels.jit import inner, int64
 from moanon.kernels.join import Shape
 
-__all__ = ["COSTS", "Prices", "block_costs", "measure_costs", "no_prices"]
-
 #: Costs of a row.
 COSTS = (
     "weighted",  # D's loss, columns weighted

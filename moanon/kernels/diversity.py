@@ -29,8 +29,6 @@ from moanon.kernels.closeness import divergences, equal_distances, largest_ratio
 from moanon.kernels.histograms import Lists, Plan, count_log, sort_by
 from moanon.kernels.jit import compiled, inner, int64
 
-__all__ = ["MODELS", "column_models", "measure_models"]
-
 #: Models of a group, and what their goodness is.
 MODELS = (
     "distinct",  # number of values

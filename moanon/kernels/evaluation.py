@@ -28,8 +28,6 @@ from moanon.kernels.selection import (
 )
 from moanon.kernels.tallies import make_tally_buffers
 
-__all__ = ["Kept", "evaluate", "evaluate_groups"]
-
 
 @inner
 def _group(

@@ -21,8 +21,6 @@ from moanon.arrays import Bits, Bools, Ints, UInts
 from moanon.kernels.jit import compiled, inner
 from moanon.kernels.join import JoinTree, LossScale, Shape
 
-__all__ = ["Forms", "Workspace", "bucket", "coarsen", "make_forms", "make_workspace"]
-
 # Unsigned index arithmetic: numba need not ask whether an index counts from the end.
 _ONE = np.uint32(1)
 

@@ -21,32 +21,6 @@ from moanon.kernels.forms import Forms, Workspace, bucket
 from moanon.kernels.jit import compiled, inner, int64
 from moanon.kernels.join import JoinTree, Shape
 
-__all__ = [
-    "EQUAL",
-    "ORDERED",
-    "TREE",
-    "HistogramColumn",
-    "Lists",
-    "Plan",
-    "Sensitive",
-    "ValueForms",
-    "count_log",
-    "count_logs",
-    "list_histograms",
-    "list_values",
-    "lists_at",
-    "log_unit",
-    "make_lists",
-    "make_plan",
-    "make_value_forms",
-    "merge_lists",
-    "merge_values",
-    "no_values",
-    "plain_plan",
-    "sort_by",
-    "sort_values",
-]
-
 #: How far apart the values of a sensitive column are.
 EQUAL, ORDERED, TREE = range(3)
 

@@ -33,8 +33,6 @@ from platformdirs import user_cache_path
 
 from moanon.kernels.notices import tell
 
-__all__ = ["compiled", "inner", "int64"]
-
 # numba fills some modules at run time, and types of others came late or are not complete.
 _config: Any = config
 _njit: Any = numba.njit

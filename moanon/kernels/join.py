@@ -21,8 +21,6 @@ import numpy.typing as npt
 
 from moanon.arrays import Ints, UInts
 
-__all__ = ["JoinTree", "LossScale", "Shape"]
-
 #: Distinct tuples are counted on about this many cells while the tree is laid out …
 _PROBE = 8_000
 #: … and for at most this many sets of columns; then halves of like size will do.

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["on_notice", "tell"]
-
 _listeners: list[Callable[[str], None]] = []
 _told: set[str] = set()
 

@@ -54,8 +54,6 @@ from moanon.kernels.selection import (
 )
 from moanon.kernels.tallies import OF_COLUMNS, TallyBuffers, make_tally_buffers
 
-__all__ = ["Mode", "PopulationKernel", "RawScores"]
-
 Mode = Literal["auto", "flat", "rollup"]
 Number = TypeVar("Number", bound=np.generic)
 

@@ -21,16 +21,6 @@ import numpy as np
 from moanon.arrays import Ints, UInts
 from moanon.kernels.jit import compiled, inner, int64
 
-__all__ = [
-    "Partitions",
-    "SplitScratch",
-    "count_split",
-    "make_partitions",
-    "make_scratch",
-    "split",
-    "tally_sizes",
-]
-
 # Unsigned index arithmetic: numba need not ask whether an index counts from the end.
 _NONE, _ONE, _ALL = np.uint32(0), np.uint32(1), np.uint32(2**32 - 1)
 

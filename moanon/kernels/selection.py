@@ -39,17 +39,6 @@ from moanon.kernels.thresholds import (
     thresholds,
 )
 
-__all__ = [
-    "BY_SIZE",
-    "FIELDS",
-    "MOST_RANKS",
-    "GroupBuffers",
-    "GroupRule",
-    "make_group_buffers",
-    "measure_groups",
-    "result_width",
-]
-
 #: Columns of the integer results of one genome; costs and tallies follow.
 FIELDS = (
     "groups",  # all groups

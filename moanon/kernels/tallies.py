@@ -24,18 +24,6 @@ from moanon.arrays import Ints, UInts
 from moanon.kernels.histograms import Lists, Plan
 from moanon.kernels.jit import inner, int64
 
-__all__ = [
-    "OF_COLUMNS",
-    "SMALL",
-    "TALLIES",
-    "TallyBuffers",
-    "add_tallies",
-    "make_tally_buffers",
-    "measure_tallies",
-    "square_unit",
-    "tally_unit",
-]
-
 #: What is added up over rows, or the largest of it. N is the size of a row's group, n that of the
 #: table, c the rows of the group with the row's own sensitive value.
 TALLIES = (

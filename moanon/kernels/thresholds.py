@@ -16,25 +16,6 @@ from moanon.arrays import Ints, UInts
 from moanon.kernels.histograms import sort_by
 from moanon.kernels.jit import inner, int64
 
-__all__ = [
-    "ABOVE_WEIGHTED_K",
-    "CLASSES",
-    "GIVEN",
-    "KEEP_ALL",
-    "KL_ORDERED_K",
-    "KL_ORDERED_L",
-    "KL_STRICT_K",
-    "KL_STRICT_L",
-    "WITHIN_LIMIT",
-    "Scratch",
-    "list_kept",
-    "list_worst",
-    "make_scratch",
-    "rank_threshold",
-    "size_threshold",
-    "thresholds",
-]
-
 # Suppression rules (D §5): what stays in the table.
 KEEP_ALL = 0  # P1
 WITHIN_LIMIT = 1  # P2, eq. 7

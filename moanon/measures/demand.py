@@ -20,8 +20,6 @@ from moanon.kernels.tallies import OF_COLUMNS, TALLIES
 from moanon.measures.measure import Measure
 from moanon.measures.suppression import Suppression
 
-__all__ = ["NOTHING", "Demand", "demand_of", "group_rule"]
-
 _SUPPRESSIONS = {
     "none": thresholds.KEEP_ALL,
     "limit": thresholds.WITHIN_LIMIT,

@@ -18,11 +18,8 @@ from moanon.kernels.selection import GroupRule
 from moanon.kernels.thresholds import GIVEN
 from moanon.measures.demand import Demand, demand_of, group_rule
 from moanon.measures.measure import find_measure
-from moanon.measures.scores import Scores, Staircase
+from moanon.measures.scores import Scores
 from moanon.measures.suppression import Suppression
-
-__all__ = ["Evaluator", "Scores", "Staircase"]
-
 
 #: Measured where nobody says what is wanted, if there is a sensitive column.
 _USUAL = ("l_distinct", "l_frequency")

@@ -19,25 +19,6 @@ if TYPE_CHECKING:
     from moanon.genome import Instance
     from moanon.measures.scores import Scores
 
-__all__ = [
-    "absdist",
-    "average_class_size",
-    "c_avg",
-    "cm",
-    "conditional_entropy",
-    "dm",
-    "gl",
-    "gl_weighted",
-    "groups",
-    "loss",
-    "loss_weighted",
-    "ncp",
-    "prec",
-    "reldist",
-    "sl",
-    "suppressed",
-]
-
 
 def _tree_heights(instance: Instance) -> Ints:
     """Heights of the trees of quasi-identifiers."""

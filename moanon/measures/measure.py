@@ -21,20 +21,6 @@ if TYPE_CHECKING:  # names of types only: what is true of a measure is known wit
     from moanon.genome import Instance
     from moanon.measures.scores import Scores
 
-__all__ = [
-    "MEASURES",
-    "TOLERANCE",
-    "GroupScale",
-    "Measure",
-    "Range",
-    "applicable",
-    "between",
-    "counts",
-    "find_measure",
-    "measure",
-    "table_sizes",
-]
-
 Direction = Literal["max", "min"]
 #: How exact the values of a measure are: whole numbers and correctly rounded quotients of whole
 #: numbers are ``exact``; a ``quotient`` is so as long as both of its terms are below 2^53;

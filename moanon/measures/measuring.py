@@ -26,8 +26,6 @@ from moanon.measures.measure import Measure, applicable
 from moanon.measures.scores import Scores
 from moanon.measures.suppression import Suppression
 
-__all__ = ["measure_grouping", "score_grouping", "suppress_groups"]
-
 #: Keeps every group that meets the constraints of a rule.
 _ALL = (1, 0)
 

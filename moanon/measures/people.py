@@ -27,24 +27,6 @@ if TYPE_CHECKING:
     from moanon.genome import Instance
     from moanon.measures.scores import Scores
 
-__all__ = [
-    "diversity_mean",
-    "diversity_min",
-    "diversity_rank",
-    "sensitive_count_max",
-    "sensitive_count_mean",
-    "sensitive_count_rank",
-    "sensitive_share_max",
-    "sensitive_share_mean",
-    "sensitive_share_rank",
-    "size_mean",
-    "size_min",
-    "size_rank",
-    "utility_mean",
-    "utility_min",
-    "utility_rank",
-]
-
 
 def _distance(scores: Scores, tally: str, unit: float) -> Values:
     """Square root of a sum over all rows, which is in units; the worst column's."""

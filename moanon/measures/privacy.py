@@ -25,26 +25,6 @@ from moanon.measures.measure import TOLERANCE, GroupScale, between, counts, meas
 if TYPE_CHECKING:
     from moanon.measures.scores import Scores
 
-__all__ = [
-    "alpha",
-    "d",
-    "d1",
-    "d2",
-    "delta",
-    "k",
-    "l",
-    "l_distinct",
-    "l_entropy",
-    "l_frequency",
-    "l_recursive",
-    "p_sensitive",
-    "t_closeness",
-    "t_equal",
-    "t_js",
-    "weighted_k",
-    "weighted_k_kept",
-]
-
 
 def _distances(model: str) -> GroupScale:
     """Scale of a model between 0 and 1 that is better when lower."""

@@ -17,8 +17,6 @@ from moanon.measures.measure import between, measure
 if TYPE_CHECKING:
     from moanon.measures.scores import Scores
 
-__all__ = ["risk_max", "risk_mean", "risk_share"]
-
 
 @measure(
     "min",

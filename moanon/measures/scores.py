@@ -17,8 +17,6 @@ from moanon.measures.demand import Demand
 from moanon.measures.measure import find_measure
 from moanon.measures.suppression import Suppression
 
-__all__ = ["Scores", "Staircase", "objective_matrix"]
-
 
 @dataclass(frozen=True)
 class Staircase:

@@ -21,16 +21,6 @@ from typing import Any, Literal, get_args
 from moanon.errors import ConfigError
 from moanon.measures.measure import MEASURES, GroupScale, find_measure
 
-__all__ = [
-    "PRESETS",
-    "RECURSIVE_C",
-    "Preset",
-    "Suppression",
-    "find_preset",
-    "row_limit",
-    "suppress_by",
-]
-
 Kind = Literal["none", "limit", "weighted-k", "kl-safety"]
 
 _WORDS = {

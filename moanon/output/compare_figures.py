@@ -31,8 +31,6 @@ from moanon.output.figure_style import (
     write,
 )
 
-__all__ = ["plot_comparison", "plot_ending", "save_comparison"]
-
 #: Each colour also has a dash pattern of its own.
 _DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (9, 3)))
 _AREA: dict[str, Any] = {"alpha": 0.25, "linewidth": 0}

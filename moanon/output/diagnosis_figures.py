@@ -30,16 +30,6 @@ from moanon.output.figure_style import COLOURS, new_axes, new_figure, plain
 if TYPE_CHECKING:
     from moanon.diagnosis import Curve, DiagnosisAnswer, PrivacyModel, RatedSet
 
-__all__ = [
-    "draw_answer",
-    "plot_border_sets",
-    "plot_counts",
-    "plot_curve",
-    "plot_curves_by_size",
-    "plot_heat_map",
-    "plot_lattice",
-]
-
 SAFE, UNSAFE, IMPLIED = *COLOURS[:2], "#B8B8B8"
 _LINES = (*COLOURS, "#000000")
 _MARKERS = "osD^vPX"

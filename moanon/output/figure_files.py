@@ -34,8 +34,6 @@ from moanon.output.objective_figures import (
     usual_limit,
 )
 
-__all__ = ["Drawing", "save_figure", "write_eta_plots", "write_figures", "write_plots"]
-
 #: What draws a figure, whole or by its axes.
 Drawing = Callable[[], Axes | Figure]
 #: What draws each figure, by the name of its file.

@@ -17,8 +17,6 @@ from matplotlib.transforms import Bbox
 from moanon.arrays import Floats
 from moanon.output.figure_style import GREY, INK, SMALL, plain, root_figure, write
 
-__all__ = ["Label", "add_legend", "crosses", "find_room", "place_labels"]
-
 Side = Literal["above", "below", "right"]
 
 _NOWHERE: Floats = np.empty((0, 2))

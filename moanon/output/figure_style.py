@@ -27,46 +27,6 @@ from moanon.front import Front
 from moanon.front.landmarks import spans_decades
 from moanon.measures import find_measure
 
-__all__ = [
-    "BLUE",
-    "COLOURS",
-    "COLUMN",
-    "DARK_GREEN",
-    "DARK_VERMILION",
-    "FAINT",
-    "GREEN",
-    "GREY",
-    "INK",
-    "LABEL",
-    "PAGE",
-    "PALE",
-    "PALE_GREY",
-    "RASTER",
-    "RING",
-    "SEQUENCE",
-    "SMALL",
-    "VERMILION",
-    "add_colorbar",
-    "dress",
-    "inches",
-    "new_axes",
-    "new_figure",
-    "plain",
-    "problem_words",
-    "root_figure",
-    "round_limit",
-    "scale_axis",
-    "scale_numbers",
-    "settle",
-    "short_name",
-    "shown",
-    "tick",
-    "title",
-    "told_limit",
-    "told_share",
-    "write",
-]
-
 Which = Literal["x", "y"]
 
 #: Widths in inches: one column of a page, and the whole page.

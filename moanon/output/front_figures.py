@@ -50,8 +50,6 @@ from moanon.output.figure_style import (
 )
 from moanon.output.group_figures import add_insets
 
-__all__ = ["plot_etas", "plot_front", "plot_magnified", "steep_parts"]
-
 #: So few solutions are all named.
 _FEW = 3
 #: A magnified part is at most this share of what it is taken from, ...

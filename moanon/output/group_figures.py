@@ -32,8 +32,6 @@ from moanon.output.figure_style import (
     write,
 )
 
-__all__ = ["add_insets", "draw_group_sizes", "plot_group_sizes", "typical_solutions"]
-
 #: Lines of several solutions differ in this, too.
 _DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
 

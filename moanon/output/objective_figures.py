@@ -52,17 +52,6 @@ from moanon.output.figure_style import (
     write,
 )
 
-__all__ = [
-    "costs_of",
-    "plot_diversity",
-    "plot_filtered",
-    "plot_limits",
-    "plot_pairs",
-    "plot_preferences",
-    "revealing_limits",
-    "usual_limit",
-]
-
 _DOT: dict[str, Any] = {"marker": "o", "linestyle": "none", "markeredgewidth": 0}
 _BEST = _DOT | {"color": BLUE, "markersize": 2.4, "zorder": 3}
 _DOMINATED = _DOT | {"color": PALE, "markersize": 1.8, "zorder": 2}

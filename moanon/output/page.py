@@ -23,8 +23,6 @@ from moanon.atomic import Beside
 from moanon.errors import OutputError
 from moanon.output.page_data import Tab, page_data, page_title
 
-__all__ = ["Tab", "report_html", "write_report"]
-
 #: In this order they are one program.
 _SCRIPTS = (
     "elements.js",

@@ -26,15 +26,6 @@ from moanon.front.choices import attained_privacy
 from moanon.measures import MEASURES, find_measure
 from moanon.measures.suppression import Suppression, row_limit
 
-__all__ = [
-    "Tab",
-    "facts_of",
-    "page_data",
-    "page_title",
-    "rule_in_words",
-    "size_steps",
-]
-
 #: Shown beside the objectives; everything else is folded away until somebody asks.
 KEY_MEASURES = ("k", "l", "loss", "gl", "sl", "suppressed", "groups")
 #: A solution's labels in one column beyond these are counted, not listed.

@@ -27,7 +27,8 @@ import numpy.typing as npt
 from moanon.arrays import Bools, Ints
 from moanon.atomic import Beside
 from moanon.data.column import Column
-from moanon.data.domain import MISSING, SUPPRESSED, Domain, TreeDomain
+from moanon.data.domain import MISSING, Domain, TreeDomain
+from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.table import Role
 from moanon.errors import ConfigError, GenomeError, OutputError
 from moanon.genome import Instance
@@ -43,8 +44,6 @@ from moanon.release.reader_privacy import SensitiveFacts
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["Release", "SuppressedRows", "check_k"]
 
 #: How suppressed rows are shown: not at all, or as rows of stars.
 SuppressedRows = Literal["absent", "star"]

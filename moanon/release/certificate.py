@@ -46,8 +46,6 @@ from moanon.measures import MEASURES
 from moanon.measures.measure import TOLERANCE
 from moanon.release.readback import NamedValues, Reading, measure_file
 
-__all__ = ["Certificate", "Origin", "certify_file"]
-
 #: Whether rows stand as in the source.
 RowOrder = Literal["source", "shuffled"]
 #: Fractions of loss and logarithms are floats and may differ by `TOLERANCE` of themselves, or by so

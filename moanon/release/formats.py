@@ -18,8 +18,6 @@ import numpy.typing as npt
 
 from moanon.errors import OutputError
 
-__all__ = ["ReleasedColumn", "defuse", "sql_type", "write_csv", "write_parquet"]
-
 #: Rows that are put together at a time.
 _BLOCK = 1 << 16
 

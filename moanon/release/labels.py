@@ -18,8 +18,6 @@ from typing import Literal
 
 from moanon.data.domain import Domain, IntervalDomain, OrderedDomain, TreeDomain
 
-__all__ = ["Block", "BlockLabels", "IntervalLabels", "NamedLabels", "OrderLabels", "label_rules"]
-
 # Written here again on purpose: these are promises about a released file, not about its writer.
 _STAR = "*"
 _MISSING = "(missing)"

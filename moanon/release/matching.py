@@ -28,7 +28,8 @@ import numpy as np
 from moanon.arrays import Bools, Ints
 from moanon.data.cells import row_keys
 from moanon.data.column import Column, absent_column
-from moanon.data.domain import MISSING, SUPPRESSED, Domain
+from moanon.data.domain import MISSING, Domain
+from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.source import read_source
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError
@@ -36,8 +37,6 @@ from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, Grouping, MatchedBy
 from moanon.release.labels import Block, BlockLabels, label_rules
 from moanon.release.readback import undefuse
-
-__all__ = ["StarredRows", "read_released"]
 
 #: Which rows count as suppressed: those with a star in every cell of the file, or in every
 #: quasi-identifier, as ARX leaves them.

@@ -22,8 +22,6 @@ from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, OutputError
 from moanon.genome import Instance
 
-__all__ = ["Outside", "fit_rows"]
-
 #: What becomes of rows with a value outside the domains.
 Outside = Literal["refuse", "suppress"]
 

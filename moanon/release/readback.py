@@ -27,14 +27,6 @@ from moanon.release.reader_privacy import SensitiveFacts, worst_privacy
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = [
-    "Format",
-    "NamedValues",
-    "Reading",
-    "measure_file",
-    "undefuse",
-]
-
 # Written here again on purpose: these are promises about a released file, not about its writer.
 _STAR = "*"
 #: An apostrophe in front of a cell that a spreadsheet would run as a formula.

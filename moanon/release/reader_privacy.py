@@ -29,12 +29,6 @@ from typing import Literal
 from moanon.errors import CertificateError
 from moanon.release.labels import BlockLabels, IntervalLabels, NamedLabels, OrderLabels
 
-__all__ = [
-    "GroundDistance",
-    "SensitiveFacts",
-    "worst_privacy",
-]
-
 # Written here again on purpose: a promise about a released file, not about its writer.
 _MISSING = "(missing)"
 

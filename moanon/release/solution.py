@@ -29,8 +29,6 @@ from moanon.recoding import Recodings
 from moanon.release.applied import Release, check_k
 from moanon.release.new_rows import Outside, fit_rows
 
-__all__ = ["ChosenSolution", "Small"]
-
 #: What becomes of groups that fall short of what a solution promises.
 Small = Literal["suppress", "keep"]
 

@@ -19,20 +19,6 @@ if TYPE_CHECKING:
     from moanon.search.checkpoint import State
     from moanon.search.problem import SearchProblem
 
-__all__ = [
-    "ALGORITHMS",
-    "AUTO",
-    "AUTO_EXHAUSTIVE",
-    "DEFAULT_EVALUATIONS",
-    "Algorithm",
-    "Search",
-    "SearchSettings",
-    "choose_algorithm",
-    "foreign_settings",
-    "make_search",
-    "room_of",
-]
-
 #: Where no limit is given: the budget of D's runs, 250 generations of 200.
 DEFAULT_EVALUATIONS = 50_000
 #: The name that leaves the choice to `choose_algorithm` …

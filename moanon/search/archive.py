@@ -17,8 +17,6 @@ from moanon.front import Front
 from moanon.search.checkpoint import State
 from moanon.search.problem import INFEASIBLE, Points, SearchProblem
 
-__all__ = ["Archive", "front_of", "normalized", "thin", "undominated"]
-
 #: How far an archive outgrows its room before it is thinned: doing so takes seconds.
 _SLACK = 1.5
 

@@ -19,8 +19,6 @@ from moanon.search.checkpoint import State, generator_state, restore_generator
 from moanon.search.operators import SEED_SHARE, Moves, Unseen, first_genomes
 from moanon.search.problem import SearchProblem
 
-__all__ = ["ArchiveSearch"]
-
 #: Values of the grid along the front.
 _GRID = 300
 #: Chance that a child takes columns of a second parent, and of each column to be taken.

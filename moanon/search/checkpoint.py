@@ -26,20 +26,6 @@ from moanon.arrays import Bits, Values
 from moanon.atomic import Beside, sync_folder
 from moanon.errors import OutputError, SearchError
 
-__all__ = [
-    "NAMES",
-    "Checkpoints",
-    "Identity",
-    "State",
-    "generator_state",
-    "part_of",
-    "prefixed",
-    "read_arrays",
-    "restore_generator",
-    "versions",
-    "write_arrays",
-]
-
 #: What is saved: arrays by name; no objects, so nothing has to be pickled.
 State = dict[str, Values]
 

@@ -13,8 +13,6 @@ from moanon.search.archive import Archive
 from moanon.search.checkpoint import State
 from moanon.search.problem import SearchProblem
 
-__all__ = ["MOST_GENOMES", "ExhaustiveSearch"]
-
 #: Larger spaces are refused: at some 50 µs a genome this is a few minutes.
 MOST_GENOMES = 2_000_000
 

@@ -31,8 +31,6 @@ from moanon.search.operators import (
 )
 from moanon.search.problem import SearchProblem
 
-__all__ = ["NSGA2Search"]
-
 
 class NSGA2Search:
     """A search by NSGA-II, one generation at a time; no genome is evaluated twice.

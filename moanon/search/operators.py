@@ -18,17 +18,6 @@ from moanon.data.domain import Domain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
 from moanon.genome import Layout
 
-__all__ = [
-    "ATTEMPTS",
-    "SEED_SHARE",
-    "ColumnCrossover",
-    "FlipMutation",
-    "MoveMutation",
-    "Moves",
-    "Unseen",
-    "first_genomes",
-]
-
 #: Of a first population, this share are full-domain genomes.
 SEED_SHARE = 0.25
 #: Attempts to find genomes not seen before by chance, before they are listed.

@@ -27,8 +27,6 @@ from moanon.measures.evaluate import Evaluator
 from moanon.measures.scores import Scores, objective_matrix
 from moanon.measures.suppression import Suppression
 
-__all__ = ["INFEASIBLE", "Points", "SearchProblem"]
-
 #: Stands in the place of the size threshold of an infeasible solution; the other threshold is then
 #: its violation in units of `_VIOLATION`.
 INFEASIBLE = -1

@@ -27,8 +27,6 @@ from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.exhaustive import MOST_GENOMES
 from moanon.search.problem import SearchProblem
 
-__all__ = ["OnGeneration", "Outcome", "Progress", "Stop", "run_search", "stop_of", "warm_up"]
-
 #: The hypervolume is taken every so many generations; after each one where it is a limit.
 _HYPERVOLUME_EVERY = 5
 #: With more objectives a hypervolume takes longer than the search itself.

@@ -23,8 +23,6 @@ from moanon.search.archive import Archive
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.problem import Points, SearchProblem
 
-__all__ = ["SharedLimits"]
-
 #: Bits measured at a time when those of earlier runs are learned.
 _BATCH = 1_000
 

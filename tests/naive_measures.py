@@ -358,4 +358,15 @@ def release_measures(
     losses = block_losses(instance, shown, kept)
     if not instance.weights:
         del losses["gl_weighted"], losses["loss_weighted"]
-    return found | losses | individual_measures(instance, shown, kept)
+    return found | risks(kept) | losses | individual_measures(instance, shown, kept)
+
+
+def risks(kept: Sequence[Rows]) -> dict[str, float]:
+    """Chances of an attacker who guesses a row of the right group."""
+    chances = [Fraction(1, len(rows)) for rows in kept for _ in rows]
+    small = [chance for chance in chances if chance > Fraction(1, 5)]
+    return {
+        "risk_mean": float(sum(chances) / len(chances)),
+        "risk_max": float(max(chances)),
+        "risk_share": len(small) / len(chances),
+    }

@@ -113,7 +113,7 @@ def _tab_data(tab: Tab) -> dict[str, Any]:
         "values": {name: _numbers(values) for name, values in front.measures.items()},
         "columns": columns,
         "ways": ways,
-        "sizes": None if front.instance is None else [_steps(front, i) for i in front.ids.tolist()],
+        "sizes": None if front.instance is None else [*map(size_steps, front.kept_sizes())],
         "without": tab.without_table or "this front was loaded without its table",
         "command": f"moanon export {_quoted(tab.folder)}" if tab.exportable else None,
         "first": next(iter(tab.marks), None),
@@ -188,10 +188,6 @@ def _widths(front: Front, row: int, name: str) -> list[int]:
 
 
 # -- sizes of groups -----------------------------------------------------------------------------
-
-
-def _steps(front: Front, solution: int) -> list[int]:
-    return size_steps(front.kept_sizes()[solution - 1])
 
 
 def size_steps(sizes: Ints) -> list[int]:

@@ -256,7 +256,8 @@ def _number(option: str, text: str) -> float:
 def _show(comparison: Comparison) -> None:
     screen = console()
     for letter, each in comparison.anonymized.items():
-        how = "" if each.matched_by == "genome" else f"; rows found by {each.matched_by}"
+        made_here = each.matched_by in ("genome", "boxes")
+        how = "" if made_here else f"; rows found by {each.matched_by}"
         groups = "1 group" if len(each.sizes) == 1 else f"{len(each.sizes):,} groups"
         typer.echo(
             f" {letter}  {on_one_line(each.name)}: k {each.k:,} in {groups}, "

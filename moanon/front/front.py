@@ -157,12 +157,21 @@ class Front:
         suppression, objectives, recodings, found, bounds
             As the attributes; the solutions in any order. `suppression` says how diversity is
             counted.
+
+        Raises
+        ------
+        ConfigError
+            If an objective is not known of every solution.
         """
         from moanon.measures.measuring import measure_grouping
 
         groupings = (recodings.grouping(row, instance) for row in range(len(recodings)))
         rows = [measure_grouping(grouping, suppression) for grouping in groupings]
-        shared = [name for name in rows[0] if all(name in row for row in rows)]
+        shared = [m.name for m in applicable(instance) if all(m.name in row for row in rows)]
+        for name in objectives:
+            if name not in shared:
+                reason = find_measure(name).why_not(instance) or "is not known of every solution"
+                raise ConfigError(f"{name} {reason}")
         names = dict.fromkeys((*objectives, *shared))
         measures = {name: np.array([row[name] for row in rows]) for name in names}
         return cls._ordered(instance, suppression, objectives, recodings, measures, found, bounds)

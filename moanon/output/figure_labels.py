@@ -132,21 +132,31 @@ def find_room(
     drawn = _trace(ax, lines, points)
     inch = root_figure(ax).dpi
     size, whole = np.array([width, height]) * inch, np.array([frame.width, frame.height])
+    if (whole < size).any():
+        return None
     best, most = None, 0.0
-    for right, down in np.ndindex(_TRIES, _TRIES):
-        share = np.array([right, _TRIES - 1 - down]) / (_TRIES - 1)
-        corner = frame.min + (whole - size) * share
-        box = Bbox.from_bounds(*corner, *size)
-        if (whole < size).any() or any(box.overlaps(other) for other in boxes):
-            continue
-        gap = np.abs(drawn - _edges(box, drawn)).max(axis=1).min(initial=np.inf) / inch
-        if gap <= _GAP / 4:
-            continue
+    upwards = np.linspace(1, 0, _TRIES)
+    for right in upwards[::-1].tolist():
+        # All places above each other at once: one by one takes much longer.
+        corners = frame.min + (whole - size) * np.stack([np.full(_TRIES, right), upwards], axis=1)
+        gaps = _gaps(corners, corners + size, drawn) / inch
         # Once there is space enough, the corners are tidier than the middle of nothing.
-        middle = np.abs(corner + size / 2 - frame.min - whole / 2).sum() / whole.sum()
-        if (score := min(gap, _GAP) + middle) > most + 1e-6:
-            best, most = box, score
+        middles = np.abs(corners + size / 2 - frame.min - whole / 2).sum(axis=1) / whole.sum()
+        for corner, gap, middle in zip(corners, gaps.tolist(), middles.tolist(), strict=True):
+            score = min(gap, _GAP) + middle
+            if gap <= _GAP / 4 or score <= most + 1e-6:
+                continue
+            box = Bbox.from_bounds(*corner, *size)
+            if not any(box.overlaps(other) for other in boxes):
+                best, most = box, score
     return None if best is None else best.transformed(ax.transAxes.inverted())
+
+
+def _gaps(low: Floats, high: Floats, drawn: Floats) -> Floats:
+    """How far the nearest pixel of what is drawn is from each of some boxes, across or upwards."""
+    outside = np.maximum(low[:, None] - drawn, drawn - high[:, None])
+    gaps: Floats = np.maximum(outside, 0).max(axis=2).min(axis=1, initial=np.inf)
+    return gaps
 
 
 def add_legend(

@@ -265,12 +265,12 @@ def _clear_way(ax: Axes, after: Axes, part: TradeOff) -> Floats:
         for label in (*ax.get_xticklabels(), *ax.get_yticklabels(), *ax.texts)
         if label.get_text()
     ]
-    edge = after.get_tightbbox()
+    edge = after.get_tightbbox() if there.x0 > here.x1 else None
     ways = []
     for share, goal in product((0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8), repeat=2):
         start = [here.x1, here.y0 + share * here.height]
         end = [there.x0 + goal * there.width, there.y0 + goal * there.height]
-        if there.x0 > here.x1 and edge is not None:
+        if edge is not None:
             end[0] = edge.x0
         elif there.x1 < here.x0:
             start[0], end[0] = here.x0, there.x1 + _ARROW_GAP * there.width

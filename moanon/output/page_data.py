@@ -238,7 +238,8 @@ def size_steps(sizes: Ints) -> list[int]:
         last = np.append(first[1:], len(mark)) - 1
         distinct, rows = distinct[last], np.add.reduceat(rows, first)
     grows = np.diff(distinct, prepend=0)
-    return [int(number) for number in np.stack([grows, rows], axis=1).ravel()]
+    steps: list[int] = np.stack([grows, rows], axis=1).ravel().tolist()
+    return steps
 
 
 # -- in words --------------------------------------------------------------------------------------

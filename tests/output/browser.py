@@ -199,7 +199,9 @@ class Page:
         self.ask("Page.bringToFront")
 
     def open(self, path: Path) -> None:
-        """Open a file and wait until the report on it is ready."""
+        """Open a file and wait until the report on it is ready; forget what was told before."""
+        told = self._browser.events
+        told[:] = [event for event in told if event.get("sessionId") != self._session]
         self.ask("Page.navigate", url=path.absolute().as_uri())
         self.wait_for("document.documentElement.dataset.ready === 'true'")
 

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import log, log10
 from pathlib import Path
 from statistics import median
@@ -25,11 +25,52 @@ from tests.output.fronts import HOSTILE, RECORD, hostile_instance, people_front,
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 SELECTED_ROW = "tr[aria-selected=true]"
+#: From where to where the axes of a plot go, first the horizontal one.
+View = tuple[float, float, float, float]
 
 
 def shown(selector: str) -> str:
     """An expression for what is shown of several things of one kind, such as the plots of tabs."""
     return f"Array.from(document.querySelectorAll('{selector}')).find(e => e.checkVisibility())"
+
+
+@dataclass(frozen=True)
+class DrawnAxis:
+    """An axis as it is seen: its title, numbers and where they stand, and both ends of the frame.
+
+    Everything about a plot is worked out from this, not from what the page believes to have drawn.
+    """
+
+    title: str
+    ticks: dict[float, float]
+    ends: tuple[float, float]
+
+    @property
+    def measure(self) -> str:
+        return self.title.split(",")[0]
+
+    @property
+    def is_log(self) -> bool:
+        """Whether equal steps on the screen are equal factors, by the first, middle and last."""
+        values = sorted(self.ticks.items())
+        (a, x), (b, y), (c, z) = values[0], values[len(values) // 2], values[-1]
+        return abs((y - x) / (z - x) - (b - a) / (c - a)) > 0.02
+
+    def scale(self, value: float) -> float:
+        return log10(value) if self.is_log else value
+
+    def place(self, value: float) -> float:
+        """Where a value of the measure is drawn."""
+        shown = 100 * value if self.title.endswith(", %") else value
+        (low, start), (high, stop) = min(self.ticks.items()), max(self.ticks.items())
+        share = (self.scale(shown) - self.scale(low)) / (self.scale(high) - self.scale(low))
+        return start + share * (stop - start)
+
+    def view(self) -> list[float]:
+        """What the frame shows, from end to end, in the axis's own numbers."""
+        (low, start), (high, stop) = min(self.ticks.items()), max(self.ticks.items())
+        whole = self.scale(high) - self.scale(low)
+        return [self.scale(low) + (end - start) / (stop - start) * whole for end in self.ends]
 
 
 class Report:
@@ -44,41 +85,43 @@ class Report:
 
     # -- the plot --------------------------------------------------------------------------------
 
-    def ticks(self, axis: str) -> dict[float, float]:
-        """The numbers on an axis of the plot, and where they stand on the screen."""
-        drawn = self.page.run(
-            f"(p => Array.from(p.querySelectorAll('.{axis}tick')).map(e => [e.textContent,"
-            f"p.getBoundingClientRect().{axis} + Number(e.getAttribute('{axis}'))]))"
+    def axes(self) -> tuple[DrawnAxis, DrawnAxis]:
+        """Both axes of the plot, scrolled into view."""
+        told = self.page.run(
+            "(p => { scrollTo(0, 0); const r = p.getBoundingClientRect(),"
+            "f = p.querySelector('.frame').getBoundingClientRect();"
+            "const axis = (a, ends) => ({ title: p.querySelector(`.${a}title`).textContent, ends,"
+            "ticks: Array.from(p.querySelectorAll(`.${a}tick`), e => [e.textContent,"
+            "r[a] + Number(e.getAttribute(a))]) });"
+            "return [axis('x', [f.left, f.right]), axis('y', [f.bottom, f.top])]; })"
             f"({shown('.plot')})"
         )
         # Numbers beside a vertical axis stand with their middle, not their foot, at the place.
-        foot = 4 if axis == "y" else 0
-        return {float(text.replace(",", "")): place - foot for text, place in drawn}
-
-    def is_log(self, axis: str) -> bool:
-        """Whether equal steps on the screen are equal factors, by the first, middle and last."""
-        values = sorted(self.ticks(axis).items())
-        (a, x), (b, y), (c, z) = values[0], values[len(values) // 2], values[-1]
-        return abs((y - x) / (z - x) - (b - a) / (c - a)) > 0.02
-
-    def along(self, axis: str, value: float) -> float:
-        """Where a value of the measure on an axis is drawn, by the numbers on that axis alone."""
-        ticks = self.ticks(axis)
-        if self.page.text(f".plot .{axis}title").endswith(", %"):
-            value *= 100
-        (low, start), (high, end) = min(ticks.items()), max(ticks.items())
-        scale = log10 if self.is_log(axis) else float
-        return start + (scale(value) - scale(low)) / (scale(high) - scale(low)) * (end - start)
+        x, y = (
+            DrawnAxis(
+                axis["title"],
+                {float(text.replace(",", "")): at - foot for text, at in axis["ticks"]},
+                tuple(axis["ends"]),
+            )
+            for axis, foot in zip(told, (0, 4), strict=True)
+        )
+        return x, y
 
     def point(self, solution: int) -> tuple[float, float]:
         """Where a solution is drawn."""
-        self.page.run("scrollTo(0, 0)")
-        names = (self.page.text(f".plot .{axis}title").split(",")[0] for axis in "xy")
-        x, y = (
-            self.along(axis, float(self.csv.loc[solution, name]))
-            for axis, name in zip("xy", names, strict=True)
-        )
+        x, y = (axis.place(float(self.csv.loc[solution, axis.measure])) for axis in self.axes())
         return x, y
+
+    def inside(self, right: float, down: float) -> tuple[float, float]:
+        """A place in the plot, as shares of its frame."""
+        (left, most), (bottom, top) = (axis.ends for axis in self.axes())
+        return left + right * (most - left), top + down * (bottom - top)
+
+    def view(self) -> View:
+        """What the frame shows: both ends of both axes, in the axes' own numbers."""
+        x, y = self.axes()
+        left, right, low, high = *x.view(), *y.view()
+        return left, right, low, high
 
     def colour(self, solution: int) -> list[int]:
         """Red, green, blue and opacity of what is painted where a solution is drawn."""
@@ -103,24 +146,6 @@ class Report:
         place = f"(() => {{ const r = {shown('.ring')}.getBoundingClientRect();"
         x, y = self.page.run(place + "return [r.x + r.width / 2, r.y + r.height / 2]; })()")
         return x, y
-
-    def inside(self, right: float, down: float) -> tuple[float, float]:
-        """A place in the plot, as shares of its frame."""
-        self.page.run("scrollTo(0, 0)")
-        frame = f"{shown('.frame')}.getBoundingClientRect()"
-        x, y, width, height = self.page.run(f"(r => [r.x, r.y, r.width, r.height])({frame})")
-        return x + right * width, y + down * height
-
-    def view(self) -> tuple[float, float, float, float]:
-        """What the frame shows: both ends of both axes, in the axes' own numbers."""
-        found = []
-        corners = zip(self.inside(0, 1), self.inside(1, 0), strict=True)
-        for axis, ends in zip("xy", corners, strict=True):
-            scale = log10 if self.is_log(axis) else float
-            ticks = {scale(value): place for value, place in self.ticks(axis).items()}
-            (low, start), (high, stop) = min(ticks.items()), max(ticks.items())
-            found += [low + (end - start) / (stop - start) * (high - low) for end in ends]
-        return found[0], found[1], found[2], found[3]
 
     def put(self, axis: str, measure: str) -> None:
         """Choose what an axis, or the colour, shows."""
@@ -215,9 +240,25 @@ def report(
 
 
 @pytest.fixture(scope="module")
-def several(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Report]:
+def spare(browser: Browser) -> Iterator[Page]:
+    """A page for reports that one test looks at."""
+    with browser.page() as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def phone(browser: Browser) -> Iterator[Page]:
+    with browser.page() as page:
+        page.resize(390, 844, mobile=True)
+        yield page
+
+
+@pytest.fixture(scope="module")
+def several(
+    browser: Browser, people: Front, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Report]:
     """Two η, and another problem."""
-    fronts = [people_front(), people_front(eta=0.3), people_front("any-suppression")]
+    fronts = [people, people_front(eta=0.3), people_front("any-suppression")]
     titles = ["η = 10 %", "η = 30 %", "any"]
     tabs = [Tab(t, f, RECORD, f"results/{t}") for t, f in zip(titles, fronts, strict=True)]
     with browser.page() as page:
@@ -246,36 +287,34 @@ def test_axes_are_named_and_have_round_numbers(report: Report) -> None:
     assert report.page.text(".plot .ytitle") == "k, rows"
     assert report.page.texts(".plot .xtick") == ["20", "40", "60", "80", "100"]
     assert report.page.texts(".plot .ytick") == ["1", "10", "100"]
-    assert not report.is_log("x")
-    assert report.is_log("y")
+    assert [axis.is_log for axis in report.axes()] == [False, True]
 
 
 def test_an_axis_can_be_made_linear_and_logarithmic(report: Report) -> None:
     report.page.open(report.path)
-    for box, axis, log_again in (("y", "y", False), ("x", "x", True)):
-        report.page.click(f"input[aria-label='{box} axis logarithmic']")
-        assert report.is_log(axis) == log_again
+    for axis, now in (("y", [False, False]), ("x", [True, False]), ("y", [True, True])):
+        report.page.click(f"input[aria-label='{axis} axis logarithmic']")
+        assert [axis.is_log for axis in report.axes()] == now
     report.click_point(4)
     assert report.shown() == 4
 
 
 def test_solutions_without_a_place_on_an_axis_are_left_out(
-    browser: Browser, people: Front, tmp_path: Path
+    spare: Page, people: Front, tmp_path: Path
 ) -> None:
     """An infinite or unknown measure has no place; the others have theirs."""
     values = people.measures["groups"].astype(float)
     values[1], values[3] = float("inf"), float("nan")
     odd = replace(people, measures={**people.measures, "groups": values}, instance=None)
-    with browser.page() as page:
-        report = make_report(page, tmp_path, [Tab("odd", odd, RECORD, "x", marks={2: "knee"})])
-        report.put("x", "groups")
-        report.put("colour", "groups")
-        page.run("document.querySelector('.plot').focus()")
-        page.press("Home")
-        page.press("End", shift=True)
-        assert page.text(".all .mark") == f"{len(people) - 2} of {len(people)} chosen"
-        assert {2, 4}.isdisjoint(report.listed())
-        assert silent(report)
+    report = make_report(spare, tmp_path, [Tab("odd", odd, RECORD, "x", marks={2: "knee"})])
+    report.put("x", "groups")
+    report.put("colour", "groups")
+    spare.run("document.querySelector('.plot').focus()")
+    spare.press("Home")
+    spare.press("End", shift=True)
+    assert spare.text(".all .mark") == f"{len(people) - 2} of {len(people)} chosen"
+    assert {2, 4}.isdisjoint(report.listed())
+    assert silent(report)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 1.0])
@@ -305,14 +344,13 @@ def test_the_selected_solution_can_be_exported_by_its_command(report: Report) ->
 
 
 def test_without_a_configuration_the_release_is_made_in_python(
-    browser: Browser, people: Front, tmp_path: Path
+    spare: Page, people: Front, tmp_path: Path
 ) -> None:
-    with browser.page() as page:
-        tab = Tab("people", people, RECORD, "x", exportable=False)
-        report = make_report(page, tmp_path, [tab])
-        report.click_point(3)
-        assert page.text(".command code") == 'front.release(3).write("release-3.csv")'
-        assert "Export it, in Python" in page.texts(".solution h3")
+    tab = Tab("people", people, RECORD, "x", exportable=False)
+    report = make_report(spare, tmp_path, [tab])
+    report.click_point(3)
+    assert spare.text(".command code") == 'front.release(3).write("release-3.csv")'
+    assert "Export it, in Python" in spare.texts(".solution h3")
 
 
 def test_the_command_is_copied(report: Report) -> None:
@@ -342,23 +380,20 @@ def test_a_marked_solution_is_shown_first_and_says_why(report: Report) -> None:
     assert "knee" in report.page.texts(".plot .mark text")
 
 
-def test_a_privacy_that_is_better_when_lower(
-    browser: Browser, people: Front, tmp_path: Path
-) -> None:
+def test_a_privacy_that_is_better_when_lower(spare: Page, people: Front, tmp_path: Path) -> None:
     """Its lowest value is the best within a loss; of two marks the first is shown first."""
     ranked = replace(people, objectives=("size_rank", "loss"))
     rank, loss = (ranked.measures[name] for name in ranked.objectives)
     last = len(ranked)
     tab = Tab("rank", ranked, RECORD, "x", marks={last: "knee", 2: "knee"})
-    with browser.page() as page:
-        report = make_report(page, tmp_path, [tab])
-        assert report.shown() == last
-        assert page.text(".answers .asked") == "Lowest size_rank for a loss of at most"
-        assert page.text(".plot .ytitle").startswith("size_rank")
-        page.click(".answers button:last-child")
-        within = loss <= 0.5
-        assert rank[report.shown() - 1] == rank[within].min() < rank[within].max()
-        assert silent(report)
+    report = make_report(spare, tmp_path, [tab])
+    assert report.shown() == last
+    assert spare.text(".answers .asked") == "Lowest size_rank for a loss of at most"
+    assert spare.text(".plot .ytitle").startswith("size_rank")
+    spare.click(".answers button:last-child")
+    within = loss <= 0.5
+    assert rank[report.shown() - 1] == rank[within].min() < rank[within].max()
+    assert silent(report)
 
 
 def test_arrow_keys_go_along_the_front_and_enter_selects(report: Report, people: Front) -> None:
@@ -382,13 +417,10 @@ def test_arrow_keys_go_along_the_front_and_enter_selects(report: Report, people:
 
 
 @pytest.fixture
-def whole(report: Report) -> tuple[float, float, float, float]:
+def whole(report: Report) -> View:
     """The page anew, and what its plot shows."""
     report.page.open(report.path)
     return report.view()
-
-
-View = tuple[float, float, float, float]
 
 
 def spans(view: View) -> tuple[float, float]:
@@ -676,22 +708,19 @@ def test_the_keyboard_goes_from_row_to_row(report: Report, people: Front) -> Non
     assert report.page.text(f"{SELECTED_ROW} th") == str(len(people))
 
 
-def test_thousands_of_rows_are_scrolled_through(
-    browser: Browser, people: Front, tmp_path: Path
-) -> None:
+def test_thousands_of_rows_are_scrolled_through(spare: Page, people: Front, tmp_path: Path) -> None:
     assert people.instance is not None
     front = replace(sampled_front(people.instance, 2000), instance=None)
-    with browser.page() as page:
-        report = make_report(page, tmp_path, [Tab("many", front, RECORD, "x")])
-        assert len(report.rows()) < 100
-        page.run("document.querySelector('table[role=grid]').parentElement.focus()")
-        page.press("End")
-        assert report.shown() == 2000
-        assert page.text(f"{SELECTED_ROW} th") == "2000"
-        page.press("ArrowUp")
-        assert page.text(f"{SELECTED_ROW} th") == "1999"
-        assert "Not shown: this front was loaded without its table" in page.text(".sizes")
-        assert silent(report)
+    report = make_report(spare, tmp_path, [Tab("many", front, RECORD, "x")])
+    assert len(report.rows()) < 100
+    spare.run("document.querySelector('table[role=grid]').parentElement.focus()")
+    spare.press("End")
+    assert report.shown() == 2000
+    assert spare.text(f"{SELECTED_ROW} th") == "2000"
+    spare.press("ArrowUp")
+    assert spare.text(f"{SELECTED_ROW} th") == "1999"
+    assert "Not shown: this front was loaded without its table" in spare.text(".sizes")
+    assert silent(report)
 
 
 # -- tabs ----------------------------------------------------------------------------------------
@@ -888,15 +917,24 @@ def test_everything_is_reached_by_tab_and_shows_it(report: Report) -> None:
         assert stop in reached
 
 
-def test_on_a_phone_nothing_is_wider_than_the_screen(browser: Browser, several: Report) -> None:
-    with browser.page() as page:
-        page.resize(390, 844, mobile=True)
-        page.open(several.path)
-        for tab in (1, 3, 4):
-            page.click(f"[role=tab]:nth-child({tab})")
-            assert page.run("document.documentElement.scrollWidth") == 390
-            assert page.run("document.querySelector('.plot').clientWidth") <= 390
-        assert page.complaints() == []
+def test_on_a_phone_nothing_is_wider_than_the_screen(phone: Page, several: Report) -> None:
+    phone.open(several.path)
+    for tab in (1, 3, 4):
+        phone.click(f"[role=tab]:nth-child({tab})")
+        assert phone.run("document.documentElement.scrollWidth") == 390
+        assert phone.run("document.querySelector('.plot').clientWidth") <= 390
+    assert phone.complaints() == []
+
+
+def test_on_a_phone_a_finger_scrolls_the_page_until_it_is_told_otherwise(
+    phone: Page, report: Report
+) -> None:
+    phone.open(report.path)
+    touched = "getComputedStyle(document.querySelector('.plot')).touchAction"
+    assert phone.run(touched) == "auto"
+    for action in ("none", "auto"):  # pressed, and released again
+        phone.click(".joined button")
+        assert phone.run(touched) == action
 
 
 def test_without_javascript_the_page_says_so(browser: Browser, report: Report) -> None:

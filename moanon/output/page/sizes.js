@@ -1,6 +1,6 @@
 // The sizes of a solution's groups as a picture: a bar for each doubling, and the cumulative curve.
 
-const PICTURE = { width: 380, height: 176, left: 40, right: 20, top: 8, bottom: 36 };
+const PICTURE = { width: 380, height: 176, left: 46, right: 20, top: 8, bottom: 36 };
 
 /** Rows in groups up to each size, from what the data tell (see size_steps in page_data.py). */
 function cumulative(told) {

@@ -21,9 +21,10 @@ from moanon.arrays import Bits, Bools, Ints
 from moanon.data.cells import Cells, SensitiveCounts, count_values
 from moanon.data.domain import Domain, DomainSpec, OrderedDomain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.pricing import PriceList, column_shares, histogram_column
+from moanon.data.pricing import column_shares, histogram_column, price_cells
 from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, GenomeError
+from moanon.kernels.costs import Prices
 from moanon.kernels.histograms import Plan, Sensitive, make_plan
 from moanon.kernels.join import LossScale
 from moanon.kernels.population import PopulationKernel
@@ -275,9 +276,9 @@ class Instance:
     label: SensitiveCounts | None = None
 
     @cached_property
-    def prices(self) -> PriceList:
+    def prices(self) -> Prices:
         """What cells cost by other measures than D's loss."""
-        return PriceList.build(self.layout.domains, self.cells, self.weights)
+        return price_cells(self.layout.domains, self.cells, self.weights)
 
     @cached_property
     def kernel(self) -> PopulationKernel:
@@ -293,7 +294,7 @@ class Instance:
             self.listed_values,
             threads,
             self.plan,
-            self.prices.prices,
+            self.prices,
         )
 
     @cached_property

@@ -104,13 +104,7 @@ class Layout:
         return valid
 
     def check(self, genomes: npt.ArrayLike) -> Bits:
-        """Return `genomes` as a matrix of valid genomes, or say what is wrong with one of them.
-
-        Raises
-        ------
-        GenomeError
-            For a wrong length, a value other than 0 and 1, or a block that is no node of its tree.
-        """
+        """Return `genomes` as a matrix of valid genomes, or say what is wrong with one of them."""
         try:
             matrix = np.atleast_2d(np.asarray(genomes))
         except ValueError:  # rows of different lengths
@@ -211,13 +205,7 @@ class Layout:
         return np.concatenate(parts, axis=1)
 
     def enumerate(self, limit: int = MAX_ENUMERATED) -> Iterator[Bits]:
-        """Yield every valid genome once.
-
-        Raises
-        ------
-        GenomeError
-            If there are more than `limit`.
-        """
+        """Yield every valid genome once; refuses a space of more than `limit`."""
         if self.count() > limit:  # the number itself may have thousands of digits
             raise GenomeError(f"the table has more than {limit} valid genomes; too many to list")
         return _combine(tuple(self.domains.values()))
@@ -378,14 +366,6 @@ class Instance:
             Weights of quasi-identifiers.
         label : str, optional
             Name of the column of class labels; it must be released as it is.
-
-        Raises
-        ------
-        DataError
-            If a quasi-identifier has no declared domain, another column has one, or values do not
-            fit.
-        ConfigError
-            If a weight or the column of class labels cannot be used.
         """
         for name in specs:
             if name not in table.quasi:

@@ -21,9 +21,10 @@ from moanon.arrays import Bits, Bools, Ints
 from moanon.data.cells import Cells, SensitiveCounts, count_values
 from moanon.data.domain import Domain, DomainSpec, OrderedDomain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.pricing import PriceList, column_shares, histogram_column
+from moanon.data.pricing import column_shares, histogram_column, price_cells
 from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, GenomeError
+from moanon.kernels.costs import Prices
 from moanon.kernels.histograms import Plan, Sensitive, make_plan
 from moanon.kernels.join import LossScale
 from moanon.kernels.population import PopulationKernel
@@ -103,13 +104,7 @@ class Layout:
         return valid
 
     def check(self, genomes: npt.ArrayLike) -> Bits:
-        """Return `genomes` as a matrix of valid genomes, or say what is wrong with one of them.
-
-        Raises
-        ------
-        GenomeError
-            For a wrong length, a value other than 0 and 1, or a block that is no node of its tree.
-        """
+        """Return `genomes` as a matrix of valid genomes, or say what is wrong with one of them."""
         try:
             matrix = np.atleast_2d(np.asarray(genomes))
         except ValueError:  # rows of different lengths
@@ -210,13 +205,7 @@ class Layout:
         return np.concatenate(parts, axis=1)
 
     def enumerate(self, limit: int = MAX_ENUMERATED) -> Iterator[Bits]:
-        """Yield every valid genome once.
-
-        Raises
-        ------
-        GenomeError
-            If there are more than `limit`.
-        """
+        """Yield every valid genome once; refuses a space of more than `limit`."""
         if self.count() > limit:  # the number itself may have thousands of digits
             raise GenomeError(f"the table has more than {limit} valid genomes; too many to list")
         return _combine(tuple(self.domains.values()))
@@ -275,9 +264,9 @@ class Instance:
     label: SensitiveCounts | None = None
 
     @cached_property
-    def prices(self) -> PriceList:
+    def prices(self) -> Prices:
         """What cells cost by other measures than D's loss."""
-        return PriceList.build(self.layout.domains, self.cells, self.weights)
+        return price_cells(self.layout.domains, self.cells, self.weights)
 
     @cached_property
     def kernel(self) -> PopulationKernel:
@@ -293,7 +282,7 @@ class Instance:
             self.listed_values,
             threads,
             self.plan,
-            self.prices.prices,
+            self.prices,
         )
 
     @cached_property
@@ -377,14 +366,6 @@ class Instance:
             Weights of quasi-identifiers.
         label : str, optional
             Name of the column of class labels; it must be released as it is.
-
-        Raises
-        ------
-        DataError
-            If a quasi-identifier has no declared domain, another column has one, or values do not
-            fit.
-        ConfigError
-            If a weight or the column of class labels cannot be used.
         """
         for name in specs:
             if name not in table.quasi:

@@ -135,11 +135,6 @@ def duration(seconds: float) -> str:
 class Interruption:
     """Turns Ctrl-C and SIGTERM into a question that can be asked; a second Ctrl-C ends at once.
 
-    Attributes
-    ----------
-    signal : int
-        Number of the signal that came; 0 while none has.
-
     Examples
     --------
     >>> with Interruption() as interrupted:
@@ -149,7 +144,7 @@ class Interruption:
     """
 
     def __init__(self) -> None:
-        self.signal = 0
+        self.signal = 0  # the number of the signal that came
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Interruption:

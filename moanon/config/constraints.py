@@ -48,11 +48,8 @@ def check_constraints(given: object) -> object:
         if not isinstance(bound, Mapping) or set(bound) != {side}:
             raise refusal(f"are wrong: {wanted} {why}. Got {_shown(bound)}")
         value = bound[side]
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not math.isfinite(value)
-        ):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value):
             raise refusal(f"are wrong: {wanted} {why}. Got {_shown(bound)}")
         if (limit := MEASURES[name].range.beyond(value, better)) is not None:
             raise refusal(f"are wrong: {name} is {limit}. Got {_shown(bound)}")
@@ -60,13 +57,7 @@ def check_constraints(given: object) -> object:
 
 
 def check_reach(bounds: Mapping[str, float], instance: Instance) -> None:
-    """Refuse bounds that no generalization of a table can meet.
-
-    Raises
-    ------
-    InfeasibleError
-        Names the first of them, and what the table allows.
-    """
+    """Refuse bounds that no generalization of a table can meet."""
     sizes = table_sizes(instance)
     for name, bound in bounds.items():
         measure = find_measure(name)

@@ -58,14 +58,7 @@ Models = Mapping[str, type[BaseModel]]
 
 
 def read(path: Path, sets: Sequence[str] = ()) -> YamlNode:
-    """Read a configuration file, a mapping, and override some of its values.
-
-    Raises
-    ------
-    ConfigError
-        If the file cannot be read, is larger than `MAX_BYTES`, is not UTF-8, is not strict YAML or
-        no mapping; if an override is none; or if a key has no value.
-    """
+    """Read a configuration file, a mapping, and override some of its values."""
     try:
         with path.open("rb") as stream:  # what is read is bounded, whatever the path leads to
             raw = stream.read(MAX_BYTES + 1)
@@ -109,19 +102,9 @@ def parse(text: str, where: str = "config", *, lines: bool = True) -> YamlNode:
 
 
 def override(tree: YamlNode, setting: str) -> YamlNode:
-    """Return a tree with one value replaced or added.
+    """Return a tree with one value replaced or added, as ``key.path=value`` says.
 
-    Parameters
-    ----------
-    tree : YamlNode
-        What the file says; it is left as it is.
-    setting : str
-        ``key.path=value``; the value is read as YAML. A key with dots stands in double quotes.
-
-    Raises
-    ------
-    ConfigError
-        If the setting is not of that form, or leads through something that is no section.
+    The value is read as YAML. A key with dots stands in double quotes.
 
     Examples
     --------
@@ -238,15 +221,7 @@ def first_error(
 ) -> ConfigError:
     """Put the first complaint, in the order of the file, into a sentence.
 
-    Parameters
-    ----------
-    error : ValidationError
-        What pydantic found.
-    models : mapping of str to type of BaseModel
-    tree : YamlNode, optional
-        What the file says; None where there was no file.
-    where : str
-        Name of the file; may be empty.
+    Where there was no file, the tree is None and its name, `where`, is empty.
     """
     complaints: dict[KeyPath, _Complaint] = {}
     for details in error.errors(include_url=False):

@@ -74,7 +74,8 @@ def write_starter(
     file : str or Path
         A CSV or Parquet file, a folder or a glob.
     out : str or Path, optional
-        The configuration; by default beside the file, with its name and ``.yaml``.
+        The configuration, never overwritten; by default beside the file, with its name and
+        ``.yaml``.
     delimiter : str, optional
         As for `moanon.data.source.read_source`.
 
@@ -84,13 +85,6 @@ def write_starter(
         What was written.
     roles : dict of str to int
         How many columns have each role.
-
-    Raises
-    ------
-    OutputError
-        If the configuration exists already; it is never overwritten.
-    DataError
-        If the file cannot be read, or no column of it could be generalized.
     """
     target = _target(os.fspath(file)) if out is None else Path(out)
     if os.path.lexists(target):

@@ -95,13 +95,7 @@ class Domain(ABC):
         return (finest, np.zeros(width, dtype=np.uint8)) if width else (finest,)
 
     def encode(self, column: Column) -> npt.NDArray[np.uint16]:
-        """Return the base value of every row of `column`.
-
-        Raises
-        ------
-        DataError
-            If values lie outside the domain: names the column, the number of rows and a few values.
-        """
+        """Return the base value of every row of `column`; refuses values outside the domain."""
         _check_size(column.name, self.size)  # or codes would wrap around and merge strangers
         found = self.find(column.values)
         outside = np.flatnonzero(found < 0)

@@ -29,7 +29,6 @@ lowest node that holds both, over the height of the root.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import log
 from typing import Literal
 
@@ -49,80 +48,46 @@ _MOST = 2**61
 _NO_LEVELS = np.zeros((0, 0), dtype=np.int64)
 
 
-@dataclass(frozen=True)
-class PriceList:
-    """Prices of one table's cells.
-
-    Attributes
-    ----------
-    prices : Prices
-        As kernels take them.
-    rows : int
-        Rows of the table.
-    """
-
-    prices: Prices
-    rows: int
-
-    @classmethod
-    def build(
-        cls, domains: Mapping[str, Domain], cells: Cells, weights: Mapping[str, float]
-    ) -> PriceList:
-        """Price the blocks of all quasi-identifiers.
-
-        Parameters
-        ----------
-        domains : mapping of str to Domain
-            The quasi-identifiers.
-        cells : Cells
-            Of the table.
-        weights : mapping of str to float
-            Weight of a column; 1 where none is given.
-        """
-        rows, columns = cells.rows, list(domains.values())
-        shares = column_shares(domains, weights)
-        unit = _MOST // rows
-        start = np.concatenate(([0], np.cumsum([domain.size + 1 for domain in columns])))
-        width = np.zeros((2, int(start[-1])), dtype=np.int64)
-        for domain, share, first in zip(columns, shares, start, strict=False):
-            widths = np.arange(domain.size + 1)
-            for cost, lost in enumerate((_loss(domain, widths), _certainty(domain, widths))):
-                width[cost, first : first + domain.size + 1] = np.rint(share * unit * lost)
-        levels = _levels(columns, unit)
-        counts = [
-            np.bincount(code, weights=cells.counts, minlength=domain.size).astype(np.int64)
-            for code, domain in zip(cells.codes, columns, strict=True)
-        ]
-        logs_in = log_unit(rows)
-        most_nats = sum(log(max(domain.size, 2)) for domain in columns)
-        prices = Prices(
-            offset=np.concatenate(
-                ([0], np.cumsum([domain.size - 1 for domain in columns[:-1]]))
-            ).astype(np.int64),
-            start=start[:-1].astype(np.int64),
-            width=width,
-            level_start=levels[0],
-            level_stop=levels[1],
-            level=levels[2],
-            below=_running(counts),
-            logs=_running([count_logs(c, logs_in) for c in counts]),
-            log_unit=logs_in,
-            entropy_unit=float(_MOST // max(1, int(np.ceil(rows * most_nats)))),
-            full=np.zeros(len(COSTS), dtype=np.int64),
-        )
-        trees = sum(isinstance(domain, TreeDomain) for domain in columns)
-        prices.full[:2] = np.rint(shares * unit).astype(np.int64).sum()
-        prices.full[2] = trees * (unit // trees) if trees else 0
-        prices.full[3] = sum(_entropy_cost(c, logs_in, prices.entropy_unit) for c in counts)
-        return cls(prices, rows)
-
-    def full(self, cost: str) -> int:
-        """Integer cost of a row of which nothing is left."""
-        return int(self.prices.full[COSTS.index(cost)])
-
-    def nats(self, total: Ints) -> Floats:
-        """Conditional entropy from its integer cost."""
-        return total / self.prices.entropy_unit
+def price_cells(
+    domains: Mapping[str, Domain], cells: Cells, weights: Mapping[str, float]
+) -> Prices:
+    """Price the blocks of all quasi-identifiers; a column without a weight has 1."""
+    rows, columns = cells.rows, list(domains.values())
+    shares = column_shares(domains, weights)
+    unit = _MOST // rows
+    start = np.concatenate(([0], np.cumsum([domain.size + 1 for domain in columns])))
+    width = np.zeros((2, int(start[-1])), dtype=np.int64)
+    for domain, share, first in zip(columns, shares, start, strict=False):
+        widths = np.arange(domain.size + 1)
+        for cost, lost in enumerate((_loss(domain, widths), _certainty(domain, widths))):
+            width[cost, first : first + domain.size + 1] = np.rint(share * unit * lost)
+    levels = _levels(columns, unit)
+    counts = [
+        np.bincount(code, weights=cells.counts, minlength=domain.size).astype(np.int64)
+        for code, domain in zip(cells.codes, columns, strict=True)
+    ]
+    logs_in = log_unit(rows)
+    most_nats = sum(log(max(domain.size, 2)) for domain in columns)
+    prices = Prices(
+        offset=np.concatenate(
+            ([0], np.cumsum([domain.size - 1 for domain in columns[:-1]]))
+        ).astype(np.int64),
+        start=start[:-1].astype(np.int64),
+        width=width,
+        level_start=levels[0],
+        level_stop=levels[1],
+        level=levels[2],
+        below=_running(counts),
+        logs=_running([count_logs(c, logs_in) for c in counts]),
+        log_unit=logs_in,
+        entropy_unit=float(_MOST // max(1, int(np.ceil(rows * most_nats)))),
+        full=np.zeros(len(COSTS), dtype=np.int64),
+    )
+    trees = sum(isinstance(domain, TreeDomain) for domain in columns)
+    prices.full[:2] = np.rint(shares * unit).astype(np.int64).sum()
+    prices.full[2] = trees * (unit // trees) if trees else 0
+    prices.full[3] = sum(_entropy_cost(c, logs_in, prices.entropy_unit) for c in counts)
+    return prices
 
 
 def column_shares(domains: Mapping[str, Domain], weights: Mapping[str, float]) -> Floats:
@@ -194,10 +159,7 @@ def distance_of(domain: Domain | None) -> Distance:
 def histogram_column(
     counts: SensitiveCounts, domain: Domain | None
 ) -> tuple[HistogramColumn, Ints]:
-    """Lay a column out for kernels, its values as far apart as its domain says.
-
-    Returns what `place_values` does.
-    """
+    """Do as `place_values`, with values as far apart as their domain says."""
     if domain is None:
         labels = len(counts.labels)
         return place_values(counts, EQUAL, np.arange(labels), labels)
@@ -212,25 +174,9 @@ def histogram_column(
 def place_values(
     counts: SensitiveCounts, distance: int, places: Ints, size: int, levels: Ints = _NO_LEVELS
 ) -> tuple[HistogramColumn, Ints]:
-    """Lay a column out for kernels.
+    """Lay a column out for kernels, given the distance and the place of each label among `size`.
 
-    Parameters
-    ----------
-    counts : SensitiveCounts
-    distance : int
-        `EQUAL`, `ORDERED` or `TREE`.
-    places : array (labels,)
-        Place of each label.
-    size : int
-        Number of places.
-    levels : array (height, places), optional
-        Of a tree; see `HistogramColumn`.
-
-    Returns
-    -------
-    column : HistogramColumn
-    number : array (labels,)
-        The number that each label has there: labels in the order of their places.
+    Also returns the number that each label has there: labels in the order of their places.
     """
     labels = len(counts.labels)
     total = np.zeros(labels, dtype=np.int64)

@@ -49,24 +49,10 @@ BLOCK_ROWS = 500
 def read_files(
     files: Sequence[Path], columns: Sequence[str] | None, delimiter: str | None
 ) -> tuple[list[Column], int, tuple[str, ...]]:
-    """Read files of one kind as one table.
+    """Read files of one kind as one table: all columns or those named, in file order.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        At least one, in the order of their rows.
-    columns : sequence of str, optional
-        Those to read; by default all.
-    delimiter : str, optional
-        Of CSV files; by default found in each header.
-
-    Returns
-    -------
-    columns : list of Column
-        In file order.
-    rows : int
-    unread : tuple of str
-        The names of all other columns.
+    Returns them with the number of rows and the names of all other columns. A delimiter that is
+    not given is found in each header.
     """
     is_parquet = files[0].suffix.lower() == ".parquet"
     reader = _ParquetReader(columns) if is_parquet else _CsvReader(columns, delimiter)

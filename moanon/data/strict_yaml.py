@@ -35,24 +35,12 @@ _BARE_KEY = re.compile(r"[\w-]+")
 
 @dataclass(frozen=True)
 class YamlNode:
-    """A value as written.
-
-    Attributes
-    ----------
-    content : str, tuple of YamlNode, or dict of str to YamlNode
-        A single value's text without quotes, a list, or a mapping.
-    line : int or None
-        Line in its file; None where it comes from elsewhere.
-    key_line : int or None
-        Line of the key whose value it is.
-    plain : bool
-        Whether a text was written without quotes, so that it may be more than text.
-    """
+    """A value as written: a single one's text without quotes, a list, or a mapping."""
 
     content: str | tuple[YamlNode, ...] | dict[str, YamlNode]
-    line: int | None = None
-    key_line: int | None = None
-    plain: bool = True
+    line: int | None = None  # in its file; None where it comes from elsewhere
+    key_line: int | None = None  # of the key whose value it is
+    plain: bool = True  # whether a text has no quotes, so that it may be more than text
 
     @property
     def value(self) -> str | int | float | bool | None:
@@ -103,16 +91,12 @@ def parse(
     *,
     lines: bool = True,
 ) -> YamlNode | None:
-    """Read YAML from a text; None if it holds nothing.
+    """Read YAML from a text, which errors call `where`; None if it holds nothing.
 
     Parameters
     ----------
-    text : str
-        One document.
-    where : str
-        What to call it in errors.
+    text, where : str
     error : type of MoanonError
-        What is raised.
     refusals : mapping of str to str
         What is said of a second ``document``, an ``alias`` or anchor, a ``key`` that is no text,
         one that stands ``twice`` (`name`, `path` and `first` can be inserted) and a value that lies

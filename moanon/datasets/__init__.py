@@ -45,23 +45,10 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> pd.DataFrame:
-    """Read an embedded table.
+    """Read an embedded table, one of :func:`names`, into a new frame in the order of the source.
 
-    Parameters
-    ----------
-    name
-        One of :func:`names`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A new frame, rows in the order of the source, every column text. Numbers stay text too:
-        what a column means is declared by whoever uses it, not guessed while reading.
-
-    Raises
-    ------
-    DataError
-        If no embedded table has that name.
+    Every column is text. Numbers stay text too: what a column means is declared by whoever uses it,
+    not guessed while reading.
     """
     _refuse_unknown("the name of an embedded dataset", name, _NAMES)
     if name == "credit":
@@ -80,20 +67,10 @@ def hierarchy_names() -> tuple[str, ...]:
 
 
 def hierarchy_path(name: str) -> Path:
-    """Find the YAML file of an embedded hierarchy.
+    """Find the YAML file of an embedded hierarchy, for example ``adult/workclass``.
 
     A path rather than a tree, so that embedded hierarchies and a publisher's own are read, checked
     and refused by the same code.
-
-    Parameters
-    ----------
-    name
-        One of :func:`hierarchy_names`, for example ``adult/workclass``.
-
-    Raises
-    ------
-    DataError
-        If no embedded hierarchy has that name.
     """
     _refuse_unknown("the name of an embedded hierarchy", name, hierarchy_names())
     return _HERE / f"{name}.yaml"
@@ -105,18 +82,7 @@ def order_names() -> tuple[str, ...]:
 
 
 def order(name: str) -> list[str]:
-    """Give the embedded order of a column's categories, lowest first.
-
-    Parameters
-    ----------
-    name
-        One of :func:`order_names`, for example ``adult/education``.
-
-    Raises
-    ------
-    DataError
-        If no embedded order has that name.
-    """
+    """Give an embedded order of categories, for example ``adult/education``, lowest first."""
     orders = _orders()
     _refuse_unknown("the name of an embedded order", name, sorted(orders))
     return orders[name]

@@ -41,7 +41,7 @@ from moanon.experiment.optimization import etas_of, make_problem
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.search.algorithms import choose_algorithm, foreign_settings, make_search, room_of
-from moanon.search.archive import front_of
+from moanon.search.archive import SharedLimits, front_of
 from moanon.search.checkpoint import Checkpoints, Identity, State, part_of, prefixed
 from moanon.search.running import (
     OnGeneration,
@@ -52,7 +52,6 @@ from moanon.search.running import (
     stop_of,
     warm_up,
 )
-from moanon.search.shared_limits import SharedLimits
 
 #: Share of the effort for a further limit, which starts from what was found for the others.
 _FURTHER = 0.25

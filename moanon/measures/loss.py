@@ -203,7 +203,7 @@ def conditional_entropy(scores: Scores) -> Values:
     The entropy of a cell's base value given its block, with the frequencies of the whole table,
     suppressed rows included (eq. 10).
     """
-    return scores.instance.prices.nats(scores.cost_with_suppressed("entropy"))
+    return scores.cost_with_suppressed("entropy") / scores.instance.prices.entropy_unit
 
 
 # -- rows and groups -------------------------------------------------------------------------------

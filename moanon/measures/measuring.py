@@ -127,7 +127,7 @@ def _evaluate(
     costs = np.zeros((len(COSTS), len(grouping)), dtype=np.int64)
     if len(rule.wanted_costs):
         starts, stops, node_starts, node_stops, _ = _nodes(instance, grouping)
-        costs = block_costs(starts, stops, node_starts, node_stops, instance.prices.prices)
+        costs = block_costs(starts, stops, node_starts, node_stops, instance.prices)
     size, diversity = np.asarray(thresholds).tolist()
     return evaluate_groups(
         rule,

@@ -10,6 +10,7 @@ import numpy as np
 from moanon.arrays import Bools, Floats, Ints
 from moanon.errors import ConfigError
 from moanon.genome import Instance
+from moanon.kernels.costs import COSTS
 from moanon.kernels.population import RawScores
 from moanon.kernels.selection import FIELDS
 from moanon.kernels.tallies import square_unit, tally_unit
@@ -140,11 +141,14 @@ class Scores:
 
     def cost_with_suppressed(self, name: str) -> Ints:
         """The same, and every suppressed row counts as fully generalized."""
-        return self.cost(name) + self.field("suppressed") * self.instance.prices.full(name)
+        return self.cost(name) + self.field("suppressed") * self._full_cost(name)
 
     def cost_share(self, name: str, total: Ints) -> Floats:
         """Integer cost as a share of what could be lost."""
-        return total / float(self.rows * self.instance.prices.full(name))
+        return total / float(self.rows * self._full_cost(name))
+
+    def _full_cost(self, name: str) -> int:
+        return int(self.instance.prices.full[COSTS.index(name)])
 
     def tally(self, name: str) -> tuple[Ints, Ints]:
         """Tally of the kept rows and of the suppressed ones; see `moanon.kernels.tallies.TALLIES`.

@@ -3,16 +3,14 @@
 What is searched:
 
 - ``problem``: `SearchProblem`, the objectives of genomes under a suppression rule, as points.
-- ``shared_limits``: `SharedLimits`, the same for several limits of suppression at once.
 - ``archive``: `Archive`, every undominated solution a search has come across; `front_of` makes a
-  front of it.
+  front of it, and `SharedLimits` searches for several limits of suppression at once.
 
 How: each algorithm is a `Search`, which goes one generation at a time and can be saved between any
 two.
 
 - ``algorithms``: the register of them, by the names that configurations use.
-- ``archive_search``: breeding from the archive, the default.
-- ``exhaustive``: every genome of a small space.
+- ``archive_search``: breeding from the archive, the default, or every genome of a small space.
 - ``nsga2``: NSGA-II, the search of the paper.
 - ``operators``: how genomes are made of genomes, and which of them are new.
 

@@ -25,6 +25,8 @@ DEFAULT_EVALUATIONS = 50_000
 AUTO = "auto"
 #: … which enumerates spaces up to this size; larger ones are bred from the archive.
 AUTO_EXHAUSTIVE = 20_000
+#: Larger spaces are never enumerated: at some 50 µs a genome this is a few minutes.
+MOST_GENOMES = 2_000_000
 #: Evaluations per second that even a slow machine manages.
 _SLOWEST = 1_000
 #: Settings that mean something to everybody, even if the result does not depend on them.
@@ -67,12 +69,10 @@ class Search(Protocol):
 
 @dataclass(frozen=True)
 class Algorithm:
-    """How to search.
+    """What an algorithm does in a few words, where it is, and what it takes.
 
     Attributes
     ----------
-    about : str
-        What it does, in a few words.
     home : tuple of str
         The module of this package and the class in it, which is called with a problem, `room` and
         the settings.
@@ -97,7 +97,7 @@ ALGORITHMS = {
     ),
     "exhaustive": Algorithm(
         "the exact front",
-        ("exhaustive", "ExhaustiveSearch"),
+        ("archive_search", "ExhaustiveSearch"),
         ("population",),
         room=100_000,  # it is there to be exact
     ),
@@ -112,20 +112,13 @@ ALGORITHMS = {
 class SearchSettings(Protocol):
     """The search section of a configuration, as far as every algorithm needs it."""
 
-    @property
-    def algorithm(self) -> str: ...
-    @property
-    def population(self) -> int: ...
-    @property
-    def generations(self) -> int | None: ...
-    @property
-    def evaluations(self) -> int | None: ...
-    @property
-    def seconds(self) -> float | None: ...
-    @property
-    def stall(self) -> int | None: ...
-    @property
-    def cap(self) -> int: ...
+    algorithm: str
+    population: int
+    generations: int | None
+    evaluations: int | None
+    seconds: float | None
+    stall: int | None
+    cap: int
 
 
 def choose_algorithm(space: int, settings: SearchSettings) -> str:
@@ -147,13 +140,7 @@ def choose_algorithm(space: int, settings: SearchSettings) -> str:
 
 
 def make_search(problem: SearchProblem, settings: SearchSettings) -> Search:
-    """Build the search that settings ask for, before its first generation.
-
-    Raises
-    ------
-    SearchError
-        If there is no such algorithm, or it cannot search this space.
-    """
+    """Build the search that settings ask for, before its first generation."""
     name = choose_algorithm(problem.layout.count(), settings)
     if name not in ALGORITHMS:
         known = ", ".join((AUTO, *ALGORITHMS))

@@ -1,19 +1,23 @@
-"""Breeding from the archive: the default search.
+"""What ``auto`` chooses between: breeding from the archive, or every genome of a small space.
 
-NSGA-II keeps one population and forgets what does not fit into it. This search breeds straight from
-the archive of undominated solutions, staircase steps included: every evaluation improves the front
-at all thresholds it touches. A grid along the first objective (logarithmic where it spans decades)
-picks the parents, so that each stretch of the front gets the same attention and its best solution
-is bred from again and again until a better one is found; a child is a parent with columns of
-another one and a few small moves. No genome is evaluated twice.
+NSGA-II keeps one population and forgets what does not fit into it. `ArchiveSearch` breeds straight
+from the archive of undominated solutions, staircase steps included: every evaluation improves the
+front at all thresholds it touches. A grid along the first objective (logarithmic where it spans
+decades) picks the parents, so that each stretch of the front gets the same attention and its best
+solution is bred from again and again until a better one is found; a child is a parent with columns
+of another one and a few small moves. No genome is evaluated twice.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
 from moanon.arrays import Bits, Floats, Ints
 from moanon.errors import SearchError
+from moanon.search.algorithms import MOST_GENOMES
 from moanon.search.archive import Archive, normalized
 from moanon.search.checkpoint import State, generator_state, restore_generator
 from moanon.search.operators import SEED_SHARE, Moves, Unseen, first_genomes
@@ -36,17 +40,7 @@ _LISTED = 1_000_000
 
 
 class ArchiveSearch:
-    """State of a search, one generation at a time.
-
-    Parameters
-    ----------
-    problem : SearchProblem
-    population : int
-        Genomes evaluated per generation.
-    seed : int
-    room : int
-        Most solutions the archive holds while searching.
-    """
+    """The default search: `population` genomes per generation, bred from the archive."""
 
     def __init__(
         self, problem: SearchProblem, population: int, seed: int, room: int = 8_000
@@ -62,7 +56,6 @@ class ArchiveSearch:
 
     @property
     def evaluations(self) -> int:
-        """Genomes evaluated so far by this search, all of them different."""
         return self.unseen.removed - self._inherited
 
     def inherit(self, archive: Archive, evaluated: Bits) -> None:
@@ -73,11 +66,9 @@ class ArchiveSearch:
 
     @property
     def exhausted(self) -> bool:
-        """Whether every valid genome has been evaluated."""
         return self.unseen.left == 0
 
     def step(self, most: int | None = None) -> int:
-        """Evaluate one more generation (at most `most` genomes); return how many it was."""
         wanted = self.population if most is None else min(self.population, most)
         genomes = self._children(wanted) if len(self.archive) else self._first(wanted)
         if len(genomes):
@@ -88,7 +79,6 @@ class ArchiveSearch:
     # -- what is saved ---------------------------------------------------------------------------
 
     def state(self) -> State:
-        """Everything the next step depends on, as arrays."""
         return self.archive.state() | {
             "seen": self.unseen.state(),
             "generation": np.array(self.generation),
@@ -97,7 +87,6 @@ class ArchiveSearch:
         }
 
     def restore(self, state: State) -> None:
-        """Go on from a saved state; it must be of the same problem."""
         shapes = (state["genomes"].shape[1], state["values"].shape[1])
         if shapes != (self.problem.layout.bits, len(self.problem.objectives)):
             raise SearchError("the saved state belongs to another problem")
@@ -190,3 +179,53 @@ class ArchiveSearch:
         fresh = self.unseen.among(genomes)[:most]
         self.unseen.remove(fresh)
         return fresh
+
+
+class ExhaustiveSearch:
+    """Goes through the space in order, `population` genomes at a time: the exact front."""
+
+    def __init__(
+        self, problem: SearchProblem, population: int = 1_000, room: int = 100_000
+    ) -> None:
+        self.problem = problem
+        self.space = problem.layout.count()
+        if self.space > MOST_GENOMES:
+            raise SearchError(
+                f"algorithm exhaustive goes through at most {MOST_GENOMES} genomes; this table has "
+                f"{self.space}"
+            )
+        self.population = population
+        self.archive = Archive.empty(len(problem.objectives), problem.layout.bits, room)
+        self.generation = 0
+        self.evaluations = 0
+        self._genomes: Iterator[Bits] = problem.layout.enumerate()
+
+    @property
+    def exhausted(self) -> bool:
+        return self.evaluations >= self.space
+
+    def step(self, most: int | None = None) -> int:
+        wanted = self.population if most is None else min(self.population, most)
+        batch = list(islice(self._genomes, wanted))
+        if batch:
+            genomes = np.stack(batch)
+            self.archive.add(self.problem.points(genomes), genomes)
+        self.evaluations += len(batch)
+        self.generation += 1
+        return len(batch)
+
+    def inherit(self, archive: Archive, evaluated: Bits) -> None:
+        """Begin with what other searches have found; every genome is evaluated all the same."""
+        self.archive = archive
+
+    def state(self) -> State:
+        return self.archive.state() | {
+            "generation": np.array(self.generation),
+            "evaluations": np.array(self.evaluations),
+        }
+
+    def restore(self, state: State) -> None:
+        self.archive.restore(state)
+        self.generation = int(state["generation"])
+        self.evaluations = int(state["evaluations"])
+        self._genomes = islice(self.problem.layout.enumerate(), self.evaluations, None)

@@ -43,20 +43,10 @@ def versions() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Identity:
-    """What a checkpoint belongs to.
+    """What a checkpoint belongs to."""
 
-    Attributes
-    ----------
-    config : str
-        Digest of what is searched and how.
-    data : str
-        Digest of the table.
-    seed : int
-    versions : dict of str to str
-    """
-
-    config: str
-    data: str
+    config: str  # digest of what is searched and how
+    data: str  # digest of the table
     seed: int
     versions: dict[str, str] = field(default_factory=versions)
 
@@ -99,15 +89,7 @@ def restore_generator(rng: np.random.Generator, state: Bits) -> None:
 
 
 class Checkpoints:
-    """The checkpoints of one run.
-
-    Parameters
-    ----------
-    folder : Path
-        Must exist when something is saved.
-    identity : Identity
-        What they belong to.
-    """
+    """The checkpoints of one run, in a folder that must exist when something is saved."""
 
     def __init__(self, folder: Path, identity: Identity) -> None:
         self.identity = identity
@@ -164,13 +146,7 @@ class Checkpoints:
         return None
 
     def remove(self) -> None:
-        """Leave none behind.
-
-        Raises
-        ------
-        OutputError
-            If the system refuses.
-        """
+        """Leave none behind."""
         for path in (self.newest, self.previous, self._fresh):
             try:
                 path.unlink(missing_ok=True)
@@ -179,26 +155,14 @@ class Checkpoints:
 
 
 def write_arrays(path: Path, state: State, identity: Identity) -> None:
-    """Write arrays to a file in the way of a checkpoint; a file that is there is replaced.
-
-    Raises
-    ------
-    OutputError
-        If the system refuses; the file that was there is left.
-    """
+    """Write arrays to a file in the way of a checkpoint; a file that is there is replaced."""
     with Beside(path, force=True) as beside:
         beside[path].write_bytes(_pack(state, identity))
         beside.move()
 
 
 def read_arrays(path: Path, identity: Identity) -> State:
-    """Read arrays that were written with the same identity.
-
-    Raises
-    ------
-    SearchError
-        If the file is damaged or belongs to something else.
-    """
+    """Read arrays that were written with the same identity; refuses all others."""
     try:
         return _unpack(path, identity)
     except _RefusedError as error:

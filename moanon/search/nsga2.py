@@ -23,11 +23,11 @@ from moanon.search.checkpoint import State, generator_state, restore_generator
 from moanon.search.operators import (
     ATTEMPTS,
     SEED_SHARE,
-    ColumnCrossover,
-    FlipMutation,
-    MoveMutation,
+    Moves,
     Unseen,
+    cross_columns,
     first_genomes,
+    flip_bits,
 )
 from moanon.search.problem import SearchProblem
 
@@ -41,19 +41,12 @@ class NSGA2Search:
     population : int
         Genomes kept, and evaluated in each generation.
     seed : int
-    crossover : float
-        Chance of a mating to be a crossover; see `ColumnCrossover`.
-    mutation : float
-        Rate of mutation; see `FlipMutation` and `MoveMutation`.
+    crossover, mutation : float
+        Rates; see `cross_columns`, `flip_bits` and `Moves.mutate`.
     moves : bool
         Whether mutation moves trees and shifts boundaries instead of D's flips of bits.
     room : int
         Most solutions the archive holds.
-
-    Attributes
-    ----------
-    kept : array (population, bits)
-        The genomes that survived the last generation, best ranks first.
     """
 
     def __init__(
@@ -78,6 +71,7 @@ class NSGA2Search:
         self.unseen = Unseen(layout)
         self.archive = Archive.empty(len(problem.objectives), layout.bits, room)
         self.generation = 0
+        # The genomes that survived the last generation, best ranks first.
         self.kept = np.zeros((0, layout.bits), dtype=np.uint8)
         self._values = np.zeros((0, len(problem.objectives)))
         self._crowding = np.zeros(0)
@@ -86,18 +80,16 @@ class NSGA2Search:
             number = int(population * SEED_SHARE)
             seeds = first_genomes(layout, number, np.random.default_rng(seed))
             self._start = np.unique(seeds, axis=0)
-        self._crossover = ColumnCrossover(layout, crossover)
-        self._mutation = (MoveMutation if moves else FlipMutation)(layout, mutation)
+        self._moves = Moves(layout) if moves else None
+        self._rates = crossover, mutation
         self._settings = json.dumps(["nsga2", population, seed, crossover, mutation, moves])
 
     @property
     def evaluations(self) -> int:
-        """Genomes evaluated so far, all of them different."""
         return self.unseen.removed
 
     @property
     def exhausted(self) -> bool:
-        """Whether every valid genome has been evaluated."""
         return self.unseen.left == 0
 
     def inherit(self, archive: Archive, evaluated: Bits) -> None:
@@ -106,7 +98,6 @@ class NSGA2Search:
         self._start = np.unique(archive.genomes[thin(archive.values, self.population)], axis=0)
 
     def step(self, most: int | None = None) -> int:
-        """Evaluate one more generation (at most `most` genomes); return how many it was."""
         self.generation += 1
         if self.exhausted or most == 0:
             return 0
@@ -128,10 +119,17 @@ class NSGA2Search:
             if missing <= 0:
                 break
             parents = self._tournaments(2 * ceil(missing / 2)).reshape(-1, 2)
-            children = np.concatenate(self._crossover(self.kept[parents.T], self.rng))
-            children = self._mutation(children, self.rng)
+            children = self.mate(self.kept[parents.T], self.rng)
             found = self.unseen.among(np.concatenate([found, children]))[: self.population]
         return found
+
+    def mate(self, parents: Bits, rng: np.random.Generator) -> Bits:
+        """Children of pairs of parents (2, matings, bits), crossed and mutated."""
+        layout, (crossover, mutation) = self.problem.layout, self._rates
+        children = np.concatenate(cross_columns(layout, parents, crossover, rng))
+        if self._moves is None:
+            return flip_bits(layout, children, mutation, rng)
+        return self._moves.mutate(children, mutation, rng)
 
     def _tournaments(self, number: int) -> Ints:
         """Winners of so many pairs, for which everybody is drawn equally often."""
@@ -148,7 +146,6 @@ class NSGA2Search:
     # -- what is saved ---------------------------------------------------------------------------
 
     def state(self) -> State:
-        """Everything the next step depends on, as arrays."""
         return self.archive.state() | {
             "generation": np.array(self.generation),
             "start": self._start,
@@ -161,13 +158,6 @@ class NSGA2Search:
         }
 
     def restore(self, state: State) -> None:
-        """Go on from a saved state.
-
-        Raises
-        ------
-        SearchError
-            If it is that of another search.
-        """
         own = self.state()
         same = state.keys() == own.keys() and all(
             state[name].shape[1:] == own[name].shape[1:] for name in own

@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bits, Bools
+from moanon.arrays import Bits
 from moanon.data.domain import Domain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
 from moanon.genome import Layout
@@ -53,12 +53,7 @@ def genome_keys(genomes: Bits) -> npt.NDArray[np.bytes_]:
 
 
 class Unseen:
-    """The valid genomes that have not been evaluated yet.
-
-    Parameters
-    ----------
-    layout : Layout
-    """
+    """The valid genomes that have not been evaluated yet."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -138,13 +133,10 @@ class Moves:
     D mutates unconstrained columns only, so a cut of a tree that is lost from the population never
     comes back. Here trees move too: a node is expanded (with all nodes above it, or the cut would
     not reach it) or collapsed (with all nodes below it).
-
-    Parameters
-    ----------
-    layout : Layout
     """
 
     def __init__(self, layout: Layout) -> None:
+        self._coins = len(layout.columns)
         self._columns = [
             (place, _mover(domain)) for _, domain, place in layout.slices() if domain.size > 1
         ]
@@ -163,6 +155,19 @@ class Moves:
             rows = np.flatnonzero(chosen == column)
             moved[rows, place] = mover(moved[rows, place], rng)
         return moved
+
+    def mutate(self, genomes: Bits, rate: float, rng: np.random.Generator) -> Bits:
+        """Make as many moves as of one coin for each column fall on one, with the chance `rate`.
+
+        At least one is made: crossover alone soon finds nothing new.
+        """
+        mutated = genomes.copy()
+        least = 1 if rate > 0 else 0
+        moves = np.maximum(rng.binomial(self._coins, rate, size=len(genomes)), least)
+        for already in range(int(moves.max(initial=0))):
+            rows = np.flatnonzero(moves > already)
+            mutated[rows] = self.step(mutated[rows], rng)
+        return mutated
 
     def exchange(self, genomes: Bits, others: Bits, share: float, rng: np.random.Generator) -> Bits:
         """Take each column from `others` with probability `share`."""
@@ -240,8 +245,8 @@ def _mover(domain: Domain) -> _MoveBoundary | _MoveCut:
 # -- crossover and mutation ------------------------------------------------------------------------
 
 
-class ColumnCrossover:
-    """Crosses two parents column by column, each column at a point of its own (D §6.3).
+def cross_columns(layout: Layout, parents: Bits, rate: float, rng: np.random.Generator) -> Bits:
+    """Cross two parents column by column, each column at a point of its own (D §6.3).
 
     Interval and ordered columns have one-point crossover. The ends count as points too, so that a
     column of one bit takes part: it is exchanged or not. In a tree column the point is drawn among
@@ -249,89 +254,37 @@ class ColumnCrossover:
     parent holds whole subtrees. Where the parents have none in common, the column is passed on
     whole.
 
-    Parameters
-    ----------
-    layout : Layout
-    rate : float
-        Chance of a mating to be a crossover; otherwise the children equal their parents.
+    Parents and children are arrays (2, matings, bits); `rate` is the chance of a mating to be a
+    crossover, otherwise the children equal their parents.
     """
-
-    def __init__(self, layout: Layout, rate: float = 0.9) -> None:
-        self.rate = rate
-        widths = layout.sizes - 1
-        is_tree = [isinstance(domain, TreeDomain) for domain in layout.domains.values()]
-        self._is_tree: Bools = np.array(is_tree)
-        self._places = widths + 1  # points of one-point crossover, both ends included
-        self._starts, self._stops = layout.offsets[:-1], layout.offsets[1:]
-        self._column = np.repeat(np.arange(len(widths)), widths)  # of each bit
-        self._within = (np.arange(layout.bits) - self._starts[self._column]).astype(np.int32)
-
-    def __call__(self, parents: Bits, rng: np.random.Generator) -> Bits:
-        """Return the children of matings, both arrays (2, matings, bits)."""
-        matings: int = parents.shape[1]
-        # A bit is exchanged when it has passed the point, which lies behind as many bits of its
-        # column (or as many common ones, in a tree) as `passed` says.
-        common = np.zeros((matings, parents.shape[2] + 1), dtype=np.int32)
-        np.cumsum(parents[0] & parents[1], axis=1, dtype=np.int32, out=common[:, 1:])
-        before = common[:, self._starts]
-        choices = np.where(self._is_tree, common[:, self._stops] - before, self._places)
-        chosen = (rng.random(choices.shape) * choices).astype(np.int32)
-        chosen += np.where(self._is_tree, before + 1, 0)
-        passed = np.where(self._is_tree[self._column], common[:, :-1], self._within)
-        exchanged = passed >= chosen[:, self._column]
-        exchanged &= (rng.random(matings) < self.rate)[:, None]
-        return np.where(exchanged, parents[::-1], parents)
+    matings: int = parents.shape[1]
+    starts, stops = layout.offsets[:-1], layout.offsets[1:]
+    column = np.repeat(np.arange(len(starts)), stops - starts)  # of each bit
+    is_tree = np.array([isinstance(domain, TreeDomain) for domain in layout.domains.values()])
+    # A bit is exchanged when it has passed the point, which lies behind as many bits of its
+    # column (or as many common ones, in a tree) as `passed` says.
+    common = np.zeros((matings, layout.bits + 1), dtype=np.int32)
+    np.cumsum(parents[0] & parents[1], axis=1, dtype=np.int32, out=common[:, 1:])
+    before = common[:, starts]
+    choices = np.where(is_tree, common[:, stops] - before, layout.sizes)
+    chosen = (rng.random(choices.shape) * choices).astype(np.int32)
+    chosen += np.where(is_tree, before + 1, 0)
+    within = (np.arange(layout.bits) - starts[column]).astype(np.int32)
+    passed = np.where(is_tree[column], common[:, :-1], within)
+    exchanged = passed >= chosen[:, column]
+    exchanged &= (rng.random(matings) < rate)[:, None]
+    return np.where(exchanged, parents[::-1], parents)
 
 
-class FlipMutation:
-    """D's mutation: bits of interval and ordered columns flip; tree columns never change.
+def flip_bits(layout: Layout, genomes: Bits, rate: float, rng: np.random.Generator) -> Bits:
+    """Mutate as D does: bits of interval and ordered columns flip; tree columns never change.
 
-    Parameters
-    ----------
-    layout : Layout
-    rate : float
-        Chance of each bit to flip. D says "mutation rate = 0.1" and no more; this is what the rate
-        of a bit string means in the textbooks and in the program its authors published with
-        NSGA-II.
+    `rate` is the chance of each bit. D says "mutation rate = 0.1" and no more; this is what the
+    rate of a bit string means in the textbooks and in the program its authors published with
+    NSGA-II.
     """
-
-    def __init__(self, layout: Layout, rate: float = 0.1) -> None:
-        self.rate = rate
-        free = [np.zeros(0, dtype=np.int64)]
-        for _, domain, place in layout.slices():
-            if not isinstance(domain, TreeDomain):
-                free.append(np.arange(place.start, place.stop))
-        self._free = np.concatenate(free)
-
-    def __call__(self, genomes: Bits, rng: np.random.Generator) -> Bits:
-        """Return mutated genomes."""
-        mutated = genomes.copy()
-        mutated[:, self._free] ^= rng.random((len(genomes), len(self._free))) < self.rate
-        return mutated
-
-
-class MoveMutation:
-    """Small valid moves of any column: boundaries flip or shift, nodes of a tree open or close.
-
-    Parameters
-    ----------
-    layout : Layout
-    rate : float
-        Moves of a genome follow the law of as many coins as there are columns, each of which falls
-        on a move with this chance. At least one is made: crossover alone soon finds nothing new.
-    """
-
-    def __init__(self, layout: Layout, rate: float = 0.1) -> None:
-        self.rate = rate
-        self._moves = Moves(layout)
-        self._columns = len(layout.columns)
-
-    def __call__(self, genomes: Bits, rng: np.random.Generator) -> Bits:
-        """Return mutated genomes."""
-        mutated = genomes.copy()
-        least = 1 if self.rate > 0 else 0
-        moves = np.maximum(rng.binomial(self._columns, self.rate, size=len(genomes)), least)
-        for already in range(int(moves.max(initial=0))):
-            rows = np.flatnonzero(moves > already)
-            mutated[rows] = self._moves.step(mutated[rows], rng)
-        return mutated
+    is_tree = [isinstance(domain, TreeDomain) for domain in layout.domains.values()]
+    free = np.flatnonzero(~np.repeat(is_tree, layout.sizes - 1))
+    mutated = genomes.copy()
+    mutated[:, free] ^= rng.random((len(genomes), len(free))) < rate
+    return mutated

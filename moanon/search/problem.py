@@ -125,10 +125,7 @@ class SearchProblem:
 
     def values(self, genomes: Bits) -> Floats:
         """Objectives of genomes under the suppression rule, one row each; see `both`."""
-        scores = self.evaluator.evaluate(
-            genomes, self.suppression, measures=self.names, check=False
-        )
-        return self._seen(scores, genomes)
+        return self._seen(self._evaluate(genomes), genomes)
 
     def points(self, genomes: Bits) -> Points:
         """All solutions that genomes offer: one for each step, or one each where there are none."""
@@ -140,25 +137,18 @@ class SearchProblem:
         The objectives are as an algorithm without constraints should see them: those of infeasible
         genomes are all the same huge number, growing with the violation.
         """
-        scores = self.evaluator.evaluate(
-            genomes, self.suppression, measures=self.names, steps=self.has_steps, check=False
-        )
+        scores = self._evaluate(genomes, steps=self.has_steps)
         return self._seen(scores, genomes), self._points(scores, genomes)
 
     def steps(self, genomes: Bits) -> tuple[Points, Ints]:
         """All solutions of genomes that have staircases, and the rows that each suppresses."""
-        scores = self.evaluator.evaluate(
-            genomes, self.suppression, measures=self.names, steps=True, check=False
-        )
+        scores = self._evaluate(genomes, steps=True)
         suppressed = scores.steps().field("suppressed")
         return self._points(scores, genomes), suppressed
 
     def wanting(self, genomes: Bits, thresholds: Ints) -> str:
         """Say what the nearest of some infeasible solutions lacks."""
-        nearest = genomes[thresholds[:, 1].argmin()][None]
-        scores = self.evaluator.evaluate(
-            nearest, self.suppression, measures=self.names, check=False
-        )
+        scores = self._evaluate(genomes[thresholds[:, 1].argmin()][None])
         limit = self.suppression.most_rows(scores.rows)
         lacks = []
         if scores.excess[0] > 0:
@@ -172,6 +162,11 @@ class SearchProblem:
         return " and ".join(lacks)
 
     # -- values ------------------------------------------------------------------------------------
+
+    def _evaluate(self, genomes: Bits, *, steps: bool = False) -> Scores:
+        return self.evaluator.evaluate(
+            genomes, self.suppression, measures=self.names, steps=steps, check=False
+        )
 
     def _seen(self, scores: Scores, genomes: Bits) -> Floats:
         values, violation = self._measured(scores, genomes)

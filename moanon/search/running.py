@@ -21,10 +21,9 @@ from moanon.arrays import Floats
 from moanon.errors import SearchError
 from moanon.genome import Instance
 from moanon.measures import Measure
-from moanon.search.algorithms import Search, SearchSettings
+from moanon.search.algorithms import MOST_GENOMES, Search, SearchSettings
 from moanon.search.archive import Archive
 from moanon.search.checkpoint import State, part_of, prefixed
-from moanon.search.exhaustive import MOST_GENOMES
 from moanon.search.problem import SearchProblem
 
 #: The hypervolume is taken every so many generations; after each one where it is a limit.
@@ -122,19 +121,10 @@ OnGeneration = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run came to, and why it ended.
+    """What a run came to, in the numbers of its last `Progress`, and why it ended.
 
-    Attributes
-    ----------
-    archive : Archive
-        The undominated solutions that were found, as far as it had room.
-    reason : str
-        Which limit was reached; ``exhausted`` where every genome has been evaluated,
-        ``interrupted`` where the run can be resumed.
-    generation, evaluations, seconds, hypervolume
-        As in `Progress`, at the end.
-    stop : Stop
-        The limits.
+    The reason is the limit that was reached, ``exhausted`` where every genome has been evaluated,
+    or ``interrupted`` where the run can be resumed.
     """
 
     archive: Archive
@@ -168,24 +158,14 @@ def warm_up(problem: SearchProblem) -> float:
     Kernels are compiled when they are first called, which takes longer than many a search; later
     processes load them from a cache in a moment. A search whose time is limited or told should not
     count either. Two genomes are evaluated each way; nothing of them is kept, and the search goes
-    as without.
-
-    Returns
-    -------
-    float
-        Seconds that it took.
+    as without. Returns the seconds that it took.
     """
     started = time.monotonic()
     genomes = problem.layout.sample(2, np.random.default_rng(0))
     ways: tuple[Literal["flat", "rollup"], ...] = ("flat", "rollup")
+    rule, names, steps = problem.suppression, problem.names, problem.has_steps
     for way in ways:
-        problem.evaluator.evaluate(
-            genomes,
-            problem.suppression,
-            measures=problem.names,
-            steps=problem.has_steps,
-            mode=way,
-        )
+        problem.evaluator.evaluate(genomes, rule, measures=names, steps=steps, mode=way)
     return time.monotonic() - started
 
 
@@ -377,16 +357,8 @@ class _Hypervolume:
     much a gain as from 200 to 400), diversities by the number of sensitive values, others by the
     largest value that the table allows. The scales depend on the table alone and never on what was
     found, so the numbers of two generations, or of two runs on one table, can be compared. With
-    ``[k, loss]`` it is the area under the front in (ln k, 1 - loss) over ln n.
-
-    Parameters
-    ----------
-    problem : SearchProblem
-
-    Attributes
-    ----------
-    why_not : str or None
-        Why there is no hypervolume for these objectives; None where there is one.
+    ``[k, loss]`` it is the area under the front in (ln k, 1 - loss) over ln n. Where objectives
+    have none, `why_not` says why.
     """
 
     def __init__(self, problem: SearchProblem) -> None:

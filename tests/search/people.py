@@ -15,8 +15,8 @@ from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures.suppression import find_preset
 from moanon.search.archive import front_of
+from moanon.search.archive_search import ExhaustiveSearch
 from moanon.search.checkpoint import State
-from moanon.search.exhaustive import ExhaustiveSearch
 from moanon.search.problem import SearchProblem
 
 PLACES = Hierarchy.from_nested(

@@ -18,8 +18,7 @@ from moanon.search.algorithms import (
     foreign_settings,
     make_search,
 )
-from moanon.search.archive_search import ArchiveSearch
-from moanon.search.exhaustive import ExhaustiveSearch
+from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.nsga2 import NSGA2Search
 from moanon.search.running import Stop, stop_of
 from tests.search.people import problem_of, settings_of

@@ -15,8 +15,7 @@ from moanon.errors import SearchError
 from moanon.genome import Instance
 from moanon.measures import MEASURES
 from moanon.measures.suppression import PRESETS, Suppression
-from moanon.search.archive_search import ArchiveSearch
-from moanon.search.exhaustive import ExhaustiveSearch
+from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.problem import SearchProblem
 from tests.strategies import instances
 

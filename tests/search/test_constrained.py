@@ -18,8 +18,7 @@ from moanon.measures import MEASURES
 from moanon.measures.scores import objective_matrix
 from moanon.measures.suppression import Suppression
 from moanon.search.archive import Archive, undominated
-from moanon.search.archive_search import ArchiveSearch
-from moanon.search.exhaustive import ExhaustiveSearch
+from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.nsga2 import NSGA2Search
 from moanon.search.problem import INFEASIBLE, Points, SearchProblem
 from moanon.search.running import Stop, run_search

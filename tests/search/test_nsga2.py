@@ -24,8 +24,8 @@ from moanon.genome import Instance
 from moanon.measures.suppression import PRESETS, Suppression
 from moanon.search import problem as problem_module
 from moanon.search.archive import undominated
+from moanon.search.archive_search import ExhaustiveSearch
 from moanon.search.checkpoint import State
-from moanon.search.exhaustive import ExhaustiveSearch
 from moanon.search.nsga2 import NSGA2Search, crowded_tournament, rank_and_crowding
 from moanon.search.operators import ATTEMPTS, Unseen
 from moanon.search.problem import SearchProblem
@@ -403,8 +403,7 @@ class OurMating(Mating):
             parents = self.selection.do(
                 problem, pop, -(-missing // 2), 2, to_pop=False, random_state=random_state, **kwargs
             )
-            children = np.concatenate(self.search._crossover(genomes[parents.T], random_state))
-            children = self.search._mutation(children, random_state)
+            children = self.search.mate(genomes[parents.T], random_state)
             found = self.unseen.among(np.concatenate([found, children]))[:n_offsprings]
         return Population.new("X", self.unseen.fill(found, n_offsprings, random_state))
 

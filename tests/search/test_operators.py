@@ -13,11 +13,10 @@ from moanon.data.domain import OrderedDomain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
 from moanon.genome import Layout
 from moanon.search.operators import (
-    ColumnCrossover,
-    FlipMutation,
-    MoveMutation,
     Moves,
     Unseen,
+    cross_columns,
+    flip_bits,
     genome_keys,
 )
 from tests.strategies import instances
@@ -47,7 +46,7 @@ def draw_parents(data: st.DataObject) -> tuple[Layout, np.ndarray]:
 
 
 def cross(layout: Layout, parents: np.ndarray, seed: int = 1, rate: float = 1.0) -> np.ndarray:
-    return ColumnCrossover(layout, rate)(parents, generator(seed))
+    return cross_columns(layout, parents, rate, generator(seed))
 
 
 def blocks(bits: np.ndarray) -> set[tuple[int, int]]:
@@ -165,7 +164,7 @@ def test_the_rate_of_crossover_is_that_of_matings():
 def test_flips_keep_genomes_valid_and_trees_as_they_are(data, rate):
     layout, parents = draw_parents(data)
     genomes, before = parents[0], parents[0].copy()
-    mutated = FlipMutation(layout, rate)(genomes, generator(data.draw(seeds)))
+    mutated = flip_bits(layout, genomes, rate, generator(data.draw(seeds)))
     assert (genomes == before).all()
     assert layout.is_valid(mutated).all()
     for _, domain, place in layout.slices():
@@ -176,7 +175,7 @@ def test_flips_keep_genomes_valid_and_trees_as_they_are(data, rate):
 def test_the_rate_of_mutation_flips_each_free_bit_with_that_chance():
     layout = Layout({"kind": TREE, "size": ordered(10)})
     genomes = layout.sample(4_000, generator())
-    mutated = FlipMutation(layout, 0.1)(genomes, generator())
+    mutated = flip_bits(layout, genomes, 0.1, generator())
     flipped = (mutated != genomes).mean(axis=0)
     assert (flipped[:5] == 0).all()
     assert flipped[5:] == pytest.approx(np.full(10, 0.1), abs=0.02)
@@ -186,14 +185,14 @@ def test_the_rate_of_mutation_flips_each_free_bit_with_that_chance():
 def test_moves_keep_genomes_valid(data, rate):
     layout, parents = draw_parents(data)
     rng = generator(data.draw(seeds))
-    mutated = MoveMutation(layout, rate)(parents[0], rng)
+    mutated = Moves(layout).mutate(parents[0], rate, rng)
     assert layout.is_valid(mutated).all()
 
 
 def test_moves_reach_trees_and_make_at_least_one_change():
     layout = Layout({"kind": TREE, "size": ordered(10)})
     genomes = layout.sample(500, generator())
-    mutated = MoveMutation(layout, 1e-9)(genomes, generator())
+    mutated = Moves(layout).mutate(genomes, 1e-9, generator())
     assert (mutated != genomes).any(axis=1).all()
     assert (mutated[:, :5] != genomes[:, :5]).any()
 
@@ -201,7 +200,7 @@ def test_moves_reach_trees_and_make_at_least_one_change():
 def test_no_mutation_is_none():
     layout = Layout({"kind": TREE, "size": ordered(10)})
     genomes = layout.sample(50, generator())
-    mutated = MoveMutation(layout, 0.0)(genomes, generator())
+    mutated = Moves(layout).mutate(genomes, 0.0, generator())
     assert np.array_equal(mutated, genomes)
 
 

@@ -13,12 +13,11 @@ import pytest
 from moanon.errors import SearchError
 from moanon.search import running
 from moanon.search.algorithms import make_search
-from moanon.search.archive import Archive
+from moanon.search.archive import Archive, SharedLimits
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.checkpoint import State
 from moanon.search.problem import SearchProblem
 from moanon.search.running import Outcome, Progress, Stop, _Hypervolume, run_search, warm_up
-from moanon.search.shared_limits import SharedLimits
 from tests.search.people import Memory, people, problem_of, settings_of
 
 EVERYTHING = 5_120  # valid genomes of the table of people

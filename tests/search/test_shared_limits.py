@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon.measures.suppression import PRESETS
-from moanon.search.archive import undominated
-from moanon.search.archive_search import ArchiveSearch
-from moanon.search.exhaustive import ExhaustiveSearch
+from moanon.search.archive import SharedLimits, undominated
+from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.nsga2 import NSGA2Search
 from moanon.search.problem import SearchProblem
-from moanon.search.shared_limits import SharedLimits
 from tests.search.people import people
 from tests.strategies import instances
 

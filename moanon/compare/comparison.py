@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moanon.compare.hypervolume import LogVolume
-from moanon.compare.indices import INDICES, Dominance, Index, IndexPair, dominance, find_index, mean
+from moanon.compare.indices import (
+    INDICES,
+    Dominance,
+    Index,
+    IndexPair,
+    IndexValue,
+    dominance,
+    find_index,
+    mean,
+)
 from moanon.compare.preferences import (
     Preferences,
     Settled,
@@ -392,14 +401,14 @@ class _Pair:
     def _indexed(self, name: str, comparator: str) -> Verdict:
         pair = self._pair(name, find_index(comparator))
         shown = self._measured(name, comparator, pair)
-        return self._verdict(name, comparator, *shown, pair.better)
+        return self._verdict(name, comparator, *shown, pair[2])
 
     def _measured(
         self, name: str, comparator: str, pair: IndexPair
-    ) -> tuple[float | LogVolume, float | LogVolume]:
+    ) -> tuple[IndexValue, IndexValue]:
         """Say values as they were measured, before they were turned; anything else as it is."""
         if comparator not in ("min", "mean"):
-            return pair.forward, pair.backward
+            return pair[:2]
         one, other = self.one[name], self.other[name]
         if comparator == "mean":
             return mean(one.entries, one.rows), mean(other.entries, other.rows)
@@ -413,7 +422,7 @@ class _Pair:
         names = wishes.order if comparator == "lex" else tuple(self.one)
         pairs = {name: self._pair(name, self._index(name)) for name in names}
         if comparator == "wtd":
-            shares = [self._index(name).shares(pair) for name, pair in pairs.items()]
+            shares = [self._index(name).shares(*pair[:2]) for name, pair in pairs.items()]
             forward, backward = weighted_sum(shares, [wishes.weights[name] for name in names])
             sign = is_ahead(forward, backward) - is_ahead(backward, forward)
             return self._verdict(ALL, comparator, forward, backward, sign)
@@ -437,7 +446,7 @@ class _Pair:
         index = self._index(name)
         forward, backward = self._measured(name, index.name, pair)
         if isinstance(forward, LogVolume) or isinstance(backward, LogVolume):
-            return index.shares(pair)
+            return index.shares(forward, backward)
         return forward, backward
 
     def _leads(self, name: str, pair: IndexPair) -> tuple[float, float]:
@@ -446,12 +455,13 @@ class _Pair:
         Where nothing is to be overlooked, who is ahead is what the index itself says: it is more
         exact than its values, which may be equal floats of different volumes.
         """
+        forward, backward, better = pair
         if not self.preferences.epsilon[name]:
-            return float(pair.better > 0), float(pair.better < 0)
-        if isinstance(pair.forward, LogVolume) or isinstance(pair.backward, LogVolume):
-            return self._index(name).shares(pair)
+            return float(better > 0), float(better < 0)
+        if isinstance(forward, LogVolume) or isinstance(backward, LogVolume):
+            return self._index(name).shares(forward, backward)
         sign = -1 if self._index(name).name == "rank" else 1
-        return sign * pair.forward, sign * pair.backward
+        return sign * forward, sign * backward
 
     def _verdict(
         self, name: str, comparator: str, forward: Value, backward: Value, sign: int

@@ -285,8 +285,7 @@ def _rated(
     sets = [RatedSet(table.columns_of(mask), *levels[mask]) for mask in masks]
     return tuple(
         sorted(
-            sets,
-            key=lambda each: (len(each.columns), [table.names.index(n) for n in each.columns]),
+            sets, key=lambda each: (len(each.columns), [table.names.index(n) for n in each.columns])
         )
     )
 

@@ -30,14 +30,7 @@ from moanon.atomic import Beside
 from moanon.errors import ConfigError, DataError, GenomeError, SearchError
 from moanon.front.asking import Answer, Question, answer
 from moanon.front.choices import Solutions, front_html, front_sentence
-from moanon.front.results import (
-    FORMAT,
-    RECORD,
-    check_data,
-    read_listed,
-    read_object,
-    read_record,
-)
+from moanon.front.results import FORMAT, RECORD, check_data, read_listed, read_object, read_record
 from moanon.measures import applicable, find_measure
 from moanon.measures.suppression import Suppression
 from moanon.recoding import Blocks, GlobalRecodings, Recodings
@@ -526,16 +519,7 @@ class Front:
             )
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"{folder} holds no front of moanon: {error!r}") from None
-        front = cls(
-            objectives,
-            suppression,
-            recodings,
-            measures,
-            blocks,
-            found,
-            instance,
-            bounds,
-        )
+        front = cls(objectives, suppression, recodings, measures, blocks, found, instance, bounds)
         if instance is not None:
             _check_table(folder, record, front, instance)
         return front

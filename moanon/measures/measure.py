@@ -11,11 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
 from moanon.arrays import Bools, Floats, Values
-from moanon.errors import ConfigError
+from moanon.errors import unknown_name
 
 if TYPE_CHECKING:  # names of types only: what is true of a measure is known without a compiler
     from moanon.genome import Instance
@@ -212,7 +211,8 @@ class Measure:
     label, short : str
         What figures call it on an axis and beside a point; by default its name.
     models, costs, tallies : tuple of str
-        What must be evaluated for it; see these modules of `moanon.kernels`.
+        What must be evaluated for it; see these modules of `moanon.kernels`. The model of `group`
+        goes without saying.
     most : callable, optional
         The largest value that a table allows, where the unit does not say it.
     """
@@ -306,6 +306,8 @@ def measure(
             raise ValueError(f"a measure called {name!r} is registered already")
         if range.whole:
             facts.setdefault("precision", "exact")
+        if (group := facts.get("group")) is not None and group.model:
+            facts.setdefault("models", (group.model,))
         MEASURES[name] = Measure(name, direction, range, unit, meaning, citation, function, **facts)
         return function
 
@@ -314,11 +316,9 @@ def measure(
 
 def find_measure(name: str) -> Measure:
     """Return the measure of that name, or say which one was probably meant."""
-    if name in MEASURES:
-        return MEASURES[name]
-    near = get_close_matches(name, MEASURES, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
-    raise ConfigError(f"there is no measure called {name!r}{hint} Known: {', '.join(MEASURES)}")
+    if name not in MEASURES:
+        raise unknown_name("measure", name, MEASURES)
+    return MEASURES[name]
 
 
 def applicable(instance: Instance) -> list[Measure]:

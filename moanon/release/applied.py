@@ -368,12 +368,7 @@ class Release:
         return certificate
 
     def _reading(
-        self,
-        form: Format,
-        columns: list[ReleasedColumn],
-        *,
-        stars: bool,
-        defused: bool,
+        self, form: Format, columns: list[ReleasedColumn], *, stars: bool, defused: bool
     ) -> Reading:
         """What the independent reader is told."""
         table = self.instance.table

@@ -422,7 +422,7 @@ class _Pair:
         names = wishes.order if comparator == "lex" else tuple(self.one)
         pairs = {name: self._pair(name, self._index(name)) for name in names}
         if comparator == "wtd":
-            shares = [self._index(name).shares(*pair[:2]) for name, pair in pairs.items()]
+            shares = [self._index(name).shares(pair) for name, pair in pairs.items()]
             forward, backward = weighted_sum(shares, [wishes.weights[name] for name in names])
             sign = is_ahead(forward, backward) - is_ahead(backward, forward)
             return self._verdict(ALL, comparator, forward, backward, sign)
@@ -446,7 +446,7 @@ class _Pair:
         index = self._index(name)
         forward, backward = self._measured(name, index.name, pair)
         if isinstance(forward, LogVolume) or isinstance(backward, LogVolume):
-            return index.shares(forward, backward)
+            return index.shares(pair)
         return forward, backward
 
     def _leads(self, name: str, pair: IndexPair) -> tuple[float, float]:
@@ -459,7 +459,7 @@ class _Pair:
         if not self.preferences.epsilon[name]:
             return float(better > 0), float(better < 0)
         if isinstance(forward, LogVolume) or isinstance(backward, LogVolume):
-            return self._index(name).shares(forward, backward)
+            return self._index(name).shares(pair)
         sign = -1 if self._index(name).name == "rank" else 1
         return sign * forward, sign * backward
 

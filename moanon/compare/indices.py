@@ -151,11 +151,12 @@ class Index:
         sign = _sign(forward - backward, self.errors(len(one)) * scale)
         return forward, backward, sign if self.better == "max" else -sign
 
-    def shares(self, forward: IndexValue, backward: IndexValue) -> tuple[float, float]:
+    def shares(self, pair: IndexPair) -> tuple[float, float]:
         """Both numbers between 0 and 1, the higher the better: as shares of their sum.
 
         Shares of rows are taken as they are.
         """
+        forward, backward, _ = pair
         if isinstance(forward, LogVolume) or isinstance(backward, LogVolume):
             assert isinstance(forward, LogVolume)
             assert isinstance(backward, LogVolume)

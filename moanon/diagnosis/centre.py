@@ -330,11 +330,7 @@ class Diagnosis:
     def profile(self, subset: Iterable[str], *, c: float = PrivacyModel.c) -> dict[str, float]:
         """Level of a set by every rule that its sensitive columns allow; k always.
 
-        Parameters
-        ----------
-        subset : iterable of str
-        c : float
-            Constant of the rule ``recursive``.
+        `c` is the constant of the rule ``recursive``.
         """
         chosen = tuple(subset)
         levels: dict[str, float] = {"k": self.curve(chosen).level}

@@ -21,7 +21,6 @@ from moanon.diagnosis.column_groups import DistinctRows, Refiner
 from moanon.diagnosis.diagnosis_answers import (
     BorderAnswer,
     CurvesAnswer,
-    Effort,
     RatedSet,
     SetsAnswer,
 )
@@ -61,11 +60,10 @@ def find_border(
         return curve.exceeds(level, limit)
 
     everything = refiner.finest()
-    sets = _count_sets(columns, largest)
     if monotone and largest == columns and is_safe(everything):
         whole = RatedSet(table.names, *everything.within(limit))
         sizes = {size: (comb(columns, size), 0) for size in range(1, columns + 1)}
-        return BorderAnswer(asked, (whole,), (), sizes, Effort(sets, 0), True)
+        return BorderAnswer(asked, (whole,), (), sizes, 0, True)
     if not monotone:
         _refuse_too_many(columns, largest)
     safe: dict[int, tuple[float, int]] = {}
@@ -86,7 +84,7 @@ def find_border(
         safe=_rated(table, tops, safe),
         unsafe=_rated(table, bottoms, unsafe),
         sizes=_count_by_size(safe, columns, largest),
-        effort=Effort(sets, len(grouped)),
+        grouped=len(grouped),
         is_monotone=monotone,
     )
 

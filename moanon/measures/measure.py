@@ -82,15 +82,8 @@ class Range:
 
         An end that is left out is one that a lenient bound may name.
 
-        Parameters
-        ----------
-        bound : float
-        better : {"max", "min"}
-            Which end is better.
-        sizes : mapping of str to float, optional
-            What is known of a table; see `table_sizes`.
-        only_unmet : bool
-            Leave alone bounds that every value meets.
+        `sizes` are what is known of a table (see `table_sizes`). Bounds that every value meets are
+        left alone where `only_unmet`.
         """
         known = {"ln 2": math.log(2), **(sizes or {})}
         low, high = _number(self.low, known, -math.inf), _number(self.high, known, math.inf)

@@ -214,10 +214,7 @@ class Release:
         suppressed : {"absent", "star"}
             Leave suppressed rows out, or show ``*`` in all their cells; then every column is text.
 
-        Raises
-        ------
-        OutputError
-            If rows of stars could not be told from released rows.
+        Refused if rows of stars could not be told from released rows.
         """
         import pandas as pd  # here, because a release can be written as CSV without it
 

@@ -116,6 +116,10 @@ class DistinctRows:
         np.logical_or.accumulate(changes, axis=0, out=changes)
         return np.cumsum(changes, axis=1, dtype=np.uint32)
 
+    def refine(self, model: PrivacyModel, levels: int) -> _Refiner:
+        """Prepare to group sets of up to `levels` columns."""
+        return _Refiner(self, model, levels)
+
     def row_strengths(self, mask: int, model: PrivacyModel) -> Levels:
         """Level of each row's group, turned so that higher is safer.
 
@@ -144,7 +148,7 @@ def _sum_by(keys: Values, rows: Ints) -> Ints:
     return total
 
 
-class Refiner:
+class _Refiner:
     """Groups of growing sets of columns: each set is made from the one below it on a stack."""
 
     def __init__(self, table: DistinctRows, model: PrivacyModel, levels: int) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from moanon.arrays import Bools, Floats, Values
@@ -305,6 +306,12 @@ def measure(
         return function
 
     return register
+
+
+#: Registers a measure of privacy, ...
+privacy_measure = partial(measure, privacy=True)
+#: ... and one that goes by what groups give away of sensitive values.
+sensitive_measure = partial(privacy_measure, requires="sensitive")
 
 
 def find_measure(name: str) -> Measure:

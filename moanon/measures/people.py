@@ -16,13 +16,12 @@ better when lower. With several sensitive columns, an index is that of the worst
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from moanon.arrays import Ints, Values
-from moanon.measures.measure import between, counts, measure
+from moanon.measures.measure import between, counts, measure, privacy_measure, sensitive_measure
 
 if TYPE_CHECKING:
     from moanon.genome import Instance
@@ -50,15 +49,10 @@ def _largest_distance(instance: Instance, ideal: float) -> float:
     return float(np.sqrt(instance.cells.rows)) * ideal
 
 
-#: Indices of size and of sensitive values are privacy; what is left of the cells is not.
-_privacy = partial(measure, privacy=True)
-_of_values = partial(_privacy, requires="sensitive")
-
-
 # -- size ------------------------------------------------------------------------------------------
 
 
-@_privacy(
+@privacy_measure(
     "max",
     counts(1, "n"),
     "rows",
@@ -71,7 +65,7 @@ def size_min(scores: Scores) -> Values:
     return np.where((gone > 0) & ((gone < k) | (k == 0)), gone, k)
 
 
-@_privacy(
+@privacy_measure(
     "max",
     between(1, "n"),
     "rows",
@@ -84,7 +78,7 @@ def size_mean(scores: Scores) -> Values:
     return (scores.field("kept_squares") + gone * gone) / scores.rows
 
 
-@_privacy(
+@privacy_measure(
     "min",
     between(0, "n √n", without="high"),
     "distance in rows",
@@ -158,7 +152,7 @@ def utility_rank(scores: Scores) -> Values:
 # -- sensitive values ------------------------------------------------------------------------------
 
 
-@_of_values(
+@sensitive_measure(
     "min",
     counts(1, "n"),
     "rows",
@@ -171,7 +165,7 @@ def sensitive_count_max(scores: Scores) -> Values:
     return np.asarray(np.maximum(*scores.tally("same_most")).max(axis=1))
 
 
-@_of_values(
+@sensitive_measure(
     "min",
     between(1, "n"),
     "rows",
@@ -184,7 +178,7 @@ def sensitive_count_mean(scores: Scores) -> Values:
     return np.asarray(_sums(scores, "same").max(axis=1) / scores.rows)
 
 
-@_of_values(
+@sensitive_measure(
     "min",
     between(0, "n √n", without="high"),
     "distance in rows",
@@ -198,7 +192,7 @@ def sensitive_count_rank(scores: Scores) -> Values:
     return _distance(scores, "same_gap", scores.square_unit)
 
 
-@_of_values(
+@sensitive_measure(
     "min",
     between(0, 1, without="low"),
     "share",
@@ -214,7 +208,7 @@ def sensitive_share_max(scores: Scores) -> Values:
     return np.asarray(np.maximum(-scores.goodness("alpha"), among_suppressed))
 
 
-@_of_values(
+@sensitive_measure(
     "min",
     between(0, 1, without="low"),
     "share",
@@ -228,7 +222,7 @@ def sensitive_share_mean(scores: Scores) -> Values:
     return np.asarray(_sums(scores, "share").max(axis=1) / one)
 
 
-@_of_values(
+@sensitive_measure(
     "min",
     between(0, "√n", without="low"),
     "distance in shares",
@@ -242,7 +236,7 @@ def sensitive_share_rank(scores: Scores) -> Values:
     return _distance(scores, "share_gap", scores.tally_unit)
 
 
-@_of_values(
+@sensitive_measure(
     "max",
     counts(1, "values"),
     "values",
@@ -256,7 +250,7 @@ def diversity_min(scores: Scores) -> Values:
     return np.asarray((_known_values(scores.instance) - lacking).min(axis=1))
 
 
-@_of_values(
+@sensitive_measure(
     "max",
     between(1, "values"),
     "values",
@@ -269,7 +263,7 @@ def diversity_mean(scores: Scores) -> Values:
     return np.asarray(_sums(scores, "values").min(axis=1) / scores.rows)
 
 
-@_of_values(
+@sensitive_measure(
     "min",
     between(0, "values √n", without="high"),
     "distance in values",

@@ -14,14 +14,20 @@ of values.
 
 from __future__ import annotations
 
-from functools import partial
 from math import log
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from moanon.arrays import Values
-from moanon.measures.measure import TOLERANCE, GroupScale, between, counts, measure
+from moanon.measures.measure import (
+    TOLERANCE,
+    GroupScale,
+    between,
+    counts,
+    privacy_measure,
+    sensitive_measure,
+)
 
 if TYPE_CHECKING:
     from moanon.measures.scores import Scores
@@ -41,16 +47,10 @@ _RATIOS = GroupScale(
 )
 
 
-#: A measure of privacy, ...
-_privacy = partial(measure, privacy=True)
-#: ... and one that goes by what groups give away of sensitive values.
-_of_values = partial(_privacy, requires="sensitive")
-
-
 # -- sizes -----------------------------------------------------------------------------------------
 
 
-@_privacy(
+@privacy_measure(
     "max",
     between(1, "n"),
     "rows",
@@ -67,7 +67,7 @@ def weighted_k(scores: Scores) -> Values:
     return scores.field("squares") / scores.rows
 
 
-@_privacy(
+@privacy_measure(
     "max",
     between(1, "n"),
     "rows",
@@ -81,7 +81,7 @@ def weighted_k_kept(scores: Scores) -> Values:
     return scores.field("kept_squares") / scores.kept_rows
 
 
-@_privacy(
+@privacy_measure(
     "max",
     counts(1, "n"),
     "rows",
@@ -97,7 +97,7 @@ def k(scores: Scores) -> Values:
     return scores.field("k")
 
 
-@_privacy(
+@privacy_measure(
     "max",
     counts(0, "n-1"),
     "rows",
@@ -111,7 +111,7 @@ def d(scores: Scores) -> Values:
     return scores.field("d1") - 1
 
 
-@_privacy(
+@privacy_measure(
     "max",
     counts(1, "n"),
     "rows",
@@ -126,7 +126,7 @@ def d1(scores: Scores) -> Values:
     return scores.field("d1")
 
 
-@_of_values(
+@sensitive_measure(
     "max",
     counts(0, "values"),
     "values",
@@ -146,7 +146,7 @@ def d2(scores: Scores) -> Values:
 # -- diversity -------------------------------------------------------------------------------------
 
 
-@_of_values(
+@sensitive_measure(
     "max",
     counts(1, "values"),
     "values",
@@ -163,7 +163,7 @@ def l(scores: Scores) -> Values:  # noqa: E743 - the papers' name
     return scores.diversity(scores.suppression.diversity)
 
 
-@_of_values(
+@sensitive_measure(
     "max",
     counts(1, "values"),
     "values",
@@ -178,7 +178,7 @@ def l_distinct(scores: Scores) -> Values:
     return scores.diversity("distinct")
 
 
-@_of_values(
+@sensitive_measure(
     "max",
     counts(1, "values"),
     "values",
@@ -193,7 +193,7 @@ def l_frequency(scores: Scores) -> Values:
     return scores.diversity("frequency")
 
 
-@_of_values(
+@sensitive_measure(
     "max",
     between(1, "values"),
     "values",
@@ -212,7 +212,7 @@ def l_entropy(scores: Scores) -> Values:
     return np.exp(scores.goodness("entropy"))
 
 
-@_of_values(
+@sensitive_measure(
     "max",
     counts(0, "values"),
     "values",
@@ -231,7 +231,7 @@ def l_recursive(scores: Scores) -> Values:
     return scores.diversity("recursive")
 
 
-@_of_values(
+@sensitive_measure(
     "min",
     between(0, 1, without="low"),
     "share",
@@ -249,7 +249,7 @@ def alpha(scores: Scores) -> Values:
     return -scores.goodness("alpha")
 
 
-@_of_values(
+@sensitive_measure(
     "max",
     counts(1, "values"),
     "values",
@@ -270,7 +270,7 @@ def p_sensitive(scores: Scores) -> Values:
 # -- closeness to the whole table ------------------------------------------------------------------
 
 
-@_of_values(
+@sensitive_measure(
     "min",
     between(0, 1),
     "distance",
@@ -292,7 +292,7 @@ def t_closeness(scores: Scores) -> Values:
     return -scores.goodness("closeness")
 
 
-@_of_values(
+@sensitive_measure(
     "min",
     between(0, 1, without="high"),
     "distance",
@@ -307,7 +307,7 @@ def t_equal(scores: Scores) -> Values:
     return -scores.goodness("equal")
 
 
-@_of_values(
+@sensitive_measure(
     "min",
     between(0, "ln 2"),
     "nats",
@@ -327,7 +327,7 @@ def t_js(scores: Scores) -> Values:
     return -scores.goodness("js")
 
 
-@_of_values(
+@sensitive_measure(
     "min",
     between(0, "inf"),
     "nats",

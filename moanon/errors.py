@@ -7,6 +7,9 @@ for one of these.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class MoanonError(Exception):
     """Base of all errors that moanon raises on purpose."""
@@ -54,3 +57,11 @@ class ExistsError(OutputError):
 
 class CertificateError(MoanonError):
     """The written release does not measure as promised; nothing was left under its name."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigError:
+    """Say that nothing of a kind has this name, and which one was probably meant."""
+    names = list(known)
+    near = get_close_matches(name, names, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    return ConfigError(f"there is no {kind} called {name!r}{hint} Known: {', '.join(names)}")

@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moanon.compare.hypervolume import LogVolume
-from moanon.compare.indices import INDICES, Dominance, Index, IndexPair, dominance, find_index, mean
+from moanon.compare.indices import (
+    INDICES,
+    Dominance,
+    Index,
+    IndexPair,
+    IndexValue,
+    dominance,
+    find_index,
+    mean,
+)
 from moanon.compare.preferences import (
     Preferences,
     Settled,
@@ -392,14 +401,14 @@ class _Pair:
     def _indexed(self, name: str, comparator: str) -> Verdict:
         pair = self._pair(name, find_index(comparator))
         shown = self._measured(name, comparator, pair)
-        return self._verdict(name, comparator, *shown, pair.better)
+        return self._verdict(name, comparator, *shown, pair[2])
 
     def _measured(
         self, name: str, comparator: str, pair: IndexPair
-    ) -> tuple[float | LogVolume, float | LogVolume]:
+    ) -> tuple[IndexValue, IndexValue]:
         """Say values as they were measured, before they were turned; anything else as it is."""
         if comparator not in ("min", "mean"):
-            return pair.forward, pair.backward
+            return pair[:2]
         one, other = self.one[name], self.other[name]
         if comparator == "mean":
             return mean(one.entries, one.rows), mean(other.entries, other.rows)
@@ -446,12 +455,13 @@ class _Pair:
         Where nothing is to be overlooked, who is ahead is what the index itself says: it is more
         exact than its values, which may be equal floats of different volumes.
         """
+        forward, backward, better = pair
         if not self.preferences.epsilon[name]:
-            return float(pair.better > 0), float(pair.better < 0)
-        if isinstance(pair.forward, LogVolume) or isinstance(pair.backward, LogVolume):
+            return float(better > 0), float(better < 0)
+        if isinstance(forward, LogVolume) or isinstance(backward, LogVolume):
             return self._index(name).shares(pair)
         sign = -1 if self._index(name).name == "rank" else 1
-        return sign * pair.forward, sign * pair.backward
+        return sign * forward, sign * backward
 
     def _verdict(
         self, name: str, comparator: str, forward: Value, backward: Value, sign: int

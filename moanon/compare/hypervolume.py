@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from moanon.arrays import Floats, Ints
 from moanon.errors import ConfigError
-
-Floats = npt.NDArray[np.float64]
 
 #: Rounding of one logarithm and of the product with its count, as a share; generous.
 _ROUNDING = 2.0**-49
@@ -119,7 +117,7 @@ def _refuse_negative(a: Floats, b: Floats) -> None:
         raise ConfigError("hv needs numbers of at least 0. Got a negative one")
 
 
-def _without_common(a: Floats, b: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _without_common(a: Floats, b: Floats) -> tuple[Floats, Ints]:
     """Numbers that occur more often in one than in the other, and how much more often in `a`."""
     values, place = np.unique(np.concatenate([a, b]), return_inverse=True)
     counts = np.bincount(place[: len(a)], minlength=len(values))
@@ -127,7 +125,7 @@ def _without_common(a: Floats, b: Floats) -> tuple[Floats, npt.NDArray[np.int64]
     return values[counts != 0], counts[counts != 0].astype(np.int64)
 
 
-def _exact_sign(values: Floats, counts: npt.NDArray[np.int64]) -> int:
+def _exact_sign(values: Floats, counts: Ints) -> int:
     """Sign of the product of ``value ** count`` minus 1, in whole numbers."""
     above, below, exponent = [1], [1], 0
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):

@@ -9,7 +9,7 @@ The numbers of a vector are rounded, as shares of groups are: the mean of 1, 1, 
 decide (`_ROUNDING`); whole numbers are not rounded and far enough apart.
 
 A unary index also takes how many rows share each number, so that it can be worked out from groups
-(one number and one size for each) without a vector as long as the table; see `UnaryIndex.of`.
+(one number and one size for each) without a vector as long as the table; see `Index.of`.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from moanon.arrays import Floats
 from moanon.compare.hypervolume import LogVolume, compare_products, solely_dominated
-from moanon.errors import ConfigError
+from moanon.errors import ConfigError, unknown_name
 
-Floats = npt.NDArray[np.float64]
 Numbers = npt.ArrayLike
 #: How one vector stands to another: at least as good everywhere, and better somewhere (strong) or
 #: nowhere (weak); or not at least as good everywhere (none).
 Dominance = Literal["strong", "weak", "none"]
 IndexValue = float | LogVolume
+#: An index of the first vector against the second and the other way round, or of each if it is
+#: unary; and who wins: 1 if the first does, -1 if the second does, 0 if neither.
+IndexPair = tuple[IndexValue, IndexValue, int]
 
 #: The numbers of a vector are rounded by less than this share of their scale; generous.
 _ROUNDING = 2.0**-50
@@ -80,42 +82,6 @@ def _weighted(values: Numbers, rows: Numbers | None) -> tuple[Floats, Floats]:
     return _pair(values, rows)
 
 
-@dataclass(frozen=True)
-class UnaryIndex:
-    """One number about one vector.
-
-    Attributes
-    ----------
-    name, meaning, citation : str
-    better : {"max", "min"}
-        Which of two numbers wins.
-    of : callable (values, rows=None, ideal=nan) -> float
-        `values` of rows, or of groups with their numbers of `rows`; `ideal` is what every row would
-        have at best, which only ``rank`` looks at.
-    errors : callable (rows) -> float
-        How many times the error of a number the index may be off, for so many rows.
-    """
-
-    name: str
-    meaning: str
-    citation: str
-    better: Literal["max", "min"]
-    of: Callable[..., float]
-    errors: Callable[[int], float]
-
-    def pair(self, a: Numbers, b: Numbers, ideal: float, scale: float = 0.0) -> IndexPair:
-        """Apply the index to both vectors; `scale` is what their numbers were rounded at."""
-        one, other = _pair(a, b)
-        values = self.of(one, ideal=ideal), self.of(other, ideal=ideal)
-        sign = _sign(values[0] - values[1], self.errors(len(one)) * _scale(one, other, scale))
-        return IndexPair(*values, sign if self.better == "max" else -sign)
-
-    def shares(self, pair: IndexPair) -> tuple[float, float]:
-        """Both numbers as shares of their sum, the higher the better."""
-        forward, backward = _plain(pair.forward), _plain(pair.backward)
-        return _shares(forward, backward) if self.better == "max" else _shares(backward, forward)
-
-
 # -- binary --------------------------------------------------------------------------------------
 
 
@@ -143,61 +109,66 @@ def dominance(a: Numbers, b: Numbers) -> Dominance:
     return "strong" if (one > other).any() else "weak"
 
 
+# -- by name -------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
-class BinaryIndex:
-    """How far one vector is ahead of another.
+class Index:
+    """A unary or a binary index.
 
     Attributes
     ----------
     name, meaning, citation : str
-    of : callable (a, b) -> float or LogVolume
-        Higher is better for `a`.
+    of : callable
+        Of a unary index, ``(values, rows=None, ideal=nan) -> float``: `values` of rows, or of
+        groups with their numbers of `rows`; `ideal` is what every row would have at best, which
+        only ``rank`` looks at. Of a binary one, ``(a, b) -> float or LogVolume``.
+    errors : callable (rows) -> float
+        How many times the error of a number the index may be off, for so many rows.
+    better : {"max", "min"}
+        Which of two numbers wins.
+    is_unary : bool
     """
 
     name: str
     meaning: str
     citation: str
-    of: Callable[[Numbers, Numbers], IndexValue]
+    of: Callable[..., IndexValue]
+    errors: Callable[[int], float]
+    better: Literal["max", "min"] = "max"
+    is_unary: bool = False
 
     def pair(self, a: Numbers, b: Numbers, ideal: float, scale: float = 0.0) -> IndexPair:
         """Apply the index both ways round; `scale` is what the numbers were rounded at."""
         one, other = _pair(a, b)
-        forward, backward = self.of(one, other), self.of(other, one)
+        if self.is_unary:
+            forward, backward = self.of(one, ideal=ideal), self.of(other, ideal=ideal)
+        else:
+            forward, backward = self.of(one, other), self.of(other, one)
+        scale = max(scale, float(np.abs(one).max()), float(np.abs(other).max()))
         if isinstance(forward, LogVolume) or isinstance(backward, LogVolume):
-            error = _ROUNDING * _scale(one, other, scale)
-            return IndexPair(forward, backward, compare_products(one, other, error))
-        # Shares of rows are counted; a sum over rows may be off by the error of each.
-        error = 0.0 if self.name == "cov" else len(one) * _scale(one, other, scale)
-        return IndexPair(forward, backward, _sign(forward - backward, error))
+            return forward, backward, compare_products(one, other, _ROUNDING * scale)
+        sign = _sign(forward - backward, self.errors(len(one)) * scale)
+        return forward, backward, sign if self.better == "max" else -sign
 
     def shares(self, pair: IndexPair) -> tuple[float, float]:
-        """Both numbers between 0 and 1: shares of their sum, or as they are for shares of rows."""
-        forward, backward = pair.forward, pair.backward
-        if isinstance(forward, LogVolume) and isinstance(backward, LogVolume):
+        """Both numbers between 0 and 1, the higher the better: as shares of their sum.
+
+        Shares of rows are taken as they are.
+        """
+        forward, backward, _ = pair
+        if isinstance(forward, LogVolume) or isinstance(backward, LogVolume):
+            assert isinstance(forward, LogVolume)
+            assert isinstance(backward, LogVolume)
             return _volume_shares(forward, backward)
-        numbers = _plain(forward), _plain(backward)
-        return numbers if self.name == "cov" else _shares(*numbers)
+        if self.name == "cov":
+            return forward, backward
+        return _shares(forward, backward) if self.better == "max" else _shares(backward, forward)
 
 
-@dataclass(frozen=True)
-class IndexPair:
-    """An index both ways round.
-
-    Attributes
-    ----------
-    forward, backward : float or LogVolume
-        Of the first against the second, and of the second against the first; for a unary index, of
-        each.
-    better : {1, 0, -1}
-        1 if the first vector wins, -1 if the second does, 0 if neither.
-    """
-
-    forward: IndexValue
-    backward: IndexValue
-    better: int
-
-
-Index = UnaryIndex | BinaryIndex
+def _never(rows: int) -> float:
+    """Say that an index counts, and is not off at all."""
+    return 0.0
 
 
 def _once(rows: int) -> float:
@@ -206,35 +177,24 @@ def _once(rows: int) -> float:
 
 
 #: Every index, by name.
-INDICES: dict[str, Index] = {
+INDICES = {
     index.name: index
     for index in (
-        UnaryIndex("min", "value of the row that is worst off", "C §3", "max", minimum, _once),
-        UnaryIndex("mean", "mean over the rows", "C §3", "max", mean, _once),
-        UnaryIndex("rank", "distance to the ideal vector", "C §5.1", "min", rank, math.sqrt),
-        BinaryIndex("cov", "share of rows at least as well off", "C §5.2", coverage),
-        BinaryIndex("spr", "sum of how far rows are better off", "C §5.3", spread),
-        BinaryIndex("hv", "volume of vectors that it alone dominates", "C §5.4", _volume),
+        Index("min", "value of the row that is worst off", "C §3", minimum, _once, is_unary=True),
+        Index("mean", "mean over the rows", "C §3", mean, _once, is_unary=True),
+        Index("rank", "distance to the ideal vector", "C §5.1", rank, math.sqrt, "min", True),
+        Index("cov", "share of rows at least as well off", "C §5.2", coverage, _never),
+        Index("spr", "sum of how far rows are better off", "C §5.3", spread, float),
+        Index("hv", "volume of vectors that it alone dominates", "C §5.4", _volume, _once),
     )
 }
 
 
 def find_index(name: str) -> Index:
     """Return the index of that name, or say which one was probably meant."""
-    if name in INDICES:
-        return INDICES[name]
-    near = get_close_matches(name, INDICES, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
-    raise ConfigError(f"there is no index called {name!r}{hint} Known: {', '.join(INDICES)}")
-
-
-def _plain(value: IndexValue) -> float:
-    assert isinstance(value, float)
-    return value
-
-
-def _scale(a: Floats, b: Floats, at_least: float) -> float:
-    return max(at_least, float(np.abs(a).max()), float(np.abs(b).max()))
+    if name not in INDICES:
+        raise unknown_name("index", name, INDICES)
+    return INDICES[name]
 
 
 def _sign(number: float, error: float) -> int:

@@ -18,18 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from moanon.errors import ConfigError
+from moanon.arrays import Floats, Ints
+from moanon.errors import ConfigError, unknown_name
 from moanon.grouping import NO_GROUP, Grouping
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: Stands between a property of a sensitive column and that column's name.
 _OF = ":"
@@ -97,8 +93,7 @@ class Property:
         One line; says which end is better.
     citation : str
     of : callable (Grouping, column, name) -> PropertyVector
-        The column is a sensitive one for properties that need it, else empty; the vector gets the
-        name.
+        The column is empty for properties that need no sensitive one; the vector gets the name.
     needs : {"nothing", "meaning", "sensitive"}
         What must be known: nothing beyond the labels, what the labels mean, or a sensitive column.
     """
@@ -194,11 +189,9 @@ def _columns_of(prop: Property, name: str, columns: tuple[str, ...]) -> tuple[st
 def find_property(name: str) -> Property:
     """Return the property of that name, whatever column it is of; or say which one was meant."""
     name = name.partition(_OF)[0]
-    if name in PROPERTIES:
-        return PROPERTIES[name]
-    near = get_close_matches(name, PROPERTIES, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
-    raise ConfigError(f"there is no property called {name!r}{hint} Known: {', '.join(PROPERTIES)}")
+    if name not in PROPERTIES:
+        raise unknown_name("property", name, PROPERTIES)
+    return PROPERTIES[name]
 
 
 # -- the properties ------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from moanon.arrays import Ints
 from moanon.data.column import absent_column, did_you_mean
 from moanon.data.source import Source, read_source
 from moanon.data.table import Table
-from moanon.diagnosis.column_groups import DistinctRows, Refiner
+from moanon.diagnosis.column_groups import DistinctRows
 from moanon.diagnosis.column_sets import SetsProgress, draw_curves, find_border, rate_sets
 from moanon.diagnosis.diagnosis_answers import AddedColumn, DiagnosisAnswer, SubsetAnswer
 from moanon.diagnosis.privacy_model import ANONYMITY, Form, PrivacyModel, choose_rule, rule_measures
@@ -284,7 +284,7 @@ class Diagnosis:
     def curve(self, subset: Iterable[str], model: PrivacyModel = ANONYMITY) -> Curve:
         """Return the curve of a set of columns."""
         chosen = self._checked_subset(subset)
-        return Refiner(self.table, model, len(chosen)).curve(self.table.mask(chosen))
+        return self.table.refine(model, len(chosen)).curve(self.table.mask(chosen))
 
     def risk(self, subset: Iterable[str]) -> ReidentificationRisk:
         """How easily people are recognized by a set of columns."""
@@ -314,7 +314,7 @@ class Diagnosis:
         """
         chosen = self._checked_subset(subset)
         limit = row_limit(_checked_share(delta), self.rows)
-        refiner = Refiner(self.table, model, len(chosen) + 1)
+        refiner = self.table.refine(model, len(chosen) + 1)
         mask = self.table.mask(chosen)
         without = refiner.curve(mask)
         before, alone = without.within(limit)[0], _alone(without)
@@ -330,11 +330,7 @@ class Diagnosis:
     def profile(self, subset: Iterable[str], *, c: float = PrivacyModel.c) -> dict[str, float]:
         """Level of a set by every rule that its sensitive columns allow; k always.
 
-        Parameters
-        ----------
-        subset : iterable of str
-        c : float
-            Constant of the rule ``recursive``.
+        `c` is the constant of the rule ``recursive``.
         """
         chosen = tuple(subset)
         levels: dict[str, float] = {"k": self.curve(chosen).level}

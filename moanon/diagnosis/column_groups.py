@@ -116,6 +116,10 @@ class DistinctRows:
         np.logical_or.accumulate(changes, axis=0, out=changes)
         return np.cumsum(changes, axis=1, dtype=np.uint32)
 
+    def refine(self, model: PrivacyModel, levels: int) -> _Refiner:
+        """Prepare to group sets of up to `levels` columns."""
+        return _Refiner(self, model, levels)
+
     def row_strengths(self, mask: int, model: PrivacyModel) -> Levels:
         """Level of each row's group, turned so that higher is safer.
 
@@ -144,7 +148,7 @@ def _sum_by(keys: Values, rows: Ints) -> Ints:
     return total
 
 
-class Refiner:
+class _Refiner:
     """Groups of growing sets of columns: each set is made from the one below it on a stack."""
 
     def __init__(self, table: DistinctRows, model: PrivacyModel, levels: int) -> None:
@@ -171,17 +175,9 @@ class Refiner:
     def add(self, level: int, bit: int, highest: int, *, last: bool) -> Curve:
         """Add a column to the set at `level`; the new set is at ``level + 1``.
 
-        Parameters
-        ----------
-        level : int
-            Where the set without the column is; level 0 is the empty set.
-        bit : int
-            The column.
-        highest : int
-            Bits below this one could have been added at `level`, and `bit` is one of them. Only
-            bits below `bit` can be added at ``level + 1``.
-        last : bool
-            Whether nothing will be added on top; that is cheaper.
+        Level 0 is the empty set. Bits below `highest` could have been added at `level`, `bit` is
+        one of them; only bits below `bit` can be added on top, and where nothing will be (`last`),
+        that is cheaper.
         """
         codes, scratch, partitions = self._table.codes[bit], self._scratch, self._partitions
         if self._rater is None and last:
@@ -268,15 +264,7 @@ class _Rater:
         self._goodness = np.zeros((len(MODELS), len(table.counts)))
 
     def rate(self, cells: UInts, group_of: UInts, sizes: UInts) -> Floats:
-        """Strength of each group.
-
-        Parameters
-        ----------
-        cells, group_of : arrays
-            Cells, listed group by group, and the number of each one's group.
-        sizes : array (groups,)
-            Rows of each group.
-        """
+        """Strength of groups: cells listed group by group, their groups, and the rows of each."""
         groups = len(sizes)
         first = np.zeros(groups + 1, dtype=np.uint32)
         first[1:groups] = np.flatnonzero(group_of[1:] != group_of[:-1]) + 1

@@ -17,11 +17,10 @@ from math import comb
 import numpy as np
 
 from moanon.arrays import Bools, Ints
-from moanon.diagnosis.column_groups import DistinctRows, Refiner
+from moanon.diagnosis.column_groups import DistinctRows
 from moanon.diagnosis.diagnosis_answers import (
     BorderAnswer,
     CurvesAnswer,
-    Effort,
     RatedSet,
     SetsAnswer,
 )
@@ -53,7 +52,7 @@ def find_border(
     assert level is not None
     monotone = asked.model.is_monotone(suppressing=asked.limit > 0)
     columns, largest, limit = len(table.names), asked.largest, asked.limit
-    refiner = Refiner(table, asked.model, largest)
+    refiner = table.refine(asked.model, largest)
 
     def is_safe(curve: Curve) -> bool:
         if asked.is_protective:
@@ -61,11 +60,10 @@ def find_border(
         return curve.exceeds(level, limit)
 
     everything = refiner.finest()
-    sets = _count_sets(columns, largest)
     if monotone and largest == columns and is_safe(everything):
         whole = RatedSet(table.names, *everything.within(limit))
         sizes = {size: (comb(columns, size), 0) for size in range(1, columns + 1)}
-        return BorderAnswer(asked, (whole,), (), sizes, Effort(sets, 0), True)
+        return BorderAnswer(asked, (whole,), (), sizes, 0, True)
     if not monotone:
         _refuse_too_many(columns, largest)
     safe: dict[int, tuple[float, int]] = {}
@@ -76,7 +74,7 @@ def find_border(
         (safe if good else unsafe)[mask] = curve.within(limit)
         return good or not monotone
 
-    _walk(refiner, columns, largest, judge, progress)
+    _walk(refiner.add, columns, largest, judge, progress)
     grouped = (*safe, *unsafe)
     # Where the model is monotone, whatever lies between two safe sets is safe.
     tops = _tops(safe, safe if monotone else grouped)
@@ -86,7 +84,7 @@ def find_border(
         safe=_rated(table, tops, safe),
         unsafe=_rated(table, bottoms, unsafe),
         sizes=_count_by_size(safe, columns, largest),
-        effort=Effort(sets, len(grouped)),
+        grouped=len(grouped),
         is_monotone=monotone,
     )
 
@@ -101,7 +99,7 @@ def rate_sets(
     """
     columns, largest = len(table.names), asked.largest
     _refuse_too_many(columns, largest)
-    refiner = Refiner(table, asked.model, largest)
+    refiner = table.refine(asked.model, largest)
     asks_cost = asked.asks_delta
     monotone = asked.model.is_monotone(suppressing=asks_cost or asked.limit > 0)
     everything = refiner.finest()
@@ -116,7 +114,7 @@ def rate_sets(
         found[mask] = curve.within(asked.limit)
         return not monotone or found[mask][0] != worst
 
-    _walk(refiner, columns, largest, judge, progress)
+    _walk(refiner.add, columns, largest, judge, progress)
     masks, grouped = _all_sets(table, largest, found)
     # Where all columns together reach their level without suppression, so do all other sets.
     unknown = (0, worst) if asks_cost else (worst, 0 if everything.cost(worst) == 0 else -1)
@@ -141,7 +139,7 @@ def draw_curves(
     """
     columns, largest = len(table.names), asked.largest
     _refuse_too_many(columns, largest)
-    refiner = Refiner(table, asked.model, largest)
+    refiner = table.refine(asked.model, largest)
     monotone = asked.model.is_monotone(suppressing=True)
     everything = refiner.finest()
     found: dict[int, Curve] = {}
@@ -154,7 +152,7 @@ def draw_curves(
             and np.array_equal(curve.rows, everything.rows)
         )
 
-    _walk(refiner, columns, largest, judge, progress)
+    _walk(refiner.add, columns, largest, judge, progress)
     masks, grouped = _all_sets(table, largest, found)
     curves = tuple(found.get(mask, everything) for mask in masks.tolist())
     return CurvesAnswer(asked, masks, grouped, table.columns_of, curves)
@@ -194,7 +192,7 @@ def _count_sets(columns: int, largest: int) -> int:
 
 
 def _walk(
-    refiner: Refiner,
+    add: Callable[..., Curve],
     columns: int,
     largest: int,
     judge: _Judge,
@@ -202,8 +200,9 @@ def _walk(
 ) -> None:
     """Group every set of at most `largest` columns whose smaller subsets are all alive.
 
-    `judge` is called once for each set that is grouped, with its curve; where it says False, no
-    superset is grouped. More than `MAX_GROUPED` sets are refused.
+    `add` is that of the refined table. `judge` is called once for each set that is grouped, with
+    its curve; where it says False, no superset is grouped. More than `MAX_GROUPED` sets are
+    refused.
     """
     sets = _count_sets(columns, largest)
     alive = {0}
@@ -219,7 +218,7 @@ def _walk(
                 settled += below
                 continue
             last = bit == 0 or level + 1 == largest
-            curve = refiner.add(level, bit, highest, last=last)
+            curve = add(level, bit, highest, last=last)
             grouped += 1
             if grouped > MAX_GROUPED:
                 raise QuestionError(
@@ -285,8 +284,7 @@ def _rated(
     sets = [RatedSet(table.columns_of(mask), *levels[mask]) for mask in masks]
     return tuple(
         sorted(
-            sets,
-            key=lambda each: (len(each.columns), [table.names.index(n) for n in each.columns]),
+            sets, key=lambda each: (len(each.columns), [table.names.index(n) for n in each.columns])
         )
     )
 

@@ -25,16 +25,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Effort:
-    """What a search cost.
-
-    Attributes
-    ----------
-    sets : int
-        Sets of columns the question is about.
-    grouped : int
-        Sets whose groups were counted.
-    """
+class _Effort:
+    """What a search cost: sets the question is about, and those whose groups were counted."""
 
     sets: int
     grouped: int
@@ -60,7 +52,7 @@ class SubsetAnswer:
     asked: DiagnosisQuestion
     curve: Curve
 
-    effort = Effort(1, 1)
+    effort = _Effort(1, 1)
 
     @cached_property
     def level(self) -> float:
@@ -139,8 +131,8 @@ class BorderAnswer:
         Unsafe sets that contain no other unsafe set: the minimal dangerous quasi-identifiers.
     sizes : mapping of int to (int, int)
         For each size of sets, how many are safe and how many are not.
-    effort : Effort
-        Sets grouped and avoided.
+    grouped : int
+        Sets whose groups were counted.
     is_monotone : bool
         Whether every set within a safe one is safe, and every set around an unsafe one unsafe.
         Not so for some models once rows may be suppressed (see `PrivacyModel`); then all sets were
@@ -151,8 +143,13 @@ class BorderAnswer:
     safe: tuple[RatedSet, ...]
     unsafe: tuple[RatedSet, ...]
     sizes: Mapping[int, tuple[int, int]]
-    effort: Effort
+    grouped: int
     is_monotone: bool
+
+    @property
+    def effort(self) -> _Effort:
+        """Sets grouped and avoided."""
+        return _Effort(sum(map(sum, self.sizes.values())), self.grouped)
 
     @property
     def found(self) -> tuple[RatedSet, ...]:
@@ -252,9 +249,9 @@ class _EverySet:
         return len(self.masks)
 
     @property
-    def effort(self) -> Effort:
+    def effort(self) -> _Effort:
         """Sets grouped and avoided."""
-        return Effort(len(self), int(self.grouped.sum()))
+        return _Effort(len(self), int(self.grouped.sum()))
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,16 +44,8 @@ def choose_question(
 ) -> int:
     """Find the number of the question that goes with what is given, or check the one named.
 
-    Parameters
-    ----------
-    level, subset : optional
-        Given, or None where they are asked for.
-    delta : float, "ask" or None
-        A share of rows; asked for; or nothing is suppressed.
-    number : int, optional
-        The question that was named. Where it asks for δ, `delta` may be left out.
-    measure : str
-        What the level is called in an error.
+    A level and a set that are None are asked for. Where the question that was named asks for δ,
+    `delta` may be left out. `measure` is what the level is called in an error.
 
     Examples
     --------
@@ -96,24 +88,14 @@ class DiagnosisQuestion:
     ----------
     number : int
         Which of the twelve; 1 to 12, as in Z.
-    model : PrivacyModel
-        What a level is.
-    form : {"at least", "at most"}
-        How the level is meant, where one is given.
+    model, form, level, subset, delta
+        As for `Diagnosis.ask`; None where they are asked for or not given.
     rows : int
         Rows of the table.
-    columns : tuple of str
-        The columns that sets are made of.
-    sensitive : tuple of str
-        The sensitive columns.
-    level : float, optional
-        The level, where it is given.
-    subset : tuple of str, optional
-        The set of columns, where it is given.
-    delta : float, optional
-        Share of rows that may be suppressed, where it is given.
+    columns, sensitive : tuple of str
+        The columns that sets are made of, and the sensitive ones.
     limit : int
-        The same in rows; 0 where nothing may be.
+        `delta` in rows; 0 where nothing may be suppressed.
     largest : int
         Largest size of the sets that were looked at.
     """

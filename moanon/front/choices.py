@@ -162,10 +162,8 @@ class Limit:
             steps = [points + ROUNDING for points in SLIGHTLY_SHARE]
         else:
             steps = [max(self._least_step, SLIGHTLY * self.bound)]
-        sign, most = (
-            (1 if self.side == "at most" else -1),
-            (1 if self.about.is_share else np.inf),
-        )
+        sign = 1 if self.side == "at most" else -1
+        most = 1 if self.about.is_share else np.inf
         bounds = [min(most, max(0.0, self.bound + sign * step)) for step in steps]
         return tuple(replace(self, bound=bound) for bound in bounds)
 

@@ -30,14 +30,7 @@ from moanon.atomic import Beside
 from moanon.errors import ConfigError, DataError, GenomeError, SearchError
 from moanon.front.asking import Answer, Question, answer
 from moanon.front.choices import Solutions, front_html, front_sentence
-from moanon.front.results import (
-    FORMAT,
-    RECORD,
-    check_data,
-    read_listed,
-    read_object,
-    read_record,
-)
+from moanon.front.results import FORMAT, RECORD, check_data, read_listed, read_object, read_record
 from moanon.measures import applicable, find_measure
 from moanon.measures.suppression import Suppression
 from moanon.recoding import Blocks, GlobalRecodings, Recodings
@@ -109,21 +102,13 @@ class Front:
         ----------
         evaluator : Evaluator
             Of the table.
-        suppression, objectives
-            As the attributes.
+        suppression, objectives, found, bounds
+            As the attributes; by default there are no more solutions than these, and no bounds.
         genomes, thresholds
             As of `GlobalRecodings`; the solutions in any order.
         values : array (solutions, objectives), optional
-            What the search saw, turned so that smaller is better.
-        found : int, optional
-            As the attribute. Default: the number of solutions.
-        bounds : dict of str to float, optional
-            As the attribute.
-
-        Raises
-        ------
-        SearchError
-            If a solution does not measure as the search saw it.
+            What the search saw, turned so that smaller is better. A solution that does not measure
+            so is refused.
         """
         from moanon.measures.scores import objective_matrix
 
@@ -150,13 +135,7 @@ class Front:
     ) -> Front:
         """Measure any recodings of a table, grouping by grouping, and put them in order.
 
-        Parameters
-        ----------
-        instance : Instance
-            The table.
-        suppression, objectives, recodings, found, bounds
-            As the attributes; the solutions in any order. `suppression` says how diversity is
-            counted.
+        Parameters as of `of`; `suppression` says how diversity is counted.
 
         Raises
         ------
@@ -236,10 +215,7 @@ class Front:
     def grouping(self, solution: int) -> Grouping:
         """Group the table's rows as a solution does, with those groups suppressed that it gives up.
 
-        Raises
-        ------
-        ConfigError
-            If there is no such solution, or the front was loaded without its table.
+        Refused without the table, and for a number that the front does not have.
         """
         row = self.row(solution)
         return self.recodings.grouping(row, self._table())
@@ -247,15 +223,7 @@ class Front:
     def kept_sizes(self, solutions: Sequence[int] | None = None) -> list[Ints]:
         """Sizes of the groups that each of some solutions keeps, in no particular order.
 
-        Parameters
-        ----------
-        solutions : sequence of int, optional
-            Their numbers. Default: all, which takes one pass and not much longer.
-
-        Raises
-        ------
-        ConfigError
-            If there is no such solution, or the front was loaded without its table.
+        By default of all, which takes one pass and not much longer. Refused as for `grouping`.
         """
         chosen = self.recodings
         if solutions is not None:
@@ -384,8 +352,8 @@ class Front:
 
         Parameters
         ----------
-        solution : int
-            Its number.
+        solution, k, recursive_c
+            As for `release`; by default the k is the solution's own.
         table : Table
             The new rows; their columns must have the same roles.
         outside : {"refuse", "suppress"}
@@ -393,10 +361,6 @@ class Front:
         small : {"suppress", "keep"}
             What becomes of groups that fall short. Those that are kept are certified as they are;
             they must meet the constraints all the same.
-        k : int, optional
-            Another threshold than the solution's k.
-        recursive_c : float, optional
-            As for `Release`. Default: the constant of the front.
 
         Raises
         ------
@@ -535,16 +499,7 @@ class Front:
             )
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"{folder} holds no front of moanon: {error!r}") from None
-        front = cls(
-            objectives,
-            suppression,
-            recodings,
-            measures,
-            blocks,
-            found,
-            instance,
-            bounds,
-        )
+        front = cls(objectives, suppression, recodings, measures, blocks, found, instance, bounds)
         if instance is not None:
             _check_table(folder, record, front, instance)
         return front

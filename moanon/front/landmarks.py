@@ -388,20 +388,8 @@ def free_gains(
     Among undominated solutions there are none at exactly the same cost in the objectives; there are
     where the cost is another measure, or when a little slack is given.
 
-    Parameters
-    ----------
-    front : Front
-    solution : int
-        Number of a solution of it.
-    cost : str
-    slack : float
-        How much more it may cost and still count as the same. Default: half of a tenth of a
-        percent, so that the two read the same.
-
-    Raises
-    ------
-    ConfigError
-        If the front has no such solution or measure.
+    `slack` is how much more it may cost and still count as the same; by default half of a tenth of
+    a percent, so that the two read the same.
     """
     here = front.row(solution)
     names = attained_privacy(front.objectives)

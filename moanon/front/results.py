@@ -59,13 +59,7 @@ def find_fronts(folder: str | Path, *, partly: bool = False) -> tuple[Path, ...]
 
 
 def holds(folder: Path, name: str) -> bool:
-    """Whether a folder holds something of that name.
-
-    Raises
-    ------
-    DataError
-        If the system does not let anybody look.
-    """
+    """Whether a folder holds something of that name; refused if nobody may look."""
     try:
         (folder / name).stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -88,13 +82,7 @@ def unfinished(folder: Path) -> str:
 
 
 def check_complete(folder: Path) -> None:
-    """Refuse a folder with results in part and nothing to go on from.
-
-    Raises
-    ------
-    DataError
-        If it is one, or cannot be looked into.
-    """
+    """Refuse a folder with results in part and nothing to go on from."""
     if holds(folder, RECORD) or any(folder.glob(_CHECKPOINTS)):
         return
     if any(next(folder.glob(trace), None) for trace in _TRACES):
@@ -179,13 +167,7 @@ def _check_shape(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def read_listed(folder: Path, record: Mapping[str, Any], name: str) -> bytes:
-    """Read a file of a results folder, if it still is what ``run.json`` says.
-
-    Raises
-    ------
-    DataError
-        If it is gone, or has another digest.
-    """
+    """Read a file of a results folder; refused if gone, or other than ``run.json`` says."""
     content = _read(folder / name)
     listed = record.get("files")
     stated = listed.get(name) if isinstance(listed, dict) else None
@@ -207,13 +189,7 @@ def has_config(record: Mapping[str, Any]) -> bool:
 
 
 def check_data(folder: str | Path, record: Mapping[str, Any], source: str, digest: str) -> None:
-    """Refuse data that are not those of the run.
-
-    Raises
-    ------
-    DataError
-        If ``run.json`` states another digest.
-    """
+    """Refuse data that are not those of the run: ``run.json`` states another digest."""
     data = record.get("data")
     stated = data.get("digest") if isinstance(data, dict) else None
     if stated is not None and stated != digest:

@@ -19,7 +19,6 @@ measuring a group.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import frexp, inf
 
 import numpy as np
@@ -212,14 +211,3 @@ def measure_models(
             largest_ratios(column, groups, sizes, plan, lists, models[_DELTA])
     if plan.label >= 0:
         _mistakes(plan.label, starts, rows, sizes, groups, columns, mistakes)
-
-
-def column_models(
-    names: Sequence[str], column: int, sizes: UInts, plan: Plan, lists: Lists
-) -> dict[str, Floats]:
-    """Goodness of groups by some models, of one sensitive column alone; not for recursive ones."""
-    groups = len(sizes)
-    models, mistakes = np.zeros((len(MODELS), groups)), np.zeros(groups, dtype=np.int64)
-    need = np.array([model in names for model in MODELS])
-    measure_models(column, column + 1, groups, sizes, need, 1, 1, plan, lists, models, mistakes)
-    return {name: models[MODELS.index(name)] for name in names}

@@ -93,17 +93,10 @@ def demand_of(measures: Iterable[Measure], instance: Instance) -> Demand:
 def group_rule(
     suppression: Suppression, rows: int, demand: Demand = NOTHING, *, steps: bool = False
 ) -> GroupRule:
-    """Return a suppression rule as the kernels take it.
+    """Return a suppression rule as the kernels take it, for a table of so many rows.
 
-    Parameters
-    ----------
-    suppression : Suppression
-    rows : int
-        Rows of the table.
-    demand : Demand
-        What to measure besides what the rule itself looks at.
-    steps : bool
-        Whether to follow the staircase.
+    `demand` is what to measure besides what the rule itself looks at, `steps` whether to follow the
+    staircase.
     """
     by = suppression.goes_by
     needed = set(demand.models) | ({by.model} if by else set())

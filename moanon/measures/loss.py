@@ -7,6 +7,7 @@ others count a suppressed row as fully generalized.
 
 from __future__ import annotations
 
+from functools import partial
 from math import log
 from typing import TYPE_CHECKING
 
@@ -26,17 +27,22 @@ def _tree_heights(instance: Instance) -> Ints:
     return np.array([int(tree.heights[0]) for tree in trees], dtype=np.int64)
 
 
+#: A measure that follows from what labels stand for, ...
+_of_labels = partial(measure, reads_labels=True)
+#: ... with weighted columns.
+_weighted = partial(_of_labels, requires="weights", costs=("weighted",))
+
+
 # -- cells -----------------------------------------------------------------------------------------
 
 
-@measure(
+@_of_labels(
     "min",
     between(0, 1),
     "share of n·q",
     "generalization loss of the kept rows; suppressing rows lowers it",
     "D eq. 3-4",
     certified=True,
-    reads_labels=True,
     on_pairs=True,
     label="generalization loss",
     short="GL",
@@ -63,14 +69,13 @@ def sl(scores: Scores) -> Values:
     return scores.field("suppressed") / scores.rows
 
 
-@measure(
+@_of_labels(
     "min",
     between(0, 1),
     "share of n·q",
     "generalization and suppression loss together",
     "D §7: GL + SL",
     certified=True,
-    reads_labels=True,
     on_pairs=True,
 )
 def loss(scores: Scores) -> Values:
@@ -78,44 +83,37 @@ def loss(scores: Scores) -> Values:
     return scores.total_share(scores.field("kept_loss"), scores.field("suppressed"))
 
 
-@measure(
+@_weighted(
     "min",
     between(0, 1),
     "share",
     "generalization loss of the kept rows with weighted columns; suppressing rows lowers it",
     "D eq. 3-4 and §2, weights as in Xu et al.",
-    requires="weights",
-    costs=("weighted",),
-    reads_labels=True,
 )
 def gl_weighted(scores: Scores) -> Values:
     """``Σ_j w_j Σ_i loss_ij / (n Σ_j w_j)`` over kept rows; equal weights give `gl`."""
     return scores.cost_share("weighted", scores.cost("weighted"))
 
 
-@measure(
+@_weighted(
     "min",
     between(0, 1),
     "share",
     "generalization and suppression loss together, with weighted columns",
     "D §7: GL + SL, weights as in Xu et al.",
-    requires="weights",
-    costs=("weighted",),
-    reads_labels=True,
 )
 def loss_weighted(scores: Scores) -> Values:
     """`gl_weighted`, and every suppressed row counts as fully generalized; see `loss`."""
     return scores.cost_share("weighted", scores.cost_with_suppressed("weighted"))
 
 
-@measure(
+@_of_labels(
     "min",
     between(0, 1),
     "share",
     "normalized certainty penalty with weighted columns; a suppressed row counts in full",
     "M eq. 5-7; Xu et al.",
     costs=("certainty",),
-    reads_labels=True,
 )
 def ncp(scores: Scores) -> Values:
     """``Σ_e |e| Σ_j w_j NCP_j(e) / (n Σ_j w_j)`` (M eq. 5-7; Xu et al., KDD 2006).
@@ -129,7 +127,7 @@ def ncp(scores: Scores) -> Values:
     return scores.cost_share("certainty", scores.cost_with_suppressed("certainty"))
 
 
-@measure(
+@_of_labels(
     "max",
     between(0, 1),
     "share",
@@ -137,7 +135,6 @@ def ncp(scores: Scores) -> Values:
     "M eq. 3; Sweeney",
     requires="tree",
     costs=("height",),
-    reads_labels=True,
 )
 def prec(scores: Scores) -> Values:
     """``1 - Σ_ij h_ij / |DGH_j| / (n · trees)`` (M eq. 3; Sweeney 2002), tree columns only.
@@ -148,7 +145,7 @@ def prec(scores: Scores) -> Values:
     return 1.0 - scores.cost_share("height", scores.cost_with_suppressed("height"))
 
 
-@measure(
+@_of_labels(
     "min",
     between(0, "sum of the trees' heights"),
     "levels",
@@ -156,7 +153,6 @@ def prec(scores: Scores) -> Values:
     "M eq. 1; Samarati and Sweeney",
     requires="tree",
     most=lambda instance: float(max(1, _tree_heights(instance).sum())),
-    reads_labels=True,
     precision="exact",
 )
 def absdist(scores: Scores) -> Values:
@@ -169,7 +165,7 @@ def absdist(scores: Scores) -> Values:
     return np.asarray(scores.levels().sum(axis=1))
 
 
-@measure(
+@_of_labels(
     "min",
     between(0, "number of trees"),
     "levels",
@@ -177,7 +173,6 @@ def absdist(scores: Scores) -> Values:
     "M eq. 2; Samarati and Sweeney",
     requires="tree",
     most=lambda instance: float(max(1, len(_tree_heights(instance)))),
-    reads_labels=True,
 )
 def reldist(scores: Scores) -> Values:
     """``Σ_j d_j / |DGH_j|`` over tree columns (M eq. 2); see `absdist`."""
@@ -185,7 +180,7 @@ def reldist(scores: Scores) -> Values:
     return np.asarray(shares.sum(axis=1))
 
 
-@measure(
+@_of_labels(
     "min",
     between(0, "n · sum of ln m"),
     "nats",
@@ -195,7 +190,6 @@ def reldist(scores: Scores) -> Values:
     most=lambda instance: float(
         max(1.0, instance.cells.rows * sum(log(size) for size in instance.layout.sizes))
     ),
-    reads_labels=True,
 )
 def conditional_entropy(scores: Scores) -> Values:
     """``Π_e = Σ_ij H(V_j | a_ij)`` (M eq. 9-11; Gionis and Tassa), in nats.
@@ -223,14 +217,7 @@ def suppressed(scores: Scores) -> Values:
     return scores.field("suppressed")
 
 
-@measure(
-    "max",
-    counts(1, "n"),
-    "groups",
-    "number of kept groups",
-    "D §4.1",
-    certified=True,
-)
+@measure("max", counts(1, "n"), "groups", "number of kept groups", "D §4.1", certified=True)
 def groups(scores: Scores) -> Values:
     """Number of kept groups."""
     return scores.field("kept_groups")

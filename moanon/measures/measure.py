@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from moanon.arrays import Bools, Floats, Values
-from moanon.errors import ConfigError
+from moanon.errors import unknown_name
 
 if TYPE_CHECKING:  # names of types only: what is true of a measure is known without a compiler
     from moanon.genome import Instance
@@ -83,15 +83,8 @@ class Range:
 
         An end that is left out is one that a lenient bound may name.
 
-        Parameters
-        ----------
-        bound : float
-        better : {"max", "min"}
-            Which end is better.
-        sizes : mapping of str to float, optional
-            What is known of a table; see `table_sizes`.
-        only_unmet : bool
-            Leave alone bounds that every value meets.
+        `sizes` are what is known of a table (see `table_sizes`). Bounds that every value meets are
+        left alone where `only_unmet`.
         """
         known = {"ln 2": math.log(2), **(sizes or {})}
         low, high = _number(self.low, known, -math.inf), _number(self.high, known, math.inf)
@@ -212,7 +205,8 @@ class Measure:
     label, short : str
         What figures call it on an axis and beside a point; by default its name.
     models, costs, tallies : tuple of str
-        What must be evaluated for it; see these modules of `moanon.kernels`.
+        What must be evaluated for it; see these modules of `moanon.kernels`. The model of `group`
+        goes without saying.
     most : callable, optional
         The largest value that a table allows, where the unit does not say it.
     """
@@ -306,19 +300,25 @@ def measure(
             raise ValueError(f"a measure called {name!r} is registered already")
         if range.whole:
             facts.setdefault("precision", "exact")
+        if (group := facts.get("group")) is not None and group.model:
+            facts.setdefault("models", (group.model,))
         MEASURES[name] = Measure(name, direction, range, unit, meaning, citation, function, **facts)
         return function
 
     return register
 
 
+#: Registers a measure of privacy, ...
+privacy_measure = partial(measure, privacy=True)
+#: ... and one that goes by what groups give away of sensitive values.
+sensitive_measure = partial(privacy_measure, requires="sensitive")
+
+
 def find_measure(name: str) -> Measure:
     """Return the measure of that name, or say which one was probably meant."""
-    if name in MEASURES:
-        return MEASURES[name]
-    near = get_close_matches(name, MEASURES, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
-    raise ConfigError(f"there is no measure called {name!r}{hint} Known: {', '.join(MEASURES)}")
+    if name not in MEASURES:
+        raise unknown_name("measure", name, MEASURES)
+    return MEASURES[name]
 
 
 def applicable(instance: Instance) -> list[Measure]:

@@ -35,14 +35,7 @@ def suppress_groups(
 ) -> Grouping:
     """Keep the groups that thresholds and the constraints of a rule allow.
 
-    Parameters
-    ----------
-    grouping : Grouping
-    suppression : Suppression
-        The rule that the thresholds come from. Ordered safety keeps other groups than its
-        thresholds say, and always arrives at the same ones: there the rule itself is applied.
-    thresholds : pair of int
-        Smallest size and smallest diversity, or class of what the rule goes by.
+    Thresholds and their rule as for `moanon.measures.evaluate.Evaluator.evaluate_at`.
     """
     rule = group_rule(suppression, grouping.rows)
     if not suppression.is_ordered:
@@ -60,16 +53,8 @@ def measure_grouping(
     where nobody says it; and sensitive columns that were not released, since what the original has
     there is not what the file gives away.
 
-    Parameters
-    ----------
-    grouping : Grouping
-    suppression : Suppression, optional
-        Says what ``l`` counts, and the constant of recursive diversity.
-
-    Returns
-    -------
-    dict
-        Measures by name, in the order of the register.
+    A suppression rule says what ``l`` counts, and the constant of recursive diversity. Measures
+    come in the order of the register.
     """
     instance = grouping.instance.without(grouping.absent)
     measures = [

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moanon.arrays import Ints, Values
-from moanon.measures.measure import between, counts, measure
+from moanon.measures.measure import between, counts, measure, privacy_measure, sensitive_measure
 
 if TYPE_CHECKING:
     from moanon.genome import Instance
@@ -52,13 +52,12 @@ def _largest_distance(instance: Instance, ideal: float) -> float:
 # -- size ------------------------------------------------------------------------------------------
 
 
-@measure(
+@privacy_measure(
     "max",
     counts(1, "n"),
     "rows",
     "size of the smallest group, the suppressed rows being one",
     "C §3: P_k-anon",
-    privacy=True,
 )
 def size_min(scores: Scores) -> Values:
     """``min N`` over all rows (C §3); `k`, or the number of suppressed rows if that is less."""
@@ -66,13 +65,12 @@ def size_min(scores: Scores) -> Values:
     return np.where((gone > 0) & ((gone < k) | (k == 0)), gone, k)
 
 
-@measure(
+@privacy_measure(
     "max",
     between(1, "n"),
     "rows",
     "mean size of the group a row sits in, over all rows, the suppressed ones being one group",
     "C §3: P_s-avg",
-    privacy=True,
 )
 def size_mean(scores: Scores) -> Values:
     """``Σ N² / n`` (C §3), suppressed rows as one group; `weighted_k` is taken before."""
@@ -80,7 +78,7 @@ def size_mean(scores: Scores) -> Values:
     return (scores.field("kept_squares") + gone * gone) / scores.rows
 
 
-@measure(
+@privacy_measure(
     "min",
     between(0, "n √n", without="high"),
     "distance in rows",
@@ -88,7 +86,6 @@ def size_mean(scores: Scores) -> Values:
     "C §5.1: P_rank",
     tallies=("size_gap",),
     most=lambda instance: _largest_distance(instance, float(instance.cells.rows)),
-    privacy=True,
 )
 def size_rank(scores: Scores) -> Values:
     """``√ Σ (n - N)²`` over all rows (C §5.1, with the ideal of its §5.1: everybody in one group).
@@ -155,62 +152,54 @@ def utility_rank(scores: Scores) -> Values:
 # -- sensitive values ------------------------------------------------------------------------------
 
 
-@measure(
+@sensitive_measure(
     "min",
     counts(1, "n"),
     "rows",
     "most rows that share a group and a sensitive value; suppressed rows are one group",
     "C §3",
-    requires="sensitive",
     tallies=("same_most",),
-    privacy=True,
 )
 def sensitive_count_max(scores: Scores) -> Values:
     """``max c`` over all rows (C §3)."""
     return np.asarray(np.maximum(*scores.tally("same_most")).max(axis=1))
 
 
-@measure(
+@sensitive_measure(
     "min",
     between(1, "n"),
     "rows",
     "rows that share a row's group and sensitive value, mean over all rows",
     "C §3",
-    requires="sensitive",
     tallies=("same",),
-    privacy=True,
 )
 def sensitive_count_mean(scores: Scores) -> Values:
     """``Σ c / n`` over all rows (C §3); suppressed rows make one group."""
     return np.asarray(_sums(scores, "same").max(axis=1) / scores.rows)
 
 
-@measure(
+@sensitive_measure(
     "min",
     between(0, "n √n", without="high"),
     "distance in rows",
     "distance of all rows' counts of their own sensitive value from 1",
     "C §5.1",
-    requires="sensitive",
     tallies=("same_gap",),
     most=lambda instance: _largest_distance(instance, float(instance.cells.rows)),
-    privacy=True,
 )
 def sensitive_count_rank(scores: Scores) -> Values:
     """``√ Σ (c - 1)²`` over all rows (C §5.1); suppressed rows make one group."""
     return _distance(scores, "same_gap", scores.square_unit)
 
 
-@measure(
+@sensitive_measure(
     "min",
     between(0, 1, without="low"),
     "share",
     "largest chance of guessing a row's sensitive value from its group, suppressed rows being one",
     "C §3 counts; D §4.2 bounds the share",
-    requires="sensitive",
     models=("alpha",),
     tallies=("same_most",),
-    privacy=True,
 )
 def sensitive_share_max(scores: Scores) -> Values:
     """``max c / N`` over all rows; `alpha`, or more where suppressed rows are more alike."""
@@ -219,15 +208,13 @@ def sensitive_share_max(scores: Scores) -> Values:
     return np.asarray(np.maximum(-scores.goodness("alpha"), among_suppressed))
 
 
-@measure(
+@sensitive_measure(
     "min",
     between(0, 1, without="low"),
     "share",
     "chance of guessing a row's sensitive value from its group, mean over all rows",
     "C §3 counts; D §4.2 bounds the share",
-    requires="sensitive",
     tallies=("share",),
-    privacy=True,
 )
 def sensitive_share_mean(scores: Scores) -> Values:
     """``Σ c / N / n`` over all rows; suppressed rows make one group."""
@@ -235,31 +222,27 @@ def sensitive_share_mean(scores: Scores) -> Values:
     return np.asarray(_sums(scores, "share").max(axis=1) / one)
 
 
-@measure(
+@sensitive_measure(
     "min",
     between(0, "√n", without="low"),
     "distance in shares",
     "distance of all rows' chances of being guessed from 0",
     "C §5.1",
-    requires="sensitive",
     tallies=("share_gap",),
     most=lambda instance: _largest_distance(instance, 1.0),
-    privacy=True,
 )
 def sensitive_share_rank(scores: Scores) -> Values:
     """``√ Σ (c / N)²`` over all rows (C §5.1); suppressed rows make one group."""
     return _distance(scores, "share_gap", scores.tally_unit)
 
 
-@measure(
+@sensitive_measure(
     "max",
     counts(1, "values"),
     "values",
     "least number of sensitive values in a group, suppressed rows being one",
     "C §3 with D §4.2",
-    requires="sensitive",
     tallies=("lacking_most",),
-    privacy=True,
 )
 def diversity_min(scores: Scores) -> Values:
     """Least number of different values over all rows; `l_distinct`, or that of suppressed rows."""
@@ -267,31 +250,27 @@ def diversity_min(scores: Scores) -> Values:
     return np.asarray((_known_values(scores.instance) - lacking).min(axis=1))
 
 
-@measure(
+@sensitive_measure(
     "max",
     between(1, "values"),
     "values",
     "different sensitive values in a row's group, mean over all rows",
     "C §3 with D §4.2",
-    requires="sensitive",
     tallies=("values",),
-    privacy=True,
 )
 def diversity_mean(scores: Scores) -> Values:
     """Mean number of different values in a row's group; suppressed rows make one group."""
     return np.asarray(_sums(scores, "values").min(axis=1) / scores.rows)
 
 
-@measure(
+@sensitive_measure(
     "min",
     between(0, "values √n", without="high"),
     "distance in values",
     "distance of all rows' diversities from the number of values in the table",
     "C §5.1 with D §4.2",
-    requires="sensitive",
     tallies=("values_gap",),
     most=lambda instance: _largest_distance(instance, float(_known_values(instance).max())),
-    privacy=True,
 )
 def diversity_rank(scores: Scores) -> Values:
     """``√ Σ (values of the table - values of the group)²`` over all rows (C §5.1).

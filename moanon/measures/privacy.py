@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moanon.arrays import Values
-from moanon.measures.measure import TOLERANCE, GroupScale, between, counts, measure
+from moanon.measures.measure import (
+    TOLERANCE,
+    GroupScale,
+    between,
+    counts,
+    privacy_measure,
+    sensitive_measure,
+)
 
 if TYPE_CHECKING:
     from moanon.measures.scores import Scores
@@ -43,13 +50,12 @@ _RATIOS = GroupScale(
 # -- sizes -----------------------------------------------------------------------------------------
 
 
-@measure(
+@privacy_measure(
     "max",
     between(1, "n"),
     "rows",
     "mean size of the group a row sits in, over all rows, before any suppression",
     "D eq. 6: sum of size² / n",
-    privacy=True,
     precision="quotient",
     certified=True,
     on_pairs=True,
@@ -61,13 +67,12 @@ def weighted_k(scores: Scores) -> Values:
     return scores.field("squares") / scores.rows
 
 
-@measure(
+@privacy_measure(
     "max",
     between(1, "n"),
     "rows",
     "mean size of the group a row sits in, over the kept rows alone",
     "D eq. 6 on the released rows",
-    privacy=True,
     precision="quotient",
     certified=True,
 )
@@ -76,13 +81,12 @@ def weighted_k_kept(scores: Scores) -> Values:
     return scores.field("kept_squares") / scores.kept_rows
 
 
-@measure(
+@privacy_measure(
     "max",
     counts(1, "n"),
     "rows",
     "size of the smallest kept group",
     "D def. 3; d + 1 of eq. 7 where the smallest groups are given up",
-    privacy=True,
     group=GroupScale(""),
     certified=True,
     on_pairs=True,
@@ -93,13 +97,12 @@ def k(scores: Scores) -> Values:
     return scores.field("k")
 
 
-@measure(
+@privacy_measure(
     "max",
     counts(0, "n-1"),
     "rows",
     "groups up to this size are given up; 0 where groups are given up by something else",
     "D eq. 7",
-    privacy=True,
     attained=("k", -1),
     on_pairs=True,
 )
@@ -108,13 +111,12 @@ def d(scores: Scores) -> Values:
     return scores.field("d1") - 1
 
 
-@measure(
+@privacy_measure(
     "max",
     counts(1, "n"),
     "rows",
     "size threshold the suppression rule arrived at; what is attained is k",
     "D eq. 8-9",
-    privacy=True,
     attained=("k", 0),
     on_pairs=True,
     label="k that the rule aims at",
@@ -124,14 +126,12 @@ def d1(scores: Scores) -> Values:
     return scores.field("d1")
 
 
-@measure(
+@sensitive_measure(
     "max",
     counts(0, "values"),
     "values",
     "diversity threshold the suppression rule arrived at; what is attained is l",
     "D eq. 8-9",
-    requires="sensitive",
-    privacy=True,
     attained=("l", 0),
     on_pairs=True,
     label="ℓ that the rule aims at",
@@ -146,15 +146,13 @@ def d2(scores: Scores) -> Values:
 # -- diversity -------------------------------------------------------------------------------------
 
 
-@measure(
+@sensitive_measure(
     "max",
     counts(1, "values"),
     "values",
     "least diversity of a kept group, by the configured rule, over the sensitive columns",
     "D §4.2",
-    requires="sensitive",
     models=("distinct", "frequency"),
-    privacy=True,
     group=GroupScale("distinct"),  # or by frequency: the problem says which
     on_pairs=True,
     label="ℓ (least diversity of a group)",
@@ -165,15 +163,12 @@ def l(scores: Scores) -> Values:  # noqa: E743 - the papers' name
     return scores.diversity(scores.suppression.diversity)
 
 
-@measure(
+@sensitive_measure(
     "max",
     counts(1, "values"),
     "values",
     "least number of distinct sensitive values in a kept group",
     "D §4.3; Machanavajjhala et al.",
-    requires="sensitive",
-    models=("distinct",),
-    privacy=True,
     group=GroupScale("distinct"),
     certified=True,
     label="ℓ (fewest sensitive values in a group)",
@@ -183,15 +178,12 @@ def l_distinct(scores: Scores) -> Values:
     return scores.diversity("distinct")
 
 
-@measure(
+@sensitive_measure(
     "max",
     counts(1, "values"),
     "values",
     "least floor(size / count of the most frequent sensitive value) of a kept group",
     "D def. 4, eq. 1",
-    requires="sensitive",
-    models=("frequency",),
-    privacy=True,
     group=GroupScale("frequency"),
     certified=True,
     label="ℓ (by the most frequent sensitive value)",
@@ -201,15 +193,12 @@ def l_frequency(scores: Scores) -> Values:
     return scores.diversity("frequency")
 
 
-@measure(
+@sensitive_measure(
     "max",
     between(1, "values"),
     "values",
     "least exp(entropy of the sensitive values) of a kept group",
     "D §4.2; Machanavajjhala et al.",
-    requires="sensitive",
-    models=("entropy",),
-    privacy=True,
     precision="logarithm",
     group=_ENTROPIES,
     certified=True,
@@ -223,15 +212,12 @@ def l_entropy(scores: Scores) -> Values:
     return np.exp(scores.goodness("entropy"))
 
 
-@measure(
+@sensitive_measure(
     "max",
     counts(0, "values"),
     "values",
     "largest l for which every kept group is recursive (c,l)-diverse, for the configured c",
     "D §4.2; Machanavajjhala et al.",
-    requires="sensitive",
-    models=("recursive",),
-    privacy=True,
     group=GroupScale("recursive", lowest=lambda rows: 0.0),
     certified=True,
 )
@@ -245,15 +231,12 @@ def l_recursive(scores: Scores) -> Values:
     return scores.diversity("recursive")
 
 
-@measure(
+@sensitive_measure(
     "min",
     between(0, 1, without="low"),
     "share",
     "largest share of one sensitive value in a kept group",
     "D §2: (alpha,k)-anonymity; Wong et al.",
-    requires="sensitive",
-    models=("alpha",),
-    privacy=True,
     precision="exact",
     group=_distances("alpha"),
     certified=True,
@@ -266,15 +249,12 @@ def alpha(scores: Scores) -> Values:
     return -scores.goodness("alpha")
 
 
-@measure(
+@sensitive_measure(
     "max",
     counts(1, "values"),
     "values",
     "least number of distinct sensitive values in a kept group, as p of p-sensitive k-anonymity",
     "D §2: p-sensitive k-anonymity; Truta and Vinay",
-    requires="sensitive",
-    models=("distinct",),
-    privacy=True,
     group=GroupScale("distinct"),
     certified=True,
 )
@@ -290,15 +270,12 @@ def p_sensitive(scores: Scores) -> Values:
 # -- closeness to the whole table ------------------------------------------------------------------
 
 
-@measure(
+@sensitive_measure(
     "min",
     between(0, 1),
     "distance",
     "largest earth mover's distance of a kept group from the table, by each column's own distance",
     "Li et al. §5 (t-closeness); L §2.2",
-    requires="sensitive",
-    models=("closeness",),
-    privacy=True,
     precision="quotient",
     group=_distances("closeness"),
     certified=True,
@@ -315,15 +292,12 @@ def t_closeness(scores: Scores) -> Values:
     return -scores.goodness("closeness")
 
 
-@measure(
+@sensitive_measure(
     "min",
     between(0, 1, without="high"),
     "distance",
     "the same with all sensitive values equally far apart",
     "Li et al. §5.1, equal distance",
-    requires="sensitive",
-    models=("equal",),
-    privacy=True,
     precision="quotient",
     group=_distances("equal"),
     certified=True,
@@ -333,16 +307,13 @@ def t_equal(scores: Scores) -> Values:
     return -scores.goodness("equal")
 
 
-@measure(
+@sensitive_measure(
     "min",
     between(0, "ln 2"),
     "nats",
     "largest Jensen-Shannon divergence of a kept group from the table",
     "L §4.1 (P_loss) and §5.1; natural logarithm",
-    requires="sensitive",
-    models=("js",),
     most=lambda instance: log(2),
-    privacy=True,
     precision="logarithm",
     group=_DIVERGENCES,
     certified=True,
@@ -356,17 +327,14 @@ def t_js(scores: Scores) -> Values:
     return -scores.goodness("js")
 
 
-@measure(
+@sensitive_measure(
     "min",
     between(0, "inf"),
     "nats",
     "largest |ln(share in the group / share in the table)| in a kept group; infinite where a "
     "value is missing",
     "L §2.2: semantic privacy; Brickell and Shmatikov",
-    requires="sensitive",
-    models=("delta",),
     most=lambda instance: log(max(2, instance.cells.rows)),
-    privacy=True,
     precision="logarithm",
     group=_RATIOS,
     certified=True,

@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moanon.arrays import Values
-from moanon.measures.measure import between, measure
+from moanon.measures.measure import between, privacy_measure
 
 if TYPE_CHECKING:
     from moanon.measures.scores import Scores
 
 
-@measure(
+@privacy_measure(
     "min",
     between(0, 1, without="low"),
     "share",
     "chance of finding a released row's person, mean over the released rows",
     "prosecutor risk, mean of 1 / N",
-    privacy=True,
     precision="exact",
 )
 def risk_mean(scores: Scores) -> Values:
@@ -32,13 +31,12 @@ def risk_mean(scores: Scores) -> Values:
     return scores.field("kept_groups") / scores.kept_rows
 
 
-@measure(
+@privacy_measure(
     "min",
     between(0, 1, without="low"),
     "share",
     "chance of finding the person of a row in the smallest group",
     "prosecutor risk, largest 1 / N",
-    privacy=True,
     precision="exact",
 )
 def risk_max(scores: Scores) -> Values:
@@ -46,13 +44,12 @@ def risk_max(scores: Scores) -> Values:
     return 1 / np.maximum(1, scores.field("k"))
 
 
-@measure(
+@privacy_measure(
     "min",
     between(0, 1),
     "share",
     "share of the released rows whose group has fewer than 5 rows",
     "records at risk, with the threshold 5",
-    privacy=True,
     precision="exact",
     tallies=("small",),
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from moanon.arrays import Bools, Floats, Ints
+from moanon.arrays import Floats, Ints
 from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.kernels.costs import COSTS
@@ -17,45 +17,6 @@ from moanon.kernels.tallies import square_unit, tally_unit
 from moanon.measures.demand import Demand
 from moanon.measures.measure import find_measure
 from moanon.measures.suppression import Suppression
-
-
-@dataclass(frozen=True)
-class Staircase:
-    """What one genome offers within the suppression limit: a solution for every threshold.
-
-    D's rule always spends the whole limit. For a wanted k, giving up only the groups smaller than
-    k loses less; so a genome is a whole curve, and a solution is a genome *and* a threshold.
-
-    Attributes
-    ----------
-    k : array
-        Smallest kept group at each step, ascending.
-    l : array or None
-        For (k, l)-safety, the least diversity of the kept groups; every attained pair is listed.
-    suppressed : array
-        Rows given up.
-    gl, sl, loss : arrays
-        As fractions of ``n * q``.
-    """
-
-    k: Ints
-    l: Ints | None  # noqa: E741 - the papers' name
-    suppressed: Ints
-    gl: Floats
-    sl: Floats
-    loss: Floats
-
-    def maximal(self) -> Bools:
-        """Tell for each step whether no other one has both k and l at least as high."""
-        if self.l is None:
-            return np.asarray(self.k == self.k.max())
-        order = np.lexsort((-self.l, -self.k))
-        best = np.zeros(len(order), dtype=bool)
-        highest = -1
-        for i in order:
-            best[i] = self.l[i] > highest
-            highest = max(highest, int(self.l[i]))
-        return best
 
 
 @dataclass(frozen=True)
@@ -208,25 +169,13 @@ class Scores:
     def steps(self) -> Scores:
         """Scores of all steps of all staircases, as if each were a genome of its own.
 
-        Those over pairs of size and diversity tell no more than measures that are `on_pairs`.
+        D's rule always spends the whole limit. For a wanted k, giving up only the groups smaller
+        than k loses less; so a genome is a whole curve, and a solution is a genome *and* a
+        threshold. Staircases over pairs of size and diversity tell no more than measures that are
+        `on_pairs`.
         """
         genome = self.step_genome
         return replace(self, raw=self.raw.of_steps(), levels=lambda: self.levels()[genome])
-
-    def staircase(self, genome: int) -> Staircase:
-        """Staircase of one genome; the evaluation must have been asked for it."""
-        starts = self.raw.step_starts
-        steps = self.raw.steps[starts[genome] : starts[genome + 1]]
-        if not len(steps):
-            raise ValueError("no staircases here: evaluate with steps=True under a limit")
-        names = ("k", "d2", "suppressed", "kept_loss")
-        pairs = self.suppression.kind == "kl-safety"
-        if not pairs:
-            steps = steps[np.argsort(steps[:, FIELDS.index("k")], kind="stable")]
-        k, ell, suppressed, losses = (steps[:, FIELDS.index(name)] for name in names)
-        gl, sl = self.share(losses), suppressed / self.rows
-        loss = self.total_share(losses, suppressed)
-        return Staircase(k, ell if pairs else None, suppressed, gl, sl, loss)
 
 
 def objective_matrix(scores: Scores, names: Sequence[str]) -> Floats:

@@ -214,10 +214,7 @@ class Release:
         suppressed : {"absent", "star"}
             Leave suppressed rows out, or show ``*`` in all their cells; then every column is text.
 
-        Raises
-        ------
-        OutputError
-            If rows of stars could not be told from released rows.
+        Refused if rows of stars could not be told from released rows.
         """
         import pandas as pd  # here, because a release can be written as CSV without it
 
@@ -368,12 +365,7 @@ class Release:
         return certificate
 
     def _reading(
-        self,
-        form: Format,
-        columns: list[ReleasedColumn],
-        *,
-        stars: bool,
-        defused: bool,
+        self, form: Format, columns: list[ReleasedColumn], *, stars: bool, defused: bool
     ) -> Reading:
         """What the independent reader is told."""
         table = self.instance.table

@@ -65,20 +65,9 @@ _CLOSENESS = ("t_closeness", "t_equal", "t_js", "delta")
 class Origin:
     """Where a release comes from: what its file cannot show.
 
-    Attributes
-    ----------
-    rows_in, rows_dropped : int
-        Rows of the source, and those dropped for missing values.
-    weighted_k : Fraction or None
-        Weighted-k of all rows before suppression, where it is known.
-    genome : str or None
-        The generalization, where it is one of the whole table.
-    input_digest : str
-        SHA-256 of the source.
-    config_digest : str or None
-        SHA-256 of the configuration, where there was one.
-    row_order : {"source", "shuffled"}
-        How the rows are ordered.
+    The entries of a certificate say what each is. `weighted_k` is known where suppressed groups
+    are, a genome is there if the generalization is one of the whole table, and the digest of a
+    configuration if there was one.
     """
 
     rows_in: int
@@ -96,27 +85,15 @@ class Certificate:
 
     Attributes
     ----------
-    file : str
-        Name of the release.
     values : mapping of (str, str) to number
         Everything that was found in the file: by the names of measures, each with the sensitive
         column that it is of, or an empty name.
     origin : Origin
         What the file cannot show.
-    quasi, sensitive : tuple of str
-        Columns.
     distances : mapping of str to str
         The ground distance of each sensitive column.
-    recursive_c : float
-        The constant of recursive (c,ℓ)-diversity.
-    compared_with : str or None
-        What the whole table is, in words.
-    suppressed_rows : {"absent", "star"}
-        How suppressed rows are shown.
-    output_digest : str
-        SHA-256 of the file.
-    moanon : str
-        Version that wrote it.
+    file, quasi, sensitive, recursive_c, compared_with, suppressed_rows, output_digest, moanon
+        As in the file.
     """
 
     file: str
@@ -343,21 +320,8 @@ def certify_file(
 ) -> Certificate:
     """Measure a released file and certify it, if it is what was promised.
 
-    Parameters
-    ----------
-    path : Path
-        The file to measure, wherever it lies for now.
-    reading : Reading
-        How to read it.
-    promised : mapping of (str, str) to number
-        What it must measure as.
-    origin : Origin
-        Where it comes from.
-    stated : iterable of (str, number)
-        What a front says about the release, by names of measures; those that a file shows are
-        compared with it.
-    name : str
-        What the certificate calls it.
+    What a front says about the release (`stated`, by names of measures) is compared with it, as far
+    as a file shows it. The certificate calls it `name`, wherever it lies for now.
 
     Raises
     ------

@@ -35,7 +35,6 @@ class ReleasedColumn:
     Attributes
     ----------
     name : str
-        Its name.
     texts : array of object
         What a cell may show; None where it shows nothing.
     codes : array (rows,) of int
@@ -112,12 +111,7 @@ def write_parquet(path: Path, columns: Sequence[ReleasedColumn]) -> None:
     Only texts of released rows are handed over, so that the file's dictionaries and statistics can
     hold nothing else.
 
-    Raises
-    ------
-    OutputError
-        If two names differ in case only: Parquet files written here cannot hold both.
-    OSError
-        If the file cannot be written.
+    Names that differ in case only are refused, since such a file cannot hold both.
     """
     import duckdb  # here, because a CSV must not wait for it
     import pandas as pd

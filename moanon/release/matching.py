@@ -102,29 +102,15 @@ def read_released(
 
 @dataclass(frozen=True, eq=False)
 class _File:
-    """The rows of a released file, and their groups.
-
-    Attributes
-    ----------
-    table : Table
-        The original.
-    columns : mapping of str to Column
-        The file's columns, by the names they have in the original.
-    kept : array
-        Rows of the file that are no rows of stars, in order.
-    group : array (kept,)
-        Their groups.
-    group_labels : array (columns, groups)
-        Code of each quasi-identifier's label.
-    """
+    """The rows of a released file, and their groups; columns have the names of the original."""
 
     name: str
-    table: Table
+    table: Table  # the original
     columns: Mapping[str, Column]
     rows: int
-    kept: Ints
-    group: Ints
-    group_labels: Ints
+    kept: Ints  # rows that are no rows of stars, in order
+    group: Ints  # of each kept row
+    group_labels: Ints  # (columns, groups): code of each quasi-identifier's label
     sizes: Ints
     key: str | None
     notes: tuple[str, ...]
@@ -217,15 +203,10 @@ def _starred(columns: Sequence[Column]) -> Bools:
 
 @dataclass(frozen=True, eq=False)
 class _Meaning:
-    """What labels and values are as numbers, where the domains are known.
+    """What labels and values are as numbers, where the domains are known, by quasi-identifier.
 
-    Attributes
-    ----------
-    blocks : mapping of str to array (labels + 1, 2)
-        For each quasi-identifier the block behind each label that kept rows show; the last is that
-        of a cell without a value, whose code is -1.
-    values : mapping of str to array (rows of the original,)
-        For each quasi-identifier the base value of each row.
+    Blocks (labels + 1, 2) are of labels that kept rows show; the last is that of a cell without a
+    value, whose code is -1. Values are base values, one for each row of the original.
     """
 
     blocks: Mapping[str, Ints]

@@ -31,30 +31,8 @@ def fit_rows(
 ) -> tuple[Instance, Bools]:
     """Read new rows against the domains of another table.
 
-    Parameters
-    ----------
-    instance : Instance
-        The table whose domains count.
-    table : Table
-        The new rows, with the same columns in the same roles; identifying ones may be absent.
-    outside : {"refuse", "suppress"}
-        What becomes of rows with a value outside the domains.
-
-    Returns
-    -------
-    fitted : Instance
-        The rows that fit; their columns in the order of `instance`.
-    is_outside : array (rows of `table`,) of bool
-        Which rows were left out.
-
-    Raises
-    ------
-    ConfigError
-        If `outside` is another word.
-    DataError
-        If the columns are others, or rows lie outside and are refused.
-    OutputError
-        If no row fits.
+    The columns must have the same roles; identifying ones may be absent. Returned are the rows that
+    fit, their columns in the order of `instance`, and for each row whether it was left out.
     """
     if outside not in get_args(Outside):
         raise ConfigError(f"rows outside are 'refuse' or 'suppress'. Got {outside!r}")

@@ -41,14 +41,8 @@ class ChosenSolution:
     ----------
     number : int
         Its number on the front.
-    recodings : Recodings
-        Those of the front; this solution's is at ``number - 1``.
-    rule : Suppression
-        The suppression rule of the front.
-    objectives : tuple of str
-        What was optimized.
-    bounds : mapping of str to float
-        Bounds on the whole table; those on groups are the rule's.
+    recodings, rule, objectives, bounds
+        As of `moanon.front.Front`, the rule being its `suppression`.
     measures : mapping of str to number
         All that the front says about it.
     """
@@ -77,15 +71,7 @@ class ChosenSolution:
         max_suppression: float | None = None,
         recursive_c: float | None = None,
     ) -> Release:
-        """Apply it to the table it was found on with another k; see `moanon.front.Front.release`.
-
-        Raises
-        ------
-        ConfigError
-            If that would suppress more rows than is allowed.
-        OutputError
-            If a bound on the whole table is not met.
-        """
+        """Apply it to its own table with another k; see `moanon.front.Front.release`."""
         wanted = self._wanted(check_k(k))
         self._refuse_other_meanings(instance)
         limit = self._limit(max_suppression, instance.table.rows)
@@ -200,16 +186,9 @@ class ChosenSolution:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What every released group must have.
+    """Rows, diversity (0 where none is wanted), and constraints that every released group meets.
 
-    Attributes
-    ----------
-    k : int
-        Rows.
-    l : int
-        Diversity; 0 where none is wanted.
-    others : Suppression
-        A rule whose constraints hold whatever the k. It also says how diversity is counted.
+    The rule whose constraints hold whatever the k also says how diversity is counted.
     """
 
     k: int
@@ -231,18 +210,7 @@ class _Wanted:
     def keep_within(self, groups: Grouping, limit: int, *, name: str) -> Grouping:
         """Keep the groups that have what is wanted, if giving up the others stays within a limit.
 
-        Parameters
-        ----------
-        groups : Grouping
-        limit : int
-            Most rows that may be suppressed.
-        name : str
-            What the error calls the generalization.
-
-        Raises
-        ------
-        ConfigError
-            If more rows would be suppressed: says how many, and the largest k that is possible.
+        The error says how many rows would go, and the largest k that is possible.
         """
         grouping, rows = groups.keep(self.is_met(groups)), groups.rows
         lost = grouping.suppressed
@@ -273,24 +241,9 @@ class _Wanted:
 def _check_bounds(
     release: Release, rule: Suppression, bounds: Mapping[str, float], *, name: str
 ) -> None:
-    """Refuse a release that breaks a bound.
+    """Refuse a release that breaks a bound on any measure; a front's rule says how ℓ is counted.
 
     A threshold of a suppression rule is bounded by what the release attains.
-
-    Parameters
-    ----------
-    release : Release
-    rule : Suppression
-        Of the front; says how diversity is counted.
-    bounds : mapping of str to float
-        On any measures, each in its better direction.
-    name : str
-        What the error calls the release.
-
-    Raises
-    ------
-    OutputError
-        Names every measure that breaks its bound, its value and the bound.
     """
     if not bounds:
         return

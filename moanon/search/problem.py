@@ -1,7 +1,7 @@
 """What is searched: objectives of genomes under a suppression rule, as points to be minimized.
 
 One genome can be several points: every step of its staircase is a solution of its own, a genome
-with a threshold (see `moanon.measures.scores.Staircase`).
+with a threshold (see `moanon.measures.scores.Scores.steps`).
 
 A solution that breaks a constraint is *infeasible* and never part of a front. How far it is from
 being feasible is its *violation*: the share of rows that would have to be suppressed beyond the

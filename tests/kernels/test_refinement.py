@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from moanon.diagnosis import Diagnosis, PrivacyModel
-from moanon.diagnosis.column_groups import Refiner
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 ORACLES = ("tests/diagnosis/test_twelve_questions.py", "tests/diagnosis/test_column_groups.py")
@@ -46,11 +45,11 @@ def test_a_set_is_the_same_on_whatever_way_it_is_reached():
     # From the empty set column by column, with any columns of higher bits skipped or not.
     frame = uneven_table(400, (2, 3, 4, 5), seed=1)
     table = Diagnosis.read(frame).table
-    refiner = Refiner(table, PrivacyModel(), 4)
+    refiner = table.refine(PrivacyModel(), 4)
     refiner.add(0, 3, 4, last=False)
     skipped = refiner.add(1, 1, 3, last=False)  # bit 2 skipped: its cells are merged
     as_last = refiner.add(1, 1, 3, last=True)
-    alone = Refiner(table, PrivacyModel(), 2).curve(0b1010)
+    alone = table.refine(PrivacyModel(), 2).curve(0b1010)
     for other in (as_last, alone):
         assert skipped.strengths.tolist() == other.strengths.tolist()
         assert skipped.rows.tolist() == other.rows.tolist()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from moanon.cli.showing import console, on_one_line
+from moanon.cli.printing import counted, on_one_line, show_grid
 
 if TYPE_CHECKING:
     from moanon.diagnosis import (
@@ -38,8 +38,8 @@ def show_answer(diagnosis: Diagnosis, answer: DiagnosisAnswer, *, everything: bo
 
     distinct = len(diagnosis.table.counts)
     _say(
-        f"{diagnosis.source}: {_count(diagnosis.rows, 'row')}, {distinct:,} distinct in "
-        f"{_count(len(diagnosis.columns), 'column')}"
+        f"{diagnosis.source}: {counted(diagnosis.rows, 'row')}, {distinct:,} distinct in "
+        f"{counted(len(diagnosis.columns), 'column')}"
     )
     for note in diagnosis.notes:
         _say(f"note: {note}")
@@ -59,10 +59,6 @@ def _say(line: str) -> None:
     typer.echo(f" {on_one_line(line)}")
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def _named(columns: Iterable[str]) -> str:
     from moanon.diagnosis import listed
 
@@ -78,20 +74,12 @@ def _share(rows: int, of: int) -> str:
 
 
 def _rows(rows: int, of: int) -> str:
-    return f"{_count(rows, 'row')} ({_share(rows, of)})"
+    return f"{counted(rows, 'row')} ({_share(rows, of)})"
 
 
 def _grid(headers: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
     """Print a table; the first `left` columns hold texts, the others numbers."""
-    from rich import box
-    from rich.table import Table as Grid
-
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    for at, header in enumerate(headers):
-        grid.add_column(header, justify="left" if at < left else "right", overflow="fold")
-    for row in rows:
-        grid.add_row(*row)
-    console().print(grid)
+    show_grid(headers, rows, right=range(left, len(headers)), overflow="fold")
 
 
 # -- one set ---------------------------------------------------------------------------------------
@@ -164,7 +152,7 @@ def _cost_words(answer: SubsetAnswer) -> str:
         return f"No: it is safer than that as it is, {model.symbol} = {level}"
     delta = _delta(answer.suppressed, asked.rows, upwards=asked.is_protective)
     verb = "must" if asked.is_protective else "can"
-    return f"delta = {delta}: {_count(answer.suppressed, 'row')} of {asked.rows:,} {verb} go"
+    return f"delta = {delta}: {counted(answer.suppressed, 'row')} of {asked.rows:,} {verb} go"
 
 
 def _delta(rows: int | None, of: int, *, upwards: bool = True) -> str:
@@ -286,7 +274,7 @@ def _show_sets(answer: SetsAnswer, shown: int | None) -> None:
         _grid(("columns", "size", *values), islice(lines, shown))
         _say_more(len(lines), shown)
     if worst is not None:
-        others = f"The other {_count(len(answer) - len(lines), 'set')}" if lines else "All sets"
+        others = f"The other {counted(len(answer) - len(lines), 'set')}" if lines else "All sets"
         alone = ", someone is alone" if model.measure == "k" and worst == 1 else ""
         _say(f"{others}: {model.symbol} = {model.show(worst)}{alone} (--all lists them)")
     _say_additions(answer.worst_additions(), answer)
@@ -340,6 +328,6 @@ def _say_effort(answer: BorderAnswer | SetsAnswer | CurvesAnswer, *, monotone: b
     elif effort.avoided:
         why = ", as a set is never safer than its subsets"
     _say(
-        f"{_count(effort.sets, 'set')} of columns: {effort.grouped:,} grouped, "
+        f"{counted(effort.sets, 'set')} of columns: {effort.grouped:,} grouped, "
         f"{effort.avoided:,} avoided{why}"
     )

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from moanon.atomic import Beside
 from moanon.cli.application import NO, app
-from moanon.cli.showing import on_one_line
+from moanon.cli.options import CsvDelimiterOption, argument, flag, given
+from moanon.cli.printing import on_one_line, print_json
 from moanon.errors import OutputError, QuestionError
 
 if TYPE_CHECKING:
@@ -26,23 +26,17 @@ if TYPE_CHECKING:
 _REFRESH, _LINE_EVERY = 0.1, 5.0
 
 
-def _given(metavar: str, told: str, *names: str) -> Any:
-    """Declare an option whose absence means something, and which therefore has no default."""
-    return typer.Option(*names, metavar=metavar, help=told, show_default=False)
-
-
 _File = Annotated[
     str,
-    typer.Argument(
-        metavar="FILE",
-        help="A CSV or Parquet file, a folder, a quoted glob, a configuration (YAML), or the name "
-        "of an embedded table.",
-        show_default=False,
+    argument(
+        "FILE",
+        "A CSV or Parquet file, a folder, a quoted glob, a configuration (YAML), or the name of an "
+        "embedded table.",
     ),
 ]
 _Columns = Annotated[
     list[str] | None,
-    _given(
+    given(
         "A,B,…",
         "The columns that others may know; may be repeated. Default: all that are not sensitive, "
         "or the quasi-identifiers of a configuration.",
@@ -50,55 +44,46 @@ _Columns = Annotated[
 ]
 _Subset = Annotated[
     list[str] | None,
-    _given("A,B,…", "Ask about this set of columns; left out, all sets are looked at."),
+    given("A,B,…", "Ask about this set of columns; left out, all sets are looked at."),
 ]
-_K = Annotated[int | None, _given("K", "Rows in the smallest group.", "--k")]
-_L = Annotated[float | None, _given("L", "Instead of k: diversity of a group.", "--l")]
-_T = Annotated[float | None, _given("T", "Instead of k: distance from the table.", "--t")]
+_K = Annotated[int | None, given("K", "Rows in the smallest group.", "--k")]
+_L = Annotated[float | None, given("L", "Instead of k: diversity of a group.", "--l")]
+_T = Annotated[float | None, given("T", "Instead of k: distance from the table.", "--t")]
 _Delta = Annotated[
     str | None,
-    _given("D", "Largest share of rows that may be suppressed, or the word ask: how many must be?"),
+    given("D", "Largest share of rows that may be suppressed, or the word ask: how many must be?"),
 ]
-_AtLeast = Annotated[
-    bool, typer.Option("--at-least", help="K, L or T is a least level (default of k and l).")
-]
-_AtMost = Annotated[
-    bool, typer.Option("--at-most", help="K, L or T is a largest level (default of t).")
-]
+_AtLeast = Annotated[bool, flag("--at-least", "K, L or T is a least level (default of k and l).")]
+_AtMost = Annotated[bool, flag("--at-most", "K, L or T is a largest level (default of t).")]
 _Question = Annotated[
-    int | None, _given("N", "Name one of the twelve questions; what is given must fit.")
+    int | None, given("N", "Name one of the twelve questions; what is given must fit.")
 ]
 _Sensitive = Annotated[
-    list[str] | None, _given("A,B,…", "Columns whose values must not be learnt, for l and t.")
+    list[str] | None, given("A,B,…", "Columns whose values must not be learnt, for l and t.")
 ]
 _Rule = Annotated[
     str | None,
-    _given(
+    given(
         "RULE",
         "Of l: distinct (default), frequency, entropy, recursive. Of t: equal (default), ordered, "
         "tree, js. Without a level: asks for it.",
     ),
 ]
-_C = Annotated[float | None, _given("C", "Of recursive; default 3.", "--c")]
+_C = Annotated[float | None, given("C", "Of recursive; default 3.", "--c")]
 _Tree = Annotated[
     str | None,
-    _given("FILE", "Of tree: a YAML or ARX CSV file, or a name such as adult/occupation."),
+    given("FILE", "Of tree: a YAML or ARX CSV file, or a name such as adult/occupation."),
 ]
-_MaxSize = Annotated[int | None, _given("N", "Look at sets of at most N columns only.")]
-_Delimiter = Annotated[
-    str | None, typer.Option(help="What separates the fields of a CSV file.", show_default=False)
-]
+_MaxSize = Annotated[int | None, given("N", "Look at sets of at most N columns only.")]
 _ListRows = Annotated[
     Path | None,
-    _given("FILE", "With --subset: write the numbers of the rows that are in the way (CSV)."),
+    given("FILE", "With --subset: write the numbers of the rows that are in the way (CSV)."),
 ]
-_Plot = Annotated[Path | None, _given("FILE", "Draw the answer: .png, .svg or .pdf.")]
-_Force = Annotated[
-    bool, typer.Option("--force", help="Replace the files of --list-rows and --plot.")
-]
-_Json = Annotated[bool, typer.Option("--json", help="Answer in JSON, with all sets.")]
-_All = Annotated[bool, typer.Option("--all", help="Show all sets, however many there are.")]
-_Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
+_Plot = Annotated[Path | None, given("FILE", "Draw the answer: .png, .svg or .pdf.")]
+_Force = Annotated[bool, flag("--force", "Replace the files of --list-rows and --plot.")]
+_Json = Annotated[bool, flag("--json", "Answer in JSON, with all sets.")]
+_All = Annotated[bool, flag("--all", "Show all sets, however many there are.")]
+_Quiet = Annotated[bool, flag("--quiet", "No progress on stderr.")]
 
 
 @app.command(
@@ -120,7 +105,7 @@ def diagnose(
     c: _C = None,
     hierarchy: _Tree = None,
     max_size: _MaxSize = None,
-    delimiter: _Delimiter = None,
+    delimiter: CsvDelimiterOption = None,
     list_rows: _ListRows = None,
     plot: _Plot = None,
     force: _Force = False,
@@ -176,8 +161,7 @@ def diagnose(
             draw_answer(answer, beside[plot], plot.suffix.lower().removeprefix("."))
             lines.append(f"Wrote {plot}")
     if as_json:
-        found = diagnosis.describe(answer)
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(diagnosis.describe(answer))
     else:
         from moanon.cli.diagnosis_tables import show_answer
 

@@ -10,7 +10,7 @@ import is imported inside the command that needs it, so that ``moanon --help`` a
 - one file for each group of commands.
 """
 
-from moanon.cli import (
+from moanon.cli import (  # noqa: F401 (they join the application)
     ask_command,
     compare_command,
     configure_command,
@@ -22,15 +22,4 @@ from moanon.cli import (
 )
 from moanon.cli.application import app, main
 
-__all__ = [
-    "app",
-    "ask_command",
-    "compare_command",
-    "configure_command",
-    "diagnose_command",
-    "export_command",
-    "main",
-    "measure_command",
-    "pictures",
-    "run_command",
-]
+__all__ = ["app", "main"]

@@ -125,13 +125,10 @@ def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: boo
     ladders = {path: ladder(question, front.solutions) for path, front in fronts.items()}
     code = DONE if any(ladders.values()) else NO
     if as_json:
-        found = [
-            {
-                "results": str(path),
-                "ladder": [{"max_loss": limit.bound, **c.to_dict()} for limit, c in rungs],
-            }
-            for path, rungs in ladders.items()
-        ]
+        found: list[dict[str, object]] = []
+        for path, rungs in ladders.items():
+            steps = [{"max_loss": limit.bound, **choice.to_dict()} for limit, choice in rungs]
+            found.append({"results": str(path), "ladder": steps})
         print_json(found if len(found) > 1 else found[0])
         raise typer.Exit(code)
     if code == NO:
@@ -166,18 +163,12 @@ def _ways_to_ask(fronts: Iterable[Front]) -> list[str]:
 
 
 def _show_json(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) -> None:
-    found = [
-        {
-            "results": str(folder),
-            **answer.to_dict(),
-            "export": None if answer.choice is None else _export(folder, answer.choice),
-        }
-        for folder, answer in zip(folders, answers, strict=True)
-    ]
-    told = found[0]
-    if len(found) > 1:
-        told = {"best": None if best is None else str(folders[best]), "answers": found}
-    print_json(told)
+    found = []
+    for folder, answer in zip(folders, answers, strict=True):
+        command = None if answer.choice is None else _export(folder, answer.choice)
+        found.append({"results": str(folder), **answer.to_dict(), "export": command})
+    several = {"best": None if best is None else str(folders[best]), "answers": found}
+    print_json(several if len(found) > 1 else found[0])
 
 
 def _export(folder: Path, choice: Choice) -> str | None:
@@ -191,10 +182,7 @@ def _export(folder: Path, choice: Choice) -> str | None:
 
 def _next(folder: Path, choice: Choice) -> str:
     """What to do with the answer."""
-    command = _export(folder, choice)
-    if command is not None:
-        return command
-    return (
+    return _export(folder, choice) or (
         f'front.release({choice.id}).write("release.csv") in Python, where the front was saved '
         "from; moanon export needs a config.yaml, which only moanon run writes"
     )

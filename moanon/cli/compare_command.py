@@ -48,10 +48,8 @@ _WORDS = {
 #: Least width of values, so that the tables of all properties stand in line, within 80 characters.
 _WIDTH = 12
 _NEITHER = "-"
-#: Larger volumes are shown as powers of ten.
-_MOST_DIGITS = 1e9
-#: Numbers below are written without an exponent.
-_LONGEST = 1e12
+#: From where volumes are shown as powers of ten, and other numbers with an exponent.
+_MOST_DIGITS, _LONGEST = 1e9, 1e12
 
 
 def _numbers(letter: str, what: str) -> Any:
@@ -146,7 +144,7 @@ def compare(
     if len(anonymized) < 2:
         raise ConfigError(f"compared are two or more anonymizations. Got {anonymized[0]} alone")
     if plot is not None:  # before anything is read
-        from moanon.output.compare_figures import plot_ending
+        from moanon.output.compare_figures import plot_ending, save_comparison
 
         plot_ending(plot)
     found, protected = read_anonymized(anonymized, original, known, stars.value)
@@ -158,8 +156,6 @@ def compare(
         preferences=wishes,
     )
     if plot is not None:
-        from moanon.output.compare_figures import save_comparison
-
         save_comparison(comparison, plot, force=force)
     if as_json:
         print_json(comparison.to_dict())

@@ -19,7 +19,6 @@ from moanon.cli.printing import on_one_line, print_json
 from moanon.errors import OutputError, QuestionError
 
 if TYPE_CHECKING:
-    from moanon.data.hierarchy import Hierarchy
     from moanon.diagnosis import Diagnosis, DiagnosisAnswer, Form, PrivacyModel, SetsProgress
 
 #: Seconds between two refreshes of the bar, and between two lines where there is no terminal.
@@ -194,6 +193,8 @@ def _model(
     hierarchy: str | None,
 ) -> tuple[PrivacyModel, float | None]:
     """Find out what is asked about, and the level if there is one."""
+    from moanon import datasets
+    from moanon.data.hierarchy import Hierarchy
     from moanon.diagnosis import Letter, PrivacyModel, choose_rule
 
     levels: dict[Letter, float | None] = {"k": k, "l": ell, "t": t}
@@ -207,16 +208,11 @@ def _model(
         raise QuestionError("--c goes with --rule recursive only")
     if (hierarchy is not None) != (rule == "tree"):
         raise QuestionError("--rule tree and --hierarchy go together")
-    tree = None if hierarchy is None else _hierarchy(hierarchy)
+    tree = None
+    if hierarchy is not None:
+        embedded = hierarchy in datasets.hierarchy_names()
+        tree = Hierarchy.read(datasets.hierarchy_path(hierarchy) if embedded else hierarchy)
     return PrivacyModel(letter, rule, PrivacyModel.c if c is None else c, tree), levels[letter]
-
-
-def _hierarchy(name: str) -> Hierarchy:
-    from moanon import datasets
-    from moanon.data.hierarchy import Hierarchy
-
-    embedded = name in datasets.hierarchy_names()
-    return Hierarchy.read(datasets.hierarchy_path(name) if embedded else name)
 
 
 def _share(delta: str | None) -> float | Literal["ask"] | None:
@@ -286,9 +282,8 @@ def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name:
     levels = diagnosis.row_levels(asked.subset, asked.model)[rows]
     with place.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(
-            ["row", "group_size" if asked.model.measure == "k" else asked.model.measure]
-        )
+        measure = asked.model.measure
+        writer.writerow(["row", "group_size" if measure == "k" else measure])
         writer.writerows(zip((rows + 1).tolist(), levels.tolist(), strict=True))
     return f"Wrote {name}: {len(rows):,} row numbers; 1 is the first row of the table"
 
@@ -305,7 +300,11 @@ def _progress(*, quiet: bool) -> Iterator[SetsProgress | None]:
         with _bar() as show:
             yield _at_most_every(_REFRESH, show)
     else:
-        yield _at_most_every(_LINE_EVERY, _show_line)
+
+        def show_line(settled: int, sets: int) -> None:
+            typer.echo(f"{settled:,} of {sets:,} sets of columns settled", err=True)
+
+        yield _at_most_every(_LINE_EVERY, show_line)
 
 
 def _at_most_every(seconds: float, show: SetsProgress) -> SetsProgress:
@@ -320,21 +319,13 @@ def _at_most_every(seconds: float, show: SetsProgress) -> SetsProgress:
     return shown
 
 
-def _show_line(settled: int, sets: int) -> None:
-    typer.echo(f"{settled:,} of {sets:,} sets of columns settled", err=True)
-
-
 @contextmanager
 def _bar() -> Iterator[SetsProgress]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (
-        TextColumn("sets of columns"),
-        BarColumn(),
-        TextColumn("{task.fields[shown]}"),
-        TimeRemainingColumn(),
-    )
+    text, shown = TextColumn("sets of columns"), TextColumn("{task.fields[shown]}")
+    columns = (text, BarColumn(), shown, TimeRemainingColumn())
     # Refreshed by hand: a thread that does it would compete with the search.
     screen = Console(file=sys.stderr)
     with Progress(*columns, console=screen, auto_refresh=False, transient=True) as bars:

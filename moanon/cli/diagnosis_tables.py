@@ -170,14 +170,12 @@ def _delta(rows: int | None, of: int, *, upwards: bool = True) -> str:
 
 
 def _show_curve(curve: Curve, shown: int | None) -> None:
-    model = curve.model
-    lines = []
+    model, lines = curve.model, []
     for level, rows in _curve_points(curve, shown):
-        delta = _delta(rows, curve.table_rows)
-        left = "" if rows is None else f"{curve.table_rows - rows:,}"
-        lines.append(
-            (model.show(level), "not possible" if rows is None else f"{rows:,}", delta, left)
-        )
+        cells = ("not possible", "", "")
+        if rows is not None:
+            cells = (f"{rows:,}", _delta(rows, curve.table_rows), f"{curve.table_rows - rows:,}")
+        lines.append((model.show(level), *cells))
     header = f"{model.symbol} {model.protective}"
     _grid((header, "rows to suppress", "delta", "rows left"), lines, left=0)
 
@@ -221,20 +219,15 @@ def _show_border(answer: BorderAnswer, shown: int | None) -> None:
     asked = answer.asked
     if not answer.yes:
         _say("None" if asked.is_protective else "None: all sets are safer than that")
-    sides = [
-        ("largest safe sets", answer.safe),
-        ("smallest unsafe sets", answer.unsafe),
-    ]
+    sides = [("largest safe sets", answer.safe), ("smallest unsafe sets", answer.unsafe)]
     for title, sets in sides if asked.is_protective else reversed(sides):
         if sets:
             _show_rated(f"{title} ({len(sets):,})", sets, answer, shown)
-    in_danger = [(name, size, number) for name, size, number in answer.threats() if number]
     if any(len(each.columns) > 1 for each in answer.unsafe):
         _say("Columns by the smallest unsafe sets they are in:")
-        _grid(
-            ("column", "in so many", "from size"),
-            [(on_one_line(name), f"{number:,}", str(size)) for name, size, number in in_danger],
-        )
+        threats = [threat for threat in answer.threats() if threat[2]]
+        rows = [(on_one_line(name), f"{number:,}", str(size)) for name, size, number in threats]
+        _grid(("column", "in so many", "from size"), rows)
     _say_effort(answer, monotone=answer.is_monotone)
     if not answer.is_monotone:
         _say("note: a set within a safe set need not be safe here")
@@ -285,10 +278,9 @@ def _show_sets(answer: SetsAnswer, shown: int | None) -> None:
 def _crowd(answer: SetsAnswer) -> float | None:
     """The worst level, where so many sets have it that they would hide the others."""
     assert answer.levels is not None
-    worst: float = (
-        answer.levels.min() if answer.asked.model.sign > 0 else answer.levels.max()
-    ).item()
-    crowded = (answer.levels == worst).sum() > max(_SHOWN // 2, len(answer) // 3)
+    levels = answer.levels
+    worst: float = (levels.min() if answer.asked.model.sign > 0 else levels.max()).item()
+    crowded = (levels == worst).sum() > max(_SHOWN // 2, len(answer) // 3)
     return worst if crowded else None
 
 
@@ -317,16 +309,13 @@ def _say_more(number: int, shown: int | None) -> None:
 
 
 def _say_effort(answer: BorderAnswer | SetsAnswer | CurvesAnswer, *, monotone: bool) -> None:
-    effort = answer.effort
-    why = ""
+    effort, model = answer.effort, answer.asked.model
+    why = ", as a set is never safer than its subsets" if effort.avoided else ""
     if not monotone:
-        model = answer.asked.model
         why = (
             f": with suppression, {model.symbol} by the rule {model.rule} can get better when a "
             "column is added"
         )
-    elif effort.avoided:
-        why = ", as a set is never safer than its subsets"
     _say(
         f"{counted(effort.sets, 'set')} of columns: {effort.grouped:,} grouped, "
         f"{effort.avoided:,} avoided{why}"

@@ -222,10 +222,8 @@ def _show(
         for name in texts:
             value = shown(name, front.measures[name][beside - 1], _digits(name))
             texts[name] += f"; solution {beside} has {value}"
-    reasons = f": {why}" if why else ""
-    texts["suppressed"] = (
-        f"{counted(certificate.suppressed, 'row')} ({certificate.sl:.1%}){reasons}"
-    )
+    texts["suppressed"] = f"{counted(certificate.suppressed, 'row')} ({certificate.sl:.1%})"
+    texts["suppressed"] += f": {why}" if why else ""
     if certificate.origin.rows_dropped:
         texts["dropped"] = f"{counted(certificate.origin.rows_dropped, 'row')} for missing values"
     for name, text in texts.items():
@@ -249,9 +247,7 @@ def _model(certificate: Certificate, name: str) -> str:
     parts = []
     for column in certificate.sensitive:
         value = shown(name, certificate.privacy_of(column)[name], _digits(name))
-        by = ""
-        if name == "t_closeness":
-            by = f" by the {certificate.distances[column]} distance"
+        by = f" by the {certificate.distances[column]} distance" if name == "t_closeness" else ""
         parts.append(f"{value}{by} ({on_one_line(column)})")
     return ", ".join(parts)
 

@@ -94,8 +94,7 @@ def plan(
     """
     changes = [*sets]
     if etas:
-        given = str(etas[0]) if len(etas) == 1 else str(list(etas))
-        changes.append(f"problem.eta={given}")
+        changes.append(f"problem.eta={etas[0] if len(etas) == 1 else list(etas)}")
     if seed is not None:
         changes.append(f"search.seed={seed}")
     runs: list[Config] = []
@@ -514,10 +513,9 @@ class Experiment:
     @property
     def is_shown(self) -> bool:
         """Whether the figures and the page that are wanted are there."""
-        wanted = self.config.output
-        return ((self.folder / "report.html").exists() or not wanted.report) and (
-            (self.folder / "plots").exists() or not wanted.plots
-        )
+        output = self.config.output
+        wanted = {"report.html": output.report, "plots": output.plots}
+        return all((self.folder / name).exists() for name in wanted if wanted[name])
 
 
 # -- the steps of its preparation ------------------------------------------------------------------
@@ -560,8 +558,7 @@ def _notes_on_folder(
 
 
 def _notes_on_settings(config: Config, algorithm: str) -> list[str]:
-    unused = config.search.unused(algorithm)
-    if not unused:
+    if not (unused := config.search.unused(algorithm)):
         return []
     names, owner = " and ".join(unused), foreign_settings(algorithm)[unused[0]]
     return [f"search: {names} is for {owner}; {algorithm} has no use for it"]

@@ -241,18 +241,16 @@ def draw_plots(
     written = []
     limits: dict[Path, dict[float, FinishedRun]] = {}
     for run in runs:
-        below = run.folder.relative_to(results)
-        place = run.folder / "plots" if out is None else out / below
+        place = run.folder / "plots" if out is None else out / run.folder.relative_to(results)
         written.append(write_plots(run.front, place, run.name, formats=formats))
         if not math.isinf(run.eta) and run.folder != results:
             limits.setdefault(run.folder.parent, {})[run.eta] = run
     for parent, several in limits.items():
-        if len(several) < 2:
-            continue
-        place = parent / "plots" if out is None else out / parent.relative_to(results)
-        fronts = {eta: run.front for eta, run in several.items()}
-        name = next(iter(several.values())).name
-        written.append(write_eta_plots(fronts, place, name, formats=formats))
+        if len(several) > 1:
+            place = parent / "plots" if out is None else out / parent.relative_to(results)
+            fronts = {eta: run.front for eta, run in several.items()}
+            name = next(iter(several.values())).name
+            written.append(write_eta_plots(fronts, place, name, formats=formats))
     return written
 
 

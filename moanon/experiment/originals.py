@@ -91,17 +91,10 @@ def table_of(original: Instance | Table) -> Table:
 
 
 def _solution_of(text: str) -> tuple[Path, int] | None:
-    """Take ``RESULTS#17`` apart; None for a released file, which may be called so, too.
-
-    Raises
-    ------
-    ConfigError
-        If a results folder is named without a solution, a solution without a folder, or one by
-        something else than its number.
-    """
+    """Take ``RESULTS#17`` apart; None for a released file, which may be called so, too."""
     if not text:
         raise ConfigError(f"{_COMPARED}. Got an empty name")
-    if _exists(text):
+    if os.path.exists(text):  # noqa: PTH110 (pathlib raises for a name that no file can have)
         if fronts := _fronts_in(text):
             each = "it" if fronts == (Path(text),) else "one of its limits"
             raise ConfigError(
@@ -127,7 +120,7 @@ def _refuse_results(original: str | None, released: Sequence[str]) -> None:
     read = [] if original is None or original in datasets.names() else [original]
     for text in (*read, *released):
         folder, mark, number = text.rpartition("#")
-        if _exists(text) or not mark:
+        if not mark or os.path.exists(text):  # noqa: PTH110 (as above)
             folder, number = text, ""
         if not (fronts := _fronts_in(folder)):
             continue
@@ -138,11 +131,6 @@ def _refuse_results(original: str | None, released: Sequence[str]) -> None:
             f"{what}, and measured are released files; write one with moanon export "
             f"{fronts[-1]} {number or 'ID'} --out FILE"
         )
-
-
-def _exists(text: str) -> bool:
-    """Whether there is such a file; a name that no file can have is none."""
-    return os.path.exists(text)  # noqa: PTH110 (pathlib raises for such a name)
 
 
 def _fronts_in(text: str) -> tuple[Path, ...]:
@@ -221,7 +209,10 @@ def _of_instance(instance: Instance, known: KnownColumns) -> _Original:
 def _plain(source: str, known: KnownColumns, released: Sequence[str]) -> _Original:
     """Read an original without a configuration: nothing is dropped, a gap is a value."""
     hierarchies = _hierarchies(known.hierarchies)
-    read = _read(source, known.delimiter)
+    if source in datasets.names():
+        read = read_source(datasets.load(source), name=source)
+    else:
+        read = read_source(source, delimiter=known.delimiter)
     sensitive = tuple(known.sensitive or ())
     quasi = known.quasi or list(hierarchies) or _shared(read, known, sensitive, released)
     for name in quasi:
@@ -250,12 +241,6 @@ def _hierarchies(given: Sequence[str]) -> dict[str, Hierarchy]:
         embedded = file in datasets.hierarchy_names()
         found[column] = Hierarchy.read(datasets.hierarchy_path(file) if embedded else Path(file))
     return found
-
-
-def _read(source: str, delimiter: str | None) -> Source:
-    if source in datasets.names():
-        return read_source(datasets.load(source), name=source)
-    return read_source(source, delimiter=delimiter)
 
 
 def _shared(

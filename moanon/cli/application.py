@@ -1,4 +1,4 @@
-"""The command line itself: what all commands share, and how anything that goes wrong is told.
+"""The command line itself, and how anything that goes wrong is told.
 
 Exit codes: 0 done, 1 the answer is no, 2 bad input, 130 and 143 interrupted (by Ctrl-C, by
 SIGTERM).
@@ -15,7 +15,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from moanon import __version__
-from moanon.cli.showing import on_one_line
+from moanon.cli.printing import on_one_line
 from moanon.errors import ExistsError, InfeasibleError, MoanonError
 
 DONE, NO = 0, 1
@@ -34,19 +34,6 @@ app = typer.Typer(
 _UsageError: Any = next(
     base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
 )
-
-ConfigArgument = Annotated[
-    Path, typer.Argument(metavar="CONFIG", help="A configuration (YAML).", show_default=False)
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Replace a value of the configuration, e.g. problem.eta=0.2; may be repeated.",
-        show_default=False,
-    ),
-]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

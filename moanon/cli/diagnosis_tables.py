@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from moanon.cli.showing import console, on_one_line
+from moanon.cli.printing import counted, on_one_line, show_grid
 
 if TYPE_CHECKING:
     from moanon.diagnosis import (
@@ -38,8 +38,8 @@ def show_answer(diagnosis: Diagnosis, answer: DiagnosisAnswer, *, everything: bo
 
     distinct = len(diagnosis.table.counts)
     _say(
-        f"{diagnosis.source}: {_count(diagnosis.rows, 'row')}, {distinct:,} distinct in "
-        f"{_count(len(diagnosis.columns), 'column')}"
+        f"{diagnosis.source}: {counted(diagnosis.rows, 'row')}, {distinct:,} distinct in "
+        f"{counted(len(diagnosis.columns), 'column')}"
     )
     for note in diagnosis.notes:
         _say(f"note: {note}")
@@ -59,10 +59,6 @@ def _say(line: str) -> None:
     typer.echo(f" {on_one_line(line)}")
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def _named(columns: Iterable[str]) -> str:
     from moanon.diagnosis import listed
 
@@ -78,20 +74,12 @@ def _share(rows: int, of: int) -> str:
 
 
 def _rows(rows: int, of: int) -> str:
-    return f"{_count(rows, 'row')} ({_share(rows, of)})"
+    return f"{counted(rows, 'row')} ({_share(rows, of)})"
 
 
 def _grid(headers: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
     """Print a table; the first `left` columns hold texts, the others numbers."""
-    from rich import box
-    from rich.table import Table as Grid
-
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    for at, header in enumerate(headers):
-        grid.add_column(header, justify="left" if at < left else "right", overflow="fold")
-    for row in rows:
-        grid.add_row(*row)
-    console().print(grid)
+    show_grid(headers, rows, right=range(left, len(headers)), overflow="fold")
 
 
 # -- one set ---------------------------------------------------------------------------------------
@@ -164,7 +152,7 @@ def _cost_words(answer: SubsetAnswer) -> str:
         return f"No: it is safer than that as it is, {model.symbol} = {level}"
     delta = _delta(answer.suppressed, asked.rows, upwards=asked.is_protective)
     verb = "must" if asked.is_protective else "can"
-    return f"delta = {delta}: {_count(answer.suppressed, 'row')} of {asked.rows:,} {verb} go"
+    return f"delta = {delta}: {counted(answer.suppressed, 'row')} of {asked.rows:,} {verb} go"
 
 
 def _delta(rows: int | None, of: int, *, upwards: bool = True) -> str:
@@ -182,14 +170,12 @@ def _delta(rows: int | None, of: int, *, upwards: bool = True) -> str:
 
 
 def _show_curve(curve: Curve, shown: int | None) -> None:
-    model = curve.model
-    lines = []
+    model, lines = curve.model, []
     for level, rows in _curve_points(curve, shown):
-        delta = _delta(rows, curve.table_rows)
-        left = "" if rows is None else f"{curve.table_rows - rows:,}"
-        lines.append(
-            (model.show(level), "not possible" if rows is None else f"{rows:,}", delta, left)
-        )
+        cells = ("not possible", "", "")
+        if rows is not None:
+            cells = (f"{rows:,}", _delta(rows, curve.table_rows), f"{curve.table_rows - rows:,}")
+        lines.append((model.show(level), *cells))
     header = f"{model.symbol} {model.protective}"
     _grid((header, "rows to suppress", "delta", "rows left"), lines, left=0)
 
@@ -233,20 +219,15 @@ def _show_border(answer: BorderAnswer, shown: int | None) -> None:
     asked = answer.asked
     if not answer.yes:
         _say("None" if asked.is_protective else "None: all sets are safer than that")
-    sides = [
-        ("largest safe sets", answer.safe),
-        ("smallest unsafe sets", answer.unsafe),
-    ]
+    sides = [("largest safe sets", answer.safe), ("smallest unsafe sets", answer.unsafe)]
     for title, sets in sides if asked.is_protective else reversed(sides):
         if sets:
             _show_rated(f"{title} ({len(sets):,})", sets, answer, shown)
-    in_danger = [(name, size, number) for name, size, number in answer.threats() if number]
     if any(len(each.columns) > 1 for each in answer.unsafe):
         _say("Columns by the smallest unsafe sets they are in:")
-        _grid(
-            ("column", "in so many", "from size"),
-            [(on_one_line(name), f"{number:,}", str(size)) for name, size, number in in_danger],
-        )
+        threats = [threat for threat in answer.threats() if threat[2]]
+        rows = [(on_one_line(name), f"{number:,}", str(size)) for name, size, number in threats]
+        _grid(("column", "in so many", "from size"), rows)
     _say_effort(answer, monotone=answer.is_monotone)
     if not answer.is_monotone:
         _say("note: a set within a safe set need not be safe here")
@@ -286,7 +267,7 @@ def _show_sets(answer: SetsAnswer, shown: int | None) -> None:
         _grid(("columns", "size", *values), islice(lines, shown))
         _say_more(len(lines), shown)
     if worst is not None:
-        others = f"The other {_count(len(answer) - len(lines), 'set')}" if lines else "All sets"
+        others = f"The other {counted(len(answer) - len(lines), 'set')}" if lines else "All sets"
         alone = ", someone is alone" if model.measure == "k" and worst == 1 else ""
         _say(f"{others}: {model.symbol} = {model.show(worst)}{alone} (--all lists them)")
     _say_additions(answer.worst_additions(), answer)
@@ -297,10 +278,9 @@ def _show_sets(answer: SetsAnswer, shown: int | None) -> None:
 def _crowd(answer: SetsAnswer) -> float | None:
     """The worst level, where so many sets have it that they would hide the others."""
     assert answer.levels is not None
-    worst: float = (
-        answer.levels.min() if answer.asked.model.sign > 0 else answer.levels.max()
-    ).item()
-    crowded = (answer.levels == worst).sum() > max(_SHOWN // 2, len(answer) // 3)
+    levels = answer.levels
+    worst: float = (levels.min() if answer.asked.model.sign > 0 else levels.max()).item()
+    crowded = (levels == worst).sum() > max(_SHOWN // 2, len(answer) // 3)
     return worst if crowded else None
 
 
@@ -329,17 +309,14 @@ def _say_more(number: int, shown: int | None) -> None:
 
 
 def _say_effort(answer: BorderAnswer | SetsAnswer | CurvesAnswer, *, monotone: bool) -> None:
-    effort = answer.effort
-    why = ""
+    effort, model = answer.effort, answer.asked.model
+    why = ", as a set is never safer than its subsets" if effort.avoided else ""
     if not monotone:
-        model = answer.asked.model
         why = (
             f": with suppression, {model.symbol} by the rule {model.rule} can get better when a "
             "column is added"
         )
-    elif effort.avoided:
-        why = ", as a set is never safer than its subsets"
     _say(
-        f"{_count(effort.sets, 'set')} of columns: {effort.grouped:,} grouped, "
+        f"{counted(effort.sets, 'set')} of columns: {effort.grouped:,} grouped, "
         f"{effort.avoided:,} avoided{why}"
     )

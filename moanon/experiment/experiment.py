@@ -37,7 +37,7 @@ from moanon.experiment.folder import (
     with_limits,
     write_evaluated,
 )
-from moanon.experiment.optimization import etas_of, make_problem
+from moanon.experiment.optimization import changed, etas_of, make_problem
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.search.algorithms import choose_algorithm, foreign_settings, make_search, room_of
@@ -93,8 +93,7 @@ def plan(
     """
     changes = [*sets]
     if etas:
-        given = str(etas[0]) if len(etas) == 1 else str(list(etas))
-        changes.append(f"problem.eta={given}")
+        changes.append(f"problem.eta={etas[0] if len(etas) == 1 else list(etas)}")
     if seed is not None:
         changes.append(f"search.seed={seed}")
     runs: list[Config] = []
@@ -103,7 +102,7 @@ def plan(
         config = Config.load(path, changes)
         if out is not None:
             folder = Path(out) / config.name if len(paths) > 1 else Path(out)
-            config = _with_folder(config, folder)
+            config = changed(config, "output", dir=str(folder))
         place = Path(config.output.dir).absolute()
         if place in owners:
             raise ConfigError(
@@ -117,16 +116,7 @@ def plan(
 
 def _with_eta(config: Config, eta: float | tuple[float, ...]) -> Config:
     """The configuration with other limits of suppression, if it is of a kind that has any."""
-    if config.problem.eta is None:
-        return config
-    problem = config.problem.model_copy(update={"eta": eta})
-    return config.model_copy(update={"problem": problem})
-
-
-def _with_folder(config: Config, folder: Path) -> Config:
-    """The configuration with its results at another place."""
-    output = config.output.model_copy(update={"dir": str(folder)})
-    return config.model_copy(update={"output": output})
+    return config if config.problem.eta is None else changed(config, "problem", eta=eta)
 
 
 # -- one run ---------------------------------------------------------------------------------------
@@ -414,7 +404,7 @@ class Experiment:
         """Write the results of each limit, and clear away what does not belong to them."""
         for eta, place in self.places.items():
             make_folder(place)
-            config = _with_folder(_with_eta(self.config, eta), place)
+            config = changed(_with_eta(self.config, eta), "output", dir=str(place))
             fronts[eta].save(
                 place,
                 record=self._record(eta, config, courses),
@@ -522,10 +512,9 @@ class Experiment:
     @property
     def is_shown(self) -> bool:
         """Whether the figures and the page that are wanted are there."""
-        wanted = self.config.output
-        return ((self.folder / "report.html").exists() or not wanted.report) and (
-            (self.folder / "plots").exists() or not wanted.plots
-        )
+        output = self.config.output
+        wanted = {"report.html": output.report, "plots": output.plots}
+        return all((self.folder / name).exists() for name in wanted if wanted[name])
 
 
 # -- the steps of its preparation ------------------------------------------------------------------
@@ -568,8 +557,7 @@ def _notes_on_folder(
 
 
 def _notes_on_settings(config: Config, algorithm: str) -> list[str]:
-    unused = config.search.unused(algorithm)
-    if not unused:
+    if not (unused := config.search.unused(algorithm)):
         return []
     names, owner = " and ".join(unused), foreign_settings(algorithm)[unused[0]]
     return [f"search: {names} is for {owner}; {algorithm} has no use for it"]

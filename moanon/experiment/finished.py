@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from moanon import datasets
+from moanon.arrays import Floats, Ints
 from moanon.atomic import Beside
 from moanon.config import Config
 from moanon.data.table import Table
 from moanon.errors import DataError, MoanonError, OutputError
+from moanon.experiment.optimization import changed
 from moanon.front import Front
 from moanon.front.landmarks import find_landmarks
 from moanon.front.results import (
@@ -118,10 +120,7 @@ def _config_of(folder: str | Path, data: str | Path | None) -> Config:
     folder = Path(folder)
     read_listed(folder, read_record(folder), "config.yaml")
     config = Config.load(folder / "config.yaml")
-    if data is None:
-        return config
-    moved = config.data.model_copy(update={"source": str(data)})
-    return config.model_copy(update={"data": moved})
+    return config if data is None else changed(config, "data", source=str(data))
 
 
 # -- figures and pages ---------------------------------------------------------------------------
@@ -179,11 +178,8 @@ def find_runs(results: Path) -> tuple[list[Path], list[Path]]:
         raise DataError(f"{results} is not a folder; name one that moanon run has written")
     places = [results, *results.glob("*/"), *results.glob("*/*/")]
     finished = [folder for folder in places if holds(folder, RECORD)]
-    begun = [
-        folder
-        for folder in places
-        if folder not in finished and any(holds(folder, name) for name in NAMES)
-    ]
+    others = [folder for folder in places if folder not in finished]
+    begun = [folder for folder in others if any(holds(folder, name) for name in NAMES)]
     for folder in places:
         if folder.name.startswith(_LIMIT):  # others may be anybody's
             check_complete(folder)
@@ -202,24 +198,20 @@ def read_run(folder: Path) -> FinishedRun:
     DataError
         If the folder itself is at fault.
     """
-    record = read_record(folder)
-    if not has_config(record):
+    if not has_config(read_record(folder)):
         why = "it was saved from Python, without a config.yaml that says where its table is"
-        return FinishedRun(folder, Front.load(folder), record, "", why)
-    why = ""
+        return run_of(folder, Front.load(folder), why)
     try:
-        front = load_front(folder, advise=False)
-    except MoanonError as error:
-        front = Front.load(folder)  # which fails too, unless only the table was at fault
-        why = str(error)
-    config = read_listed(folder, record, "config.yaml").decode()
-    return FinishedRun(folder, front, record, config, why)
+        return run_of(folder, load_front(folder, advise=False))
+    except MoanonError as error:  # loading fails again, unless only the table was at fault
+        return run_of(folder, Front.load(folder), str(error))
 
 
-def run_of(folder: Path, front: Front) -> FinishedRun:
-    """Take a run that has just been written, whose front is at hand."""
+def run_of(folder: Path, front: Front, without_table: str = "") -> FinishedRun:
+    """Take a run whose front is at hand."""
     record = read_record(folder)
-    return FinishedRun(folder, front, record, read_listed(folder, record, "config.yaml").decode())
+    config = read_listed(folder, record, "config.yaml").decode() if has_config(record) else ""
+    return FinishedRun(folder, front, record, config, without_table)
 
 
 def draw_plots(
@@ -249,18 +241,16 @@ def draw_plots(
     written = []
     limits: dict[Path, dict[float, FinishedRun]] = {}
     for run in runs:
-        below = run.folder.relative_to(results)
-        place = run.folder / "plots" if out is None else out / below
+        place = run.folder / "plots" if out is None else out / run.folder.relative_to(results)
         written.append(write_plots(run.front, place, run.name, formats=formats))
         if not math.isinf(run.eta) and run.folder != results:
             limits.setdefault(run.folder.parent, {})[run.eta] = run
     for parent, several in limits.items():
-        if len(several) < 2:
-            continue
-        place = parent / "plots" if out is None else out / parent.relative_to(results)
-        fronts = {eta: run.front for eta, run in several.items()}
-        name = next(iter(several.values())).name
-        written.append(write_eta_plots(fronts, place, name, formats=formats))
+        if len(several) > 1:
+            place = parent / "plots" if out is None else out / parent.relative_to(results)
+            fronts = {eta: run.front for eta, run in several.items()}
+            name = next(iter(several.values())).name
+            written.append(write_eta_plots(fronts, place, name, formats=formats))
     return written
 
 
@@ -318,10 +308,9 @@ def _marks(front: Front) -> dict[int, str]:
 
 
 def _eta(folder: Path) -> float:
+    start, mark, limit = folder.name.partition(_LIMIT)
     try:
-        return (
-            float(folder.name.removeprefix(_LIMIT)) if folder.name.startswith(_LIMIT) else math.inf
-        )
+        return float(limit) if mark and not start else math.inf
     except ValueError:
         return math.inf
 
@@ -339,66 +328,51 @@ def _title(run: FinishedRun, results: Path) -> str:
 # -- several limits beside each other ------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class EtaTable:
-    """What fronts of the same search answer under different limits of suppression.
+#: Under each bound, the answer of each limit, the narrowest first; None where there is none.
+_Answers = dict[float, tuple[float | None, ...]]
 
-    Attributes
-    ----------
-    etas : tuple of float
-        The limits, the narrowest first.
-    least_loss : dict of int to tuple
-        For each k: the least loss of a solution with at least that k, for each limit; None where
-        there is no such solution.
-    best_k : dict of float to tuple
-        For each loss: the best k within it, likewise.
-    """
 
-    etas: tuple[float, ...]
-    least_loss: Mapping[int, tuple[float | None, ...]]
-    best_k: Mapping[float, tuple[int | None, ...]]
+def least_losses(fronts: Mapping[float, Front]) -> _Answers:
+    """The least loss with at least each k, for each limit; a k that no front has is left out."""
+    columns = _k_and_loss(fronts)
+    return {
+        bound: tuple(min(loss[k >= bound].tolist(), default=None) for k, loss in columns)
+        for bound in _KS
+        if any((k >= bound).any() for k, _ in columns)
+    }
 
-    @classmethod
-    def of(cls, fronts: Mapping[float, Front]) -> EtaTable:
-        """Ask fronts of several limits the same questions; those none can answer are left out."""
-        etas = tuple(sorted(fronts))
-        columns = [
-            (fronts[eta].measures["k"].astype(np.int64), fronts[eta].measures["loss"])
-            for eta in etas
-        ]
-        least_loss = {
-            bound: tuple(min(loss[k >= bound].tolist(), default=None) for k, loss in columns)
-            for bound in _KS
-            if any((k >= bound).any() for k, _ in columns)
-        }
-        best_k = {
-            bound: tuple(max(k[loss <= bound].tolist(), default=None) for k, loss in columns)
-            for bound in _LOSSES
-            if any((loss <= bound).any() for _, loss in columns)
-        }
-        return cls(etas, least_loss, best_k)
 
-    def to_csv(self) -> str:
-        """Write as a table: a question, its limit, and an answer for each η."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["question", "limit", *(f"eta {eta}" for eta in self.etas)])
-        for k, losses in self.least_loss.items():
-            writer.writerow(["least loss with k at least", k, *map(_cell, losses)])
-        for loss, ks in self.best_k.items():
-            writer.writerow(["largest k with loss at most", loss, *map(_cell, ks)])
-        return text.getvalue()
+def largest_ks(fronts: Mapping[float, Front]) -> _Answers:
+    """The largest k within each loss, likewise."""
+    columns = _k_and_loss(fronts)
+    return {
+        bound: tuple(max(k[loss <= bound].tolist(), default=None) for k, loss in columns)
+        for bound in _LOSSES
+        if any((loss <= bound).any() for _, loss in columns)
+    }
+
+
+def _k_and_loss(fronts: Mapping[float, Front]) -> list[tuple[Ints, Floats]]:
+    measures = [fronts[eta].measures for eta in sorted(fronts)]
+    return [(each["k"].astype(np.int64), each["loss"]) for each in measures]
 
 
 def write_eta_table(folder: Path, fronts: Mapping[float, Front], texts: Mapping[str, str]) -> None:
     """Write ``comparison.csv`` and other texts into the folder above those of the limits."""
-    written = {folder / ETA_TABLE: EtaTable.of(fronts).to_csv()}
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(["question", "limit", *(f"eta {eta}" for eta in sorted(fronts))])
+    questions = {
+        "least loss with k at least": least_losses(fronts),
+        "largest k with loss at most": largest_ks(fronts),
+    }
+    for question, answers in questions.items():
+        for bound, values in answers.items():
+            cells = ("" if value is None else repr(value) for value in values)
+            writer.writerow([question, bound, *cells])
+    written = {folder / ETA_TABLE: table.getvalue()}
     written |= {folder / name: text for name, text in texts.items()}
     with Beside(*written, force=True) as beside:
         for path, text in written.items():
             beside[path].write_text(text, encoding="utf-8", newline="\n")
         beside.move()
-
-
-def _cell(value: float | None) -> str:
-    return "" if value is None else repr(value)

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from filelock import BaseFileLock, FileLock, Timeout
@@ -194,7 +193,9 @@ def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
         if not traces or (_holds_checkpoint(path) and RECORD not in traces):
             continue
         try:
-            record = _read(path)
+            # With a checkpoint, the end of a run was cut short after its results were written.
+            ended = not _holds_checkpoint(path)
+            record = read_record(path) if ended else json.loads((path / RECORD).read_bytes())
             eta = float(record["problem"]["suppression"]["eta"])
             difference = identity.difference(
                 {
@@ -213,13 +214,6 @@ def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
             )
         found[eta] = path
     return found
-
-
-def _read(folder: Path) -> dict[str, Any]:
-    if _holds_checkpoint(folder):  # the end of a run was cut short after its results were written
-        record: dict[str, Any] = json.loads((folder / RECORD).read_bytes())
-        return record
-    return read_record(folder)
 
 
 def make_folder(folder: Path) -> None:

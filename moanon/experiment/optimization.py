@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+def changed(config: Config, section: str, **values: Any) -> Config:
+    """The configuration with other values in one of its sections."""
+    there = getattr(config, section).model_copy(update=values)
+    return config.model_copy(update={section: there})
+
+
 def etas_of(config: Config) -> tuple[float, ...]:
     """The limits of suppression that a configuration asks for; 0 where it has none."""
     eta = config.problem.eta

@@ -26,6 +26,7 @@ from moanon.data.source import Source, read_source
 from moanon.data.table import Role, Table, settle
 from moanon.errors import ConfigError, DataError
 from moanon.experiment.finished import load_front
+from moanon.experiment.optimization import changed
 from moanon.front import Front
 from moanon.front.results import RECORD, find_fronts
 from moanon.genome import Instance
@@ -36,6 +37,8 @@ from moanon.release.matching import StarredRows
 _NUMBER = re.compile("[0-9]{1,18}")
 #: What can be compared.
 _COMPARED = "compared are released files and solutions of results folders (RESULTS#ID)"
+#: A table before it was anonymized, and its columns that are to be protected.
+_Original = tuple[Instance | Table, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -82,39 +85,16 @@ class KnownColumns:
             raise ConfigError(f"{option} says what a configuration says already; give one of them")
 
 
-@dataclass(frozen=True, eq=False)
-class Original:
-    """A table before it was anonymized.
-
-    Attributes
-    ----------
-    of : Instance or Table
-        An instance where it is known what labels mean.
-    sensitive : tuple of str
-        Columns that are to be protected; some may be generalized all the same.
-    """
-
-    of: Instance | Table
-    sensitive: tuple[str, ...]
-
-    @property
-    def table(self) -> Table:
-        """Its rows."""
-        return self.of.table if isinstance(self.of, Instance) else self.of
+def table_of(original: Instance | Table) -> Table:
+    """The rows of an original."""
+    return original.table if isinstance(original, Instance) else original
 
 
 def _solution_of(text: str) -> tuple[Path, int] | None:
-    """Take ``RESULTS#17`` apart; None for a released file, which may be called so, too.
-
-    Raises
-    ------
-    ConfigError
-        If a results folder is named without a solution, a solution without a folder, or one by
-        something else than its number.
-    """
+    """Take ``RESULTS#17`` apart; None for a released file, which may be called so, too."""
     if not text:
         raise ConfigError(f"{_COMPARED}. Got an empty name")
-    if _exists(text):
+    if os.path.exists(text):  # noqa: PTH110 (pathlib raises for a name that no file can have)
         if fronts := _fronts_in(text):
             each = "it" if fronts == (Path(text),) else "one of its limits"
             raise ConfigError(
@@ -140,7 +120,7 @@ def _refuse_results(original: str | None, released: Sequence[str]) -> None:
     read = [] if original is None or original in datasets.names() else [original]
     for text in (*read, *released):
         folder, mark, number = text.rpartition("#")
-        if _exists(text) or not mark:
+        if not mark or os.path.exists(text):  # noqa: PTH110 (as above)
             folder, number = text, ""
         if not (fronts := _fronts_in(folder)):
             continue
@@ -151,11 +131,6 @@ def _refuse_results(original: str | None, released: Sequence[str]) -> None:
             f"{what}, and measured are released files; write one with moanon export "
             f"{fronts[-1]} {number or 'ID'} --out FILE"
         )
-
-
-def _exists(text: str) -> bool:
-    """Whether there is such a file; a name that no file can have is none."""
-    return os.path.exists(text)  # noqa: PTH110 (pathlib raises for such a name)
 
 
 def _fronts_in(text: str) -> tuple[Path, ...]:
@@ -171,8 +146,11 @@ def _fronts_in(text: str) -> tuple[Path, ...]:
 
 def read_original(
     source: str | None, known: KnownColumns, released: Sequence[str], config: Config | None = None
-) -> Original:
-    """Read the original of some released files.
+) -> _Original:
+    """Read the original of some released files, and say which columns are to be protected.
+
+    The original is an instance where it is known what labels mean. Some of the columns that are to
+    be protected may be generalized all the same.
 
     Parameters
     ----------
@@ -199,12 +177,10 @@ def read_original(
     return _plain(source, known, released)
 
 
-def _configured(config: Config, source: str | None, known: KnownColumns) -> Original:
-
+def _configured(config: Config, source: str | None, known: KnownColumns) -> _Original:
     if source is not None:
         place = source if source in datasets.names() else str(Path(source).absolute())
-        data = config.data.model_copy(update={"source": place})
-        config = config.model_copy(update={"data": data})
+        config = changed(config, "data", source=place)
     # Insensitive, so that no row is dropped for a gap in them.
     extra = [*(known.sensitive or ()), *([known.key] if known.key else ())]
     added = {n: ColumnSection(role="insensitive") for n in extra if n not in config.columns}
@@ -212,11 +188,11 @@ def _configured(config: Config, source: str | None, known: KnownColumns) -> Orig
     return _of_instance(instance, known)
 
 
-def _of_instance(instance: Instance, known: KnownColumns) -> Original:
+def _of_instance(instance: Instance, known: KnownColumns) -> _Original:
     """Take an original, with the columns for sensitive that the command line names."""
     table = instance.table
     if known.sensitive is None:
-        return Original(instance, table.sensitive)
+        return instance, table.sensitive
     for name in known.sensitive:
         table.column(name)  # refused where there is none
     # Only now, so that no row is dropped for a gap that the release was not made without.
@@ -227,13 +203,16 @@ def _of_instance(instance: Instance, known: KnownColumns) -> Original:
         roles[name] = Role.SENSITIVE if named else kept
     table = replace(table, roles=roles)
     cells = Cells.build(table, instance.layout.domains)
-    return Original(replace(instance, table=table, cells=cells), tuple(known.sensitive))
+    return replace(instance, table=table, cells=cells), tuple(known.sensitive)
 
 
-def _plain(source: str, known: KnownColumns, released: Sequence[str]) -> Original:
+def _plain(source: str, known: KnownColumns, released: Sequence[str]) -> _Original:
     """Read an original without a configuration: nothing is dropped, a gap is a value."""
     hierarchies = _hierarchies(known.hierarchies)
-    read = _read(source, known.delimiter)
+    if source in datasets.names():
+        read = read_source(datasets.load(source), name=source)
+    else:
+        read = read_source(source, delimiter=known.delimiter)
     sensitive = tuple(known.sensitive or ())
     quasi = known.quasi or list(hierarchies) or _shared(read, known, sensitive, released)
     for name in quasi:
@@ -246,13 +225,12 @@ def _plain(source: str, known: KnownColumns, released: Sequence[str]) -> Origina
     roles |= dict.fromkeys(sensitive, Role.SENSITIVE) | dict.fromkeys(quasi, Role.QUASI)
     table = settle(read, roles, "category")
     if not hierarchies:
-        return Original(table, sensitive)
+        return table, sensitive
     specs = {name: TreeSpec(hierarchies[name]) for name in table.quasi}
-    return Original(Instance.build(table, specs), sensitive)
+    return Instance.build(table, specs), sensitive
 
 
 def _hierarchies(given: Sequence[str]) -> dict[str, Hierarchy]:
-
     found = {}
     for text in given:
         column, mark, file = text.partition("=")
@@ -263,13 +241,6 @@ def _hierarchies(given: Sequence[str]) -> dict[str, Hierarchy]:
         embedded = file in datasets.hierarchy_names()
         found[column] = Hierarchy.read(datasets.hierarchy_path(file) if embedded else Path(file))
     return found
-
-
-def _read(source: str, delimiter: str | None) -> Source:
-
-    if source in datasets.names():
-        return read_source(datasets.load(source), name=source)
-    return read_source(source, delimiter=delimiter)
 
 
 def _shared(
@@ -295,8 +266,8 @@ def read_anonymized(
     original: str | None,
     known: KnownColumns,
     stars: StarredRows = "all",
-) -> tuple[list[Grouping], Original]:
-    """Read anonymizations and the original they are of.
+) -> tuple[list[Grouping], tuple[str, ...]]:
+    """Read anonymizations of an original, and say which of its columns are to be protected.
 
     Parameters
     ----------
@@ -319,30 +290,23 @@ def read_anonymized(
     own = Config.load(next(iter(fronts)) / "config.yaml") if fronts else None
     undeclared = own is not None and not set(known.sensitive or ()) <= set(own.columns)
     if files or original is not None or known.config is not None or undeclared or own is None:
-        origin = read_original(original, known, files, own)
+        origin, sensitive = read_original(original, known, files, own)
     else:
         known.refuse_domains()
         instance = next(iter(fronts.values())).instance
         assert instance is not None  # fronts are loaded with their tables
-        origin = _of_instance(instance, known)
+        origin, sensitive = _of_instance(instance, known)
     if known.key is not None and not files:
         raise ConfigError("--key finds the rows of released files, and none is given")
     found = []
     for text in given:
         if text in solutions:
             folder, number = solutions[text]
-            found.append(_solution(fronts[folder], number, text, origin.table))
+            found.append(_solution(fronts[folder], number, text, table_of(origin)))
         else:
-            found.append(
-                read_released(
-                    text,
-                    origin.of,
-                    key=known.key,
-                    stars=stars,
-                    delimiter=known.delimiter,
-                )
-            )
-    return found, origin
+            by = {"key": known.key, "delimiter": known.delimiter}
+            found.append(read_released(text, origin, stars=stars, **by))
+    return found, sensitive
 
 
 def _fronts(folders: Sequence[Path], original: str | None) -> dict[Path, Front]:

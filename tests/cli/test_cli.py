@@ -17,7 +17,7 @@ import pytest
 
 import moanon
 from moanon import cli
-from moanon.cli import application, main, showing
+from moanon.cli import application, main, printing
 
 REPOSITORY = Path(__file__).parents[2]
 QUICKSTART = str(REPOSITORY / "configs" / "quickstart.yaml")
@@ -159,11 +159,11 @@ def test_on_a_terminal_no_color_is_respected(
     ],
 )
 def test_large_counts_are_readable(number: int, text: str) -> None:
-    assert showing.large(number) == text
+    assert printing.large(number) == text
 
 
 def test_a_count_with_more_digits_than_python_prints_is_readable() -> None:
-    assert showing.large(10**20_000) == "1.0 x 10^20000"
+    assert printing.large(10**20_000) == "1.0 x 10^20000"
 
 
 # -- errors --------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 
 from moanon.errors import OutputError, SearchError
 from moanon.experiment import Experiment, Result, load_front, plan
-from moanon.experiment.finished import EtaTable
+from moanon.experiment.finished import largest_ks, least_losses
 from moanon.front import Front
 from tests.search.people import people_frame
 
@@ -245,14 +245,14 @@ def test_a_run_for_several_limits_that_is_finished_is_not_run_again() -> None:
 
 def test_a_comparison_answers_for_each_limit_or_not_at_all() -> None:
     fronts = run(0.0, 0.2, out="a").fronts
-    compared = EtaTable.of(fronts)
-    assert compared.etas == (0.0, 0.2)
-    for k, losses in compared.least_loss.items():
-        for eta, loss in zip(compared.etas, losses, strict=True):
+    etas = (0.0, 0.2)
+    assert tuple(sorted(fronts)) == etas
+    for k, losses in least_losses(fronts).items():
+        for eta, loss in zip(etas, losses, strict=True):
             of = fronts[eta].to_frame()
             assert loss == of.loss[of.k >= k].min()
-    for share, ks in compared.best_k.items():
-        for eta, k in zip(compared.etas, ks, strict=True):
+    for share, ks in largest_ks(fronts).items():
+        for eta, k in zip(etas, ks, strict=True):
             of = fronts[eta].to_frame()
             within = of.k[of.loss <= share]
             assert k == (None if within.empty else within.max())

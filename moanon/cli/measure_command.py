@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moanon.cli.application import app
-from moanon.cli.originals import (
+from moanon.cli.options import (
+    STARS_IN_ALL,
     ConfigOption,
     DelimiterOption,
     HierarchyOption,
+    JsonOption,
     KeyOption,
     QuasiOption,
     SensitiveOption,
-    Stars,
     StarsOption,
+    argument,
     names,
 )
-from moanon.cli.showing import console, note, on_one_line
+from moanon.cli.printing import note, on_one_line, print_json, show_facts, show_grid
 from moanon.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rich.table import Table as Grid
-
     from moanon.grouping import Grouping
 
 
@@ -38,28 +38,17 @@ if TYPE_CHECKING:
 def measure(
     original: Annotated[
         str,
-        typer.Argument(
-            metavar="ORIGINAL",
-            help="The table before: a CSV or Parquet file, or an embedded table.",
-            show_default=False,
-        ),
+        argument("ORIGINAL", "The table before: a CSV or Parquet file, or an embedded table."),
     ],
-    released: Annotated[
-        str,
-        typer.Argument(
-            metavar="RELEASED",
-            help="The table after: a CSV or Parquet file.",
-            show_default=False,
-        ),
-    ],
+    released: Annotated[str, argument("RELEASED", "The table after: a CSV or Parquet file.")],
     config: ConfigOption = None,
     hierarchies: HierarchyOption = None,
     quasi: QuasiOption = None,
     sensitive: SensitiveOption = None,
     key: KeyOption = None,
-    stars: StarsOption = Stars.ALL,
+    stars: StarsOption = STARS_IN_ALL,
     delimiter: DelimiterOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Measure a released file against its original.
 
@@ -68,27 +57,21 @@ def measure(
     out: without a configuration or hierarchies, all that is about loss. A sensitive column that was
     not released is not measured, unless --sensitive names it: then by the original's values.
     """
-    from moanon.experiment.originals import KnownColumns, read_original
+    from moanon.experiment.originals import KnownColumns, read_original, table_of
     from moanon.measures.measuring import measure_grouping
     from moanon.measures.suppression import Suppression
     from moanon.release import read_released
 
-    known = KnownColumns(
-        config,
-        tuple(hierarchies or ()),
-        names(quasi),
-        None if sensitive is None else names(sensitive),
-        key,
-        delimiter,
-    )
-    origin = read_original(original, known, [released])
-    for name in origin.sensitive:
-        if name in origin.table.quasi:
+    columns = names(quasi), None if sensitive is None else names(sensitive)
+    known = KnownColumns(config, hierarchies or (), *columns, key, delimiter)
+    origin, protected = read_original(original, known, [released])
+    for name in protected:
+        if name in table_of(origin).quasi:
             raise ConfigError(f"column {name!r} is a quasi-identifier; it cannot be sensitive, too")
-    found = read_released(released, origin.of, key=key, stars=stars.value, delimiter=delimiter)
+    found = read_released(released, origin, key=key, stars=stars.value, delimiter=delimiter)
     notes = [*found.notes, *_left_out(found, named=sensitive is not None)]
     if sensitive is not None:
-        found = replace(found, absent=tuple(n for n in found.absent if n not in origin.sensitive))
+        found = replace(found, absent=tuple(n for n in found.absent if n not in protected))
     rule = Suppression()
     if config is not None:  # which says how l is counted
         from moanon.config import Config
@@ -97,24 +80,20 @@ def measure(
         rule = Suppression(diversity=problem.diversity, recursive_c=problem.recursive_c)
     measures = measure_grouping(found, rule)
     if as_json:
-        _print_json(found, measures, notes)
+        _show_json(found, measures, notes)
         return
-    how = f"; rows found by {found.matched_by}"
     typer.echo(
         f" {on_one_line(released)}: {found.rows - found.suppressed:,} of {found.rows:,} rows "
-        f"released{how}"
+        f"released; rows found by {found.matched_by}"
     )
-    typer.echo(f" {'quasi-identifiers':<21}{', '.join(map(on_one_line, found.quasi))}")
-    if shown := _measured_sensitive(found):
-        typer.echo(f" {'sensitive':<21}{', '.join(map(on_one_line, shown))}")
-    console().print(_grid(measures))
+    named = {"quasi-identifiers": found.quasi, "sensitive": _measured_sensitive(found)}
+    show_facts({what: ", ".join(map(on_one_line, some)) for what, some in named.items() if some})
+    _show_measures(measures)
     for each in notes:
         note(each)
 
 
-def _print_json(found: Grouping, measures: Mapping[str, float], notes: Sequence[str]) -> None:
-    import json
-
+def _show_json(found: Grouping, measures: Mapping[str, float], notes: Sequence[str]) -> None:
     told = {
         "released": found.name,
         "original": found.table.source,
@@ -126,25 +105,18 @@ def _print_json(found: Grouping, measures: Mapping[str, float], notes: Sequence[
         "measures": {n: v if math.isfinite(v) else str(v) for n, v in measures.items()},
         "notes": list(notes),
     }
-    typer.echo(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False))
+    print_json(told)
 
 
-def _grid(measures: Mapping[str, float]) -> Grid:
-    from rich import box
-    from rich.table import Table as Grid
-
+def _show_measures(measures: Mapping[str, float]) -> None:
     from moanon.measures import find_measure
 
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("measure", overflow="fold")
-    grid.add_column("value", justify="right", overflow="fold")
-    grid.add_column("better", overflow="fold")
-    grid.add_column("what it says", overflow="fold")
+    rows = []
     for name, value in measures.items():
         about = find_measure(name)
         better = "higher" if about.direction == "max" else "lower"
-        grid.add_row(name, _written(value, about.unit), better, about.meaning)
-    return grid
+        rows.append((name, _written(value, about.unit), better, about.meaning))
+    show_grid(("measure", "value", "better", "what it says"), rows, right=(1,), overflow="fold")
 
 
 def _written(value: float, unit: str) -> str:

@@ -5,28 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from moanon.cli.application import app
-from moanon.cli.originals import (
+from moanon.cli.options import (
+    STARS_IN_ALL,
     ConfigOption,
     DelimiterOption,
     HierarchyOption,
+    JsonOption,
     KeyOption,
     QuasiOption,
     SensitiveOption,
-    Stars,
     StarsOption,
+    argument,
+    flag,
+    given,
     names,
 )
-from moanon.cli.showing import console, note, on_one_line
+from moanon.cli.printing import counted, note, on_one_line, print_json, show_grid
 from moanon.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rich.table import Table as Grid
-
     from moanon.compare import Comparison, Preferences, Verdict
     from moanon.compare.comparison import Value
 
@@ -46,14 +48,14 @@ _WORDS = {
 #: Least width of values, so that the tables of all properties stand in line, within 80 characters.
 _WIDTH = 12
 _NEITHER = "-"
-#: Larger volumes are shown as powers of ten.
-_MOST_DIGITS = 1e9
-#: Numbers below are written without an exponent.
-_LONGEST = 1e12
+#: From where volumes are shown as powers of ten, and other numbers with an exponent.
+_MOST_DIGITS, _LONGEST = 1e9, 1e12
 
 
-def _numbers(what: str) -> str:
-    return f"{what} of each property: numbers in their order, or PROPERTY=NUMBER; by commas."
+def _numbers(letter: str, what: str) -> Any:
+    """Declare an option with a number for each property."""
+    told = f"{what} of each property: numbers in their order, or PROPERTY=NUMBER; by commas."
+    return given(f"{letter},...", told)
 
 
 @app.command(
@@ -62,18 +64,16 @@ def _numbers(what: str) -> str:
 def compare(
     anonymized: Annotated[
         list[str],
-        typer.Argument(
-            metavar="A B...",
-            help="Released files (CSV, Parquet), or solutions of results folders: RESULTS#17.",
-            show_default=False,
+        argument(
+            "A B...",
+            "Released files (CSV, Parquet), or solutions of results folders: RESULTS#17.",
         ),
     ],
     original: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help="What they were made of: a file, or an embedded table. Solutions bring their own.",
-            show_default=False,
+        given(
+            "FILE",
+            "What they were made of: a file, or an embedded table. Solutions bring their own.",
         ),
     ] = None,
     config: ConfigOption = None,
@@ -81,25 +81,20 @@ def compare(
     quasi: QuasiOption = None,
     sensitive: SensitiveOption = None,
     key: KeyOption = None,
-    stars: StarsOption = Stars.ALL,
+    stars: StarsOption = STARS_IN_ALL,
     delimiter: DelimiterOption = None,
     properties: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAMES",
-            help="size, utility, sensitive_count, sensitive_share, diversity; the last three also "
-            "of one column, as diversity:COLUMN. Default: size, and what is known of "
-            "sensitive_share and utility.",
-            show_default=False,
+        given(
+            "NAMES",
+            "size, utility, sensitive_count, sensitive_share, diversity; the last three also of "
+            "one column, as diversity:COLUMN. Default: size, and what is known of sensitive_share "
+            "and utility.",
         ),
     ] = None,
     comparators: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAMES",
-            help="dominance, min, mean, rank, cov, spr, hv, wtd, lex, goal. Default: all.",
-            show_default=False,
-        ),
+        given("NAMES", "dominance, min, mean, rank, cov, spr, hv, wtd, lex, goal. Default: all."),
     ] = None,
     index: Annotated[
         str,
@@ -109,49 +104,29 @@ def compare(
             "PROPERTY=NAME, by commas.",
         ),
     ] = "cov",
-    weights: Annotated[
-        str | None,
-        typer.Option(metavar="W,...", help=_numbers("For wtd: the weight"), show_default=False),
-    ] = None,
+    weights: Annotated[str | None, _numbers("W", "For wtd: the weight")] = None,
     order: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="For lex: all properties, the most wanted first.",
-            show_default=False,
-        ),
+        str | None, given("NAMES", "For lex: all properties, the most wanted first.")
     ] = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            metavar="E,...",
-            help=_numbers("For lex: the difference to overlook"),
-            show_default=False,
-        ),
-    ] = None,
-    goal: Annotated[
-        str | None,
-        typer.Option(metavar="G,...", help=_numbers("For goal: the goal"), show_default=False),
-    ] = None,
+    epsilon: Annotated[str | None, _numbers("E", "For lex: the difference to overlook")] = None,
+    goal: Annotated[str | None, _numbers("G", "For goal: the goal")] = None,
     ideal: Annotated[
         str | None,
-        typer.Option(
-            metavar="PROPERTY=I,...",
-            help="For rank: what every row would have at best. Default: the best there can be.",
-            show_default=False,
+        given(
+            "PROPERTY=I,...",
+            "For rank: what every row would have at best. Default: the best there can be.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Also draw the sorted property vectors and the differences row by row (.png, "
-            ".svg, .pdf).",
-            show_default=False,
+        given(
+            "FILE",
+            "Also draw the sorted property vectors and the differences row by row (.png, .svg, "
+            ".pdf).",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the plot.")] = False,
+    force: Annotated[bool, flag("--force", "Replace the plot.")] = False,
 ) -> None:
     """Tell which of several anonymizations of a table is better, and for whom.
 
@@ -163,37 +138,27 @@ def compare(
     from moanon.compare import compare as compare_all
     from moanon.experiment.originals import KnownColumns, read_anonymized
 
-    known = KnownColumns(
-        config,
-        tuple(hierarchies or ()),
-        names(quasi),
-        None if sensitive is None else names(sensitive),
-        key,
-        delimiter,
-    )
+    columns = names(quasi), None if sensitive is None else names(sensitive)
+    known = KnownColumns(config, hierarchies or (), *columns, key, delimiter)
     wishes = _preferences(index, weights, order, epsilon, goal, ideal)
     if len(anonymized) < 2:
         raise ConfigError(f"compared are two or more anonymizations. Got {anonymized[0]} alone")
     if plot is not None:  # before anything is read
-        from moanon.output.compare_figures import plot_ending
+        from moanon.output.compare_figures import plot_ending, save_comparison
 
         plot_ending(plot)
-    found, origin = read_anonymized(anonymized, original, known, stars.value)
+    found, protected = read_anonymized(anonymized, original, known, stars.value)
     comparison = compare_all(
         found,
         names(properties) if properties else None,
-        sensitive=origin.sensitive,
+        sensitive=protected,
         comparators=names(comparators) if comparators else None,
         preferences=wishes,
     )
     if plot is not None:
-        from moanon.output.compare_figures import save_comparison
-
         save_comparison(comparison, plot, force=force)
     if as_json:
-        import json
-
-        typer.echo(json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(comparison.to_dict())
         return
     _show(comparison)
     if plot is not None:
@@ -216,10 +181,10 @@ def _preferences(
         raise ConfigError(f"--ideal must be PROPERTY=NUMBER. Got {ideal!r}")
     return Preferences(
         chosen,
-        None if weights is None else _parse("--weights", weights),
+        _parse("--weights", weights),
         None if order is None else names([order]),
-        None if epsilon is None else _parse("--epsilon", epsilon),
-        None if goal is None else _parse("--goal", goal),
+        _parse("--epsilon", epsilon),
+        _parse("--goal", goal),
         ideals,
     )
 
@@ -237,7 +202,9 @@ def _entries(option: str, text: str) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-def _parse(option: str, text: str) -> dict[str, float] | list[float]:
+def _parse(option: str, text: str | None) -> dict[str, float] | list[float] | None:
+    if text is None:
+        return None
     if "=" in text:
         return {name: _number(option, value) for name, value in _entries(option, text)}
     return [_number(option, value) for value in names([text])]
@@ -254,44 +221,41 @@ def _number(option: str, text: str) -> float:
 
 
 def _show(comparison: Comparison) -> None:
-    screen = console()
     for letter, each in comparison.anonymized.items():
         made_here = each.matched_by in ("genome", "boxes")
         how = "" if made_here else f"; rows found by {each.matched_by}"
-        groups = "1 group" if len(each.sizes) == 1 else f"{len(each.sizes):,} groups"
         typer.echo(
-            f" {letter}  {on_one_line(each.name)}: k {each.k:,} in {groups}, "
-            f"{each.suppressed:,} of {each.rows:,} rows suppressed{how}"
+            f" {letter}  {on_one_line(each.name)}: k {each.k:,} in "
+            f"{counted(len(each.sizes), 'group')}, {each.suppressed:,} of {each.rows:,} rows "
+            f"suppressed{how}"
         )
     for text in comparison.notes:
         note(text)
     for first, second in combinations(comparison.anonymized, 2):
         typer.echo(f"\n {first} against {second}: who is better off")
-        screen.print(_headcounts_grid(comparison, first, second))
+        _show_headcounts(comparison, first, second)
         verdicts = [v for v in comparison.verdicts if (v.first, v.second) == (first, second)]
         for name in dict.fromkeys(verdict.property for verdict in verdicts):
             typer.echo(_heading(name))
             about = [verdict for verdict in verdicts if verdict.property == name]
-            screen.print(_verdicts_grid(about, comparison.preferences.order))
+            _show_verdicts(about, comparison.preferences.order)
         for words in _choices(comparison, verdicts):
             typer.echo(f" {words}")
 
 
-def _headcounts_grid(comparison: Comparison, first: str, second: str) -> Grid:
-    from rich import box
-    from rich.table import Table as Grid
+def _show_headcounts(comparison: Comparison, first: str, second: str) -> None:
+    from rich.table import Column
 
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("rows better off by", overflow="fold")
-    for header in (f"in {first}", f"in {second}", "in neither"):
-        grid.add_column(header, justify="right", no_wrap=True)
+    headers = [Column("rows better off by", overflow="fold")]
+    for place in (first, second, "neither"):
+        headers.append(Column(f"in {place}", justify="right", no_wrap=True))
+    rows = []
     for count in comparison.headcounts:
         if (count.first, count.second) == (first, second):
             numbers = (count.better_in_first, count.better_in_second, count.equal)
-            rows = sum(numbers)
-            cells = (f"{number:,} ({number / rows:.1%})" for number in numbers)
-            grid.add_row(on_one_line(count.property), *cells)
-    return grid
+            cells = (f"{number:,} ({number / sum(numbers):.1%})" for number in numbers)
+            rows.append((on_one_line(count.property), *cells))
+    show_grid(headers, rows)
 
 
 def _heading(name: str) -> str:
@@ -303,21 +267,18 @@ def _heading(name: str) -> str:
     return f" {on_one_line(name)}: {find_property(name).meaning}"
 
 
-def _verdicts_grid(verdicts: Sequence[Verdict], order: Sequence[str]) -> Grid:
-    from rich import box
-    from rich.table import Table as Grid
+def _show_verdicts(verdicts: Sequence[Verdict], order: Sequence[str]) -> None:
+    from rich.table import Column
 
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("comparator", no_wrap=True)
-    grid.add_column("looks at", overflow="fold")
+    headers = [Column("comparator", no_wrap=True), Column("looks at", overflow="fold")]
     for letter in (verdicts[0].first, verdicts[0].second):
-        grid.add_column(letter, justify="right", overflow="fold", min_width=_WIDTH)
-    grid.add_column("better", no_wrap=True)
-    for verdict in verdicts:
-        words = _WORDS[verdict.comparator]
-        pair = _pair(verdict, order)
-        grid.add_row(verdict.comparator, words, *pair, verdict.better or _NEITHER)
-    return grid
+        headers.append(Column(letter, justify="right", overflow="fold", min_width=_WIDTH))
+    headers.append(Column("better", no_wrap=True))
+    rows = []
+    for each in verdicts:
+        pair, better = _pair(each, order), each.better or _NEITHER
+        rows.append((each.comparator, _WORDS[each.comparator], *pair, better))
+    show_grid(headers, rows)
 
 
 def _choices(comparison: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moanon.cli.application import DONE, NO, app
-from moanon.cli.showing import console, on_one_line
-from moanon.cli.values import ResultsArgument, named_number, share
+from moanon.cli.options import ResultsArgument, flag, given, named_number, share
+from moanon.cli.printing import on_one_line, print_json, show_grid
 
 if TYPE_CHECKING:
     from moanon.front import Answer, Choice, Front, Question
@@ -22,59 +22,34 @@ def ask(
     results: ResultsArgument,
     max_loss: Annotated[
         float | None,
-        typer.Option(
-            parser=share,
-            metavar="X",
-            help="Largest loss that is tolerable, such as 25% or 0.25.",
-            show_default=False,
-        ),
+        given("X", "Largest loss that is tolerable, such as 25% or 0.25.", parser=share),
     ] = None,
     max_suppression: Annotated[
         float | None,
-        typer.Option(
-            parser=share,
-            metavar="X",
-            help="Largest share of the rows that may be left out.",
-            show_default=False,
-        ),
+        given("X", "Largest share of the rows that may be left out.", parser=share),
     ] = None,
-    min_k: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="K", help="Rows in the smallest group.", show_default=False),
-    ] = None,
-    min_l: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="L", help="Diversity of the least diverse group.", show_default=False
-        ),
-    ] = None,
+    min_k: Annotated[int | None, given("K", "Rows in the smallest group.", min=1)] = None,
+    min_l: Annotated[int | None, given("L", "Diversity of the least diverse group.", min=1)] = None,
     prefer: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="MEASURE",
-            help="What to make best, such as k, l or loss; may be repeated, the most wanted first. "
-            "By default privacy if loss is limited, loss if only privacy is.",
-            show_default=False,
+        given(
+            "MEASURE",
+            "What to make best, such as k, l or loss; may be repeated, the most wanted first. By "
+            "default privacy if loss is limited, loss if only privacy is.",
         ),
     ] = None,
     at_most: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="MEASURE=X",
-            help="Limit on any column of front.csv, such as gl=30% or t_closeness=0.2; may be "
-            "repeated.",
-            show_default=False,
+        given(
+            "MEASURE=X",
+            "Limit on any column of front.csv, such as gl=30% or t_closeness=0.2; may be repeated.",
         ),
     ] = None,
     at_least: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="MEASURE=X",
-            help="The same from below, such as l_entropy=3.",
-            show_default=False,
-        ),
+        given("MEASURE=X", "The same from below, such as l_entropy=3."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
+    as_json: Annotated[bool, flag("--json", "Answer in JSON.")] = False,
 ) -> None:
     """Ask which solution to take.
 
@@ -104,7 +79,7 @@ def ask(
     answers = [answer(question, front.solutions) for front in fronts.values()]
     best = best_of(answers)
     if as_json:
-        _print_json(folders, answers, best)
+        _show_json(folders, answers, best)
     else:
         _show(folders, answers, best)
     raise typer.Exit(DONE if best is not None else NO)
@@ -130,43 +105,31 @@ def _show(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) 
 
 def _compare(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) -> None:
     """Show the answers of several suppression limits side by side."""
-    from rich import box
-    from rich.table import Table as Grid
-
     from moanon.front import called, shown
 
     names = list(dict.fromkeys((*answers[0].goal, "k", "loss", "sl")))
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("results")
-    for name in ("solution", *map(called, names)):
-        grid.add_column(name, justify="right")
-    grid.add_column("")
+    rows = []
     for place, (folder, answer) in enumerate(zip(folders, answers, strict=True)):
         cells = ["none"] + [""] * len(names)
         if (choice := answer.choice) is not None:
             cells = [f"{choice.id:,}", *(shown(name, choice.measures[name]) for name in names)]
-        grid.add_row(on_one_line(folder.name), *cells, "best" if place == best else "")
-    console().print(grid)
+        rows.append((on_one_line(folder.name), *cells, "best" if place == best else ""))
+    headers = ("results", "solution", *map(called, names), "")
+    show_grid(headers, rows, right=range(1, len(headers) - 1))
 
 
 def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: bool) -> None:
     """Show what each loss buys, since the question does not say how much is tolerable."""
-    from rich import box
-    from rich.table import Table as Grid
-
     from moanon.front import called, ladder, shown
 
     ladders = {path: ladder(question, front.solutions) for path, front in fronts.items()}
     code = DONE if any(ladders.values()) else NO
     if as_json:
-        found = [
-            {
-                "results": str(path),
-                "ladder": [{"max_loss": limit.bound, **c.to_dict()} for limit, c in rungs],
-            }
-            for path, rungs in ladders.items()
-        ]
-        _echo_json(found if len(found) > 1 else found[0])
+        found: list[dict[str, object]] = []
+        for path, rungs in ladders.items():
+            steps = [{"max_loss": limit.bound, **choice.to_dict()} for limit, choice in rungs]
+            found.append({"results": str(path), "ladder": steps})
+        print_json(found if len(found) > 1 else found[0])
         raise typer.Exit(code)
     if code == NO:
         typer.echo(f" No solution has {' and '.join(map(str, question.limits))}.")
@@ -175,13 +138,12 @@ def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: boo
         privacy = fronts[path].solutions.privacy
         names = list(dict.fromkeys((*privacy, "k", "loss", "sl")))
         typer.echo(f" {on_one_line(str(path))}: the most privacy that each loss buys")
-        grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-        for name in ("loss up to", "solution", *map(called, names)):
-            grid.add_column(name, justify="right")
+        headers = ("loss up to", "solution", *map(called, names))
+        rows = []
         for limit, choice in rungs:
-            values = [shown(name, choice.measures[name]) for name in names]
-            grid.add_row(f"{limit.bound:.0%}", f"{choice.id:,}", *values)
-        console().print(grid)
+            values = (shown(name, choice.measures[name]) for name in names)
+            rows.append((f"{limit.bound:.0%}", f"{choice.id:,}", *values))
+        show_grid(headers, rows, right=range(len(headers)))
     typer.echo(f" Ask more closely with {', '.join(_ways_to_ask(fronts.values()))}.")
 
 
@@ -200,25 +162,13 @@ def _ways_to_ask(fronts: Iterable[Front]) -> list[str]:
 # -- for programs --------------------------------------------------------------------------------
 
 
-def _print_json(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) -> None:
-    found = [
-        {
-            "results": str(folder),
-            **answer.to_dict(),
-            "export": None if answer.choice is None else _export(folder, answer.choice),
-        }
-        for folder, answer in zip(folders, answers, strict=True)
-    ]
-    told = found[0]
-    if len(found) > 1:
-        told = {"best": None if best is None else str(folders[best]), "answers": found}
-    _echo_json(told)
-
-
-def _echo_json(told: object) -> None:
-    import json
-
-    typer.echo(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False))
+def _show_json(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) -> None:
+    found = []
+    for folder, answer in zip(folders, answers, strict=True):
+        command = None if answer.choice is None else _export(folder, answer.choice)
+        found.append({"results": str(folder), **answer.to_dict(), "export": command})
+    several = {"best": None if best is None else str(folders[best]), "answers": found}
+    print_json(several if len(found) > 1 else found[0])
 
 
 def _export(folder: Path, choice: Choice) -> str | None:
@@ -232,10 +182,7 @@ def _export(folder: Path, choice: Choice) -> str | None:
 
 def _next(folder: Path, choice: Choice) -> str:
     """What to do with the answer."""
-    command = _export(folder, choice)
-    if command is not None:
-        return command
-    return (
+    return _export(folder, choice) or (
         f'front.release({choice.id}).write("release.csv") in Python, where the front was saved '
         "from; moanon export needs a config.yaml, which only moanon run writes"
     )

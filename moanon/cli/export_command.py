@@ -10,34 +10,29 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moanon.cli.application import app
-from moanon.cli.showing import on_one_line
-from moanon.cli.values import IdArgument, ResultsArgument, share
+from moanon.cli.options import IdArgument, ResultsArgument, argument, flag, given, share
+from moanon.cli.printing import counted, on_one_line
 
 if TYPE_CHECKING:
     from moanon.front import Front
-    from moanon.release import Certificate, Release, SuppressedRows
+    from moanon.release import Certificate, Release
 
 
-class Shown(StrEnum):
+class _Shown(StrEnum):
     """How suppressed rows are shown."""
 
     ABSENT = "absent"
     STARS = "stars"
 
-    @property
-    def word(self) -> SuppressedRows:
-        """The library's word for it."""
-        return "star" if self is Shown.STARS else "absent"
 
-
-class WhenOutside(StrEnum):
+class _WhenOutside(StrEnum):
     """What becomes of rows with a value outside the domains."""
 
     REFUSE = "refuse"
     SUPPRESS = "suppress"
 
 
-class WhenSmall(StrEnum):
+class _WhenSmall(StrEnum):
     """What becomes of groups that are smaller than the solution promises."""
 
     SUPPRESS = "suppress"
@@ -53,31 +48,20 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-OutOption = Annotated[
-    Path, typer.Option("--out", metavar="FILE", help="A .csv or .parquet file.", show_default=False)
-]
-SuppressedOption = Annotated[
-    Shown, typer.Option("--suppressed", help="How suppressed rows are shown.")
-]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file and its certificate.")]
-ShuffleOption = Annotated[
+_OutOption = Annotated[Path, given("FILE", "A .csv or .parquet file.")]
+_SuppressedOption = Annotated[_Shown, typer.Option(help="How suppressed rows are shown.")]
+_ForceOption = Annotated[bool, flag("--force", "Replace the file and its certificate.")]
+_ShuffleOption = Annotated[
     int | None,
-    typer.Option(
+    given(
+        "SEED",
+        "Write the rows in another order, where that of the source tells something; 'random' draws "
+        "a seed that nobody knows.",
         parser=_seed,
-        metavar="SEED",
-        help="Write the rows in another order, where that of the source tells something; 'random' "
-        "draws a seed that nobody knows.",
-        show_default=False,
     ),
 ]
-DataOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--data",
-        metavar="FILE",
-        help="Where the table of the run is now, if it has moved.",
-        show_default=False,
-    ),
+_DataOption = Annotated[
+    Path | None, given("FILE", "Where the table of the run is now, if it has moved.")
 ]
 
 
@@ -85,31 +69,29 @@ DataOption = Annotated[
 def export(
     results: ResultsArgument,
     solution: IdArgument,
-    out: OutOption,
+    out: _OutOption,
     k: Annotated[
         int | None,
-        typer.Option(
+        given(
+            "K",
+            "Suppress the groups smaller than K instead of those that the solution gives up. "
+            "What the run demanded of solutions still holds.",
             "--k",
             min=1,
-            metavar="K",
-            help="Suppress the groups smaller than K instead of those that the solution gives up. "
-            "What the run demanded of solutions still holds.",
-            show_default=False,
         ),
     ] = None,
     max_suppression: Annotated[
         float | None,
-        typer.Option(
+        given(
+            "X",
+            "With --k: share of rows that may be suppressed, if other than the run's.",
             parser=share,
-            metavar="X",
-            help="With --k: share of rows that may be suppressed, if other than the run's.",
-            show_default=False,
         ),
     ] = None,
-    suppressed: SuppressedOption = Shown.ABSENT,
-    shuffle: ShuffleOption = None,
-    data: DataOption = None,
-    force: ForceOption = False,
+    suppressed: _SuppressedOption = _Shown.ABSENT,
+    shuffle: _ShuffleOption = None,
+    data: _DataOption = None,
+    force: _ForceOption = False,
 ) -> None:
     """Write a solution's release and its certificate, FILE.certificate.json.
 
@@ -137,35 +119,27 @@ def apply(
     solution: IdArgument,
     rows: Annotated[
         str,
-        typer.Argument(
-            metavar="NEWDATA",
-            help="A CSV or Parquet file, a folder or a quoted glob, with the run's columns.",
-            show_default=False,
+        argument(
+            "NEWDATA",
+            "A CSV or Parquet file, a folder or a quoted glob, with the run's columns.",
         ),
     ],
-    out: OutOption,
+    out: _OutOption,
     outside: Annotated[
-        WhenOutside,
+        _WhenOutside,
         typer.Option(help="What becomes of rows with a value that the run had no place for."),
-    ] = WhenOutside.REFUSE,
+    ] = _WhenOutside.REFUSE,
     small: Annotated[
-        WhenSmall,
+        _WhenSmall,
         typer.Option(help="What becomes of groups that have less than the solution promises."),
-    ] = WhenSmall.SUPPRESS,
+    ] = _WhenSmall.SUPPRESS,
     k: Annotated[
-        int | None,
-        typer.Option(
-            "--k",
-            min=1,
-            metavar="K",
-            help="Promise this k instead of the solution's.",
-            show_default=False,
-        ),
+        int | None, given("K", "Promise this k instead of the solution's.", "--k", min=1)
     ] = None,
-    suppressed: SuppressedOption = Shown.ABSENT,
-    shuffle: ShuffleOption = None,
-    data: DataOption = None,
-    force: ForceOption = False,
+    suppressed: _SuppressedOption = _Shown.ABSENT,
+    shuffle: _ShuffleOption = None,
+    data: _DataOption = None,
+    force: _ForceOption = False,
 ) -> None:
     """Apply a solution's generalization to new rows, and certify that file.
 
@@ -210,7 +184,7 @@ def _write(
     release: Release,
     results: Path,
     out: Path,
-    suppressed: Shown,
+    suppressed: _Shown,
     shuffle: int | None,
     *,
     force: bool,
@@ -219,7 +193,7 @@ def _write(
 
     return release.write(
         out,
-        suppressed=suppressed.word,
+        suppressed="star" if suppressed is _Shown.STARS else "absent",
         force=force,
         config_digest=read_record(results).get("config", {}).get("digest"),
         shuffle=shuffle,
@@ -233,7 +207,7 @@ def _show(
     from moanon.front import shown
 
     path = on_one_line(str(out))
-    typer.echo(f" Wrote {path} ({_counted(certificate.rows)}) and {path}.certificate.json")
+    typer.echo(f" Wrote {path} ({counted(certificate.rows, 'row')}) and {path}.certificate.json")
     texts = {"k": f"{certificate.k:,}"}
     if certificate.sensitive:
         rule = front.suppression.diversity  # what the column l of the front goes by
@@ -248,10 +222,10 @@ def _show(
         for name in texts:
             value = shown(name, front.measures[name][beside - 1], _digits(name))
             texts[name] += f"; solution {beside} has {value}"
-    reasons = f": {why}" if why else ""
-    texts["suppressed"] = f"{_counted(certificate.suppressed)} ({certificate.sl:.1%}){reasons}"
+    texts["suppressed"] = f"{counted(certificate.suppressed, 'row')} ({certificate.sl:.1%})"
+    texts["suppressed"] += f": {why}" if why else ""
     if certificate.origin.rows_dropped:
-        texts["dropped"] = f"{_counted(certificate.origin.rows_dropped)} for missing values"
+        texts["dropped"] = f"{counted(certificate.origin.rows_dropped, 'row')} for missing values"
     for name, text in texts.items():
         typer.echo(f"  {name:<20}{text}")
 
@@ -273,9 +247,7 @@ def _model(certificate: Certificate, name: str) -> str:
     parts = []
     for column in certificate.sensitive:
         value = shown(name, certificate.privacy_of(column)[name], _digits(name))
-        by = ""
-        if name == "t_closeness":
-            by = f" by the {certificate.distances[column]} distance"
+        by = f" by the {certificate.distances[column]} distance" if name == "t_closeness" else ""
         parts.append(f"{value}{by} ({on_one_line(column)})")
     return ", ".join(parts)
 
@@ -285,7 +257,3 @@ def _digits(name: str) -> int:
     from moanon.measures import find_measure
 
     return 1 if find_measure(name).is_share or name in ("k", "l") else 3
-
-
-def _counted(rows: int) -> str:
-    return f"{rows:,} row{'' if rows == 1 else 's'}"

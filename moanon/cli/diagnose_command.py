@@ -3,46 +3,39 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from moanon.atomic import Beside
 from moanon.cli.application import NO, app
-from moanon.cli.showing import on_one_line
+from moanon.cli.options import CsvDelimiterOption, argument, flag, given
+from moanon.cli.printing import on_one_line, print_json
 from moanon.errors import OutputError, QuestionError
 
 if TYPE_CHECKING:
-    from moanon.data.hierarchy import Hierarchy
     from moanon.diagnosis import Diagnosis, DiagnosisAnswer, Form, PrivacyModel, SetsProgress
 
 #: Seconds between two refreshes of the bar, and between two lines where there is no terminal.
 _REFRESH, _LINE_EVERY = 0.1, 5.0
 
 
-def _given(metavar: str, told: str, *names: str) -> Any:
-    """Declare an option whose absence means something, and which therefore has no default."""
-    return typer.Option(*names, metavar=metavar, help=told, show_default=False)
-
-
 _File = Annotated[
     str,
-    typer.Argument(
-        metavar="FILE",
-        help="A CSV or Parquet file, a folder, a quoted glob, a configuration (YAML), or the name "
-        "of an embedded table.",
-        show_default=False,
+    argument(
+        "FILE",
+        "A CSV or Parquet file, a folder, a quoted glob, a configuration (YAML), or the name of an "
+        "embedded table.",
     ),
 ]
 _Columns = Annotated[
     list[str] | None,
-    _given(
+    given(
         "A,B,…",
         "The columns that others may know; may be repeated. Default: all that are not sensitive, "
         "or the quasi-identifiers of a configuration.",
@@ -50,55 +43,46 @@ _Columns = Annotated[
 ]
 _Subset = Annotated[
     list[str] | None,
-    _given("A,B,…", "Ask about this set of columns; left out, all sets are looked at."),
+    given("A,B,…", "Ask about this set of columns; left out, all sets are looked at."),
 ]
-_K = Annotated[int | None, _given("K", "Rows in the smallest group.", "--k")]
-_L = Annotated[float | None, _given("L", "Instead of k: diversity of a group.", "--l")]
-_T = Annotated[float | None, _given("T", "Instead of k: distance from the table.", "--t")]
+_K = Annotated[int | None, given("K", "Rows in the smallest group.", "--k")]
+_L = Annotated[float | None, given("L", "Instead of k: diversity of a group.", "--l")]
+_T = Annotated[float | None, given("T", "Instead of k: distance from the table.", "--t")]
 _Delta = Annotated[
     str | None,
-    _given("D", "Largest share of rows that may be suppressed, or the word ask: how many must be?"),
+    given("D", "Largest share of rows that may be suppressed, or the word ask: how many must be?"),
 ]
-_AtLeast = Annotated[
-    bool, typer.Option("--at-least", help="K, L or T is a least level (default of k and l).")
-]
-_AtMost = Annotated[
-    bool, typer.Option("--at-most", help="K, L or T is a largest level (default of t).")
-]
+_AtLeast = Annotated[bool, flag("--at-least", "K, L or T is a least level (default of k and l).")]
+_AtMost = Annotated[bool, flag("--at-most", "K, L or T is a largest level (default of t).")]
 _Question = Annotated[
-    int | None, _given("N", "Name one of the twelve questions; what is given must fit.")
+    int | None, given("N", "Name one of the twelve questions; what is given must fit.")
 ]
 _Sensitive = Annotated[
-    list[str] | None, _given("A,B,…", "Columns whose values must not be learnt, for l and t.")
+    list[str] | None, given("A,B,…", "Columns whose values must not be learnt, for l and t.")
 ]
 _Rule = Annotated[
     str | None,
-    _given(
+    given(
         "RULE",
         "Of l: distinct (default), frequency, entropy, recursive. Of t: equal (default), ordered, "
         "tree, js. Without a level: asks for it.",
     ),
 ]
-_C = Annotated[float | None, _given("C", "Of recursive; default 3.", "--c")]
+_C = Annotated[float | None, given("C", "Of recursive; default 3.", "--c")]
 _Tree = Annotated[
     str | None,
-    _given("FILE", "Of tree: a YAML or ARX CSV file, or a name such as adult/occupation."),
+    given("FILE", "Of tree: a YAML or ARX CSV file, or a name such as adult/occupation."),
 ]
-_MaxSize = Annotated[int | None, _given("N", "Look at sets of at most N columns only.")]
-_Delimiter = Annotated[
-    str | None, typer.Option(help="What separates the fields of a CSV file.", show_default=False)
-]
+_MaxSize = Annotated[int | None, given("N", "Look at sets of at most N columns only.")]
 _ListRows = Annotated[
     Path | None,
-    _given("FILE", "With --subset: write the numbers of the rows that are in the way (CSV)."),
+    given("FILE", "With --subset: write the numbers of the rows that are in the way (CSV)."),
 ]
-_Plot = Annotated[Path | None, _given("FILE", "Draw the answer: .png, .svg or .pdf.")]
-_Force = Annotated[
-    bool, typer.Option("--force", help="Replace the files of --list-rows and --plot.")
-]
-_Json = Annotated[bool, typer.Option("--json", help="Answer in JSON, with all sets.")]
-_All = Annotated[bool, typer.Option("--all", help="Show all sets, however many there are.")]
-_Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
+_Plot = Annotated[Path | None, given("FILE", "Draw the answer: .png, .svg or .pdf.")]
+_Force = Annotated[bool, flag("--force", "Replace the files of --list-rows and --plot.")]
+_Json = Annotated[bool, flag("--json", "Answer in JSON, with all sets.")]
+_All = Annotated[bool, flag("--all", "Show all sets, however many there are.")]
+_Quiet = Annotated[bool, flag("--quiet", "No progress on stderr.")]
 
 
 @app.command(
@@ -120,7 +104,7 @@ def diagnose(
     c: _C = None,
     hierarchy: _Tree = None,
     max_size: _MaxSize = None,
-    delimiter: _Delimiter = None,
+    delimiter: CsvDelimiterOption = None,
     list_rows: _ListRows = None,
     plot: _Plot = None,
     force: _Force = False,
@@ -176,8 +160,7 @@ def diagnose(
             draw_answer(answer, beside[plot], plot.suffix.lower().removeprefix("."))
             lines.append(f"Wrote {plot}")
     if as_json:
-        found = diagnosis.describe(answer)
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(diagnosis.describe(answer))
     else:
         from moanon.cli.diagnosis_tables import show_answer
 
@@ -210,6 +193,8 @@ def _model(
     hierarchy: str | None,
 ) -> tuple[PrivacyModel, float | None]:
     """Find out what is asked about, and the level if there is one."""
+    from moanon import datasets
+    from moanon.data.hierarchy import Hierarchy
     from moanon.diagnosis import Letter, PrivacyModel, choose_rule
 
     levels: dict[Letter, float | None] = {"k": k, "l": ell, "t": t}
@@ -223,16 +208,11 @@ def _model(
         raise QuestionError("--c goes with --rule recursive only")
     if (hierarchy is not None) != (rule == "tree"):
         raise QuestionError("--rule tree and --hierarchy go together")
-    tree = None if hierarchy is None else _hierarchy(hierarchy)
+    tree = None
+    if hierarchy is not None:
+        embedded = hierarchy in datasets.hierarchy_names()
+        tree = Hierarchy.read(datasets.hierarchy_path(hierarchy) if embedded else hierarchy)
     return PrivacyModel(letter, rule, PrivacyModel.c if c is None else c, tree), levels[letter]
-
-
-def _hierarchy(name: str) -> Hierarchy:
-    from moanon import datasets
-    from moanon.data.hierarchy import Hierarchy
-
-    embedded = name in datasets.hierarchy_names()
-    return Hierarchy.read(datasets.hierarchy_path(name) if embedded else name)
 
 
 def _share(delta: str | None) -> float | Literal["ask"] | None:
@@ -302,9 +282,8 @@ def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name:
     levels = diagnosis.row_levels(asked.subset, asked.model)[rows]
     with place.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(
-            ["row", "group_size" if asked.model.measure == "k" else asked.model.measure]
-        )
+        measure = asked.model.measure
+        writer.writerow(["row", "group_size" if measure == "k" else measure])
         writer.writerows(zip((rows + 1).tolist(), levels.tolist(), strict=True))
     return f"Wrote {name}: {len(rows):,} row numbers; 1 is the first row of the table"
 
@@ -321,7 +300,11 @@ def _progress(*, quiet: bool) -> Iterator[SetsProgress | None]:
         with _bar() as show:
             yield _at_most_every(_REFRESH, show)
     else:
-        yield _at_most_every(_LINE_EVERY, _show_line)
+
+        def show_line(settled: int, sets: int) -> None:
+            typer.echo(f"{settled:,} of {sets:,} sets of columns settled", err=True)
+
+        yield _at_most_every(_LINE_EVERY, show_line)
 
 
 def _at_most_every(seconds: float, show: SetsProgress) -> SetsProgress:
@@ -336,21 +319,13 @@ def _at_most_every(seconds: float, show: SetsProgress) -> SetsProgress:
     return shown
 
 
-def _show_line(settled: int, sets: int) -> None:
-    typer.echo(f"{settled:,} of {sets:,} sets of columns settled", err=True)
-
-
 @contextmanager
 def _bar() -> Iterator[SetsProgress]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (
-        TextColumn("sets of columns"),
-        BarColumn(),
-        TextColumn("{task.fields[shown]}"),
-        TimeRemainingColumn(),
-    )
+    text, shown = TextColumn("sets of columns"), TextColumn("{task.fields[shown]}")
+    columns = (text, BarColumn(), shown, TimeRemainingColumn())
     # Refreshed by hand: a thread that does it would compete with the search.
     screen = Console(file=sys.stderr)
     with Progress(*columns, console=screen, auto_refresh=False, transient=True) as bars:

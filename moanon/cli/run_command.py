@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moanon.cli.application import DONE, SetOption, app
-from moanon.cli.showing import console, note, on_one_line, show_front
+from moanon.cli.application import DONE, app
+from moanon.cli.options import QuietOption, SetOption, argument, flag, given
+from moanon.cli.printing import note, on_one_line, show_front, show_grid
 
 if TYPE_CHECKING:
     from moanon.experiment import Experiment
@@ -23,47 +24,32 @@ _NOTICED = 3.0
 
 @app.command(epilog="Example: moanon run configs/quickstart.yaml --seed 7 --out results/seven")
 def run(
-    configs: Annotated[
-        list[Path],
-        typer.Argument(metavar="CONFIG...", help="Configurations (YAML).", show_default=False),
-    ],
+    configs: Annotated[list[Path], argument("CONFIG...", "Configurations (YAML).")],
     etas: Annotated[
         list[float] | None,
-        typer.Option(
-            "--eta",
-            metavar="E",
-            help="Largest share of rows that may be suppressed, instead of problem.eta; may be "
+        given(
+            "E",
+            "Largest share of rows that may be suppressed, instead of problem.eta; may be "
             "repeated: one run for each.",
-            show_default=False,
+            "--eta",
         ),
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Instead of search.seed.", show_default=False),
-    ] = None,
+    seed: Annotated[int | None, given("N", "Instead of search.seed.")] = None,
     sets: SetOption = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Where results go, instead of output.dir; with several configurations, in a "
-            "folder of each one's name there.",
-            show_default=False,
+        given(
+            "DIR",
+            "Where results go, instead of output.dir; with several configurations, in a folder of "
+            "each one's name there.",
         ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where a run was interrupted or killed.")
+        bool, flag("--resume", "Go on where a run was interrupted or killed.")
     ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the run that the folder holds.")
-    ] = False,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, help="Default: one for each processor.", show_default=False
-        ),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    force: Annotated[bool, flag("--force", "Replace the run that the folder holds.")] = False,
+    threads: Annotated[int | None, given("N", "Default: one for each processor.", min=1)] = None,
+    quiet: QuietOption = False,
 ) -> None:
     """Search for the front between privacy and loss, and write it to a folder.
 
@@ -138,20 +124,14 @@ def _show_fronts(fronts: Mapping[float, Front]) -> None:
         (front,) = fronts.values()
         show_front(front)
         return
-    from rich import box
-    from rich.table import Table as Grid
+    from moanon.experiment.finished import least_losses
 
-    from moanon.experiment.finished import EtaTable
-
-    compared = EtaTable.of(fronts)
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("least loss with")
-    for eta in compared.etas:
-        grid.add_column(f"η {eta}", justify="right")
-    for k, losses in compared.least_loss.items():
-        cells = ("-" if loss is None else f"{loss:.1%}" for loss in losses)
-        grid.add_row(f"k ≥ {k:,}", *cells)
-    console().print(grid)
+    rows = [
+        (f"k ≥ {k:,}", *("-" if loss is None else f"{loss:.1%}" for loss in losses))
+        for k, losses in least_losses(fronts).items()
+    ]
+    headers = ("least loss with", *(f"η {eta}" for eta in sorted(fronts)))
+    show_grid(headers, rows, right=range(1, len(headers)))
 
 
 def _written(experiment: Experiment) -> Iterator[str]:

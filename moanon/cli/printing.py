@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Column
 
     from moanon.front import Front
 
 
-def console() -> Console:
+def _console() -> Console:
     """Console for stdout; in a pipe it is plain and as wide as need be, so that nothing is cut."""
     from rich.console import Console
 
@@ -27,15 +29,54 @@ def console() -> Console:
     )
 
 
+def show_grid(
+    headers: Iterable[str | Column],
+    rows: Iterable[Sequence[str]],
+    right: Container[int] = (),
+    **looks: Any,
+) -> None:
+    """Print a table; the columns at the places `right` hold numbers, `looks` go for all of them.
+
+    A header may also be a whole column of rich, which says itself how it looks.
+    """
+    from rich import box
+    from rich.table import Column, Table
+
+    columns = (
+        header
+        if isinstance(header, Column)
+        else Column(header, justify="right" if place in right else "left", **looks)
+        for place, header in enumerate(headers)
+    )
+    grid = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        grid.add_row(*row)
+    _console().print(grid)
+
+
+def print_json(told: object) -> None:
+    """Print what programs read."""
+    import json
+
+    typer.echo(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def show_facts(facts: Mapping[str, str]) -> None:
+    """Print names and what is to be said about them, one below the other."""
+    for fact, value in facts.items():
+        typer.echo(f" {fact:<21}{value}")
+
+
 def show_front(front: Front) -> None:
     """Show how many solutions there are, and from where to where they go."""
     from moanon.measures import find_measure
 
     thinned = f", thinned evenly from {front.found:,}" if front.found > len(front) else ""
-    typer.echo(f" {'solutions':<21}{len(front):,}{thinned}")
+    facts = {"solutions": f"{len(front):,}{thinned}"}
     for name in dict.fromkeys((*front.objectives, "k", "loss")):
         column, unit = front.measures[name], find_measure(name).unit
-        typer.echo(f" {name:<21}{_range(float(column.min()), float(column.max()), unit)}")
+        facts[name] = _range(float(column.min()), float(column.max()), unit)
+    show_facts(facts)
 
 
 def _range(least: float, most: float, unit: str) -> str:
@@ -43,6 +84,11 @@ def _range(least: float, most: float, unit: str) -> str:
         return f"{least:.1%} to {most:.1%}"
     digits = 0 if least == int(least) and most == int(most) else 3 if most <= 1 else 1
     return f"{least:,.{digits}f} to {most:,.{digits}f}"
+
+
+def counted(number: int, what: str) -> str:
+    """Write a count of something: 1 row, 2,000 rows."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def large(number: int) -> str:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moanon.cli.application import ConfigArgument, SetOption, app
-from moanon.cli.showing import console, large, on_one_line
+from moanon.cli.application import app
+from moanon.cli.options import ConfigArgument, CsvDelimiterOption, SetOption, argument, flag, given
+from moanon.cli.printing import large, on_one_line, print_json, show_facts, show_grid
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from rich.table import Table as Grid
 
     from moanon.config import Config
     from moanon.genome import Instance
@@ -36,9 +36,7 @@ def check(
     sets: SetOption = None,
     measures: Annotated[
         bool,
-        typer.Option(
-            "--measures", help="Also list the measures that can be objectives or constraints."
-        ),
+        flag("--measures", "Also list the measures that can be objectives or constraints."),
     ] = False,
 ) -> None:
     """Check a configuration and its table.
@@ -53,12 +51,11 @@ def check(
 
     checked = Config.load(config, sets or ())
     instance = checked.instance()
-    problem = make_problem(_one_eta(checked), instance)
-    console().print(_columns_grid(instance))
-    for fact, value in {**_facts(instance), **_task(problem)}.items():
-        typer.echo(f" {fact:<21}{value}")
+    problem = make_problem(checked, instance)
+    _show_columns(instance)
+    show_facts(_facts(instance) | _task(problem))
     if measures:
-        console().print(_measures_grid(instance))
+        _show_measures(instance)
         typer.echo(f" {_SOURCES}")
     for note in _notes(checked):
         typer.echo(f" note: {note}")
@@ -68,19 +65,16 @@ def check(
 def init(
     file: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="A CSV or Parquet file, a folder or a quoted glob."),
+        argument("FILE", "A CSV or Parquet file, a folder or a quoted glob."),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Where to write; by default beside FILE, with its name and .yaml. Never replaced.",
-            show_default=False,
+        given(
+            None,
+            "Where to write; by default beside FILE, with its name and .yaml. Never replaced.",
         ),
     ] = None,
-    delimiter: Annotated[
-        str | None,
-        typer.Option(help="What separates the fields of a CSV file.", show_default=False),
-    ] = None,
+    delimiter: CsvDelimiterOption = None,
 ) -> None:
     """Write a first configuration for a table.
 
@@ -103,37 +97,27 @@ def schema() -> None:
 
     An editor that knows it completes and checks the keys of a configuration.
     """
-    import json
-
     from moanon.config import config_schema
 
-    typer.echo(json.dumps(config_schema(), indent=2, ensure_ascii=False))
+    print_json(config_schema())
 
 
-def _columns_grid(instance: Instance) -> Grid:
-    from rich import box
-    from rich.table import Table as Grid
-
+def _show_columns(instance: Instance) -> None:
     from moanon.data.pricing import distance_of
 
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    for header in ("column", "role", "kind"):
-        grid.add_column(header, overflow="fold")
-    for header in ("base values", "bits", "distinct values"):
-        grid.add_column(header, justify="right", overflow="fold")
+    rows = []
     for name, role in instance.table.roles.items():
         column = instance.table.columns[name]
         distinct = f"{len(column.values):,}"
         if column.missing:
             distinct += f" and missing ({column.missing:,})"
         domain = instance.layout.domains.get(name)
-        if name in instance.table.sensitive:
-            distance = distance_of(instance.distances.get(name))
-            grid.add_row(on_one_line(name), role.value, f"{distance} distance", "", "", distinct)
-            continue
         shape = (domain.kind, f"{domain.size:,}", f"{domain.size - 1:,}") if domain else ("",) * 3
-        grid.add_row(on_one_line(name), role.value, *shape, distinct)
-    return grid
+        if name in instance.table.sensitive:
+            shape = (f"{distance_of(instance.distances.get(name))} distance", "", "")
+        rows.append((on_one_line(name), role.value, *shape, distinct))
+    headers = ("column", "role", "kind", "base values", "bits", "distinct values")
+    show_grid(headers, rows, right=range(3, 6), overflow="fold")
 
 
 def _facts(instance: Instance) -> dict[str, str]:
@@ -151,14 +135,6 @@ def _facts(instance: Instance) -> dict[str, str]:
         names = ", ".join(map(on_one_line, table.undeclared))
         facts["undeclared columns"] = f"{names} (dropped on release)"
     return facts
-
-
-def _one_eta(config: Config) -> Config:
-    """The configuration with the first of its η; what is checked is the same for all."""
-    if not isinstance(config.problem.eta, tuple):
-        return config
-    problem = config.problem.model_copy(update={"eta": config.problem.eta[0]})
-    return config.model_copy(update={"problem": problem})
 
 
 def _task(problem: SearchProblem) -> dict[str, str]:
@@ -187,27 +163,16 @@ def _bound_in_words(measure: Measure, bound: float) -> str:
     return f"{measure.name} {'>=' if measure.direction == 'max' else '<='} {bound:g}"
 
 
-def _measures_grid(instance: Instance) -> Grid:
+def _show_measures(instance: Instance) -> None:
     """Every measure that can be taken of the table."""
-    from rich import box
-    from rich.table import Table as Grid
-
     from moanon.measures import applicable
 
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    for header in ("measure", "better", "range", "unit", "meaning", "source"):
-        grid.add_column(header, overflow="fold")
-    for measure in applicable(instance):
-        better = "high" if measure.direction == "max" else "low"
-        grid.add_row(
-            measure.name,
-            better,
-            str(measure.range),
-            measure.unit,
-            measure.meaning,
-            measure.citation,
-        )
-    return grid
+    rows = []
+    for each in applicable(instance):
+        better = "high" if each.direction == "max" else "low"
+        rows.append((each.name, better, str(each.range), each.unit, each.meaning, each.citation))
+    headers = ("measure", "better", "range", "unit", "meaning", "source")
+    show_grid(headers, rows, overflow="fold")
 
 
 def _exposure(sizes: NDArray[np.int64]) -> str:

@@ -1,0 +1,143 @@
+"""Arguments and options that several commands take, and how their values are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def argument(metavar: str, told: str) -> Any:
+    """Declare an argument, which has no default."""
+    return typer.Argument(metavar=metavar, help=told, show_default=False)
+
+
+def given(metavar: str | None, told: str, *names: str, **more: Any) -> Any:
+    """Declare an option whose absence means something, and which therefore has no default."""
+    return typer.Option(*names, metavar=metavar, help=told, show_default=False, **more)
+
+
+def flag(name: str, told: str) -> Any:
+    """Declare an option that is there or not."""
+    return typer.Option(name, help=told)
+
+
+ConfigArgument = Annotated[Path, argument("CONFIG", "A configuration (YAML).")]
+IdArgument = Annotated[int, argument("ID", "A solution of its front.csv.")]
+ResultsArgument = Annotated[Path, argument("RESULTS", "A folder that moanon run has written.")]
+CsvDelimiterOption = Annotated[str | None, given(None, "What separates the fields of a CSV file.")]
+JsonOption = Annotated[bool, flag("--json", "Print JSON.")]
+QuietOption = Annotated[bool, flag("--quiet", "Print nothing but errors.")]
+SetOption = Annotated[
+    list[str] | None,
+    given(
+        "KEY=VALUE",
+        "Replace a value of the configuration, e.g. problem.eta=0.2; may be repeated.",
+        "--set",
+    ),
+]
+
+# -- what is known about the columns of an original ------------------------------------------------
+
+
+class _Stars(StrEnum):
+    """Which rows of a released file count as suppressed."""
+
+    ALL = "all"
+    QUASI = "quasi"
+
+
+#: The default of `StarsOption`.
+STARS_IN_ALL = _Stars.ALL
+
+ConfigOption = Annotated[
+    Path | None,
+    given("CONFIG", "A configuration (YAML) that says what the columns and their labels are."),
+]
+HierarchyOption = Annotated[
+    list[str] | None,
+    given(
+        "COLUMN=FILE",
+        "Without a configuration: the hierarchy of a quasi-identifier, as ARX writes it (.csv) or "
+        "as YAML; may be repeated.",
+        "--hierarchy",
+    ),
+]
+QuasiOption = Annotated[
+    list[str] | None,
+    given(
+        "COLUMNS",
+        "Without a configuration: the quasi-identifiers, separated by commas. Default: those with "
+        "a hierarchy, else every column that the files share.",
+    ),
+]
+SensitiveOption = Annotated[
+    list[str] | None,
+    given(
+        "COLUMNS",
+        "The sensitive columns, separated by commas. Default: those of the configuration.",
+    ),
+]
+KeyOption = Annotated[
+    str | None,
+    given(
+        "COLUMN",
+        "A column by which released rows are found in the original. Default: found by position, "
+        "or by what their labels can hold.",
+    ),
+]
+DelimiterOption = Annotated[
+    str | None,
+    given(
+        None,
+        "What separates the fields of released CSV files, and of the original unless a "
+        "configuration says it. Default: seen in the header.",
+    ),
+]
+StarsOption = Annotated[
+    _Stars,
+    typer.Option(
+        help="Rows count as suppressed that show * in all cells, or in all quasi-identifiers, as "
+        "ARX leaves them.",
+    ),
+]
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def names(texts: Iterable[str] | None) -> list[str]:
+    """Take apart options that list names separated by commas."""
+    return [name.strip() for text in texts or () for name in text.split(",") if name.strip()]
+
+
+def share(text: str) -> float:
+    """Read a share: 0.25 or 25%."""
+    value = _number(text)
+    if value is None or not 0 <= value <= 1:
+        raise typer.BadParameter(f"a share is from 0 to 1, or from 0% to 100%. Got {text!r}")
+    return value
+
+
+def named_number(text: str, option: str) -> tuple[str, float]:
+    """Read MEASURE=X, where X may be in percent."""
+    name, _, number = text.partition("=")
+    value = _number(number)
+    if not name or value is None:
+        raise typer.BadParameter(f"{option} takes MEASURE=X, such as gl=30%. Got {text!r}")
+    return name, value
+
+
+def _number(text: str) -> float | None:
+    """Read a number, exactly as it is written: 12.3% is 0.123."""
+    digits, percent = text.strip(), text.strip().endswith("%")
+    try:
+        value = Decimal(digits.removesuffix("%").strip())
+    except InvalidOperation:
+        return None
+    if not value.is_finite():
+        return None
+    return float(value / 100 if percent else value)

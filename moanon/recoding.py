@@ -35,7 +35,7 @@ class Recodings(Protocol):
         """Some of them, in that order."""
         ...
 
-    def groups(self, row: int, instance: Instance) -> Grouping:
+    def all_groups(self, row: int, instance: Instance) -> Grouping:
         """All groups of a solution, before any of them is suppressed."""
         ...
 
@@ -111,7 +111,7 @@ class GlobalRecodings:
     def take(self, rows: Ints) -> GlobalRecodings:
         return GlobalRecodings(self.genomes[rows], self.thresholds[rows], self.suppression)
 
-    def groups(self, row: int, instance: Instance) -> Grouping:
+    def all_groups(self, row: int, instance: Instance) -> Grouping:
         from moanon.grouping import Grouping
 
         return Grouping.of_genome(instance, self.genomes[row])
@@ -119,7 +119,9 @@ class GlobalRecodings:
     def grouping(self, row: int, instance: Instance) -> Grouping:
         from moanon.measures.measuring import suppress_groups
 
-        return suppress_groups(self.groups(row, instance), self.suppression, self.thresholds[row])
+        return suppress_groups(
+            self.all_groups(row, instance), self.suppression, self.thresholds[row]
+        )
 
     def kept_sizes(self, instance: Instance) -> list[Ints]:
         from moanon.measures.evaluate import Evaluator

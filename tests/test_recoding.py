@@ -92,7 +92,7 @@ def test_each_genome_shows_its_own_groups(made: tuple[Instance, GlobalRecodings]
     blocks, sizes = recodings.blocks(instance), recodings.kept_sizes(instance)
     assert len(blocks) == len(sizes) == len(recodings)
     for row, genome in enumerate(recodings.genomes):
-        groups, grouping = recodings.groups(row, instance), recodings.grouping(row, instance)
+        groups, grouping = recodings.all_groups(row, instance), recodings.grouping(row, instance)
         shown = naive.generalized_rows(instance, instance.layout.text(genome))
         assert sorted(groups.sizes.tolist()) == sorted(map(len, naive.groups_of(shown).values()))
         assert groups.kept.all()
@@ -131,7 +131,7 @@ class BoxRecodings:
     def take(self, rows: np.ndarray) -> BoxRecodings:
         return BoxRecodings(tuple(self.boxes[row] for row in rows.tolist()))
 
-    def groups(self, row: int, instance: Instance) -> Grouping:
+    def all_groups(self, row: int, instance: Instance) -> Grouping:
         starts, stops = np.moveaxis(np.array(self.boxes[row]), 2, 0).transpose(0, 2, 1)
         codes = instance.cells.codes[:, :, None]  # columns, cells, boxes
         inside = ((codes >= starts[:, None]) & (codes < stops[:, None])).all(axis=0)
@@ -141,13 +141,13 @@ class BoxRecodings:
         return Grouping.of_boxes(instance, cell_box, starts[:, used], stops[:, used])
 
     def grouping(self, row: int, instance: Instance) -> Grouping:
-        return self.groups(row, instance)
+        return self.all_groups(row, instance)
 
     def kept_sizes(self, instance: Instance) -> list[np.ndarray]:
         return [self.grouping(row, instance).sizes for row in range(len(self))]
 
     def blocks(self, instance: Instance) -> tuple[Blocks, ...]:
-        shown = (self.groups(row, instance).labels for row in range(len(self)))
+        shown = (self.all_groups(row, instance).labels for row in range(len(self)))
         return tuple(
             {name: tuple(sorted({*texts})) for name, texts in each.items()} for each in shown
         )

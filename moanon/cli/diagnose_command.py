@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from moanon.atomic import Beside
 from moanon.cli.application import NO, app
 from moanon.cli.options import CsvDelimiterOption, argument, flag, given
 from moanon.cli.printing import on_one_line, print_json
@@ -259,6 +258,8 @@ def _beside(
     if not targets:
         yield {}
         return
+    from moanon.atomic import Beside
+
     with Beside(*targets, force=force) as beside:
         yield {target: beside[target] for target in targets}
         beside.move()

@@ -75,7 +75,7 @@ class ChosenSolution:
         wanted = self._wanted(check_k(k))
         self._refuse_other_meanings(instance)
         limit = self._limit(max_suppression, instance.table.rows)
-        groups = self.recodings.groups(self.number - 1, instance)
+        groups = self.recodings.all_groups(self.number - 1, instance)
         grouping = wanted.keep_within(groups, limit, name=f"solution {self.number}")
         # Of all that the front says, this holds for any k; not all fronts know it.
         stated = tuple(item for item in self.measures.items() if item[0] == "weighted_k")
@@ -107,7 +107,7 @@ class ChosenSolution:
             wanted = _Wanted(1, others=replace(self.rule, constraints=()))
             bounds = {**self._demands, **bounds}
         fitted, is_outside = fit_rows(instance, table, outside)
-        groups = self.recodings.groups(self.number - 1, fitted)
+        groups = self.recodings.all_groups(self.number - 1, fitted)
         kept = wanted.is_met(groups)
         if not kept.any():
             raise OutputError(

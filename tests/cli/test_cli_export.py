@@ -131,7 +131,7 @@ def test_stars_and_shuffling(front: Front, capsys: Captured) -> None:
     b, c, d = (Path(f"{name}.csv").read_text().splitlines() for name in "bcd")
     assert sorted(b) == sorted(c) == sorted(d)
     assert b != c != d
-    assert Certificate.load("c.csv.certificate.json").row_order == "shuffled"
+    assert Certificate.load("c.csv.certificate.json").origin.row_order == "shuffled"
 
 
 def test_a_release_is_replaced_only_with_force(capsys: Captured) -> None:

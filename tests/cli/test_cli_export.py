@@ -198,7 +198,7 @@ def test_apply_to_rows_outside_the_domains(front: Front, capsys: Captured) -> No
     assert "'3', '99'; correct them, or suppress such rows (outside: suppress)" in err
     lines = done(capsys, *words, "--outside", "suppress")
     found = Certificate.load("r.csv.certificate.json")
-    assert (found.rows_in, found.rows_dropped_missing) == (300, 1)
+    assert (found.origin.rows_in, found.origin.rows_dropped) == (300, 1)
     assert found.rows + found.suppressed == 299
     assert "3 with values outside the run's domains" in lines[4]
     assert lines[5] == "  dropped             1 row for missing values"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -17,6 +18,7 @@ import typer
 from moanon import __version__
 from moanon.cli.printing import on_one_line
 from moanon.errors import ExistsError, InfeasibleError, MoanonError
+from moanon.kernels.notices import on_notice
 
 DONE, NO = 0, 1
 _BAD_INPUT, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141
@@ -48,7 +50,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign still gets the rest
             stream.reconfigure(errors="replace")
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
-    code = _answer(arguments)
+    # Whoever calls this from Python listens for notices, or does not want to know.
+    heard = argv is None and "--quiet" not in arguments
+    with on_notice(_note) if heard else nullcontext():
+        code = _answer(arguments)
     try:  # here, because at the end of the interpreter nobody could put it in a sentence
         sys.stdout.flush()
     except BrokenPipeError:
@@ -57,6 +62,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _refuse_output(error)
     return code
+
+
+def _note(notice: str) -> None:
+    """Tell what somebody should know who waits; it must not stop anything."""
+    with suppress(OSError):
+        typer.echo(f"moanon: {notice}", err=True)
 
 
 def _answer(arguments: list[str]) -> int:

@@ -143,6 +143,16 @@ class Certificate:
         """Both together."""
         return float(self.values["loss", ""])
 
+    @property
+    def digests(self) -> dict[str, str | None]:
+        """SHA-256 of the source, of the configuration where there was one, and of the file."""
+        origin = self.origin
+        return {
+            "input": origin.input_digest,
+            "config": origin.config_digest,
+            "output": self.output_digest,
+        }
+
     def privacy_of(self, column: str) -> dict[str, float]:
         """Privacy models of a sensitive column, by the names they have in a front."""
         return {name: float(v) if isinstance(v, Fraction) else v for name, v in self._of(column)}
@@ -218,11 +228,7 @@ class Certificate:
             "quasi": list(self.quasi),
             "sensitive": list(self.sensitive),
             "genome": origin.genome,
-            "digests": {
-                "input": origin.input_digest,
-                "config": origin.config_digest,
-                "output": self.output_digest,
-            },
+            "digests": self.digests,
         }
         written: dict[str, Any] = _written(entries)
         return written

@@ -196,6 +196,11 @@ def test_a_null_sets_an_optional_key_back(tmp_path: Path) -> None:
     assert Config.load(write(tmp_path, text)).problem.eta is None
 
 
+def test_a_preset_set_back_has_its_defaults(tmp_path: Path) -> None:
+    problem = Config.load(write(tmp_path, f"{BASE}problem: {{preset: null}}")).problem
+    assert (problem.preset, problem.eta) == ("k-suppression", 0.0)
+
+
 @pytest.mark.parametrize(
     ("file", "name"),
     [

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.data.steps import DATE_UNITS, Kind, Number, Scale, Steps
+from moanon.data.steps import DATE_UNITS, DateUnit, Kind, Number, Scale, Steps
 from moanon.errors import DataError
 
 
@@ -26,6 +27,10 @@ def steps_of(
 ) -> Steps:
     scale = Scale.choose(values, "x", declared, granularity, bounds or ())
     return Steps.build(scale, values, "x", granularity, bounds, origin)
+
+
+def test_every_unit_of_dates_has_a_width() -> None:
+    assert tuple(DATE_UNITS) == get_args(DateUnit)
 
 
 def labels_of(steps: Steps) -> list[str]:

@@ -128,7 +128,7 @@ def test_bounds_are_kept_with_the_front(capsys: Captured) -> None:
 def test_another_k_that_breaks_a_bound_is_refused(capsys: Captured) -> None:
     front = run(LOSS)
     words = ["export", "results", len(front), "--out", "r.csv", "--max-suppression", "99%", "--k"]
-    sizes = np.sort(load_front("results").release(len(front)).groups.sizes)
+    sizes = np.sort(load_front("results").grouping(len(front)).sizes)
     k = int(sizes[-1])  # the largest group alone
     err = refused(capsys, *words, k)
     assert err.startswith(

@@ -193,7 +193,9 @@ def test_notes_are_in_the_json(capsys: Captured) -> None:
 def test_what_has_no_bound_is_said_in_words(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("moanon.release.measure_anonymized", lambda found, **rule: {"k": math.inf})
+    monkeypatch.setattr(
+        "moanon.measures.measuring.measure_grouping", lambda found, rule: {"k": math.inf}
+    )
     arguments = ["people.csv", "ours.csv", "--config", "people.yaml"]
     assert measured(capsys, *arguments)["measures"] == {"k": "inf"}
     assert main(["measure", *arguments]) == 0

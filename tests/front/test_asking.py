@@ -490,7 +490,7 @@ CLOSE = front(
 
 def test_the_measures_that_stand_for_privacy() -> None:
     of_sizes = {"weighted_k", "weighted_k_kept", "k", "d", "d1"}
-    of_sizes |= {"size_min", "size_mean", "size_rank"}
+    of_sizes |= {"size_min", "size_mean", "size_rank", "risk_mean", "risk_max", "risk_share"}
     for name, measure in MEASURES.items():
         assert measure.privacy == (measure.requires == "sensitive" or name in of_sizes), name
     costs = ("loss", "prec", "utility_mean", "groups", "dm", "average_class_size", "suppressed")

@@ -202,4 +202,4 @@ def test_the_mean_utility_of_equal_rows_is_that_of_each():
 
 
 def test_the_kernels_tallies_are_all_of_some_measure():
-    assert {tally for name in NAMES for tally in MEASURES[name].tallies} == set(TALLIES)
+    assert {tally for each in MEASURES.values() for tally in each.tallies} == set(TALLIES)

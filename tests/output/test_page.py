@@ -116,8 +116,9 @@ def test_group_sizes_are_those_of_the_oracle(front: Front, page: str) -> None:
     (told,) = data_of(page)["tabs"]
     assert front.instance is not None
     for i, steps in enumerate(told["sizes"]):
-        groups = naive.groups_with_loss(front.instance, front.genome(i + 1), "distinct")
-        kept = [size for size, _, _ in groups if size >= front.thresholds[i, 0]]
+        groups = naive.groups_with_loss(front.instance, front.recoding(i + 1)["genome"], "distinct")
+        least = front.recoding(i + 1)["thresholds"]["size"]
+        kept = [size for size, _, _ in groups if size >= least]
         sizes = np.cumsum(steps[::2]).tolist()
         rows = {size: kept.count(size) * size for size in sorted(set(kept))}
         assert dict(zip(sizes, steps[1::2], strict=True)) == rows
@@ -273,6 +274,7 @@ def test_a_report_replaces_another_file_only_with_force(
 def test_nothing_to_show_is_refused(tab: Tab) -> None:
     with pytest.raises(OutputError, match="a report needs at least one front"):
         report_html([])
-    none = replace(tab.front, genomes=tab.front.genomes[:0], blocks=())
+    nothing = tab.front.recodings.take(np.zeros(0, dtype=np.int64))
+    none = replace(tab.front, recodings=nothing, blocks=())
     with pytest.raises(OutputError, match="front 'people' has no solutions"):
         report_html([replace(tab, front=none)])

@@ -363,8 +363,7 @@ def test_the_command_is_copied(report: Report) -> None:
 
 def test_the_sizes_of_the_groups_are_drawn_and_told(report: Report, people: Front) -> None:
     report.click_point(5)
-    release = people.release(5)
-    sizes = release.groups.sizes[~release.suppressed]
+    (sizes,) = people.kept_sizes([5])
     text = report.page.text(".sizes p")
     assert f"the {sizes.sum():,} kept rows" in text
     assert f"smallest group has {sizes.min():,} rows, the largest {sizes.max():,} rows" in text

@@ -19,7 +19,6 @@ from moanon.output.page_data import (
     MAX_STEPS,
     Tab,
     facts_of,
-    group_sizes,
     page_data,
     rule_in_words,
     size_steps,
@@ -56,7 +55,7 @@ def test_thinned_steps_never_cross_a_doubling() -> None:
 
 
 def test_sizes_are_those_of_the_groups_that_are_kept(front: Front) -> None:
-    for solution, sizes in zip((3, 1), group_sizes(front, (3, 1)), strict=True):
+    for solution, sizes in zip((3, 1), front.kept_sizes((3, 1)), strict=True):
         row = solution - 1
         assert sizes.min() == front.measures["k"][row]
         assert len(sizes) == front.measures["groups"][row]

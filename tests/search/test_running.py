@@ -290,5 +290,5 @@ def test_the_way_of_evaluating_is_still_open() -> None:
     """Which way is faster is measured by the search's own batches, of its own size."""
     problem = problem_of("k-suppression", eta=0.1)
     warm_up(problem)
-    speed = problem.evaluator.kernel.speed
-    assert (speed.flat, speed.rollup, speed.batches) == (None, None, 0)
+    for speed in problem.evaluator.kernel.speeds.values():
+        assert (speed.flat, speed.rollup, speed.batches) == (None, None, 0)

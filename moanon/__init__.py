@@ -6,23 +6,31 @@ The way of the data, and where each station stands::
 
 - ``moanon.data``: reads a file into a `Table` with roles (`read_table`, `Role`), declares what the
   values of its quasi-identifiers are (`IntervalSpec`, `OrderedSpec`, `TreeSpec`, `Hierarchy`) and
-  counts the distinct cells. ``moanon.datasets``: two public tables with their hierarchies.
+  how blocks of them are called (labels such as ``[20-29]``: ``domain``, ``steps``), and counts the
+  distinct cells. ``moanon.datasets``: two public tables with their hierarchies.
 - ``moanon.genome``: a `Layout` of bits generalizes the whole table; an `Instance` is a table with
   its layout and cells, ready for everything that follows.
 - ``moanon.grouping``: a `Grouping` says which rows share a released tuple, what it shows, and which
   are suppressed; from a genome, from boxes, or from a released file. All that follows takes one.
-- ``moanon.kernels``: compiled loops that group cells and measure groups, for many genomes at once.
-- ``moanon.measures``: named numbers of a grouping, for privacy, risk and loss, and the suppression
-  rules; ``moanon.recoding``: how the solutions of a front become groupings.
-- ``moanon.search``: the algorithms; ``moanon.front``: what they find, a `Front` to look at and ask.
-- ``moanon.release``: applies a grouping to the rows and writes the file (`Release`), and states
-  what the written file was measured to be (`Certificate`).
+- ``moanon.kernels``: compiled loops that group cells (``forms``), measure groups (``diversity``,
+  ``closeness``, …) and settle which are kept, step by step (``selection``); many genomes at once.
+- ``moanon.measures``: named numbers of a grouping, for privacy, risk and loss; what is true of each
+  and when a bound on it is met (``measure``); which groups are given up (``suppression``).
+- ``moanon.recoding``: how the solutions of a front become groupings.
+- ``moanon.search``: the algorithms and their budget (``algorithms``), checkpoints;
+  ``moanon.front``: what they find, a `Front` to look at and ask.
+- ``moanon.release``: applies a grouping to the rows and writes the file (`Release`); reads labels
+  back, also from files of others (``labels``, ``matching``), and states what the written file was
+  measured to be (`Certificate`).
 - ``moanon.config``: a run described in YAML (`Config`); ``moanon.experiment``: from there to a
-  results folder, or to a front in one call (`optimize`).
+  results folder, or to a front in one call (`optimize`), and back: folders, originals and released
+  files as commands name them (``finished``, ``originals``).
 - ``moanon.output``: figures, and the page on which a front can be explored.
 - ``moanon.compare``: which of several anonymizations of a table is better, and for whom.
 - ``moanon.diagnosis``: how exposed a table is, before anything is generalized (`Diagnosis`).
 - ``moanon.cli``: the command ``moanon``.
+- ``moanon.arrays``, ``errors``, ``atomic``, ``progress``: types of arrays, what can go wrong, files
+  that appear at once or not at all, how far a run is and who stops it.
 
 The words, each with one meaning:
 
@@ -39,7 +47,7 @@ group           rows that show the same tuple of labels (the papers' equivalence
 suppressed      left out of the release: row, or group with all its rows
 η (eta)         largest share of rows that may be suppressed
 threshold       size or diversity below which a suppression rule gives groups up
-staircase       what one genome offers: a solution for every threshold within η
+staircase       what one genome offers: a solution for every threshold within η (``selection``)
 measure         named number of a grouping; can be an objective, a constraint, a column of a result
 goodness        a privacy model as kernels see it: turned so that more is better
 front           solutions that no other one beats in all objectives; a *solution* is one of them

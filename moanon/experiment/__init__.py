@@ -22,6 +22,8 @@ time works in a folder, behind a lock that the system takes back when the proces
   call and without a folder.
 - ``folder``: which run a folder holds, and the lock.
 - ``finished``: finished runs; `load_front` reads one again, together with its table.
+- ``originals``: what `moanon compare` and `moanon measure` read: the table before, released files,
+  and solutions of results folders (``RESULTS#17``).
 """
 
 from moanon.experiment.experiment import Experiment, Result, plan

@@ -14,9 +14,9 @@ A table reaches this room as its cells and leaves it as numbers.
 - ``refinement``: splits groups column by column, for the many sets of columns of a diagnosis.
 - ``jit``: the compiler's flags and cache; ``notices``: what it has to say to whoever waits.
 
-Everything is counted in integers, losses too (see `join.LossScale`), and logarithms (`histograms`):
-sums of integers do not depend on their order, so the flat and the roll-up evaluation, one thread
-and many, give the same bits.
+Everything is counted in integers, losses too (see `join.LossScale`), and logarithms
+(``histograms``): sums of integers do not depend on their order, so the flat and the roll-up
+evaluation, one thread and many, give the same bits.
 
 **The join tree, on six cells.** Three columns: sex (f, m), age (young, middle, old), city (a, b)::
 
@@ -68,5 +68,5 @@ of it, on the next level of `Forms`.
 **Roll-up.** A coarser genome can start from the form of any finer one instead of from the table:
 ``0 01 0`` has no boundary that ``1 01 0`` lacks, so it merges those four groups instead of six
 cells. For a run of similar genomes the form of their bitwise OR, which is finer than each, is made
-once, and every one of them is made from it; twice over, for 36 and for 9 of them (`population`).
+once, and every one of them is made from it; twice over, for 36 and for 9 of them (``population``).
 """

@@ -13,5 +13,6 @@ figure) it draws on:
 - ``figure_files``: which figures suit a front, and figures as files.
 
 `moanon.output.page` writes the page on which fronts can be explored, ``page_data`` is what the page
-knows, and the folder ``page`` holds its script and style.
+knows, and the folder ``page`` holds its scripts and style: ``plot.js`` is the panel of a front,
+``chart.js`` draws, ``axis.js`` scales, ``pointing.js`` has pointer, zoom and selection.
 """

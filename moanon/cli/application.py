@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -17,6 +18,7 @@ import typer
 from moanon import __version__
 from moanon.cli.showing import on_one_line
 from moanon.errors import ExistsError, InfeasibleError, MoanonError
+from moanon.kernels.notices import on_notice
 
 __all__ = ["DONE", "NO", "ConfigArgument", "SetOption", "app", "main"]
 
@@ -63,7 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign still gets the rest
             stream.reconfigure(errors="replace")
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
-    code = _answer(arguments)
+    with nullcontext() if "--quiet" in arguments else on_notice(_say):
+        code = _answer(arguments)
     try:  # here, because at the end of the interpreter nobody could put it in a sentence
         sys.stdout.flush()
     except BrokenPipeError:
@@ -97,6 +100,12 @@ def _answer(arguments: list[str]) -> int:
             raise
         return _refuse_output(error)
     return code if isinstance(code, int) else DONE
+
+
+def _say(notice: str) -> None:
+    """Say why somebody has to wait; above the bar where there is one, which borrows stderr."""
+    with suppress(OSError):
+        typer.echo(notice, err=True)
 
 
 def _nowhere() -> TextIO:

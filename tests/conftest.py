@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,12 @@ settings.register_profile("thorough", derandomize=False, deadline=None, max_exam
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def without_notices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether kernels must be compiled depends on earlier runs; what is said of it must not."""
+    monkeypatch.setattr("moanon.cli.application.on_notice", lambda listener: nullcontext())
 
 
 @pytest.fixture(scope="session")

@@ -50,9 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign still gets the rest
             stream.reconfigure(errors="replace")
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
-    # Whoever calls this from Python listens for notices, or does not want to know.
-    heard = argv is None and "--quiet" not in arguments
-    with on_notice(_note) if heard else nullcontext():
+    with nullcontext() if "--quiet" in arguments else on_notice(_say):
         code = _answer(arguments)
     try:  # here, because at the end of the interpreter nobody could put it in a sentence
         sys.stdout.flush()
@@ -62,12 +60,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _refuse_output(error)
     return code
-
-
-def _note(notice: str) -> None:
-    """Tell what somebody should know who waits; it must not stop anything."""
-    with suppress(OSError):
-        typer.echo(f"moanon: {notice}", err=True)
 
 
 def _answer(arguments: list[str]) -> int:
@@ -93,6 +85,12 @@ def _answer(arguments: list[str]) -> int:
             raise
         return _refuse_output(error)
     return code if isinstance(code, int) else DONE
+
+
+def _say(notice: str) -> None:
+    """Say why somebody has to wait; above the bar where there is one, which borrows stderr."""
+    with suppress(OSError):
+        typer.echo(notice, err=True)
 
 
 def _nowhere() -> TextIO:

@@ -24,7 +24,9 @@ from moanon.kernels.selection import (
     GroupRule,
     make_group_buffers,
     measure_groups,
+    measure_sizes,
     result_width,
+    sizes_suffice,
 )
 from moanon.kernels.tallies import make_tally_buffers
 
@@ -33,7 +35,7 @@ from moanon.kernels.tallies import make_tally_buffers
 def _group(
     shape: Shape,
     forms: Forms,
-    value_forms: ValueForms | None,
+    values: ValueForms | None,
     spans: Ints,
     genomes: Bits,
     order: Ints,
@@ -62,15 +64,15 @@ def _group(
                     work.union[bit] |= genomes[order[other], bit]
             genome, previous, anew, fresh = work.union, work.union, True, True
         changed = coarsen(shape, forms, level, level + 1, genome, previous, anew, with_values, work)
-        if value_forms is not None and with_values and changed:
-            merge_values(shape, forms, value_forms, level, level + 1, work)
+        if values is not None and with_values and changed:
+            merge_values(shape, forms, values, level, level + 1, work)
 
 
 @compiled
 def evaluate(
     shape: Shape,
     forms: Forms,
-    value_forms: ValueForms | None,
+    values: ValueForms | None,
     rows: int,
     rule: GroupRule,
     plan: Plan | None,
@@ -82,8 +84,7 @@ def evaluate(
     buffers: GroupBuffers,
     genomes: Bits,
     order: Ints,
-    begin: int,
-    end: int,
+    edges: Ints,
     given: Ints,
     listed: bool,
     out: Ints,
@@ -92,50 +93,78 @@ def evaluate(
     out_step_goodness: Floats,
     out_number: Ints,
 ) -> None:
-    """Evaluate ``genomes[order[begin:end]]`` with all that `rule` needs.
+    """Evaluate runs of genomes with all that `rule` needs.
 
-    `lists` are those at the last level of the forms; see `measure_groups` for what else goes on
-    there, and for the results.
+    Parameters
+    ----------
+    shape, forms, values, prices, work
+        The table, its forms, and scratch.
+    rows, rule, plan, lists, totals, given, listed, buffers, out, …
+        As for `measure_groups`; the results have one more axis, that of genomes, and so have the
+        thresholds. `lists` are those at the last level of the forms.
+    spans : array (levels,)
+        Genomes under one OR, level by level; none if cells are grouped anew for each genome.
+    genomes : array (genomes, bits)
+    order, edges : arrays
+        Run ``i`` is made of the genomes ``order[edges[i] : edges[i + 1]]``.
+    out_number : array (genomes,)
+        Steps of each genome.
     """
     level, root = len(spans) + 1, shape.place[-2]
     sizes, losses = forms.counts[level], work.loss[root:]
-    for at in range(begin, end):
-        _group(
-            shape,
-            forms,
-            value_forms,
-            spans,
-            genomes,
-            order,
-            begin,
-            end,
-            at,
-            rule.with_values,
-            work,
-        )
-        groups, which = forms.entries[level, -1], order[at]
-        if value_forms is not None and plan is not None and lists is not None and rule.with_values:
-            list_values(value_forms, level, plan, lists, sizes, groups)
-        if len(rule.wanted_costs):
-            measure_costs(shape, forms, level, rule.wanted_costs, prices, buffers.costs)
-        out_number[which] = measure_groups(
-            rule,
-            rows,
-            groups,
-            sizes,
-            losses,
-            root,
-            totals,
-            plan,
-            lists,
-            given[which],
-            listed,
-            buffers,
-            out[which],
-            out_goodness[which],
-            out_steps[which],
-            out_step_goodness[which],
-        )
+    simple = sizes_suffice(rule) and not listed
+    for run in range(len(edges) - 1):
+        begin, end = edges[run], edges[run + 1]
+        for at in range(begin, end):
+            _group(
+                shape,
+                forms,
+                values,
+                spans,
+                genomes,
+                order,
+                begin,
+                end,
+                at,
+                rule.with_values,
+                work,
+            )
+            groups, which = forms.entries[level, -1], order[at]
+            if simple:
+                out_number[which] = measure_sizes(
+                    rule.suppression,
+                    rule.limit,
+                    rule.with_steps,
+                    sizes,
+                    losses,
+                    groups,
+                    buffers.scratch,
+                    out[which],
+                    out_steps[which],
+                )
+                continue
+            if values is not None and plan is not None and lists is not None and rule.with_values:
+                list_values(values, level, plan, lists, sizes, groups)
+            if len(rule.wanted_costs):
+                measure_costs(shape, forms, level, rule.wanted_costs, prices, buffers.costs)
+            out_number[which] = measure_groups(
+                rule,
+                rows,
+                groups,
+                sizes,
+                losses,
+                root,
+                totals,
+                plan,
+                lists,
+                given[which],
+                listed,
+                buffers,
+                out[which],
+                out_goodness[which],
+                out_steps[which],
+                out_step_goodness[which],
+            )
 
 
 @dataclass(frozen=True)

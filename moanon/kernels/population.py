@@ -317,7 +317,7 @@ class PopulationKernel:
             self._prepare(rule)
             forms, groups = self._buffers[0].forms, self._buffers[0].groups
             for at in range(len(genomes)):
-                self._run(0, rule, flat, (genomes, order, at, at + 1, given), True, out)
+                self._run(0, rule, flat, (genomes, order, np.array([at, at + 1]), given), True, out)
                 kept = groups.order[: fields[at, FIELDS.index("kept_groups")]]
                 found.append(forms.counts[1, kept].astype(np.int64))
         starts = np.cumsum([len(each) for each in found]).astype(np.int64)
@@ -405,10 +405,10 @@ class PopulationKernel:
 
         def work_at(thread: int) -> float:
             started = time.thread_time()
-            for begin, end in runs:  # a list's iterator hands each run to one thread only
+            for edges in runs:  # a list's iterator hands each item to one thread only
                 if rolled:
-                    _chain(genomes, self._weights, order, begin, end)
-                self._run(thread, rule, spans, (genomes, order, begin, end, given), False, out)
+                    _chain(genomes, self._weights, order, edges)
+                self._run(thread, rule, spans, (genomes, order, edges, given), False, out)
             return time.thread_time() - started
 
         spent += sum(self._share_out(work_at))
@@ -422,11 +422,11 @@ class PopulationKernel:
         thread: int,
         rule: GroupRule,
         spans: Ints,
-        task: tuple[Bits, Ints, int, int, Ints],
+        task: tuple[Bits, Ints, Ints, Ints],
         listed: bool,
         out: _Results,
     ) -> None:
-        """Evaluate a run; the task is genomes, their order, first and last, and thresholds."""
+        """Evaluate some runs; the task is genomes, their order, edges of runs, and thresholds."""
         forms, work, groups, values, lists = self._buffers[thread]
         if values is not None and lists is not None:
             lists = lists_at(len(spans) + 1, values, lists)
@@ -445,7 +445,11 @@ class PopulationKernel:
             groups,
             *task,
             listed,
-            *out,
+            out.fields,
+            out.goodness,
+            out.steps,
+            out.step_goodness,
+            out.number,
         )
 
     def _share_out(self, work_at: Callable[[int], float]) -> list[float]:
@@ -483,11 +487,14 @@ def _joined(parts: list[npt.NDArray[Number]]) -> npt.NDArray[Number]:
     return parts[1] if len(parts) == 2 else np.concatenate(parts)
 
 
-def _runs(number: int, threads: int) -> list[tuple[int, int]]:
-    """Cut a batch into runs of at most one OR, as many for each thread, the finest first."""
+def _runs(number: int, threads: int) -> list[Ints]:
+    """Cut a batch into runs of at most one OR, as many for each thread, the finest first.
+
+    Returns edges of runs: of all together for one thread, of each alone for threads that share.
+    """
     pieces = threads * -(-number // (threads * SPANS[0]))
-    edges = [number * i // pieces for i in range(pieces + 1)]
-    return [(begin, end) for begin, end in pairwise(edges) if end > begin]
+    edges = number * np.arange(pieces + 1) // pieces
+    return [edges] if threads == 1 else [np.array(pair) for pair in pairwise(edges)]
 
 
 def _bit_weights(codes: npt.NDArray[np.uint16], counts: Ints, sizes: Ints) -> Floats:
@@ -505,25 +512,26 @@ def _bit_weights(codes: npt.NDArray[np.uint16], counts: Ints, sizes: Ints) -> Fl
 
 
 @compiled
-def _chain(genomes: Bits, weights: Floats, order: Ints, begin: int, end: int) -> None:
-    """Within ``order[begin:end]``, let every genome be followed by the nearest one left.
+def _chain(genomes: Bits, weights: Floats, order: Ints, edges: Ints) -> None:
+    """Within each run of `order`, let every genome be followed by the nearest one left.
 
     Runs of neighbours then have a coarse common refinement. On a converged population of Adult,
     eight neighbours in this order have about as coarse an OR as eight neighbours on the front
     itself, at the cost of two or three microseconds per genome.
     """
     bits = genomes.shape[1]
-    for at in range(begin, end - 1):
-        here = genomes[order[at]]
-        best = at + 1
-        least = np.inf
-        for candidate in range(at + 1, end):
-            distance = 0.0
-            other = genomes[order[candidate]]
-            for bit in range(bits):
-                if here[bit] != other[bit]:
-                    distance += weights[bit]
-            if distance < least:
-                least = distance
-                best = candidate
-        order[at + 1], order[best] = order[best], order[at + 1]
+    for run in range(len(edges) - 1):
+        for at in range(edges[run], edges[run + 1] - 1):
+            here = genomes[order[at]]
+            best = at + 1
+            least = np.inf
+            for candidate in range(at + 1, edges[run + 1]):
+                distance = 0.0
+                other = genomes[order[candidate]]
+                for bit in range(bits):
+                    if here[bit] != other[bit]:
+                        distance += weights[bit]
+                if distance < least:
+                    least = distance
+                    best = candidate
+            order[at + 1], order[best] = order[best], order[at + 1]

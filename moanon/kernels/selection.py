@@ -29,6 +29,7 @@ from moanon.kernels.tallies import TallyBuffers, add_tallies, measure_tallies
 from moanon.kernels.thresholds import (
     CLASSES,
     GIVEN,
+    KEEP_ALL,
     WITHIN_LIMIT,
     Scratch,
     list_kept,
@@ -183,7 +184,22 @@ def _copy(row: Ints | Floats, out: Ints | Floats) -> None:
 
 
 @inner
-def _measure_sizes(
+def _is_simple(rule: GroupRule) -> bool:
+    """Whether nothing counts but sizes and losses."""
+    more = len(rule.wanted_costs) + len(rule.wanted_tallies)
+    return not rule.with_values and more == 0 and rule.least <= 1
+
+
+@inner
+def sizes_suffice(rule: GroupRule) -> bool:
+    """Whether `measure_sizes` gives what `measure_groups` would."""
+    by_class = rule.suppression == WITHIN_LIMIT and rule.limit < CLASSES
+    return _is_simple(rule) and (by_class or rule.suppression == KEEP_ALL)
+
+
+@inner
+def measure_sizes(
+    suppression: int,
     limit: int,
     with_steps: bool,
     sizes: UInts,
@@ -196,8 +212,10 @@ def _measure_sizes(
     """Do what `measure_groups` does where only sizes and losses count, in one pass over the groups.
 
     For the rule WITHIN_LIMIT and limits below 4,096 rows, where a class is one size. What is given
-    up is added up from the classes, and what is kept is the rest.
+    up is added up from the classes, and what is kept is the rest. KEEP_ALL is a limit of no rows.
     """
+    if suppression == KEEP_ALL:
+        limit, with_steps = int64(0), False
     squares, loss_all = int64(0), int64(0)
     largest, last = int64(0), int64(0)
     larger = int64(2**62)  # smallest size beyond the limit
@@ -218,32 +236,72 @@ def _measure_sizes(
     gone_rows, gone_squares, gone_loss, gone = int64(0), int64(0), int64(0), int64(0)
     steps = int64(0)
     settled = False
-    for place in range(1, last + 2):
-        inside = place <= last
-        size = int64(place) if inside else larger  # behind the classes, what is beyond the limit
-        rows = scratch.rows[place] if inside else limit + 1
-        if rows and not settled:
-            settled = gone_rows + rows > limit
-            out[_D1] = out[_K] = size
-            out[_SUPPRESSED] = gone_rows
-            out[_KEPT] = groups - gone
-            out[_KEPT_SQUARES] = squares - gone_squares
-            out[_KEPT_LOSS] = loss_all - gone_loss
-            if with_steps:
-                _copy(out, out_steps[steps])
-                steps += 1
-            if not settled:
-                gone_rows += rows
-                gone_squares += rows * size
-                gone_loss += scratch.loss[place]
-                gone += rows // size
-        if inside:
-            scratch.rows[place] = 0
-            scratch.loss[place] = 0
+    place = int64(0)
+    while not settled:
+        place += 1
+        size, rows = larger, limit + 1  # behind the classes, what is beyond the limit
+        if place <= last:
+            size, rows = place, scratch.rows[place]
+        if rows == 0:
+            continue
+        settled = gone_rows + rows > limit
+        out[_D1] = out[_K] = size
+        out[_SUPPRESSED] = gone_rows
+        out[_KEPT] = groups - gone
+        out[_KEPT_SQUARES] = squares - gone_squares
+        out[_KEPT_LOSS] = loss_all - gone_loss
+        if with_steps:
+            _copy(out, out_steps[steps])
+            steps += 1
+        if not settled:
+            gone_rows += rows
+            gone_squares += rows * size
+            gone_loss += scratch.loss[place]
+            gone += rows // size
+    for place in range(1, last + 1):
+        scratch.rows[place] = 0
+        scratch.loss[place] = 0
+    if suppression == KEEP_ALL:
+        out[_D1] = 1
     return steps
 
 
 # -- everything ------------------------------------------------------------------------------------
+
+
+@inner
+def _measure_each(
+    rule: GroupRule,
+    groups: int,
+    sizes: UInts,
+    losses: Ints,
+    totals: Ints,
+    plan: Plan | None,
+    lists: Lists | None,
+    buffers: GroupBuffers,
+) -> bool:
+    """Take the models and tallies of every group; tell whether rows have class labels."""
+    labelled = False
+    if plan is not None and lists is not None and rule.with_values:
+        measure_models(
+            int64(0),
+            plan.sensitive,
+            groups,
+            sizes,
+            rule.need,
+            rule.above,
+            rule.below,
+            plan,
+            lists,
+            buffers.models,
+            buffers.mistakes,
+        )
+        labelled = plan.label >= 0
+    if len(rule.wanted_tallies):
+        measure_tallies(rule.wanted_tallies, groups, sizes, losses, plan, lists, buffers.tallies)
+        for value in range(len(totals)):
+            buffers.tallies.left[value] = totals[value]
+    return labelled
 
 
 @inner
@@ -456,7 +514,8 @@ def measure_groups(
 ) -> int:
     """Fill one row of integer results and one of goodness; return the number of steps written.
 
-    Steps are written in descending order of the threshold, from what the rule arrives at on.
+    Steps are written by descending threshold, from what the rule arrives at on; where nothing
+    counts but sizes and losses, by ascending threshold. (The course of a search depends on it.)
 
     Of an infeasible genome (``failing > limit``) the row says what is left when all groups that
     fail are given up regardless; it has no steps.
@@ -484,39 +543,22 @@ def measure_groups(
     out, out_goodness, out_steps, out_step_goodness : arrays
         Results.
     """
-    scratch, tallies = buffers.scratch, buffers.tallies
-    measured = len(rule.wanted_costs) + len(rule.wanted_tallies)
-    simple = not rule.with_values and measured == 0 and rule.least <= 1
-    if simple and not listed and rule.suppression == WITHIN_LIMIT and rule.limit < CLASSES:
-        return _measure_sizes(
-            rule.limit, rule.with_steps, sizes, losses, groups, scratch, out, out_steps
-        )
-    labelled = False
-    if plan is not None and lists is not None and rule.with_values:
-        models, mistakes = buffers.models, buffers.mistakes
-        above, below, end = rule.above, rule.below, plan.sensitive
-        measure_models(
-            int64(0), end, groups, sizes, rule.need, above, below, plan, lists, models, mistakes
-        )
-        labelled = plan.label >= 0
-    if len(rule.wanted_tallies):
-        measure_tallies(rule.wanted_tallies, groups, sizes, losses, plan, lists, tallies)
-        for value in range(len(totals)):
-            tallies.left[value] = totals[value]
-    squares, loss_all, failing = int64(0), int64(0), int64(rows)
+    scratch, simple, labelled = buffers.scratch, _is_simple(rule), False
+    if rule.with_values or len(rule.wanted_tallies):
+        labelled = _measure_each(rule, groups, sizes, losses, totals, plan, lists, buffers)
+    squares, loss_all = int64(0), int64(0)
     for group in range(groups):
         size = int64(sizes[group])
         squares += size * size
         loss_all += size * losses[group]
-        failing -= size
     number, group_of, ranks = int64(groups), buffers.everyone, buffers.no_ranks
     if rule.least > 1 or len(rule.bounded) or rule.by != BY_SIZE:
         most, ranks = len(scratch.by_rank) - 1, buffers.ranks
         number = _list_eligible(rule, sizes, losses, buffers.models, groups, most, ranks, buffers)
         group_of, sizes, losses = buffers.group, buffers.sizes, buffers.losses
-        failing = int64(rows)
-        for i in range(number):
-            failing -= sizes[i]
+    failing = int64(rows)
+    for i in range(number):
+        failing -= sizes[i]
     left = rule.limit - failing
     d1, d2 = _thresholds(rule, sizes, ranks, number, rows, squares, left, given, scratch)
     _begin(groups, squares, loss_all, out)
@@ -552,7 +594,7 @@ def measure_groups(
                 group_of,
                 plan,
                 lists,
-                tallies,
+                buffers.tallies,
                 row[_SUPPRESSED],
                 row[_COST + len(rule.wanted_costs) :],
             )
@@ -576,12 +618,14 @@ def measure_groups(
                     out_step_goodness,
                 )
             few = list_worst(keys, number, out[field], scratch, buffers.order)
-            end, steps = int64(0), int64(1)
-            for at in range(few):
-                steps += int64(at == 0 or keys[buffers.order[at]] != keys[buffers.order[at - 1]])
-            place = steps - 1 if simple else int64(0)
+            end = int64(0)
+            if simple:  # steps ascend: the first one is the last
+                for at in range(few):
+                    new = at == 0 or keys[buffers.order[at]] != keys[buffers.order[at - 1]]
+                    place += int64(new)
             _copy(row, out_steps[place])
             _copy(goodness, out_step_goodness[place])
+        steps += 1
         if end == few:
             return steps
         place += -1 if simple else 1

@@ -262,52 +262,6 @@ def test_the_workspace_does_not_grow_with_rows():
     assert few.workspace_bytes == many.workspace_bytes
 
 
-def run_in_new_process(code: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
-
-
-EVALUATE_ONCE = """
-import numpy as np
-from moanon.kernels import jit, population
-codes = np.array([[0, 1, 2]], dtype=np.uint16)
-kernel = population.PopulationKernel(codes, np.array([1, 2, 3]), np.array([3]))
-scores = kernel.evaluate(np.ones((1, 2), np.uint8), population.GroupRule(0, 0))
-stats = population.evaluate.stats
-hits, misses = sum(stats.cache_hits.values()), sum(stats.cache_misses.values())
-print(jit._CACHE, hits, misses, scores.fields[0, 1])
-"""
-
-
-def test_a_second_process_takes_compiled_code_from_disk():
-    run_in_new_process(EVALUATE_ONCE)
-    folder, hits, misses, squares = run_in_new_process(EVALUATE_ONCE).split()
-    assert folder != "None"
-    assert (hits, misses) == ("1", "0")
-    assert squares == str(1 + 4 + 9)
-
-
-def test_without_a_writable_folder_kernels_still_run(tmp_path):
-    blocker = tmp_path / "file"
-    blocker.write_text("a file where folders would have to go")
-    answer = run_in_new_process(
-        EVALUATE_ONCE,
-        HOME=str(blocker),
-        XDG_CACHE_HOME=str(blocker),
-        TMPDIR=str(blocker),
-        NUMBA_DISABLE_JIT="0",
-    )
-    # TMPDIR is no folder, so Python falls back to one it finds; code is cached there or not at all
-    assert answer.endswith(str(1 + 4 + 9))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("flag", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_the_oracle_tests_hold_without_the_compiler_and_with_bounds_checks(flag):

@@ -1,0 +1,202 @@
+"""Compiled code on disk: found again, dropped where damaged, done without where need be."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moanon.kernels import jit, notices
+from moanon.kernels.notices import on_notice, tell
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def double(number: int) -> int:
+    return 2 * number
+
+
+double.__module__ = "moanon.kernels.somewhere"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(jit, "_CACHE", tmp_path)
+    monkeypatch.setattr(notices, "_told", set())
+    return tmp_path
+
+
+def fresh() -> Any:
+    """The kernel as a new process would have it."""
+    return jit.compiled(double)
+
+
+def loaded(kernel: Any) -> bool:
+    """Call a kernel; tell whether it came from the cache."""
+    assert kernel(21) == 42
+    hits, misses = kernel.stats.cache_hits, kernel.stats.cache_misses
+    assert sum(hits.values()) + sum(misses.values()) == 1
+    return sum(hits.values()) == 1
+
+
+def test_compiled_code_is_found_again(folder: Path) -> None:
+    assert not loaded(fresh())
+    assert [path.name.split("-")[0] for path in folder.iterdir()] == ["somewhere.double"]
+    assert loaded(fresh())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[:10],
+        lambda data: data[: len(data) // 2],
+        lambda data: data[:-1],
+        lambda data: os.urandom(len(data)),
+        lambda data: data[:500] + os.urandom(8) + data[508:],
+    ],
+)
+def test_a_damaged_file_is_dropped_and_the_kernel_compiled_anew(
+    folder: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    fresh()(1)
+    (path,) = folder.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    assert not loaded(fresh())
+    assert loaded(fresh())
+    assert [path] == list(folder.iterdir())
+
+
+def test_a_file_that_vanishes_is_compiled_anew(folder: Path) -> None:
+    fresh()(1)
+    for path in folder.iterdir():
+        path.unlink()
+    assert not loaded(fresh())
+
+
+def test_on_a_full_disk_kernels_run_without_a_cache_and_say_so_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, data: bytes) -> int:
+        with path.open("wb") as file:
+            file.write(data[:100])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    told: list[str] = []
+    with on_notice(told.append):
+        assert not loaded(fresh())
+        assert not loaded(fresh())
+    assert told == [
+        "compiling the kernels, once per installation (about 20 s) …",
+        f"compiled kernels cannot be kept in {folder} (No space left on device); next time they "
+        "will be compiled again",
+    ]
+    assert list(folder.iterdir()) == []
+
+
+def test_compiling_is_told_and_loading_is_not(folder: Path) -> None:
+    told: list[str] = []
+    fresh()(1)  # nobody listens
+    with on_notice(told.append):
+        assert loaded(fresh())
+        assert told == []
+        assert fresh()(0.5) == 1.0  # of another type
+    assert told == ["compiling the kernels, once per installation (about 20 s) …"]
+    with on_notice(told.append):
+        assert fresh()(2j) == 4j
+    assert len(told) == 1  # once per process
+
+
+def test_without_a_folder_another_reason_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jit, "_CACHE", None)
+    told: list[str] = []
+    with on_notice(told.append):
+        assert fresh()(4) == 8
+    (notice,) = told
+    assert notice.startswith("compiling the kernels, as there is no folder to keep them in")
+
+
+def test_who_no_longer_listens_is_told_nothing(folder: Path) -> None:
+    told: list[str] = []
+    with on_notice(told.append):
+        pass
+    tell("something")
+    assert told == []
+
+
+def run_in_new_process(code: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=REPOSITORY,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+EVALUATE_ONCE = """
+import numpy as np
+from moanon.kernels import jit, population
+codes = np.array([[0, 1, 2]], dtype=np.uint16)
+kernel = population.PopulationKernel(codes, np.array([1, 2, 3]), np.array([3]))
+scores = kernel.evaluate(np.ones((1, 2), np.uint8), population.GroupRule(0, 0))
+stats = population.evaluate.stats
+hits, misses = sum(stats.cache_hits.values()), sum(stats.cache_misses.values())
+print(jit._CACHE, hits, misses, scores.fields[0, 1])
+"""
+
+
+def test_a_second_process_takes_compiled_code_from_disk():
+    run_in_new_process(EVALUATE_ONCE)
+    folder, hits, misses, squares = run_in_new_process(EVALUATE_ONCE).split()
+    assert folder != "None"
+    assert (hits, misses) == ("1", "0")
+    assert squares == str(1 + 4 + 9)
+
+
+def test_without_a_writable_folder_kernels_still_run(tmp_path):
+    blocker = tmp_path / "file"
+    blocker.write_text("a file where folders would have to go")
+    answer = run_in_new_process(
+        EVALUATE_ONCE,
+        HOME=str(blocker),
+        XDG_CACHE_HOME=str(blocker),
+        TMPDIR=str(blocker),
+        NUMBA_DISABLE_JIT="0",
+    )
+    # TMPDIR is no folder, so Python falls back to one it finds; code is cached there or not at all
+    assert answer.endswith(str(1 + 4 + 9))
+
+
+def diagnose(cache: Path, table: Path, *options: str) -> str:
+    """What ``moanon diagnose`` says on stderr; it needs the fewest kernels of all commands."""
+    done = subprocess.run(
+        [sys.executable, "-m", "moanon", "diagnose", str(table), *options],
+        cwd=table.parent,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "XDG_CACHE_HOME": str(cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stderr
+
+
+def test_the_command_line_says_what_it_waits_for(tmp_path: Path) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text("a,b\n1,x\n2,x\n2,y\n")
+    said = "compiling the kernels, once per installation (about 20 s) …"
+    assert diagnose(tmp_path / "one", table).count(said) == 1
+    assert said not in diagnose(tmp_path / "one", table)
+    assert diagnose(tmp_path / "other", table, "--quiet") == ""

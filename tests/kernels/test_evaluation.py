@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from moanon.measures.grouped import Grouped
-from moanon.measures.groups import Groups
-from moanon.measures.kept import kept_groups
 
+from moanon.grouping import Grouping
 from moanon.kernels.costs import COSTS
 from moanon.kernels.evaluation import evaluate_groups
 from moanon.kernels.histograms import make_lists
 from moanon.kernels.population import PopulationKernel
 from moanon.kernels.selection import FIELDS, GroupRule
 from moanon.kernels.thresholds import GIVEN
-from moanon.measures.demand import Demand
+from moanon.measures.demand import Demand, group_rule
+from moanon.measures.measuring import _evaluate, suppress_groups
 from moanon.measures.suppression import Suppression
 from tests.strategies import instances, populations, rich_instances
 
@@ -29,7 +28,7 @@ def test_groups_by_sizes_alone(data):
     kind = data.draw(st.sampled_from(["none", "limit", "weighted-k"]))
     bounds = data.draw(st.sampled_from([(), (("k", 2),)]))
     suppression = Suppression(kind, data.draw(ETAS), constraints=bounds)
-    rule = suppression.group_rule(instance.cells.rows, Demand(tallies=(("loss_gap", 0),)))
+    rule = group_rule(suppression, instance.cells.rows, Demand(tallies=(("loss_gap", 0),)))
     plain = rule._replace(wanted_tallies=rule.wanted_tallies[:0])
     kernel = instance.kernel
     full_loss = kernel.losses.scale * len(instance.layout.columns)
@@ -61,15 +60,14 @@ def test_groups_by_their_models(data):
         st.sampled_from([("none", "k"), ("limit", "k"), ("limit", "t_js"), ("kl-safety", "k")])
     )
     bounds = data.draw(st.sampled_from([(), (("t_closeness", 0.4), ("l_entropy", 1.5))]))
-    rule = Suppression(kind, data.draw(ETAS), by=by, constraints=bounds).group_rule(
-        instance.cells.rows, Demand(models=("entropy", "closeness"))
-    )
+    suppression = Suppression(kind, data.draw(ETAS), by=by, constraints=bounds)
+    demand = Demand(models=("entropy", "closeness"))
+    rule = group_rule(suppression, instance.cells.rows, demand)
     scores = instance.kernel.evaluate(genomes, rule)
-    loss = [FIELDS.index("loss_all"), FIELDS.index("kept_loss")]  # which are not laid out here
     for genome, fields, goodness in zip(genomes, scores.fields, scores.goodness, strict=True):
-        groups = Groups.of(instance, genome)
-        kept = Grouped.of_genome(groups).keep(rule)
-        assert np.delete(kept.fields, loss).tolist() == np.delete(fields, loss).tolist()
+        groups = Grouping.of_genome(instance, genome)
+        kept = _evaluate(groups, instance, rule, (1, 0))
+        assert kept.fields.tolist() == fields.tolist()
         assert kept.goodness.tolist() == goodness.tolist()
         rows = instance.cells.rows - fields[FIELDS.index("suppressed")]
         assert groups.sizes[kept.groups].sum() == rows
@@ -86,7 +84,7 @@ def test_kept_sizes_of_many_solutions_are_those_of_each(data):
     )
     bounds = data.draw(st.sampled_from([(), (("k", 2),)]))
     suppression = Suppression(kind, data.draw(ETAS), constraints=bounds)
-    rule = suppression.group_rule(instance.cells.rows, steps=True)
+    rule = group_rule(suppression, instance.cells.rows, steps=True)
     kernel = instance.kernel
     found = kernel.evaluate(genomes, rule)
     thresholds = np.stack([found.field("d1"), found.field("d2")], axis=1)
@@ -94,8 +92,8 @@ def test_kept_sizes_of_many_solutions_are_those_of_each(data):
     assert starts[0] == 0
     assert np.diff(starts).tolist() == found.field("kept_groups").tolist()
     for i, genome in enumerate(genomes):
-        groups = Groups.of(instance, genome)
-        kept = kept_groups(groups, thresholds[i], suppression)
+        groups = Grouping.of_genome(instance, genome)
+        kept = suppress_groups(groups, suppression, thresholds[i]).kept
         own = sizes[starts[i] : starts[i + 1]]
         assert sorted(own.tolist()) == sorted(groups.sizes[kept].tolist())
 

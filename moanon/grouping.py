@@ -144,8 +144,8 @@ class Grouping:
             If the arrays do not fit the table or each other, a cell is not in its box, a block of a
             tree column is not one of its nodes, or no row is left.
         """
-        group = np.asarray(cell_group, dtype=np.int64)
-        first, last = (np.asarray(edge, dtype=np.int64) for edge in (starts, stops))
+        group = _whole(cell_group, "groups")
+        first, last = _whole(starts, "blocks"), _whole(stops, "blocks")
         _check(instance, group, len(instance.cells), "cells", first, last)
         _check_boxes(instance, group, first, last)
         blocks = np.concatenate([first, last]).T
@@ -187,9 +187,11 @@ class Grouping:
         DataError
             If the arrays do not fit the table or each other, or no row is left.
         """
-        group = np.asarray(row_group, dtype=np.int64)
-        first = None if starts is None else np.asarray(starts, dtype=np.int64)
-        last = None if stops is None else np.asarray(stops, dtype=np.int64)
+        group = _whole(row_group, "groups")
+        if (starts is None) != (stops is None):
+            raise DataError("blocks have starts and stops, or nobody knows either. Got one of them")
+        first = None if starts is None else _whole(starts, "blocks")
+        last = None if stops is None else _whole(stops, "blocks")
         _check(instance, group, instance.cells.rows, "rows", first, last)
         sizes = np.bincount(group[group >= 0])
         return cls(
@@ -219,8 +221,20 @@ class Grouping:
         return replace(self, name=name)
 
     def keep(self, kept: Bools) -> Grouping:
-        """The same groups, of which only some are released."""
-        return replace(self, kept=np.asarray(kept))
+        """The same groups, of which only some are released.
+
+        Raises
+        ------
+        DataError
+            If it is not said of every group; numbers could be taken for places.
+        """
+        chosen = np.asarray(kept)
+        if chosen.dtype != np.bool_ or chosen.shape != self.sizes.shape:
+            raise DataError(
+                f"kept must hold one truth value for each of the {len(self)} groups. Got "
+                f"{chosen.dtype} of shape {chosen.shape}"
+            )
+        return replace(self, kept=chosen)
 
     def released(self) -> Grouping:
         """The groups that are kept, numbered anew; rows of the others have none."""
@@ -276,8 +290,8 @@ class Grouping:
 
     @property
     def k(self) -> int:
-        """Rows in the smallest group that is released."""
-        return int(self.sizes[self.kept].min())
+        """Rows in the smallest group that is released; 0 where none is."""
+        return int(self.sizes[self.kept].min()) if self.kept.any() else 0
 
     @property
     def is_complete(self) -> bool:
@@ -325,6 +339,17 @@ class Grouping:
             texts = np.array([domain.label(a, b) for a, b in blocks.T.tolist()], dtype=object)
             found[name] = texts[place.reshape(-1)]
         return found
+
+
+def _whole(given: npt.ArrayLike, what: str) -> Ints:
+    """Take whole numbers; anything else would be cut off in silence."""
+    try:
+        array = np.asarray(given)
+    except ValueError:  # rows of different lengths
+        array = np.zeros(0)
+    if array.dtype.kind not in "iu":
+        raise DataError(f"{what} must be arrays of whole numbers. Got {array.dtype}")
+    return array.astype(np.int64)
 
 
 def _check(

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
-from moanon.errors import DataError, GenomeError
+from moanon.errors import ConfigError, DataError, GenomeError
 from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, Grouping
 from moanon.measures import MEASURES
 from moanon.measures.measuring import measure_grouping
 from moanon.measures.suppression import Suppression
+from moanon.release import Release
 from tests import naive, naive_measures
 from tests.strategies import Boxes, boxes, instances, rich_instances
 
@@ -342,3 +343,33 @@ def test_what_is_released_measures_as_what_is_kept(
     if not released.is_complete:
         expected.pop("weighted_k", None)
     assert found == expected
+
+
+@pytest.mark.parametrize("kept", [[0, 1, 1], [True, False], np.array([1.0, 0.0, 1.0])])
+def test_what_is_kept_is_said_of_every_group(kept) -> None:
+    instance = sizes_instance()
+    grouping = Grouping.of_genome(instance, [1, 1])
+    with pytest.raises(DataError, match="one truth value for each of the 3 groups"):
+        grouping.keep(kept)
+
+
+def test_numbers_that_are_not_whole_are_no_groups() -> None:
+    instance = sizes_instance()
+    with pytest.raises(DataError, match=r"groups must be arrays of whole numbers\. Got float64"):
+        Grouping.of_boxes(instance, [0.9, 0.2, 1.7], [[0, 2]], [[2, 3]])
+    with pytest.raises(DataError, match="blocks must be arrays of whole numbers"):
+        Grouping.of_rows(instance, [0, 0, 0, 1, 1], [["a", "b"]], [[2, 3]])
+    with pytest.raises(DataError, match="starts and stops, or nobody knows either"):
+        Grouping.of_rows(instance, [0, 0, 0, 1, 1], [[0, 2]], None)
+
+
+def test_a_release_shows_nobody_by_a_label_that_does_not_hold_them() -> None:
+    instance = sizes_instance()
+    false = Grouping.of_rows(instance, [0, 0, 0, 1, 1], [[2, 0]], [[3, 1]])
+    with pytest.raises(ConfigError, match="a label of column 'size' would not hold the value"):
+        Release(false)
+
+
+def sizes_instance() -> Instance:
+    table = read_table(pd.DataFrame({"size": list("SSMLL")}), {"size": "quasi"})
+    return Instance.build(table, {"size": OrderedSpec(("S", "M", "L"))})

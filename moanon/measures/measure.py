@@ -200,6 +200,8 @@ class Measure:
     attained : tuple of (str, int) or None
         Of a threshold that a suppression rule arrives at: the measure that says what is attained of
         it, and what to add to that. Only what is attained protects anybody.
+    of_kept : bool
+        Whether its tallies are of kept rows alone; others also look at suppressed ones.
     on_pairs : bool
         Whether a staircase over pairs of size and diversity tells it at every step.
     label, short : str
@@ -225,6 +227,7 @@ class Measure:
     certified: bool = False
     reads_labels: bool = False
     attained: tuple[str, int] | None = None
+    of_kept: bool = False
     on_pairs: bool = False
     label: str = ""
     short: str = ""

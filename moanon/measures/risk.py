@@ -52,6 +52,7 @@ def risk_max(scores: Scores) -> Values:
     "records at risk, with the threshold 5",
     precision="exact",
     tallies=("small",),
+    of_kept=True,
 )
 def risk_share(scores: Scores) -> Values:
     """Kept rows in groups smaller than 5, over all kept rows."""

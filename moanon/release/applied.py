@@ -92,8 +92,24 @@ class Release:
             raise ConfigError(f"recursive_c must be a number > 0. Got {self.recursive_c}")
         if not self.grouping.has_meaning:
             raise ConfigError("a release needs to know what the labels of its columns mean")
+        self._refuse_false_labels()
         if not self.grouping.kept.any():
             raise OutputError(f"no row of {self.instance.table.source} would be released")
+
+    def _refuse_false_labels(self) -> None:
+        """Refuse blocks that do not hold the rows that would be shown by them.
+
+        Those of a genome and of boxes do; a grouping of rows says what somebody has told.
+        """
+        grouping = self.grouping
+        if grouping.cell_group is not None or grouping.starts is None or grouping.stops is None:
+            return
+        cells, group = self.instance.cells, grouping.row_group[grouping.is_kept]
+        codes = cells.codes[:, cells.row_cell[grouping.is_kept]].astype(np.int64)
+        held = (codes >= grouping.starts[:, group]) & (codes < grouping.stops[:, group])
+        if not held.all():
+            column = self.instance.layout.columns[int(np.argwhere(~held)[0][0])]
+            raise ConfigError(f"a label of column {column!r} would not hold the value of its row")
 
     @classmethod
     def of(
@@ -387,7 +403,7 @@ class Release:
         table, grouping = self.instance.table, self.grouping
         before = None
         if grouping.is_complete:
-            before = Fraction(int((grouping.sizes**2).sum()), table.rows)
+            before = Fraction(int((grouping.sizes**2).sum()), self.rows)
         genome = grouping.genome
         return Origin(
             rows_in=table.rows_in + self.rows_outside,

@@ -177,10 +177,8 @@ class Grouping:
             The original table. Shares of sensitive values "in the table" are its own.
         row_group : array (rows,)
             The group of each row, from 0 on; `NO_GROUP` for a suppressed row.
-        starts, stops
+        starts, stops, name, matched_by, notes, absent
             As the attributes. The same base value may be shown in different ways.
-        name, matched_by, notes, absent
-            As the attributes.
 
         Raises
         ------
@@ -221,13 +219,7 @@ class Grouping:
         return replace(self, name=name)
 
     def keep(self, kept: Bools) -> Grouping:
-        """The same groups, of which only some are released.
-
-        Raises
-        ------
-        DataError
-            If it is not said of every group; numbers could be taken for places.
-        """
+        """The same groups, of which only some are released; numbers could be taken for places."""
         chosen = np.asarray(kept)
         if chosen.dtype != np.bool_ or chosen.shape != self.sizes.shape:
             raise DataError(

@@ -97,10 +97,7 @@ class Release:
             raise OutputError(f"no row of {self.instance.table.source} would be released")
 
     def _refuse_false_labels(self) -> None:
-        """Refuse blocks that do not hold the rows that would be shown by them.
-
-        Those of a genome and of boxes do; a grouping of rows says what somebody has told.
-        """
+        """Refuse blocks that do not hold the rows that would be shown by them."""
         grouping = self.grouping
         if grouping.cell_group is not None or grouping.starts is None or grouping.stops is None:
             return

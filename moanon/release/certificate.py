@@ -146,12 +146,8 @@ class Certificate:
     @property
     def digests(self) -> dict[str, str | None]:
         """SHA-256 of the source, of the configuration where there was one, and of the file."""
-        origin = self.origin
-        return {
-            "input": origin.input_digest,
-            "config": origin.config_digest,
-            "output": self.output_digest,
-        }
+        source, config = self.origin.input_digest, self.origin.config_digest
+        return {"input": source, "config": config, "output": self.output_digest}
 
     def privacy_of(self, column: str) -> dict[str, float]:
         """Privacy models of a sensitive column, by the names they have in a front."""

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
-from moanon.errors import ConfigError, DataError, GenomeError
+from moanon.errors import ConfigError, DataError, GenomeError, OutputError
 from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, Grouping
 from moanon.measures import MEASURES
 from moanon.measures.measuring import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.release import Release
+from moanon.release.solution import _check_bounds
 from tests import naive, naive_measures
 from tests.strategies import Boxes, boxes, instances, rich_instances
 
@@ -373,3 +374,22 @@ def test_a_release_shows_nobody_by_a_label_that_does_not_hold_them() -> None:
 def sizes_instance() -> Instance:
     table = read_table(pd.DataFrame({"size": list("SSMLL")}), {"size": "quasi"})
     return Instance.build(table, {"size": OrderedSpec(("S", "M", "L"))})
+
+
+def released_beside_a_row_outside() -> Release:
+    grouping = Grouping.of_genome(sizes_instance(), [0, 0])
+    return Release(grouping, outside=np.array([False] * 5 + [True]))
+
+
+def test_a_certificate_counts_rows_outside_the_domains_in_weighted_k(tmp_path) -> None:
+    # one group of 5 of the 6 rows: 25 / 6
+    certificate = released_beside_a_row_outside().write(tmp_path / "r.csv")
+    assert certificate.origin.weighted_k == Fraction(25, 6)
+    assert (certificate.rows, certificate.suppressed) == (5, 1)
+
+
+def test_rows_outside_the_domains_leave_bounds_on_kept_rows_alone() -> None:
+    release = released_beside_a_row_outside()
+    _check_bounds(release, Suppression(), {"risk_share": 0.0}, name="it")
+    with pytest.raises(OutputError, match="the constraint size_rank cannot be told"):
+        _check_bounds(release, Suppression(), {"size_rank": 1e9}, name="it")

@@ -15,7 +15,8 @@ The way of the data, and where each station stands::
 - ``moanon.kernels``: compiled loops that group cells (``forms``), measure groups (``diversity``,
   ``closeness``, …) and settle which are kept, step by step (``selection``); many genomes at once.
 - ``moanon.measures``: named numbers of a grouping, for privacy, risk and loss; what is true of each
-  and when a bound on it is met (``measure``); which groups are given up (``suppression``).
+  and when a bound on it is met (``measure``); which groups are given up, and by what where nobody
+  says it (``suppression``: presets, ``suppress_by``, η).
 - ``moanon.recoding``: how the solutions of a front become groupings.
 - ``moanon.search``: the algorithms and their budget (``algorithms``), checkpoints;
   ``moanon.front``: what they find, a `Front` to look at and ask.

@@ -1,8 +1,8 @@
 """The command ``moanon``: parse, call, print. Nothing else in the package prints or exits.
 
-Each command is a small function that calls the library and shows the answer on stdout; it joins
-the application by being imported here. Errors go to stderr as one sentence. Whatever is slow to
-import is imported inside the command that needs it, so that ``moanon --help`` answers at once.
+Each command is a small function that calls the library and shows the answer on stdout; its module
+is named in ``application`` and imported when it is called. Errors go to stderr as one sentence.
+Whatever is slow to import is imported inside the command that needs it.
 
 - ``application``: the application and its exit codes;
 - ``options``: arguments and options that commands share, and how their values are read;
@@ -10,16 +10,6 @@ import is imported inside the command that needs it, so that ``moanon --help`` a
 - one file for each group of commands.
 """
 
-from moanon.cli import (  # noqa: F401 (they join the application)
-    ask_command,
-    compare_command,
-    configure_command,
-    diagnose_command,
-    export_command,
-    measure_command,
-    pictures,
-    run_command,
-)
-from moanon.cli.application import app, main
+from moanon.cli.application import app, load_commands, main
 
-__all__ = ["app", "main"]
+__all__ = ["app", "load_commands", "main"]

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -22,6 +23,18 @@ from moanon.kernels.notices import on_notice
 
 DONE, NO = 0, 1
 _BAD_INPUT, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141
+
+#: Commands in the order of the help, by their modules.
+_COMMANDS = {
+    "ask_command": ["ask"],
+    "compare_command": ["compare"],
+    "configure_command": ["check", "init", "schema"],
+    "diagnose_command": ["diagnose"],
+    "export_command": ["export", "apply"],
+    "measure_command": ["measure"],
+    "pictures": ["plot", "report"],
+    "run_command": ["run"],
+}
 
 app = typer.Typer(
     name="moanon",
@@ -62,7 +75,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def load_commands(name: str = "") -> None:
+    """Let a command join the application; all of them where none has this name."""
+    known = [command for commands in _COMMANDS.values() for command in commands]
+    for module, commands in _COMMANDS.items():
+        if name in commands or name not in known:
+            import_module(f"moanon.cli.{module}")
+    app.registered_commands.sort(
+        key=lambda command: known.index(command.name or command.callback.__name__)  # type: ignore[union-attr]
+    )
+
+
 def _answer(arguments: list[str]) -> int:
+    load_commands(arguments[0])
     try:
         code = app(arguments, prog_name="moanon", standalone_mode=False)
     except InfeasibleError as error:

@@ -213,12 +213,8 @@ class Front:
         return self.recodings.entry(self.row(solution))
 
     def grouping(self, solution: int) -> Grouping:
-        """Group the table's rows as a solution does, with those groups suppressed that it gives up.
-
-        Refused without the table, and for a number that the front does not have.
-        """
-        row = self.row(solution)
-        return self.recodings.grouping(row, self._table())
+        """Group the rows as a solution does, with those groups suppressed that it gives up."""
+        return self.recodings.grouping(self.row(solution), self._table())
 
     def kept_sizes(self, solutions: Sequence[int] | None = None) -> list[Ints]:
         """Sizes of the groups that each of some solutions keeps, in no particular order.

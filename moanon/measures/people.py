@@ -49,9 +49,6 @@ def _largest_distance(instance: Instance, ideal: float) -> float:
     return float(np.sqrt(instance.cells.rows)) * ideal
 
 
-# -- size ------------------------------------------------------------------------------------------
-
-
 @privacy_measure(
     "max",
     counts(1, "n"),
@@ -93,9 +90,6 @@ def size_rank(scores: Scores) -> Values:
     Suppressed rows make one group.
     """
     return _distance(scores, "size_gap", scores.square_unit)
-
-
-# -- utility ---------------------------------------------------------------------------------------
 
 
 @measure(
@@ -147,9 +141,6 @@ def utility_rank(scores: Scores) -> Values:
     Of two releases with the same loss it prefers the one that spreads it evenly.
     """
     return _distance(scores, "loss_gap", scores.tally_unit) * scores.columns
-
-
-# -- sensitive values ------------------------------------------------------------------------------
 
 
 @sensitive_measure(

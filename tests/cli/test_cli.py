@@ -364,6 +364,7 @@ def test_help_lists_the_commands(arguments: list[str], capsys: Captured) -> None
 
 
 def test_every_command_has_help_with_an_example(capsys: Captured) -> None:
+    cli.load_commands()
     names = [command.name or command.callback.__name__ for command in cli.app.registered_commands]  # type: ignore[union-attr]
     assert len(names) >= 3
     for name in names:

@@ -303,6 +303,7 @@ def test_an_error_about_a_file_keeps_its_traceback(monkeypatch: pytest.MonkeyPat
         raise PermissionError(13, "Permission denied", "some/file")
 
     monkeypatch.setattr(application, "app", fail)
+    monkeypatch.setattr(application, "load_commands", lambda name: None)
     with pytest.raises(PermissionError, match="some/file"):
         main(["schema"])
 

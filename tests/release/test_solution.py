@@ -117,7 +117,8 @@ def test_rows_outside_leave_sums_over_people_unknown(first: Instance) -> None:
 
 def test_a_release_that_meets_its_bounds_passes(first: Instance) -> None:
     loss = float(apply_to(read_table(FIRST, ROLES), first, GENOME).promised["loss", ""])
-    apply_to(read_table(FIRST, ROLES), first, GENOME, bounds={"loss": loss, "k": 1})
+    release = apply_to(read_table(FIRST, ROLES), first, GENOME, bounds={"loss": loss, "k": 1})
+    assert release.promised["loss", ""] == loss
 
 
 def test_every_broken_bound_is_told(first: Instance) -> None:

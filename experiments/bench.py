@@ -37,7 +37,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon import MoanonError, datasets
-from moanon.atomic import Beside
+from moanon.atomic import StagedFiles
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
@@ -448,7 +448,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error("--quick times adult alone")
     try:
         # Before all else, because a run is long and FILE may be taken.
-        with Beside(options.out, force=options.force) as beside:
+        with StagedFiles(options.out, force=options.force) as staged:
             timings = [
                 asdict(timing)
                 for case in _cases(options)
@@ -456,8 +456,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             ]
             found = {"machine": machine(), "timings": timings}
             text = json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
-            beside[options.out].write_text(f"{text}\n", encoding="utf-8")
-            beside.move()
+            staged[options.out].write_text(f"{text}\n", encoding="utf-8")
+            staged.move()
     except MoanonError as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
     print("CPU and clock are per evaluation; to flat: CPU against flat on one thread.")

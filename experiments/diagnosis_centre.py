@@ -24,7 +24,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from moanon import datasets
-from moanon.atomic import Beside
+from moanon.atomic import StagedFiles
 from moanon.diagnosis import (
     BorderAnswer,
     CurvesAnswer,
@@ -78,20 +78,20 @@ class Folder:
         if "columns" in shown:
             shown["columns"] = shown["columns"].map(joined)
         target = self.path / f"{name}.csv"
-        with Beside(target, force=True) as beside:
-            shown.to_csv(beside[target], index=False, float_format="%.6g", lineterminator="\n")
-            beside.move()
+        with StagedFiles(target, force=True) as staged:
+            shown.to_csv(staged[target], index=False, float_format="%.6g", lineterminator="\n")
+            staged.move()
         print(f"wrote {target}")
 
     def picture(self, name: str, drawn: Figure | DiagnosisAnswer) -> None:
         """Write a picture, or that of an answer."""
         target = self.path / f"{name}.png"
-        with Beside(target, force=True) as beside:
+        with StagedFiles(target, force=True) as staged:
             if isinstance(drawn, Figure):
-                drawn.savefig(beside[target], format="png", dpi=110)
+                drawn.savefig(staged[target], format="png", dpi=110)
             else:
-                draw_answer(drawn, beside[target], "png")
-            beside.move()
+                draw_answer(drawn, staged[target], "png")
+            staged.move()
         print(f"wrote {target}")
 
 
@@ -313,9 +313,9 @@ def bench(folder: Folder) -> None:
             "clock_s": round(seconds, 1),
         }
     target = folder.path / "bench.json"
-    with Beside(target, force=True) as beside:
-        beside[target].write_text(f"{json.dumps(record, indent=2)}\n", encoding="utf-8")
-        beside.move()
+    with StagedFiles(target, force=True) as staged:
+        staged[target].write_text(f"{json.dumps(record, indent=2)}\n", encoding="utf-8")
+        staged.move()
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ from pathlib import Path
 
 import numpy as np
 
-from moanon.atomic import Beside
+from moanon.atomic import StagedFiles
 from moanon.config import Config
 from moanon.experiment import Experiment, plan
 from moanon.front import Front
@@ -310,10 +310,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write_figures(figures(runs), options.out, ["png"])
     texts = {"published.csv": published_table(runs), "answers.md": answers(runs)}
     paths = {options.out / name: text for name, text in texts.items()}
-    with Beside(*paths, force=True) as beside:
+    with StagedFiles(*paths, force=True) as staged:
         for path, text in paths.items():
-            beside[path].write_text(text, encoding="utf-8")
-        beside.move()
+            staged[path].write_text(text, encoding="utf-8")
+        staged.move()
     print(f"Wrote {options.out}")
 
 

@@ -27,7 +27,7 @@ if sys.platform != "win32":
     import fcntl
 
 
-class Beside:
+class StagedFiles:
     """Several files that take their final names together.
 
     Parameters
@@ -49,9 +49,9 @@ class Beside:
     --------
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> with Beside(folder / "a.txt", force=False) as beside:
-    ...     _ = beside[folder / "a.txt"].write_text("whole")
-    ...     beside.move()
+    >>> with StagedFiles(folder / "a.txt", force=False) as staged:
+    ...     _ = staged[folder / "a.txt"].write_text("whole")
+    ...     staged.move()
     >>> [path.name for path in folder.iterdir()]
     ['a.txt']
     """
@@ -63,7 +63,7 @@ class Beside:
         # A second name for each file that is replaced, should a later move fail.
         self._old = {target: _unguessable(target) for target in targets}
 
-    def __enter__(self) -> Beside:
+    def __enter__(self) -> StagedFiles:
         try:
             self._check()
             self._create()

@@ -11,29 +11,29 @@ from pathlib import Path
 
 import pytest
 
-from moanon.atomic import Beside
+from moanon.atomic import StagedFiles
 from moanon.errors import OutputError
 
 
 def write(target: Path, text: str, *, force: bool = False) -> None:
-    with Beside(target, force=force) as beside:
-        beside[target].write_text(text)
-        beside.move()
+    with StagedFiles(target, force=force) as staged:
+        staged[target].write_text(text)
+        staged.move()
 
 
 def test_a_file_takes_its_name_when_it_is_moved(tmp_path: Path) -> None:
     target = tmp_path / "a.txt"
-    with Beside(target, force=False) as beside:
-        beside[target].write_text("whole")
+    with StagedFiles(target, force=False) as staged:
+        staged[target].write_text("whole")
         assert not target.exists()
-        beside.move()
+        staged.move()
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
     assert target.read_text() == "whole"
 
 
 def test_a_file_that_is_not_moved_is_gone(tmp_path: Path) -> None:
-    with Beside(tmp_path / "a.txt", force=False) as beside:
-        beside[tmp_path / "a.txt"].write_text("half")
+    with StagedFiles(tmp_path / "a.txt", force=False) as staged:
+        staged[tmp_path / "a.txt"].write_text("half")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -50,10 +50,10 @@ def test_a_file_that_exists_is_replaced_only_with_force(tmp_path: Path) -> None:
 
 def test_a_file_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
     target = tmp_path / "a.txt"
-    with Beside(target, force=False) as beside:
+    with StagedFiles(target, force=False) as staged:
         target.write_text("of another")
         with pytest.raises(OutputError, match="exists already"):
-            beside.move()
+            staged.move()
     assert target.read_text() == "of another"
 
 
@@ -69,14 +69,14 @@ def test_what_the_system_refuses_is_told_in_one_sentence(tmp_path: Path) -> None
     first, second = tmp_path / "a.txt", tmp_path / "b.txt"
     with (
         pytest.raises(OutputError, match=r"a\.txt cannot be written: No space left on device"),
-        Beside(first, second, force=False),
+        StagedFiles(first, second, force=False),
     ):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_pipe_that_breaks_is_not_about_the_file(tmp_path: Path) -> None:
-    with pytest.raises(BrokenPipeError), Beside(tmp_path / "a.txt", force=False):
+    with pytest.raises(BrokenPipeError), StagedFiles(tmp_path / "a.txt", force=False):
         raise BrokenPipeError
     assert list(tmp_path.iterdir()) == []
 
@@ -98,8 +98,8 @@ def test_what_replaces_a_closed_file_is_closed_while_it_is_written(tmp_path: Pat
     target = tmp_path / "a.txt"
     target.write_text("old")
     target.chmod(0o600)
-    with Beside(target, force=True) as beside:
-        assert beside[target].stat().st_mode & 0o777 == 0o600
+    with StagedFiles(target, force=True) as staged:
+        assert staged[target].stat().st_mode & 0o777 == 0o600
 
 
 # -- several writers -------------------------------------------------------------------------------
@@ -116,10 +116,10 @@ def test_a_name_taken_after_the_last_look_is_kept(
     first, second = tmp_path / "a.txt", tmp_path / "b.txt"
     if not links:
         monkeypatch.setattr(os, "link", no_links)
-    with Beside(first, second, force=False) as beside:
-        monkeypatch.setattr(Beside, "_check", lambda self: second.write_text("of another"))
+    with StagedFiles(first, second, force=False) as staged:
+        monkeypatch.setattr(StagedFiles, "_check", lambda self: second.write_text("of another"))
         with pytest.raises(OutputError, match=r"b\.txt exists already"):
-            beside.move()
+            staged.move()
     assert [path.name for path in tmp_path.iterdir()] == ["b.txt"]
     assert second.read_text() == "of another"
 
@@ -145,9 +145,9 @@ def test_a_claim_that_fails_leaves_nothing(
     monkeypatch.setattr(Path, "replace", failing_replace)
     with (
         pytest.raises(OutputError, match=r"a\.txt cannot be written: Input/output error"),
-        Beside(first, second, force=False) as beside,
+        StagedFiles(first, second, force=False) as staged,
     ):
-        beside.move()
+        staged.move()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -162,10 +162,10 @@ def test_files_of_several_writers_never_mix(tmp_path: Path, force: bool) -> None
             # Two spellings of one folder: a lock on each would be waited for without end.
             pair = tmp_path / f"{number}.a", tmp_path / "." / ".." / tmp_path.name / f"{number}.b"
             barrier.wait()
-            with suppress(OutputError), Beside(*pair, force=force) as beside:
+            with suppress(OutputError), StagedFiles(*pair, force=force) as staged:
                 for target in pair:
-                    beside[target].write_text(str(who))
-                beside.move()
+                    staged[target].write_text(str(who))
+                staged.move()
                 written += 1
         return written
 

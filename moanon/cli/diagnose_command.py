@@ -139,7 +139,7 @@ def diagnose(
         delimiter=delimiter,
     )
     lines = []
-    with _beside((list_rows, plot), diagnosis.files, force=force) as beside:
+    with _staged((list_rows, plot), diagnosis.files, force=force) as staged:
         with _progress(quiet=quiet) as progress:
             answer = diagnosis.ask(
                 subset=named,
@@ -152,11 +152,11 @@ def diagnose(
                 progress=progress,
             )
         if list_rows is not None:
-            lines.append(_list_rows(diagnosis, answer, beside[list_rows], list_rows))
+            lines.append(_list_rows(diagnosis, answer, staged[list_rows], list_rows))
         if plot is not None:
             from moanon.output.diagnosis_figures import draw_answer
 
-            draw_answer(answer, beside[plot], plot.suffix.lower().removeprefix("."))
+            draw_answer(answer, staged[plot], plot.suffix.lower().removeprefix("."))
             lines.append(f"Wrote {plot}")
     if as_json:
         print_json(diagnosis.describe(answer))
@@ -247,7 +247,7 @@ def _check_files(list_rows: Path | None, plot: Path | None, subset: tuple[str, .
 
 
 @contextmanager
-def _beside(
+def _staged(
     wanted: Sequence[Path | None], inputs: Sequence[Path], *, force: bool
 ) -> Iterator[dict[Path, Path]]:
     """Claim the files to be written, before a long search, and say where to write each."""
@@ -258,11 +258,11 @@ def _beside(
     if not targets:
         yield {}
         return
-    from moanon.atomic import Beside
+    from moanon.atomic import StagedFiles
 
-    with Beside(*targets, force=force) as beside:
-        yield {target: beside[target] for target in targets}
-        beside.move()
+    with StagedFiles(*targets, force=force) as staged:
+        yield {target: staged[target] for target in targets}
+        staged.move()
 
 
 def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name: Path) -> str:

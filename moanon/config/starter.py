@@ -26,7 +26,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from moanon import datasets
-from moanon.atomic import Beside
+from moanon.atomic import StagedFiles
 from moanon.config import ColumnSection, Config, name_from
 from moanon.data.column import Column
 from moanon.data.source import read_source
@@ -104,10 +104,10 @@ def write_starter(
     if delimiter is not None:
         data["delimiter"] = delimiter
     text = _starter_text(name_from(target), data, source.columns, guesses, tokens)
-    with Beside(target, force=False) as beside:
-        beside[target].write_text(text, encoding="utf-8")
-        Config.load(beside[target]).instance()
-        beside.move()
+    with StagedFiles(target, force=False) as staged:
+        staged[target].write_text(text, encoding="utf-8")
+        Config.load(staged[target]).instance()
+        staged.move()
     return target, dict(roles)
 
 

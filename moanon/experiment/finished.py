@@ -15,7 +15,7 @@ import numpy as np
 
 from moanon import datasets
 from moanon.arrays import Floats, Ints
-from moanon.atomic import Beside
+from moanon.atomic import StagedFiles
 from moanon.config import Config
 from moanon.data.table import Table
 from moanon.errors import DataError, MoanonError, OutputError
@@ -372,7 +372,7 @@ def write_eta_table(folder: Path, fronts: Mapping[float, Front], texts: Mapping[
             writer.writerow([question, bound, *cells])
     written = {folder / ETA_TABLE: table.getvalue()}
     written |= {folder / name: text for name, text in texts.items()}
-    with Beside(*written, force=True) as beside:
+    with StagedFiles(*written, force=True) as staged:
         for path, text in written.items():
-            beside[path].write_text(text, encoding="utf-8", newline="\n")
-        beside.move()
+            staged[path].write_text(text, encoding="utf-8", newline="\n")
+        staged.move()

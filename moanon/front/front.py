@@ -26,7 +26,7 @@ import numpy as np
 
 from moanon import __version__
 from moanon.arrays import Bits, Floats, Ints, Values
-from moanon.atomic import Beside
+from moanon.atomic import StagedFiles
 from moanon.errors import ConfigError, DataError, GenomeError, SearchError
 from moanon.front.asking import Answer, Question, answer
 from moanon.front.choices import Solutions, front_html, front_sentence
@@ -442,10 +442,10 @@ class Front:
         # Last, so that a folder with this file in it is complete.
         written[RECORD] = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         paths = {Path(folder) / name: text for name, text in written.items()}
-        with Beside(*paths, force=force) as beside:
+        with StagedFiles(*paths, force=force) as staged:
             for path, text in paths.items():
-                beside[path].write_text(text, encoding="utf-8", newline="\n")
-            beside.move()
+                staged[path].write_text(text, encoding="utf-8", newline="\n")
+            staged.move()
 
     def _csv(self) -> str:
         columns = [self.ids.tolist(), *(column.tolist() for column in self.measures.values())]

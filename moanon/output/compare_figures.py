@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter, SymmetricalLogLocator
 
 from moanon.arrays import Floats
-from moanon.atomic import Beside
+from moanon.atomic import StagedFiles
 from moanon.compare import Comparison, Headcount
 from moanon.errors import OutputError
 from moanon.output.figure_files import save_figure
@@ -89,9 +89,9 @@ def save_comparison(comparison: Comparison, path: Path, *, force: bool = False) 
         ``.pdf``, or cannot be written.
     """
     ending = plot_ending(path)
-    with Beside(path, force=force) as beside:
-        save_figure(plot_comparison(comparison), beside[path], ending[1:])
-        beside.move()
+    with StagedFiles(path, force=force) as staged:
+        save_figure(plot_comparison(comparison), staged[path], ending[1:])
+        staged.move()
 
 
 def plot_ending(path: Path) -> str:

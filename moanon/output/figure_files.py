@@ -16,7 +16,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from moanon.atomic import Beside
+from moanon.atomic import StagedFiles
 from moanon.errors import ConfigError, OutputError
 from moanon.front import Front
 from moanon.front.choices import attained_privacy
@@ -201,13 +201,13 @@ def write_figures(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"the folder {folder} cannot be made: {error.strerror}") from error
-    with Beside(*paths, force=True) as beside:
+    with StagedFiles(*paths, force=True) as staged:
         for name, draw in figures.items():
             drawn = draw()
             figure = drawn if isinstance(drawn, Figure) else root_figure(drawn)
             for ending in endings:
-                save_figure(figure, beside[folder / f"{name}.{ending}"], ending)
-        beside.move()
+                save_figure(figure, staged[folder / f"{name}.{ending}"], ending)
+        staged.move()
     return paths
 
 

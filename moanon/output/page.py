@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from moanon import __version__
-from moanon.atomic import Beside
+from moanon.atomic import StagedFiles
 from moanon.errors import OutputError
 from moanon.output.page_data import Tab, page_data, page_title
 
@@ -83,9 +83,9 @@ def write_report(tabs: Sequence[Tab], path: str | Path, force: bool = False) -> 
         written.
     """
     page, path = report_html(tabs), Path(path)
-    with Beside(path, force=force) as beside:
-        beside[path].write_text(page, encoding="utf-8", newline="\n")
-        beside.move()
+    with StagedFiles(path, force=force) as staged:
+        staged[path].write_text(page, encoding="utf-8", newline="\n")
+        staged.move()
 
 
 def _part(name: str) -> str:

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bools, Ints
-from moanon.atomic import Beside
+from moanon.atomic import StagedFiles
 from moanon.data.column import Column
 from moanon.data.domain import MISSING, Domain, TreeDomain
 from moanon.data.hierarchy import SUPPRESSED
@@ -354,25 +354,25 @@ class Release:
         notice = path.with_name(path.name + ".certificate.json")
         self._spare_the_source(path, notice)
         try:
-            with Beside(path, notice, force=force) as beside:
+            with StagedFiles(path, notice, force=force) as staged:
                 if form == "csv":
-                    write_csv(beside[path], columns, raw_cells=raw_cells)
+                    write_csv(staged[path], columns, raw_cells=raw_cells)
                 else:
-                    write_parquet(beside[path], columns)
-                beside.sync(path)
+                    write_parquet(staged[path], columns)
+                staged.sync(path)
                 reading = self._reading(
                     form, columns, stars=suppressed == "star", defused=not raw_cells
                 )
                 certificate = certify_file(
-                    beside[path],
+                    staged[path],
                     reading,
                     self.promised,
                     self._origin(config_digest, shuffled=shuffle is not None),
                     stated=self.stated,
                     name=path.name,
                 )
-                beside[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
-                beside.move()
+                staged[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
+                staged.move()
         except UnicodeEncodeError as error:
             raise OutputError(f"{path} cannot be written: a text is not Unicode: {error}") from None
         return certificate

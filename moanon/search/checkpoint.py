@@ -23,7 +23,7 @@ import numpy as np
 
 from moanon import __version__
 from moanon.arrays import Bits, Values
-from moanon.atomic import Beside, sync_folder
+from moanon.atomic import StagedFiles, sync_folder
 from moanon.errors import OutputError, SearchError
 
 #: What is saved: arrays by name; no objects, so nothing has to be pickled.
@@ -156,9 +156,9 @@ class Checkpoints:
 
 def write_arrays(path: Path, state: State, identity: Identity) -> None:
     """Write arrays to a file in the way of a checkpoint; a file that is there is replaced."""
-    with Beside(path, force=True) as beside:
-        beside[path].write_bytes(_pack(state, identity))
-        beside.move()
+    with StagedFiles(path, force=True) as staged:
+        staged[path].write_bytes(_pack(state, identity))
+        staged.move()
 
 
 def read_arrays(path: Path, identity: Identity) -> State:

@@ -193,8 +193,36 @@ def _is_simple(rule: GroupRule) -> bool:
 @inner
 def sizes_suffice(rule: GroupRule) -> bool:
     """Whether `measure_sizes` gives what `measure_groups` would."""
-    by_class = rule.suppression == WITHIN_LIMIT and rule.limit < CLASSES
-    return _is_simple(rule) and (by_class or rule.suppression == KEEP_ALL)
+    in_time = rule.suppression == WITHIN_LIMIT and (rule.limit < CLASSES or not rule.with_steps)
+    return _is_simple(rule) and (in_time or rule.suppression == KEEP_ALL)
+
+
+@inner
+def _measure_large(
+    limit: int, sizes: UInts, losses: Ints, groups: int, scratch: Scratch, out: Ints
+) -> None:
+    """Measure what stays within any limit, the threshold first."""
+    least = size_threshold(sizes, None, int64(0), int64(0), groups, limit, scratch)
+    rows, squares, loss_all, largest = int64(0), int64(0), int64(0), int64(0)
+    kept, kept_rows, kept_squares, kept_loss = int64(0), int64(0), int64(0), int64(0)
+    smallest = int64(2**62)
+    for group in range(groups):
+        size = int64(sizes[group])
+        loss = size * losses[group]
+        rows += size
+        squares += size * size
+        loss_all += loss
+        if size >= least:
+            kept += 1
+            kept_rows += size
+            kept_squares += size * size
+            kept_loss += loss
+            smallest = min(smallest, size)
+            largest = max(largest, size)
+    _begin(groups, squares, loss_all, out)
+    out[_D1], out[_SUPPRESSED], out[_KEPT] = least, rows - kept_rows, kept
+    out[_KEPT_SQUARES], out[_KEPT_LOSS] = kept_squares, kept_loss
+    out[_K], out[_LARGEST] = smallest if kept else int64(0), largest
 
 
 @inner
@@ -211,11 +239,15 @@ def measure_sizes(
 ) -> int:
     """Do what `measure_groups` does where only sizes and losses count, in one pass over the groups.
 
-    For the rule WITHIN_LIMIT and limits below 4,096 rows, where a class is one size. What is given
-    up is added up from the classes, and what is kept is the rest. KEEP_ALL is a limit of no rows.
+    For the rule WITHIN_LIMIT. Below a limit of 4,096 rows a class is one size: what is given up is
+    added up from the classes, and what is kept is the rest. Beyond, the threshold is found first,
+    and there are no steps. KEEP_ALL is a limit of no rows.
     """
     if suppression == KEEP_ALL:
         limit, with_steps = int64(0), False
+    if limit >= CLASSES:
+        _measure_large(limit, sizes, losses, groups, scratch, out)
+        return int64(0)
     squares, loss_all = int64(0), int64(0)
     largest, last = int64(0), int64(0)
     larger = int64(2**62)  # smallest size beyond the limit

@@ -2,26 +2,33 @@
 
 A front does not care how its solutions were made. `Recodings` is what it asks of them: the grouping
 of a solution, the sizes of the groups that each keeps, and what is written to ``solutions.json``.
-`GlobalRecodings` are those of genomes: one generalization of each column for the whole table, and
-thresholds below which groups are suppressed.
+
+- `GlobalRecodings` are genomes: one generalization of each column for the whole table, and
+  thresholds below which groups are suppressed.
+- `LocalRecodings` are boxes: every group has blocks of its own, which may overlap those of others.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from moanon.arrays import Bits, Ints
+from moanon.errors import GenomeError
 from moanon.measures.suppression import Suppression
 
 if TYPE_CHECKING:  # a front can be read and asked without the compiler, which these wait for
     from moanon.genome import Generalization, Instance, Layout
     from moanon.grouping import Grouping
 
+#: The file that holds boxes.
+BOXES = "boxes.npz"
 #: What released cells can show, column by column.
 Blocks = Mapping[str, tuple[str, ...]]
 
@@ -63,6 +70,10 @@ class Recodings(Protocol):
 
     def entry(self, row: int) -> dict[str, Any]:
         """A solution as numbers, texts, lists and dicts only; see `of_entries`."""
+        ...
+
+    def files(self) -> Mapping[str, bytes]:
+        """What is too large for such entries, as files by name; the same bytes every time."""
         ...
 
 
@@ -138,6 +149,135 @@ class GlobalRecodings:
         size, diversity = self.thresholds[row].tolist()
         genome = "".join("1" if bit else "0" for bit in self.genomes[row])
         return {"genome": genome, "thresholds": {"size": size, "diversity": diversity}}
+
+    def files(self) -> Mapping[str, bytes]:
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class LocalRecodings:
+    """Boxes of one table, and which of them each of its cells is in.
+
+    On another table a cell goes into the box that loses least of those that hold it.
+
+    Attributes
+    ----------
+    digest : str
+        Of the table.
+    cell_group : tuple of arrays (cells,)
+        For each solution the box of each cell, or `moanon.grouping.NO_GROUP` where it is
+        suppressed.
+    starts, stops : tuple of arrays (columns, boxes)
+        Its boxes: base values ``start .. stop - 1``.
+    """
+
+    digest: str
+    cell_group: tuple[Ints, ...]
+    starts: tuple[Ints, ...]
+    stops: tuple[Ints, ...]
+
+    @classmethod
+    def of_file(cls, content: bytes) -> LocalRecodings:
+        """Read them from what `files` wrote.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError, zipfile.BadZipFile
+            If it is something else.
+        """
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            digest = arrays["digest"].tobytes().decode()
+            number = int(arrays["solutions"])
+            group = tuple(arrays[f"group{i}"].astype(np.int64) - 1 for i in range(number))
+            boxes = [arrays[f"boxes{i}"].astype(np.int64) for i in range(number)]
+        for cells, (first, last) in zip(group, boxes, strict=True):
+            if cells.ndim != 1 or first.ndim != 2 or cells.max() + 1 != first.shape[1]:
+                raise ValueError(f"boxes of shape {first.shape} for {cells.max() + 1} groups")
+            if not (first < last).all():
+                raise ValueError("a block without values")
+        return cls(digest, group, *zip(*boxes, strict=True)) if boxes else cls(digest, (), (), ())
+
+    def __len__(self) -> int:
+        return len(self.cell_group)
+
+    def take(self, rows: Ints) -> LocalRecodings:
+        chosen = rows.tolist()
+        return LocalRecodings(
+            self.digest,
+            tuple(self.cell_group[row] for row in chosen),
+            tuple(self.starts[row] for row in chosen),
+            tuple(self.stops[row] for row in chosen),
+        )
+
+    def all_groups(self, row: int, instance: Instance) -> Grouping:
+        from moanon.grouping import Grouping
+
+        starts, stops = self.starts[row], self.stops[row]
+        if instance.table.digest == self.digest:
+            return Grouping.of_boxes(instance, self.cell_group[row], starts, stops)
+        box = _find_boxes(instance, starts, stops)
+        used = np.unique(box[box >= 0])
+        number = np.full(starts.shape[1] + 1, -1, dtype=np.int64)  # the last: in no box
+        number[used] = np.arange(len(used))
+        return Grouping.of_boxes(instance, number[box], starts[:, used], stops[:, used])
+
+    def grouping(self, row: int, instance: Instance) -> Grouping:
+        return self.all_groups(row, instance)
+
+    def kept_sizes(self, instance: Instance) -> list[Ints]:
+        return [self.grouping(row, instance).sizes for row in range(len(self))]
+
+    def blocks(self, instance: Instance) -> tuple[Blocks, ...]:
+        found = []
+        domains = instance.layout.domains.items()
+        known: dict[tuple[str, int, int], str] = {}
+        for starts, stops in zip(self.starts, self.stops, strict=True):
+            if len(starts) != len(domains) or (stops > instance.layout.sizes[:, None]).any():
+                raise GenomeError("its boxes do not fit the columns")
+            blocks = {}
+            for (name, domain), first, last in zip(domains, starts, stops, strict=True):
+                shown = []
+                for start, stop in np.unique(np.stack([first, last]), axis=1).T.tolist():
+                    key = name, start, stop
+                    if key not in known:
+                        known[key] = domain.label(start, stop)
+                    shown.append(known[key])
+                blocks[name] = tuple(shown)
+            found.append(blocks)
+        return tuple(found)
+
+    def generalization(self, row: int, instance: Instance) -> Generalization | None:
+        return None
+
+    def entry(self, row: int) -> dict[str, Any]:
+        return {"boxes": self.starts[row].shape[1]}
+
+    def files(self) -> Mapping[str, bytes]:
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "digest": np.frombuffer(self.digest.encode(), dtype=np.uint8),
+            "solutions": np.array(len(self)),
+        }
+        for i, group in enumerate(self.cell_group):
+            small = np.uint16 if group.max() + 1 < 2**16 else np.uint32
+            arrays[f"group{i}"] = (group + 1).astype(small)
+            arrays[f"boxes{i}"] = np.stack([self.starts[i], self.stops[i]]).astype(np.uint32)
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **arrays)
+        return {BOXES: buffer.getvalue()}
+
+
+def _find_boxes(instance: Instance, starts: Ints, stops: Ints) -> Ints:
+    """For each cell the box that loses least of those that hold it; -1 where none does."""
+    scale = instance.losses
+    losses = sum(scale.table[scale.start[i] + (stops - starts)[i]] for i in range(len(starts)))
+    order = np.argsort(losses, kind="stable")
+    first, last = starts[:, order], stops[:, order]
+    found = np.full(len(instance.cells), -1, dtype=np.int64)
+    for cell, codes in enumerate(instance.cells.codes.T.astype(np.int64)):
+        holds = ((first <= codes[:, None]) & (codes[:, None] < last)).all(axis=0)
+        if holds.any():
+            found[cell] = order[holds.argmax()]
+    return found
 
 
 def _blocks(layout: Layout, genomes: Bits) -> tuple[Blocks, ...]:

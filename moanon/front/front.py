@@ -10,7 +10,8 @@ found on, `Front.apply` to rows that came later.
 
 On disk a front is three files: ``front.csv``, one row per solution; ``solutions.json``, what each
 does to the columns; and, in ``run.json``, which objectives, suppression rule and bounds they belong
-to. The first two are the same bytes for the same front.
+to. Solutions that are boxes have a fourth, ``boxes.npz``. All but ``run.json`` are the same bytes
+for the same front.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -33,7 +35,7 @@ from moanon.front.choices import Solutions, front_html, front_sentence
 from moanon.front.results import FORMAT, RECORD, check_data, read_listed, read_object, read_record
 from moanon.measures import applicable, find_measure
 from moanon.measures.suppression import Suppression
-from moanon.recoding import Blocks, GlobalRecodings, Recodings
+from moanon.recoding import BOXES, Blocks, GlobalRecodings, LocalRecodings, Recodings
 
 if TYPE_CHECKING:  # a front can be read and asked without the compiler and without pandas
     import pandas as pd
@@ -425,8 +427,10 @@ class Front:
         OutputError
             If a file exists and `force` is not set, or cannot be written.
         """
-        written = {_TABLE: self._csv(), _SOLUTIONS: self._json(), **(texts or {})}
-        digests = {name: _digest(text.encode()) for name, text in written.items()}
+        texts = {_TABLE: self._csv(), _SOLUTIONS: self._json(), **(texts or {})}
+        written = {name: text.encode() for name, text in texts.items()}
+        written |= self.recodings.files()
+        digests = {name: _digest(content) for name, content in written.items()}
         told = {
             "format": FORMAT,
             "moanon": __version__,
@@ -440,11 +444,12 @@ class Front:
             "files": digests,
         }
         # Last, so that a folder with this file in it is complete.
-        written[RECORD] = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        paths = {Path(folder) / name: text for name, text in written.items()}
+        record_text = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        written[RECORD] = record_text.encode()
+        paths = {Path(folder) / name: content for name, content in written.items()}
         with StagedFiles(*paths, force=force) as staged:
-            for path, text in paths.items():
-                staged[path].write_text(text, encoding="utf-8", newline="\n")
+            for path, content in paths.items():
+                staged[path].write_bytes(content)
             staged.move()
 
     def _csv(self) -> str:
@@ -488,12 +493,12 @@ class Front:
             measures = _columns(read_listed(folder, record, _TABLE).decode())
             solutions = read_object(folder / _SOLUTIONS, read_listed(folder, record, _SOLUTIONS))
             entries = [solutions[str(number)] for number in measures.pop("id").tolist()]
-            recodings = GlobalRecodings.of_entries(entries, suppression)
+            recodings = _read_recodings(folder, record, entries, suppression)
             blocks = tuple(
                 {name: tuple(labels) for name, labels in entry["columns"].items()}
                 for entry in entries
             )
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError, BadZipFile) as error:
             raise DataError(f"{folder} holds no front of moanon: {error!r}") from None
         front = cls(objectives, suppression, recodings, measures, blocks, found, instance, bounds)
         if instance is not None:
@@ -513,6 +518,22 @@ def _contradiction(
 
 
 # -- files ---------------------------------------------------------------------------------------
+
+
+def _read_recodings(
+    folder: Path,
+    record: Mapping[str, Any],
+    entries: Sequence[Mapping[str, Any]],
+    suppression: Suppression,
+) -> Recodings:
+    """Read what solutions do; those that are boxes lie in a file of their own."""
+    if BOXES not in record["files"]:
+        return GlobalRecodings.of_entries(entries, suppression)
+    recodings = LocalRecodings.of_file(read_listed(folder, record, BOXES))
+    numbers = [recodings.entry(row) for row in range(len(recodings))]
+    if numbers != [{"boxes": entry["boxes"]} for entry in entries]:
+        raise ValueError(f"{BOXES} does not hold the solutions of {_SOLUTIONS}")
+    return recodings
 
 
 def _digest(content: bytes) -> str:

@@ -108,6 +108,7 @@ class ChosenSolution:
             bounds = {**self._demands, **bounds}
         fitted, is_outside = fit_rows(instance, table, outside)
         groups = self.recodings.all_groups(self.number - 1, fitted)
+        _check_boxes(groups, table, outside)
         kept = wanted.is_met(groups)
         if not kept.any():
             raise OutputError(
@@ -179,6 +180,17 @@ class ChosenSolution:
 
     def _c(self, given: float | None) -> float:
         return self.rule.recursive_c if given is None else given
+
+
+def _check_boxes(groups: Grouping, table: Table, outside: Outside) -> None:
+    """Refuse rows that are in none of a solution's boxes, unless they are to be suppressed."""
+    nowhere = int(np.count_nonzero(groups.row_group < 0))
+    if nowhere and outside == "refuse":
+        rows_lie = "row lies" if nowhere == 1 else "rows lie"
+        raise DataError(
+            f"{table.source}: {nowhere:,} {rows_lie} in none of the solution's boxes; choose "
+            "another solution, or suppress such rows (outside: suppress)"
+        )
 
 
 # -- what groups must have -------------------------------------------------------------------------

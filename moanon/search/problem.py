@@ -102,6 +102,7 @@ class SearchProblem:
         self.suppression = replace(
             suppression, constraints=(*suppression.constraints, *of_groups.items())
         )
+        self.threads = threads
         self.evaluator = Evaluator(instance, threads)
         self.names = tuple(dict.fromkeys((*objectives, *(m.name for m in self.bounds))))
         pairs = suppression.kind == "kl-safety" and suppression.safety == "strict"

@@ -1,0 +1,469 @@
+"""Local fronts: every group has a box of its own, for all values of k in one run.
+
+A *target* is what every group must have: a size, the constraints of the problem, and a level of
+every other objective that groups have a value of. Targets are taken in runs of neighbouring sizes.
+First the largest of every run is solved from the whole table down, looking ahead at every split
+(`moanon.kernels.splitting`); then cells move between groups (`moanon.kernels.moving`), and what has
+become large enough is split again, until that gains little. When all these are known, every run
+begins with the best of them whose groups are large enough, and goes on to smaller sizes: each
+target with the groups of the one before, which are split on.
+
+Within a limit of suppression, splits may trim. The first ones would use the limit up; so where
+groups are few, it is also tried what comes of it when a row costs more than its loss.
+
+Runs do not depend on each other, so they can be worked on by several threads, in any order. Nothing
+is drawn at random: the seed does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from math import ceil, isfinite
+
+import numpy as np
+
+from moanon.arrays import Bits, Floats, Ints
+from moanon.errors import InfeasibleError, SearchError
+from moanon.front import Front
+from moanon.genome import Instance
+from moanon.grouping import NO_GROUP, Grouping
+from moanon.kernels.boxes import BoxColumns, cover_groups, make_box_columns
+from moanon.kernels.moving import MoveBuffers, make_move_buffers, move_cells
+from moanon.kernels.splitting import (
+    GroupCheck,
+    SplitBuffers,
+    make_group_check,
+    make_split_buffers,
+    split_cells,
+)
+from moanon.measures import find_measure
+from moanon.measures.demand import group_rule
+from moanon.measures.measuring import score_grouping, suppress_groups
+from moanon.measures.scores import objective_matrix
+from moanon.measures.suppression import Suppression
+from moanon.recoding import LocalRecodings
+from moanon.search.archive import thin
+from moanon.search.checkpoint import State
+from moanon.search.problem import SearchProblem
+
+#: Sizes up to this are all targets; larger ones grow by this factor.
+_SMALL, _GROWTH = 30, 1.025
+#: Targets in a run; see `_cut_runs`.
+_RUN, _SHORT_RUN = 10, 5
+#: The factor where other objectives have levels, so many each, that go with every size.
+_FEW_GROWTH, _LEVELS = 1.5, 10
+#: Splits of a node that are followed to the end; all of them in most tables.
+_TRIES = 16
+#: Rows of a group, rows that may be suppressed, and what else a group must have.
+_Wanted = tuple[int, int, GroupCheck | None]
+#: Ways to split: what suppressing a row costs, in losses of the row; how far to look ahead.
+_FAR, _NEAR, _DEAR = (1.0, 32), (1.0, 8), (1.4, 32)
+#: With room for fewer groups, several ways are tried.
+_FEW_GROUPS = 30
+#: Rounds of moving and splitting, sweeps in each, and the share of the loss a sweep must gain.
+_ROUNDS, _SWEEPS, _GAIN = 2, 6, 0.006
+
+
+class LocalSearch:
+    """Searches for the local front of a problem; keeps to `moanon.search.algorithms.Search`.
+
+    Parameters
+    ----------
+    problem : SearchProblem
+        Thresholds of a suppression rule among its objectives mean what is attained of them.
+    room : int
+        Not needed: there are a few hundred solutions at most.
+    """
+
+    #: Why it stops when it is through.
+    complete = "every target was reached for"
+
+    def __init__(self, problem: SearchProblem, room: int = 0) -> None:
+        if problem.suppression.kind == "weighted-k":
+            raise SearchError(
+                "local recodings need a limit of suppression; take the preset k-suppression "
+                "instead of any-suppression (problem.preset)"
+            )
+        self.problem = problem
+        self.generation = 0
+        self.evaluations = 0
+        names = {name: find_measure(name).attained or (name, 0) for name in problem.objectives}
+        self.objectives = tuple(dict.fromkeys(name for name, _ in names.values()))
+        self.archive = LocalArchive(len(self.objectives))
+        self._runs = _spread(_targets(problem.instance, problem.suppression, self.objectives))
+        self._workplaces: list[_Workplace] = []
+        self._starts: list[tuple[int, Ints]] = []  # what the first target of each run came to
+
+    @property
+    def space(self) -> int:
+        """How many targets there are, the first ones of runs counted twice."""
+        return len(self._runs) + sum(map(len, self._runs))
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every target was reached for."""
+        return self.generation == 2 * len(self._runs)
+
+    def step(self, most: int | None = None) -> int:
+        """Work on the next runs, one for each thread; return how many targets were reached for."""
+        threads, number = self.problem.threads, len(self._runs)
+        while len(self._workplaces) < threads:
+            self._workplaces.append(_Workplace.of(self.problem.instance))
+        begin = self.generation
+        if begin < number:
+            tasks = [([run[0]], None) for run in self._runs[begin : begin + threads]]
+        else:
+            runs = self._runs[begin - number : begin - number + threads]
+            tasks = [(run, self._best_start(run[0])) for run in runs]
+        with ThreadPoolExecutor(threads) as pool:
+            found = list(pool.map(_solve, self._workplaces, *zip(*tasks, strict=True)))
+        for groups in found:
+            if begin < number:
+                self._starts.append((self._workplaces[0].loss(groups[0]), groups[0]))
+            for group in groups:
+                self._take(group)
+        self.generation += len(tasks)
+        reached = sum(map(len, found))
+        self.evaluations += reached
+        return reached
+
+    def _best_start(self, target: Suppression) -> Ints:
+        """Of all first targets that ask at least as much, the groups that lose least."""
+        wanted = _asked(target)
+        fit = [
+            found
+            for run, found in zip(self._runs, self._starts, strict=True)
+            if _asked(run[0])[0] >= wanted[0] and _asked(run[0])[1:] == wanted[1:]
+        ]
+        return min(fit, key=lambda found: found[0])[1]
+
+    def inherit(self, archive: object, evaluated: Bits) -> None:
+        """Nothing: limits of suppression are searched for one by one."""
+
+    def _take(self, group: Ints) -> None:
+        """Measure a solution, and keep it if it meets the bounds on the whole table."""
+        grouping = _grouping(self._workplaces[0], group)
+        bounds = self.problem.bounds
+        measures = [*map(find_measure, self.objectives), *bounds]
+        scores = score_grouping(grouping, measures, self.problem.suppression)
+        if all(measure.meets(measure.of(scores), bound)[0] for measure, bound in bounds.items()):
+            self.archive.add(group, objective_matrix(scores, self.objectives)[0])
+
+    def front(self, cap: int) -> Front:
+        """Make the front of what was found: at most `cap` solutions.
+
+        Raises
+        ------
+        InfeasibleError
+            If nothing meets the constraints.
+        """
+        if not self.archive.is_feasible:
+            raise InfeasibleError(
+                "no local recoding that was found meets the constraints on the whole table"
+            )
+        place = self._workplaces[0] if self._workplaces else _Workplace.of(self.problem.instance)
+        chosen = thin(self.archive.values, cap)
+        groupings = [_grouping(place, self.archive.groups[i]) for i in chosen]
+        recodings = LocalRecodings(
+            self.problem.instance.table.digest,
+            tuple(grouping.cell_group for grouping in groupings),
+            tuple(grouping.starts for grouping in groupings),
+            tuple(grouping.stops for grouping in groupings),
+        )
+        return Front.of_recodings(
+            self.problem.instance,
+            self.problem.suppression,
+            self.objectives,
+            recodings,
+            found=len(self.archive.groups),
+            bounds={measure.name: bound for measure, bound in self.problem.bounds.items()},
+        )
+
+    # -- what is saved ---------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """Everything the next step depends on."""
+        shape = -1, len(self.problem.instance.cells)
+        return {
+            "groups": np.array(self.archive.groups, dtype=np.int32).reshape(shape),
+            "values": self.archive.values,
+            "starts": np.array([group for _, group in self._starts], dtype=np.int32).reshape(shape),
+            "losses": np.array([loss for loss, _ in self._starts], dtype=np.int64),
+            "done": np.array([self.generation, self.evaluations]),
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from a saved state."""
+        self.archive = LocalArchive(len(self.objectives))
+        for group, values in zip(state["groups"], state["values"], strict=True):
+            self.archive.add(group.astype(np.int64), values)
+        starts = zip(state["losses"].tolist(), state["starts"], strict=True)
+        self._starts = [(loss, group.astype(np.int64)) for loss, group in starts]
+        self.generation, self.evaluations = state["done"].tolist()
+
+
+class LocalArchive:
+    """Undominated solutions: the group of each cell, and objectives of which less is better."""
+
+    def __init__(self, objectives: int) -> None:
+        self.values: Floats = np.zeros((0, objectives))
+        self.groups: list[Ints] = []
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether there is a solution."""
+        return bool(self.groups)
+
+    def add(self, group: Ints, values: Floats) -> None:
+        """Take a solution in, unless another is as good; those go that are worse than it."""
+        if (self.values <= values).all(axis=1).any():
+            return
+        stays = ~(self.values >= values).all(axis=1)
+        self.groups = [old for old, kept in zip(self.groups, stays, strict=True) if kept]
+        self.groups.append(group)
+        self.values = np.concatenate([self.values[stays], values[None]])
+
+
+# -- targets ---------------------------------------------------------------------------------------
+
+
+def _targets(
+    instance: Instance, suppression: Suppression, objectives: Sequence[str]
+) -> list[list[Suppression]]:
+    """Runs of targets, the largest size of a run first.
+
+    Raises
+    ------
+    InfeasibleError
+        If even all rows together are no group.
+    """
+    everything = Grouping.of_boxes(
+        instance,
+        np.zeros(len(instance.cells), dtype=np.int64),
+        np.zeros((len(instance.layout.columns), 1), dtype=np.int64),
+        instance.layout.sizes[:, None],
+    )
+    if not suppress_groups(everything, suppression).kept.all():
+        wanted = " and ".join(
+            f"{name} {find_measure(name).bound_text(bound)}"
+            for name, bound in suppression.constraints
+        )
+        raise InfeasibleError(
+            f"no group can meet the constraints: all rows together do not have {wanted}"
+        )
+    others = [name for name in objectives if find_measure(name).group and name != "k"]
+    levels = [_levels(everything, suppression, name) for name in others]
+    rows, limit = instance.cells.rows, suppression.most_rows(instance.cells.rows)
+    least = max([1, *(ceil(bound) for name, bound in suppression.constraints if name == "k")])
+    sizes = [1] if others and "k" not in objectives else _sizes(rows, limit, bool(others))
+    sizes = sorted({max(size, least) for size in sizes}, reverse=True)
+    begins = _cut_runs(sizes, rows)
+    return [
+        [
+            replace(suppression, constraints=(("k", size), *further, *suppression.constraints))
+            for size in sizes[begin:end]
+        ]
+        for further in (tuple(zip(others, chosen, strict=True)) for chosen in product(*levels))
+        for begin, end in pairwise(begins)
+    ]
+
+
+def _cut_runs(sizes: Sequence[int], rows: int) -> list[int]:
+    """Where runs of targets begin, and the end: short ones where much changes from one to the next.
+
+    That is with few groups. What people ask for begins a run, too.
+    """
+    begins = [0]
+    for place, size in enumerate(sizes):
+        is_short = size * _FEW_GROUPS > rows
+        is_due = place - begins[-1] >= (_SHORT_RUN if is_short else _RUN)
+        if place and (is_due or _is_round(size)):
+            begins.append(place)
+    return [*begins, len(sizes)]
+
+
+def _is_round(size: int) -> bool:
+    """Whether it is 1, 2 or 5 with zeros, from 5 on."""
+    return size >= 5 and str(size).rstrip("0") in ("1", "2", "5")
+
+
+def _asked(target: Suppression) -> tuple[float, ...]:
+    """What a target asks of every group: its size, then levels of other measures."""
+    return tuple(bound for _, bound in target.constraints)
+
+
+def _sizes(rows: int, limit: int, few: bool) -> list[int]:
+    """Sizes that groups are to have: all small ones, larger ones at growing distances."""
+    sizes, size = list(range(1, min(_SMALL, rows) + 1)), float(_SMALL)
+    growth = _FEW_GROWTH if few else _GROWTH
+    if few:
+        sizes, size = [1], 1.0
+    while size * growth <= rows / 2:
+        size = max(size * growth, size + 1)
+        sizes.append(int(size))
+    round_sizes = [digit * 10**power for power in range(1, 19) for digit in (1, 2, 5)]
+    sizes += [size for size in round_sizes if not few and size <= rows / 2]
+    return [*sizes, rows - limit, rows]
+
+
+def _levels(everything: Grouping, suppression: Suppression, name: str) -> list[float]:
+    """Levels of a measure of groups, from the best there is, that of all rows together, on."""
+    measure = find_measure(name)
+    best = measure.of(score_grouping(everything, [measure], suppression))[0].item()
+    if measure.range.whole:
+        return [float(level) for level in range(int(best), 0, -1)][:_LEVELS]
+    worst = measure.range.low if measure.higher_is_better else measure.range.high
+    if isinstance(worst, str) or not isfinite(worst):
+        worst = best + 3.0  # as δ, whose range has no end
+    shares = (np.arange(_LEVELS) / _LEVELS) ** 2
+    return [best + (worst - best) * share for share in shares.tolist()]
+
+
+def _spread(runs: list[list[Suppression]]) -> list[list[Suppression]]:
+    """Put runs in an order in which early ones lie all over the range, should time run out."""
+    bits = max(1, len(runs).bit_length())
+    places = sorted(range(len(runs)), key=lambda place: f"{place:0{bits}b}"[::-1])
+    return [runs[place] for place in places]
+
+
+# -- solving ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Workplace:
+    """The table as kernels take it, and what one thread needs.
+
+    Columns with few values come first: they are the dearest to give up.
+    """
+
+    instance: Instance
+    columns: BoxColumns
+    order: Ints
+    codes: Bits
+    counts: Ints
+    splitting: SplitBuffers
+    ahead: SplitBuffers
+    moving: MoveBuffers
+
+    @classmethod
+    def of(cls, instance: Instance) -> _Workplace:
+        order = np.argsort(instance.layout.sizes, kind="stable")
+        sizes, losses, trees = instance.layout.sizes[order], instance.losses, instance.layout.trees
+        widths, nodes = [], []
+        for column, size in zip(order.tolist(), sizes.tolist(), strict=True):
+            first = losses.start[column]
+            widths.append(losses.table[first : first + size + 1])
+            tree = trees.get(instance.layout.columns[column])
+            nodes.append(
+                None
+                if tree is None
+                else (np.array(tree.starts), np.array(tree.stops), np.array(tree.parents))
+            )
+        codes = np.ascontiguousarray(instance.cells.codes[order])
+        return cls(
+            instance,
+            make_box_columns(widths, nodes),
+            order,
+            codes,
+            instance.cells.counts.astype(np.int64),
+            make_split_buffers(len(instance.cells), sizes),
+            make_split_buffers(len(instance.cells), sizes),
+            make_move_buffers(codes),
+        )
+
+    def split(self, wanted: _Wanted, group: Ints, price: float, horizon: int) -> None:
+        """Split the groups that there are."""
+        split_cells(
+            self.columns,
+            self.codes,
+            self.counts,
+            *wanted,
+            price * self.columns.full,
+            _TRIES,
+            horizon,
+            int(group.max()) + 1,
+            self.splitting,
+            self.ahead,
+            group,
+        )
+
+    def move(self, wanted: _Wanted, group: Ints) -> None:
+        """Let cells move between groups."""
+        move_cells(
+            self.columns,
+            self.counts,
+            *wanted,
+            int(group.max()) + 1,
+            _SWEEPS,
+            _GAIN,
+            self.moving,
+            group,
+        )
+
+    def boxes(self, group: Ints) -> tuple[Ints, Ints]:
+        """Starts and stops of the boxes around all groups, columns in the order of the table."""
+        shape = len(self.codes), int(group.max()) + 1
+        starts, stops = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+        cover_groups(self.columns, self.codes, group, starts, stops)
+        back = np.argsort(self.order)
+        return starts[back], stops[back]
+
+    def loss(self, group: Ints) -> int:
+        """Summed loss, that of suppressed rows included."""
+        starts, stops = self.boxes(group)
+        losses = self.instance.losses
+        each = np.zeros(starts.shape[1], dtype=np.int64)
+        for column, width in enumerate(stops - starts):
+            each += losses.table[losses.start[column] + width]
+        lost = np.append(each, self.columns.full)[group]  # the last one: suppressed
+        return int((lost * self.counts).sum())
+
+
+def _solve(place: _Workplace, targets: Sequence[Suppression], start: Ints | None) -> list[Ints]:
+    """Solve targets of falling size; the first from the whole table down, unless it is begun."""
+    instance, found = place.instance, []
+    for target in targets:
+        rule = group_rule(target, instance.cells.rows)
+        check = make_group_check(rule, instance.plan, instance.listed_values)
+        wanted = rule.least, rule.limit, check
+        if start is None:
+            start = _solve_afresh(place, wanted)
+        else:
+            start = _improve(place, wanted, start, _FAR, 1)
+        found.append(start)
+    return found
+
+
+def _solve_afresh(place: _Workplace, wanted: _Wanted) -> Ints:
+    """Split the whole table; in more than one way where groups are few and each counts."""
+    least, limit, _ = wanted
+    few = place.counts.sum() < _FEW_GROUPS * least
+    ways = [_FAR, *([_NEAR] if few else []), *([_DEAR] if few and limit else [])]
+    whole = np.zeros(len(place.counts), dtype=np.int64)
+    found = [_improve(place, wanted, whole, way, _ROUNDS) for way in ways]
+    return min(found, key=place.loss)
+
+
+def _improve(
+    place: _Workplace, wanted: _Wanted, group: Ints, way: tuple[float, int], rounds: int
+) -> Ints:
+    """Split groups and move cells, in turn, as long as that helps."""
+    least = place.loss(group)
+    for _ in range(rounds):
+        group = group.copy()
+        place.split(wanted, group, *way)
+        place.move(wanted, group)
+        before, least = least, place.loss(group)
+        if before - least <= _GAIN * least:
+            break
+        way = _FAR  # what is left of the limit may be spent
+    return group
+
+
+def _grouping(place: _Workplace, group: Ints) -> Grouping:
+    """The same groups for everything that comes after; boxes alike are one."""
+    starts, stops = place.boxes(group)
+    return Grouping.of_boxes(place.instance, np.where(group < 0, NO_GROUP, group), starts, stops)

@@ -1,4 +1,4 @@
-"""What all tests share: how hypothesis searches, and where reference material lies."""
+"""What all tests share: how hypothesis searches, where things lie, and a table of people."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from moanon.front import Front
+from moanon.genome import Instance
+from tests.checkout import REPOSITORY
+from tests.golden.make_adult_measures import adult_instance
+from tests.search.people import found_front, write_people
+
 # Derandomized, so that a red run can be repeated by anyone; `thorough` explores afresh instead.
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=50)
 settings.register_profile("thorough", derandomize=False, deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
-
-REPOSITORY = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(autouse=True)
@@ -30,3 +34,29 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"reference material not found: {folder}")
     return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def people(folder: Path) -> Path:
+    """A working folder with a table of 120 people, ``people.csv``, and ``place.yaml``."""
+    write_people(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def front() -> Front:
+    """A front of the 120 people, at most a tenth of them suppressed; nobody changes it."""
+    return found_front()
+
+
+@pytest.fixture(scope="session")
+def adult() -> Instance:
+    """The Adult table with the domains of the golden file; nobody changes it."""
+    return adult_instance()

@@ -23,7 +23,6 @@ from moanon.search.archive_search import ArchiveSearch
 from moanon.search.problem import SearchProblem
 from moanon.search.running import Stop, run_search
 from tests import naive, naive_measures
-from tests.golden.make_adult_measures import adult_instance
 from tests.search.people import people, people_frame
 
 ILLS = Hierarchy.from_nested("ill", {"short": ["flu", "cold"], "long": ["gout"], "none": None})
@@ -161,11 +160,6 @@ def test_another_tree_of_sensitive_values_is_noticed():
 
 
 # -- Adult -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def adult() -> Instance:
-    return adult_instance()
 
 
 def test_the_front_of_t_closeness_and_loss_on_adult(adult, tmp_path):

@@ -14,8 +14,7 @@ import pytest
 
 from moanon.kernels import jit, notices
 from moanon.kernels.notices import on_notice, tell
-
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.checkout import REPOSITORY, environment
 
 
 def double(number: int) -> int:
@@ -26,7 +25,7 @@ double.__module__ = "moanon.kernels.somewhere"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(jit, "_CACHE", tmp_path)
     monkeypatch.setattr(notices, "_told", set())
     return tmp_path
@@ -45,9 +44,9 @@ def loaded(kernel: Any) -> bool:
     return sum(hits.values()) == 1
 
 
-def test_compiled_code_is_found_again(folder: Path) -> None:
+def test_compiled_code_is_found_again(cache: Path) -> None:
     assert not loaded(fresh())
-    assert [path.name.split("-")[0] for path in folder.iterdir()] == ["somewhere.double"]
+    assert [path.name.split("-")[0] for path in cache.iterdir()] == ["somewhere.double"]
     assert loaded(fresh())
 
 
@@ -63,26 +62,26 @@ def test_compiled_code_is_found_again(folder: Path) -> None:
     ],
 )
 def test_a_damaged_file_is_dropped_and_the_kernel_compiled_anew(
-    folder: Path, damage: Callable[[bytes], bytes]
+    cache: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     fresh()(1)
-    (path,) = folder.iterdir()
+    (path,) = cache.iterdir()
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
     assert not loaded(fresh())
     assert loaded(fresh())
-    assert [path] == list(folder.iterdir())
+    assert [path] == list(cache.iterdir())
 
 
-def test_a_file_that_vanishes_is_compiled_anew(folder: Path) -> None:
+def test_a_file_that_vanishes_is_compiled_anew(cache: Path) -> None:
     fresh()(1)
-    for path in folder.iterdir():
+    for path in cache.iterdir():
         path.unlink()
     assert not loaded(fresh())
 
 
 def test_on_a_full_disk_kernels_run_without_a_cache_and_say_so_once(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: Path, data: bytes) -> int:
         with path.open("wb") as file:
@@ -96,13 +95,13 @@ def test_on_a_full_disk_kernels_run_without_a_cache_and_say_so_once(
         assert not loaded(fresh())
     assert told == [
         "compiling the kernels, once per installation (about 20 s) …",
-        f"compiled kernels cannot be kept in {folder} (No space left on device); next time they "
+        f"compiled kernels cannot be kept in {cache} (No space left on device); next time they "
         "will be compiled again",
     ]
-    assert list(folder.iterdir()) == []
+    assert list(cache.iterdir()) == []
 
 
-def test_compiling_is_told_and_loading_is_not(folder: Path) -> None:
+def test_compiling_is_told_and_loading_is_not(cache: Path) -> None:
     told: list[str] = []
     fresh()(1)  # nobody listens
     with on_notice(told.append):
@@ -116,7 +115,7 @@ def test_compiling_is_told_and_loading_is_not(folder: Path) -> None:
 
 
 def test_without_a_folder_another_reason_is_told(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jit, "_CACHE", None)
     told: list[str] = []
@@ -126,7 +125,7 @@ def test_without_a_folder_another_reason_is_told(
     assert notice.startswith("compiling the kernels, as there is no folder to keep them in")
 
 
-def test_who_no_longer_listens_is_told_nothing(folder: Path) -> None:
+def test_who_no_longer_listens_is_told_nothing(cache: Path) -> None:
     told: list[str] = []
     with on_notice(told.append):
         pass
@@ -134,11 +133,11 @@ def test_who_no_longer_listens_is_told_nothing(folder: Path) -> None:
     assert told == []
 
 
-def run_in_new_process(code: str, **environment: str) -> str:
+def run_in_new_process(code: str, **variables: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **environment},
+        env=environment(**variables),
         capture_output=True,
         text=True,
         check=True,
@@ -185,7 +184,7 @@ def diagnose(cache: Path, table: Path, *options: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "moanon", "diagnose", str(table), *options],
         cwd=table.parent,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "XDG_CACHE_HOME": str(cache)},
+        env=environment(XDG_CACHE_HOME=str(cache)),
         capture_output=True,
         text=True,
         check=True,

@@ -27,6 +27,12 @@ def without_notices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("moanon.cli.application.on_notice", lambda listener: nullcontext())
 
 
+@pytest.fixture(autouse=True)
+def without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody pulls the plug while tests run, and thousands of small files are written."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Folder of reference material beside the checkout; the test is skipped where it is absent."""

@@ -13,7 +13,11 @@ from moanon.experiment import load_front
 from tests.cli.commands import Captured
 from tests.search.people import AGE_AND_SIZE, config_text, people_frame, write_people
 
-CONFIG = config_text(AGE_AND_SIZE, search="{algorithm: exhaustive}", output="{dir: found}")
+CONFIG = config_text(
+    AGE_AND_SIZE,
+    search="{algorithm: exhaustive}",
+    output="{dir: found, plots: false, report: false}",
+)
 
 
 @pytest.fixture(scope="module")

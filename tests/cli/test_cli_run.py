@@ -184,8 +184,9 @@ def test_an_interrupted_run_says_how_to_go_on(
 
 
 def test_the_command_to_go_on_goes_on(config: str, tmp_path: Path, capsys: Captured) -> None:
-    options = ["--out", "a", "--set", "search.generations=40"]
-    process = start(str(QUICKSTART), *options, folder=tmp_path)
+    forty = ["--set", "search.generations=40"]
+    forty += ["--set", "output.plots=false", "--set", "output.report=false"]
+    process = start(str(QUICKSTART), "--out", "a", *forty, folder=tmp_path)
     wait_for(tmp_path / "a" / "checkpoint.npz")
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
@@ -194,7 +195,7 @@ def test_the_command_to_go_on_goes_on(config: str, tmp_path: Path, capsys: Captu
     command = err.splitlines()[-1].removeprefix("To go on: moanon ")
     assert main(shlex.split(command)) == 0
     assert "stopped because 40 generations were reached" in capsys.readouterr().out
-    assert main(["run", str(QUICKSTART), "--out", "b", "--set", "search.generations=40"]) == 0
+    assert main(["run", str(QUICKSTART), "--out", "b", *forty]) == 0
     assert Path("a/front.csv").read_bytes() == Path("b/front.csv").read_bytes()
 
 

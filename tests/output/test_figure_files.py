@@ -135,8 +135,8 @@ def test_global_settings_are_as_before(tmp_path: Path) -> None:
 def test_pyplot_is_never_loaded(tmp_path: Path) -> None:
     script = (
         "import sys; from moanon.output.figure_files import write_plots\n"
-        "from tests.output.test_figure_files import UGLY\n"
-        f"write_plots(UGLY['two'], {str(tmp_path)!r})\n"
+        "from tests.output.drawn import made_front\n"
+        f"write_plots(made_front(k=[2, 50], loss=[0.1, 0.4]), {str(tmp_path)!r})\n"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, check=False)

@@ -16,7 +16,7 @@ from moanon import Hierarchy, Instance, OrderedSpec, Release, TreeSpec, read_tab
 from moanon.errors import ConfigError, DataError, OutputError
 from moanon.grouping import Grouping
 from moanon.release import read_released
-from tests.release.tables import releases
+from tests.release.tables import one_database, releases
 
 PEOPLE = pd.DataFrame(
     {
@@ -74,7 +74,7 @@ def test_a_release_is_found_again_row_by_row(
 ) -> None:
     release, _ = made
     expected = release.grouping.released()
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, one_database():
         path = Path(folder) / f"release{ending}"
         try:
             release.write(path, suppressed=suppressed, shuffle=shuffle)

@@ -124,6 +124,16 @@ def rich_instances(draw: st.DrawFn, most_rows: int = 40) -> Instance:
     )
 
 
+class Fixed:
+    """A domain that is there already, where one is to be declared."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+
+    def build(self, column: object) -> Domain:
+        return self.domain
+
+
 @st.composite
 def populations(draw: st.DrawFn, instance: Instance, most: int = 12) -> np.ndarray:
     """Valid genomes: samples, some of them doubled, with the extremes."""

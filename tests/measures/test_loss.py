@@ -20,7 +20,7 @@ from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
 from tests.measures.tables import measured
-from tests.strategies import populations, rich_instances
+from tests.strategies import Fixed, populations, rich_instances
 
 NAMES = [
     "gl_weighted",
@@ -72,16 +72,6 @@ def test_equal_weights_are_no_weights(data):
     gl, gl_weighted, loss, loss_weighted = (MEASURES[name].of(scores) for name in names)
     np.testing.assert_allclose(gl, gl_weighted, atol=1e-12)
     np.testing.assert_allclose(loss, loss_weighted, atol=1e-12)
-
-
-class Fixed:
-    """A domain that is there already, where one is to be declared."""
-
-    def __init__(self, domain: object) -> None:
-        self.domain = domain
-
-    def build(self, column: object) -> object:
-        return self.domain
 
 
 # -- by hand ---------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import nullcontext
 from pathlib import Path
@@ -9,11 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from moanon.experiment import Experiment, plan
 from moanon.front import Front
 from moanon.genome import Instance
 from tests.checkout import REPOSITORY
 from tests.golden.make_adult_measures import adult_instance
-from tests.search.people import found_front, write_people
+from tests.search.people import COLUMNS, config_text, found_front, write_people
 
 # Derandomized, so that a red run can be repeated by anyone; `thorough` explores afresh instead.
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=50)
@@ -54,6 +56,33 @@ def people(folder: Path) -> Path:
     """A working folder with a table of 120 people, ``people.csv``, and ``place.yaml``."""
     write_people(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on the table that has ended, in a folder that nobody changes."""
+    folder = tmp_path_factory.mktemp("finished")
+    write_people(folder)
+    text = config_text(
+        COLUMNS | {"age": "{role: quasi, kind: interval}"},
+        data="{source: people.csv, missing: drop}",
+        problem="{preset: k-suppression, eta: 0.1}",
+    )
+    (folder / "people.yaml").write_text(text)
+    (config,) = plan([folder / "people.yaml"], out=str(folder / "people"))
+    Experiment.prepare(config).run()
+    return folder
+
+
+@pytest.fixture
+def finished_here(finished: Path, people: Path) -> Path:
+    """The run as if it had been made here: its configuration names files by absolute paths."""
+    results = Path("people")
+    results.mkdir()
+    text = (finished / results / "config.yaml").read_text().replace(str(finished), str(people))
+    record = json.loads((finished / results / "run.json").read_text())
+    Front.load(finished / results).save(results, record=record, texts={"config.yaml": text})
+    return results
 
 
 @pytest.fixture(scope="session")

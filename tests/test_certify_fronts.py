@@ -10,9 +10,8 @@ from types import ModuleType
 import pandas as pd
 import pytest
 
-from moanon.experiment import Experiment, load_front, plan
+from moanon.experiment import load_front
 from tests.checkout import load_experiment
-from tests.search.people import config_text
 
 
 @pytest.fixture(scope="module")
@@ -20,30 +19,22 @@ def script() -> ModuleType:
     return load_experiment("certify_fronts")
 
 
-@pytest.fixture
-def results(people: Path) -> Path:
-    Path("people.yaml").write_text(config_text(problem="{preset: k-suppression, eta: 0.1}"))
-    (config,) = plan(["people.yaml"], out="people")
-    Experiment.prepare(config).run()
-    return Path("people")
-
-
-def test_all_values_of_all_files_agree(script: ModuleType, results: Path) -> None:
-    found = script.certify(results)
+def test_all_values_of_all_files_agree(script: ModuleType, finished_here: Path) -> None:
+    found = script.certify(finished_here)
     # 21 measures of the certificate, l by its rule, and 8 counted by pandas
     assert found["values_compared"] == 30 * found["solutions"] > 0
     assert (found["mismatches"], found["first_mismatch"]) == (0, "")
 
 
-def test_an_export_that_is_refused_counts(script: ModuleType, results: Path) -> None:
-    front = load_front(results)
+def test_an_export_that_is_refused_counts(script: ModuleType, finished_here: Path) -> None:
+    front = load_front(finished_here)
     column = front.measures["k"].copy()
     column[1] += 1
-    record = json.loads((results / "run.json").read_text())
-    texts = {"config.yaml": (results / "config.yaml").read_text()}
+    record = json.loads((finished_here / "run.json").read_text())
+    texts = {"config.yaml": (finished_here / "config.yaml").read_text()}
     wrong = replace(front, measures={**front.measures, "k": column})
-    wrong.save(results, record=record, texts=texts, force=True)
-    found = script.certify(results)
+    wrong.save(finished_here, record=record, texts=texts, force=True)
+    found = script.certify(finished_here)
     assert found["mismatches"] == 1
     assert "solution 2: export: release.csv does not measure as the front says" in str(
         found["first_mismatch"]
@@ -51,10 +42,10 @@ def test_an_export_that_is_refused_counts(script: ModuleType, results: Path) -> 
 
 
 def test_a_number_that_only_pandas_sees_counts(
-    script: ModuleType, results: Path, monkeypatch: pytest.MonkeyPatch
+    script: ModuleType, finished_here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(script, "_by_pandas", lambda path, certificate: {"k": certificate.k + 1})
-    found = script.certify(results)
+    found = script.certify(finished_here)
     assert found["mismatches"] == found["solutions"]
 
 

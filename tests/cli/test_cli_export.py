@@ -13,41 +13,12 @@ import pytest
 
 from moanon import Certificate, __version__
 from moanon.cli import main
-from moanon.experiment import Experiment, load_front, plan
+from moanon.experiment import load_front
 from moanon.front import Front
 from tests.cli.commands import Captured, done, refused
-from tests.search.people import COLUMNS, config_text, people_frame, write_people
+from tests.search.people import people_frame
 
-CONFIG = config_text(
-    COLUMNS | {"age": "{role: quasi, kind: interval}"},
-    data="{source: people.csv, missing: drop}",
-    problem="{preset: k-suppression, eta: 0.1}",
-)
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run, to be copied."""
-    folder = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        write_people(folder)
-        Path("people.yaml").write_text(CONFIG)
-        (config,) = plan(["people.yaml"], out="people")
-        Experiment.prepare(config).run()
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def run(made: Path, folder: Path) -> None:
-    """The run as if it had been made here: its configuration names files by absolute paths."""
-    for name in ("people.csv", "place.yaml"):
-        Path(name).write_bytes((made / name).read_bytes())
-    Path("people").mkdir()
-    text = (made / "people" / "config.yaml").read_text().replace(str(made), str(folder))
-    front = Front.load(made / "people")
-    record = json.loads((made / "people" / "run.json").read_text())
-    front.save("people", record=record, texts={"config.yaml": text})
+pytestmark = pytest.mark.usefixtures("finished_here")
 
 
 @pytest.fixture

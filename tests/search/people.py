@@ -1,4 +1,4 @@
-"""A small table of people, and how its runs are set up, for the tests of searches."""
+"""A small table of people, its configurations, and how searches on it are set up."""
 
 from __future__ import annotations
 

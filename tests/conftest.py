@@ -1,7 +1,8 @@
-"""What all tests share: how hypothesis searches, and where reference material lies."""
+"""What all tests share: how hypothesis searches, where things lie, and a table of people."""
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import nullcontext
 from pathlib import Path
@@ -9,18 +10,29 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from moanon.experiment import Experiment, plan
+from moanon.front import Front
+from moanon.genome import Instance
+from tests.checkout import REPOSITORY
+from tests.golden.make_adult_measures import adult_instance
+from tests.search.people import COLUMNS, config_text, found_front, write_people
+
 # Derandomized, so that a red run can be repeated by anyone; `thorough` explores afresh instead.
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=50)
 settings.register_profile("thorough", derandomize=False, deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
-
-REPOSITORY = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(autouse=True)
 def without_notices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether kernels must be compiled depends on earlier runs; what is said of it must not."""
     monkeypatch.setattr("moanon.cli.application.on_notice", lambda listener: nullcontext())
+
+
+@pytest.fixture(autouse=True)
+def without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody pulls the plug while tests run, and thousands of small files are written."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +42,56 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"reference material not found: {folder}")
     return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def people(folder: Path) -> Path:
+    """A working folder with a table of 120 people, ``people.csv``, and ``place.yaml``."""
+    write_people(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on the table that has ended, in a folder that nobody changes."""
+    folder = tmp_path_factory.mktemp("finished")
+    write_people(folder)
+    text = config_text(
+        COLUMNS | {"age": "{role: quasi, kind: interval}"},
+        data="{source: people.csv, missing: drop}",
+        problem="{preset: k-suppression, eta: 0.1}",
+    )
+    (folder / "people.yaml").write_text(text)
+    (config,) = plan([folder / "people.yaml"], out=str(folder / "people"))
+    Experiment.prepare(config).run()
+    return folder
+
+
+@pytest.fixture
+def finished_here(finished: Path, people: Path) -> Path:
+    """The run as if it had been made here: its configuration names files by absolute paths."""
+    results = Path("people")
+    results.mkdir()
+    text = (finished / results / "config.yaml").read_text().replace(str(finished), str(people))
+    record = json.loads((finished / results / "run.json").read_text())
+    Front.load(finished / results).save(results, record=record, texts={"config.yaml": text})
+    return results
+
+
+@pytest.fixture(scope="session")
+def front() -> Front:
+    """A front of the 120 people, at most a tenth of them suppressed; nobody changes it."""
+    return found_front()
+
+
+@pytest.fixture(scope="session")
+def adult() -> Instance:
+    """The Adult table with the domains of the golden file; nobody changes it."""
+    return adult_instance()

@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from moanon.genome import Instance
+from moanon.grouping import Grouping
 
 # -- Releases: groups of rows, loss and diversity, straight from the definitions ------------------
 
@@ -189,3 +190,23 @@ def losses(
     rows = sum(size for size, _, _ in groups)
     gl = sum((size * loss for size, loss, _ in kept), Fraction(0)) / (rows * columns)
     return gl, Fraction(rows - sum(size for size, _, _ in kept), rows)
+
+
+# -- What was found -------------------------------------------------------------------------------
+
+
+def members(grouping: Grouping) -> list[list[int]]:
+    """Rows of each group."""
+    found: list[list[int]] = [[] for _ in range(len(grouping))]
+    for row, group in enumerate(grouping.row_group.tolist()):
+        if group >= 0:
+            found[group].append(row)
+    return found
+
+
+def is_covered(points: Iterable[Sequence[float]], others: Sequence[Sequence[float]]) -> bool:
+    """Whether each point has one among the others that is nowhere larger."""
+    return all(
+        any(all(o <= p for o, p in zip(other, point, strict=True)) for other in others)
+        for point in points
+    )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
@@ -45,6 +48,16 @@ def hierarchies(draw: st.DrawFn, most_leaves: int = 8) -> Hierarchy:
     return Hierarchy.from_nested("Any", draw(nested_trees(most_leaves)))
 
 
+def cells(values: Sequence[Any], rows: int) -> st.SearchStrategy[list[Any]]:
+    """A value for each row.
+
+    They are drawn together, as bytes: drawing them one by one takes longer than most tests do.
+    """
+    assert len(values) < 256
+    drawn = st.binary(min_size=rows, max_size=rows)
+    return drawn.map(lambda numbers: [values[number % len(values)] for number in numbers])
+
+
 @st.composite
 def columns(draw: st.DrawFn, rows: int) -> tuple[list[str], DomainSpec]:
     """Values of a quasi-identifier and its domain."""
@@ -60,7 +73,7 @@ def columns(draw: st.DrawFn, rows: int) -> tuple[list[str], DomainSpec]:
         hierarchy = draw(hierarchies())
         values = list(hierarchy.leaves)
         spec = TreeSpec(hierarchy)
-    return draw(st.lists(st.sampled_from(values), min_size=rows, max_size=rows)), spec
+    return draw(cells(values, rows)), spec
 
 
 @st.composite
@@ -74,7 +87,7 @@ def instances(draw: st.DrawFn, most_rows: int = 40, sensitive: int | None = None
     roles = dict.fromkeys(frame, "quasi")
     for i in range(draw(st.integers(0, 2)) if sensitive is None else sensitive):
         values = [f"s{v}" for v in range(draw(st.integers(1, 4)))]
-        frame[f"s{i}"] = draw(st.lists(st.sampled_from(values), min_size=rows, max_size=rows))
+        frame[f"s{i}"] = draw(cells(values, rows))
         roles[f"s{i}"] = "sensitive"
     return Instance.build(read_table(pd.DataFrame(frame), roles), specs)
 
@@ -88,9 +101,7 @@ def rich_instances(draw: st.DrawFn, most_rows: int = 40) -> Instance:
     """
     rows = draw(st.sampled_from([1, 2, 3, 7, 10, 20, most_rows]))
     hierarchy = draw(hierarchies())
-    frame: dict[str, list[str]] = {
-        "tree": draw(st.lists(st.sampled_from(hierarchy.leaves), min_size=rows, max_size=rows))
-    }
+    frame: dict[str, list[str]] = {"tree": draw(cells(hierarchy.leaves, rows))}
     specs: dict[str, DomainSpec] = {"tree": TreeSpec(hierarchy)}
     for i in range(draw(st.integers(0, 2))):
         frame[f"q{i}"], specs[f"q{i}"] = draw(columns(rows))
@@ -101,7 +112,7 @@ def rich_instances(draw: st.DrawFn, most_rows: int = 40) -> Instance:
         roles[f"s{i}"] = "sensitive"
         if draw(st.booleans()):
             distances[f"s{i}"] = spec
-    frame["class"] = draw(st.lists(st.sampled_from("abc"), min_size=rows, max_size=rows))
+    frame["class"] = draw(cells("abc", rows))
     roles["class"] = "insensitive"
     weights = {name: draw(st.sampled_from([0.5, 1.0, 3.0])) for name in specs}
     return Instance.build(
@@ -111,6 +122,16 @@ def rich_instances(draw: st.DrawFn, most_rows: int = 40) -> Instance:
         weights=weights,
         label=draw(st.sampled_from(["class", "s0"])),
     )
+
+
+class Fixed:
+    """A domain that is there already, where one is to be declared."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+
+    def build(self, column: object) -> Domain:
+        return self.domain
 
 
 @st.composite
@@ -130,10 +151,9 @@ Boxes = tuple[np.ndarray, np.ndarray, np.ndarray]
 @st.composite
 def boxes(draw: st.DrawFn, instance: Instance, most: int = 5, suppress: bool = True) -> Boxes:
     """A box for each cell, wide enough for all its cells; boxes overlap, and some are alike."""
-    cells = len(instance.cells)
-    first = -1 if suppress else 0
-    given = draw(st.lists(st.integers(first, most - 1), min_size=cells, max_size=cells))
-    given[draw(st.integers(0, cells - 1))] = 0  # a cell at least is kept
+    number = len(instance.cells)
+    given = draw(cells(range(-1 if suppress else 0, most), number))
+    given[draw(st.integers(0, number - 1))] = 0  # a cell at least is kept
     used = sorted({box for box in given if box >= 0})
     cell_box = np.array([used.index(box) if box >= 0 else -1 for box in given])
     blocks = []

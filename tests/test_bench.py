@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -14,26 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "experiments" / "bench.py"
-Captured = pytest.CaptureFixture[str]
+from tests.checkout import load_experiment
+from tests.cli.commands import Captured
+
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 @pytest.fixture(scope="module")
-def bench() -> Iterator[ModuleType]:
-    spec = importlib.util.spec_from_file_location("bench", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["bench"] = module  # dataclasses look themselves up there
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["bench"]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def bench() -> ModuleType:
+    return load_experiment("bench")
 
 
 def written(path: str) -> dict[str, Any]:

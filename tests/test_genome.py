@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from functools import partial
 from itertools import combinations, pairwise, product
 from types import ModuleType
 
@@ -22,6 +23,7 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.errors import DataError, GenomeError
 from moanon.genome import Instance, Layout
+from tests.refusals import refusal_of
 from tests.strategies import hierarchies, instances
 
 WORK = Hierarchy.from_nested("Any", {"Public": ["Local", "State"], "Private": None})
@@ -57,10 +59,7 @@ def small() -> Layout:
     )
 
 
-def refusal(function: object, *arguments: object) -> str:
-    with pytest.raises(GenomeError) as caught:
-        function(*arguments)  # type: ignore[operator]
-    return str(caught.value)
+refusal = partial(refusal_of, GenomeError)
 
 
 # -- where the bits lie --------------------------------------------------------------------------

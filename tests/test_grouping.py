@@ -28,12 +28,7 @@ from tests.strategies import Boxes, boxes, instances, rich_instances
 Shown = list[tuple[tuple[int, int], ...]]
 
 
-def members(grouping: Grouping) -> list[list[int]]:
-    """Rows of each group."""
-    return [np.flatnonzero(grouping.row_group == group).tolist() for group in range(len(grouping))]
-
-
-def blocks_of(grouping: Grouping) -> list[tuple[tuple[int, int], ...]]:
+def shown_blocks(grouping: Grouping) -> list[tuple[tuple[int, int], ...]]:
     """What each group shows."""
     assert grouping.starts is not None
     assert grouping.stops is not None
@@ -47,11 +42,11 @@ def assert_groups_are_the_oracles(grouping: Grouping, shown: Shown, rows: Sequen
     alike: dict[tuple[tuple[int, int], ...], list[int]] = {}
     for row in rows:
         alike.setdefault(shown[row], []).append(row)
-    assert dict(zip(blocks_of(grouping), members(grouping), strict=True)) == alike
-    assert grouping.sizes.tolist() == [len(each) for each in members(grouping)]
+    assert dict(zip(shown_blocks(grouping), naive.members(grouping), strict=True)) == alike
+    assert grouping.sizes.tolist() == [len(each) for each in naive.members(grouping)]
     domains = instance.layout.domains
     sizes = [domain.size for domain in domains.values()]
-    for group, blocks in enumerate(blocks_of(grouping)):
+    for group, blocks in enumerate(shown_blocks(grouping)):
         assert grouping.row_loss[group] == pytest.approx(float(naive.row_loss(blocks, sizes)))
         for (name, domain), block in zip(domains.items(), blocks, strict=True):
             assert grouping.labels[name][group] == domain.label(*block)
@@ -79,7 +74,7 @@ def test_a_genomes_groups_are_the_oracles(instance: Instance, seed: int) -> None
 
 
 def test_a_grouping_is_of_one_valid_genome() -> None:
-    instance = shirts()
+    instance = shirts_in_towns()
     with pytest.raises(GenomeError, match=r"^a grouping takes one genome\. Got 2$"):
         Grouping.of_genome(instance, [[1] * 5, [0] * 5])
     with pytest.raises(GenomeError, match=r"the block from 'oslo' to 'rome' is not a node"):
@@ -132,7 +127,7 @@ def test_every_measure_of_boxes_is_the_oracles(
         recursive_c=data.draw(st.sampled_from([0.5, 1.5, 3.0])),
     )
     shown, _ = shown_in(instance, placed)
-    groups = members(grouping)
+    groups = naive.members(grouping)
     expected = naive_measures.release_measures(
         instance,
         shown,
@@ -155,7 +150,7 @@ def test_every_measure_of_boxes_is_the_oracles(
 TREE = Hierarchy.from_nested("any", {"north": ["oslo"], "south": ["rome", "bari", "pisa"]})
 
 
-def shirts() -> Instance:
+def shirts_in_towns() -> Instance:
     """Six rows in five cells: S oslo, S oslo, M oslo, M rome, L bari, L pisa."""
     frame = pd.DataFrame(
         {
@@ -175,13 +170,13 @@ def test_boxes_may_overlap() -> None:
     # S..M oslo for the first two cells, * south for rome and bari, M..L * for pisa: rome lies in
     # the last two, bari and pisa, too
     grouping = Grouping.of_boxes(
-        shirts(), [0, 0, 1, 1, 2], [[0, 0, 1], [0, 1, 0]], [[2, 3, 3], [1, 4, 4]]
+        shirts_in_towns(), [0, 0, 1, 1, 2], [[0, 0, 1], [0, 1, 0]], [[2, 3, 3], [1, 4, 4]]
     )
-    assert sorted(members(grouping)) == [[0, 1, 2], [3, 4], [5]]
+    assert sorted(naive.members(grouping)) == [[0, 1, 2], [3, 4], [5]]
     shown = {
         tuple(rows): (size, place)
         for rows, size, place in zip(
-            members(grouping), grouping.labels["size"], grouping.labels["place"], strict=True
+            naive.members(grouping), grouping.labels["size"], grouping.labels["place"], strict=True
         )
     }
     assert shown == {(0, 1, 2): ("S..M", "oslo"), (3, 4): ("*", "south"), (5,): ("M..L", "*")}
@@ -203,15 +198,15 @@ def test_boxes_may_overlap() -> None:
 def test_boxes_with_the_same_blocks_are_one_group() -> None:
     # two boxes * south: nobody could tell rome from bari and pisa
     starts, stops = [[0, 0, 0], [0, 1, 1]], [[3, 3, 3], [1, 4, 4]]
-    grouping = Grouping.of_boxes(shirts(), [0, 0, 1, 2, 2], starts, stops)
-    assert sorted(members(grouping)) == [[0, 1, 2], [3, 4, 5]]
+    grouping = Grouping.of_boxes(shirts_in_towns(), [0, 0, 1, 2, 2], starts, stops)
+    assert sorted(naive.members(grouping)) == [[0, 1, 2], [3, 4, 5]]
     assert (len(grouping), grouping.k) == (2, 3)
     assert grouping.cell_group is not None
     assert len(set(grouping.cell_group[2:].tolist())) == 1
 
 
 def test_suppressed_cells_are_in_no_box() -> None:
-    grouping = Grouping.of_boxes(shirts(), [0, NO_GROUP, NO_GROUP, 1, 1], [[0, 2], [0, 1]],
+    grouping = Grouping.of_boxes(shirts_in_towns(), [0, NO_GROUP, NO_GROUP, 1, 1], [[0, 2], [0, 1]],
                                  [[1, 3], [4, 4]])  # fmt: skip
     assert grouping.row_group.tolist() == [0, 0, -1, -1, 1, 1]
     assert grouping.is_kept.tolist() == [True, True, False, False, True, True]
@@ -258,7 +253,7 @@ def test_boxes_that_do_not_fit_are_refused(
     cell_box: list[int], starts: list[list[int]], stops: list[list[int]], message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
-        Grouping.of_boxes(shirts(), cell_box, starts, stops)
+        Grouping.of_boxes(shirts_in_towns(), cell_box, starts, stops)
 
 
 # -- of rows ---------------------------------------------------------------------------------------
@@ -266,7 +261,7 @@ def test_boxes_that_do_not_fit_are_refused(
 
 def test_rows_of_one_cell_may_be_in_different_groups() -> None:
     grouping = Grouping.of_rows(
-        shirts(),
+        shirts_in_towns(),
         [0, 1, 1, 0, NO_GROUP, 1],
         [[0, 0], [0, 0]],
         [[3, 3], [2, 4]],  # oslo and rome are half a node
@@ -284,7 +279,7 @@ def test_rows_of_one_cell_may_be_in_different_groups() -> None:
 
 
 def test_rows_whose_labels_mean_nothing_are_grouped_all_the_same() -> None:
-    instance = Instance.without_meaning(shirts().table)
+    instance = Instance.without_meaning(shirts_in_towns().table)
     grouping = Grouping.of_rows(instance, [0, 0, 1, 1, 1, NO_GROUP], None, None)
     assert (grouping.k, grouping.suppressed, grouping.quasi) == (2, 1, ("size", "place"))
     assert not grouping.has_meaning

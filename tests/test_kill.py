@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 import sys
@@ -11,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).parents[1]
+from tests.checkout import REPOSITORY, environment
+
 #: Configuration, settings for a few seconds of work beside some two for starting up, and kills.
 _BARE = ["output.plots=false", "output.report=false"]
 RUNS = [
@@ -26,7 +26,7 @@ def start(config: str, sets: list[str], out: Path, *options: str) -> subprocess.
     return subprocess.Popen(
         [sys.executable, "-m", "moanon", "run", config, *overrides, "--out", str(out), *options],
         cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        env=environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from tests.checkout import REPOSITORY, load_experiment
 from tests.output.drawn import made_front
-
-REPOSITORY = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
 def dilemma() -> ModuleType:
-    path = REPOSITORY / "experiments" / "publishers_dilemma.py"
-    spec = importlib.util.spec_from_file_location("publishers_dilemma", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclasses look themselves up there
-    spec.loader.exec_module(module)
-    return module
+    return load_experiment("publishers_dilemma")
 
 
 def test_the_best_solution_under_limits(dilemma: ModuleType) -> None:

@@ -18,11 +18,10 @@ import pytest
 import moanon
 from moanon import cli
 from moanon.cli import application, main, printing
+from tests.checkout import QUICKSTART, REPOSITORY, environment
+from tests.cli.commands import Captured
 
-REPOSITORY = Path(__file__).parents[2]
-QUICKSTART = str(REPOSITORY / "configs" / "quickstart.yaml")
 SLOW_IMPORTS = ["duckdb", "matplotlib", "numba", "numpy", "pandas", "pydantic", "pymoo", "rich"]
-Captured = pytest.CaptureFixture[str]
 
 
 def python(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -98,7 +97,7 @@ def test_check_notes_intervals_whose_range_comes_from_the_data(
 
 
 def test_check_of_the_quickstart(capsys: Captured) -> None:
-    assert main(["check", QUICKSTART]) == 0
+    assert main(["check", str(QUICKSTART)]) == 0
     out = re.sub(" {2,}", "  ", capsys.readouterr().out)
     assert "age  quasi  interval  16  15  72" in out
     assert "rows  30,162 read, 0 dropped for missing values" in out
@@ -135,7 +134,7 @@ def test_on_a_terminal_no_color_is_respected(
     table: Path, variables: dict[str, str], escapes: bool
 ) -> None:
     ours, theirs = pty.openpty()
-    env = {**os.environ, "TERM": "xterm", "PYTHONPATH": str(REPOSITORY), **variables}
+    env = environment(TERM="xterm", **variables)
     if not variables:
         env.pop("NO_COLOR", None)
     command = [sys.executable, "-m", "moanon", "check", str(table)]
@@ -249,7 +248,7 @@ def test_ctrl_c_ends_the_process_quietly(tmp_path: Path) -> None:
     assert (process.returncode, out, err) == (130, b"", b"")
 
 
-@pytest.mark.parametrize("command", [["schema"], ["check", QUICKSTART], ["--help"]])
+@pytest.mark.parametrize("command", [["schema"], ["check", str(QUICKSTART)], ["--help"]])
 def test_a_closed_pipe_is_quiet(command: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -265,7 +264,9 @@ def test_a_closed_pipe_is_quiet(command: list[str]) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-@pytest.mark.parametrize("command", [["schema"], ["check", QUICKSTART], ["--help"], ["--version"]])
+@pytest.mark.parametrize(
+    "command", [["schema"], ["check", str(QUICKSTART)], ["--help"], ["--version"]]
+)
 def test_a_full_disk_is_one_sentence_on_stderr(command: list[str]) -> None:
     with open("/dev/full", "w") as full:  # noqa: PTH123
         done = subprocess.run(

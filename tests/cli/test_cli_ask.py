@@ -15,8 +15,7 @@ from moanon.cli import main
 from moanon.front import Front
 from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings
-
-Captured = pytest.CaptureFixture[str]
+from tests.cli.commands import Captured
 
 #: k, loss, suppressed share: D §7.5's second answer and some around it.
 ROWS = [(2, 0.05, 0.0), (10, 0.2, 0.05), (14, 0.249, 0.1), (16, 0.26, 0.1), (36, 0.269, 0.1)]

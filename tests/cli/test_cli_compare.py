@@ -10,24 +10,21 @@ import pytest
 from moanon import Config, Release
 from moanon.cli import main
 from moanon.experiment import load_front
-from tests.search.people import people_frame
+from tests.cli.commands import Captured
+from tests.search.people import AGE_AND_SIZE, config_text, people_frame, write_people
 
-CONFIG = """\
-data: {source: people.csv}
-columns:
-  age: {role: quasi, kind: interval, range: [20, 27]}
-  size: {role: quasi, kind: ordered, order: [S, M, L, XL]}
-search: {algorithm: exhaustive}
-output: {dir: found}
-"""
-Captured = pytest.CaptureFixture[str]
+CONFIG = config_text(
+    AGE_AND_SIZE,
+    search="{algorithm: exhaustive}",
+    output="{dir: found, plots: false, report: false}",
+)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table of 120 people, a results folder, and two releases of it."""
     place = tmp_path_factory.mktemp("compare")
-    people_frame().to_csv(place / "people.csv", index=False)
+    write_people(place)
     (place / "people.yaml").write_text(CONFIG)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
@@ -40,8 +37,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
+def here(compared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(compared)
 
 
 def told(capsys: Captured, *arguments: str) -> dict:

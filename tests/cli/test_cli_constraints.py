@@ -16,21 +16,15 @@ from moanon.front import Front
 from moanon.measures import MEASURES
 from tests.cli.commands import Captured, done, refused
 from tests.release.test_certified_models import check_certificate
-from tests.search.people import people_frame
+from tests.search.people import AGE_AND_SIZE, ILL_TREE, config_text, people_frame
 
-TREE = "Any:\n  Bad: [flu, gout]\n  Good: [cold, none]\n"
-CONFIG = """\
-data: {{source: people.csv}}
-columns:
-  name: {{role: identifying}}
-  age: {{role: quasi, kind: interval, range: [20, 27]}}
-  size: {{role: quasi, kind: ordered, order: [S, M, L, XL]}}
-  ill: {{role: sensitive, kind: tree, hierarchy: ill.yaml}}
-  pay: {{role: sensitive, kind: ordered, order: [low, middle, high]}}
-problem: {problem}
-search: {{algorithm: archive, population: 30, generations: 4}}
-output: {{plots: false, report: false}}
-"""
+NAMED = {
+    "name": "{role: identifying}",
+    **AGE_AND_SIZE,
+    "ill": "{role: sensitive, kind: tree, hierarchy: ill.yaml}",
+    "pay": "{role: sensitive, kind: ordered, order: [low, middle, high]}",
+}
+SEARCH = "{algorithm: archive, population: 30, generations: 4}"
 
 
 def frame(rows: int = 120, seed: int = 0) -> pd.DataFrame:
@@ -43,11 +37,11 @@ def frame(rows: int = 120, seed: int = 0) -> pd.DataFrame:
 @pytest.fixture(autouse=True)
 def table(folder: Path) -> None:
     frame().to_csv("people.csv", index=False)
-    Path("ill.yaml").write_text(TREE)
+    Path("ill.yaml").write_text(ILL_TREE)
 
 
 def run(problem: str) -> Front:
-    Path("people.yaml").write_text(CONFIG.format(problem=problem))
+    Path("people.yaml").write_text(config_text(NAMED, search=SEARCH, problem=problem))
     assert main(["run", "people.yaml", "--quiet", "--out", "results"]) == 0
     return load_front("results")
 

@@ -13,9 +13,9 @@ import pytest
 from moanon import Config, Release
 from moanon.cli import main
 from moanon.diagnosis import QUESTIONS
+from tests.cli import commands
+from tests.cli.commands import Captured
 from tests.diagnosis.tables import figure_2
-
-Captured = pytest.CaptureFixture[str]
 
 DONE, NO, BAD = 0, 1, 2
 
@@ -41,11 +41,7 @@ def ask_json(capsys: Captured, *arguments: str, code: int = DONE) -> dict:
 
 
 def refused(capsys: Captured, *arguments: str) -> str:
-    assert main(["diagnose", *arguments]) == BAD
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    (line,) = shown.err.splitlines()
-    return line.removeprefix("moanon: ")
+    return commands.refused(capsys, "diagnose", *arguments).removeprefix("moanon: ").rstrip("\n")
 
 
 # -- questions -----------------------------------------------------------------------------------

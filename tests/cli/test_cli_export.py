@@ -13,53 +13,16 @@ import pytest
 
 from moanon import Certificate, __version__
 from moanon.cli import main
-from moanon.experiment import Experiment, load_front, plan
+from moanon.experiment import load_front
 from moanon.front import Front
 from tests.cli.commands import Captured, done, refused
 from tests.search.people import people_frame
 
-TREE = "Anywhere:\n  North: [Oslo, Bergen]\n  South: [Rome, Bari, Pisa]\n"
-CONFIG = """\
-data: {source: people.csv, missing: drop}
-columns:
-  age: {role: quasi, kind: interval}
-  size: {role: quasi, kind: ordered, order: [S, M, L, XL]}
-  place: {role: quasi, kind: tree, hierarchy: place.yaml}
-  ill: {role: sensitive}
-problem: {preset: k-suppression, eta: 0.1}
-search: {algorithm: archive, population: 20, generations: 5}
-output: {plots: false, report: false}
-"""
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run, to be copied."""
-    folder = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        people_frame().to_csv("people.csv", index=False)
-        Path("place.yaml").write_text(TREE)
-        Path("people.yaml").write_text(CONFIG)
-        (config,) = plan(["people.yaml"], out="people")
-        Experiment.prepare(config).run()
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def run(made: Path, folder: Path) -> None:
-    """The run as if it had been made here: its configuration names files by absolute paths."""
-    for name in ("people.csv", "place.yaml"):
-        Path(name).write_bytes((made / name).read_bytes())
-    Path("people").mkdir()
-    text = (made / "people" / "config.yaml").read_text().replace(str(made), str(folder))
-    front = Front.load(made / "people")
-    record = json.loads((made / "people" / "run.json").read_text())
-    front.save("people", record=record, texts={"config.yaml": text})
+pytestmark = pytest.mark.usefixtures("finished_here")
 
 
 @pytest.fixture
-def front() -> Front:
+def stored() -> Front:
     return load_front("people")
 
 
@@ -72,9 +35,9 @@ def middle(front: Front) -> int:
 # -- export --------------------------------------------------------------------------------------
 
 
-def test_export_writes_what_front_csv_says_and_shows_it(front: Front, capsys: Captured) -> None:
-    solution = middle(front)
-    row = front.to_frame().loc[solution - 1]
+def test_export_writes_what_front_csv_says_and_shows_it(stored: Front, capsys: Captured) -> None:
+    solution = middle(stored)
+    row = stored.to_frame().loc[solution - 1]
     lines = done(capsys, "export", "people", str(solution), "--out", "r.csv")
     certificate = Certificate.load("r.csv.certificate.json")
     assert len(pd.read_csv("r.csv")) == 120 - row["suppressed"]
@@ -93,27 +56,27 @@ def test_export_writes_what_front_csv_says_and_shows_it(front: Front, capsys: Ca
     ]
 
 
-def test_every_solution_can_be_exported(front: Front, capsys: Captured) -> None:
-    for solution in front.ids.tolist():
+def test_every_solution_can_be_exported(stored: Front, capsys: Captured) -> None:
+    for solution in stored.ids.tolist():
         assert main(["export", "people", str(solution), "--out", f"{solution}.csv"]) == 0
         found = pd.read_csv(f"{solution}.csv").groupby(["age", "size", "place"]).size()
-        assert found.min() == front.measures["k"][solution - 1]
+        assert found.min() == stored.measures["k"][solution - 1]
 
 
-def test_another_k_says_what_it_costs(front: Front, capsys: Captured) -> None:
-    solution = middle(front)
-    k = int(front.measures["k"][solution - 1])
+def test_another_k_says_what_it_costs(stored: Front, capsys: Captured) -> None:
+    solution = middle(stored)
+    k = int(stored.measures["k"][solution - 1])
     lines = done(capsys, "export", "people", str(solution), "--out", "r.csv", "--k", str(k - 1))
     got = Certificate.load("r.csv.certificate.json")
     assert got.k >= k - 1
     assert lines[1] == f"  k                   {got.k}; solution {solution} has {k}"
-    loss = front.measures["loss"][solution - 1]
+    loss = stored.measures["loss"][solution - 1]
     assert lines[3].endswith(f"; solution {solution} has {loss:.1%}")
     assert not any("front.csv" in line for line in lines)
 
 
 def test_a_k_that_suppresses_too_much_is_refused_unless_allowed(
-    front: Front, capsys: Captured
+    stored: Front, capsys: Captured
 ) -> None:
     words = ["export", "people", "2", "--out", "r.csv", "--k", "6"]
     assert "its largest k within that is " in refused(capsys, *words)
@@ -121,8 +84,8 @@ def test_a_k_that_suppresses_too_much_is_refused_unless_allowed(
     assert Certificate.load("r.csv.certificate.json").k >= 6
 
 
-def test_stars_and_shuffling(front: Front, capsys: Captured) -> None:
-    solution = str(middle(front))
+def test_stars_and_shuffling(stored: Front, capsys: Captured) -> None:
+    solution = str(middle(stored))
     done(capsys, "export", "people", solution, "--out", "a.csv", "--suppressed", "stars")
     assert len(pd.read_csv("a.csv")) == 120
     done(capsys, "export", "people", solution, "--out", "b.csv")
@@ -153,31 +116,34 @@ def test_data_that_moved_are_found_where_they_are_said_to_be(capsys: Captured) -
 
 
 def test_a_file_that_does_not_show_what_the_front_says_is_not_left(
-    front: Front, capsys: Captured
+    stored: Front, capsys: Captured
 ) -> None:
-    measures = dict(front.measures)
+    measures = dict(stored.measures)
     measures["k"] = measures["k"] + 1
-    wrong = Front(**{**vars(front), "measures": measures})
+    wrong = Front(**{**vars(stored), "measures": measures})
     record, text = Path("people/run.json").read_text(), Path("people/config.yaml").read_text()
     wrong.save("people", record=json.loads(record), texts={"config.yaml": text}, force=True)
     err = refused(capsys, "export", "people", "3", "--out", "r.csv")
-    k = front.measures["k"][2]
+    k = stored.measures["k"][2]
     assert err.endswith(f"as the front says: k is {k} in the file and {k + 1} in the front\n")
 
 
 # -- apply ---------------------------------------------------------------------------------------
 
 
-def test_apply_generalizes_new_rows_as_the_run(front: Front, capsys: Captured) -> None:
-    solution = middle(front)
+def test_apply_generalizes_new_rows_as_the_run(stored: Front, capsys: Captured) -> None:
+    solution = middle(stored)
     new = people_frame(300, seed=5)[["ill", "place", "size", "age"]]
     new.to_csv("new.csv", index=False)
     lines = done(capsys, "apply", "people", str(solution), "new.csv", "--out", "r.csv")
     released = pd.read_csv("r.csv", dtype=str)
     assert list(released) == ["age", "size", "place", "ill"]
     for name in ("age", "size", "place"):
-        assert set(released[name]) <= set(front.blocks[solution - 1][name])
-    k, found = int(front.measures["k"][solution - 1]), Certificate.load("r.csv.certificate.json")
+        assert set(released[name]) <= set(stored.blocks[solution - 1][name])
+    k, found = (
+        int(stored.measures["k"][solution - 1]),
+        Certificate.load("r.csv.certificate.json"),
+    )
     assert found.k == released.groupby(["age", "size", "place"]).size().min() >= k
     assert found.rows + found.suppressed == 300
     assert lines[1] == f"  k                   {found.k}; solution {solution} has {k}"
@@ -185,13 +151,13 @@ def test_apply_generalizes_new_rows_as_the_run(front: Front, capsys: Captured) -
         assert lines[4].endswith(f": {found.suppressed} in groups that have too little")
 
 
-def test_apply_to_rows_outside_the_domains(front: Front, capsys: Captured) -> None:
+def test_apply_to_rows_outside_the_domains(stored: Front, capsys: Captured) -> None:
     new = people_frame(300, seed=5)
     new.loc[[0, 1], "age"] = [99, 3]  # the run has seen 20 to 27
     new.loc[2, "place"] = "Paris"
     new["size"] = new["size"].where(new.index != 3, None)
     new.to_csv("new.csv", index=False)
-    solution = str(middle(front))
+    solution = str(middle(stored))
     words = ["apply", "people", solution, "new.csv", "--out", "r.csv"]
     err = refused(capsys, *words)
     assert "new.csv: column 'age': 2 rows hold values outside its interval domain (20" in err
@@ -204,9 +170,9 @@ def test_apply_to_rows_outside_the_domains(front: Front, capsys: Captured) -> No
     assert lines[5] == "  dropped             1 row for missing values"
 
 
-def test_apply_keeps_small_groups_on_request(front: Front, capsys: Captured) -> None:
+def test_apply_keeps_small_groups_on_request(stored: Front, capsys: Captured) -> None:
     people_frame(30, seed=5).to_csv("new.csv", index=False)
-    solution = str(len(front))  # one group of all 120
+    solution = str(len(stored))  # one group of all 120
     words = ["apply", "people", solution, "new.csv", "--out", "r.csv"]
     err = refused(capsys, *words)
     assert "none of its 1 groups has k = 120; choose a smaller k, or keep small groups" in err
@@ -216,10 +182,10 @@ def test_apply_keeps_small_groups_on_request(front: Front, capsys: Captured) -> 
 
 
 def test_apply_notes_that_more_is_suppressed_than_the_run_allows(
-    front: Front, capsys: Captured
+    stored: Front, capsys: Captured
 ) -> None:
     people_frame(40, seed=5).to_csv("new.csv", index=False)
-    *_, note = done(capsys, "apply", "people", str(middle(front)), "new.csv", "--out", "r.csv")
+    *_, note = done(capsys, "apply", "people", str(middle(stored)), "new.csv", "--out", "r.csv")
     share = Certificate.load("r.csv.certificate.json").sl
     assert note == (
         f" note: the run suppresses at most 10% of its rows, this file {share:.1%}; with a "

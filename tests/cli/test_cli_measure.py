@@ -13,9 +13,8 @@ import pytest
 from moanon import Config, Release, datasets
 from moanon.cli import main
 from moanon.measures import MEASURES
+from tests.cli.commands import Captured
 from tests.compare.source import PEOPLE
-
-Captured = pytest.CaptureFixture[str]
 
 CONFIG = """\
 data: {source: people.csv}

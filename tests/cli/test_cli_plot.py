@@ -8,25 +8,16 @@ from pathlib import Path
 import pytest
 
 from moanon.cli import main
-from tests.search.people import people_frame
-
-CONFIG = """\
-name: people
-data: {source: people.csv}
-columns:
-  age: {role: quasi, kind: interval, range: [20, 27]}
-  size: {role: quasi, kind: ordered, order: [S, M, L, XL]}
-problem: {preset: k-suppression, eta: 0.1}
-search: {algorithm: archive, population: 20, generations: 5}
-output: {plots: false, report: false}
-"""
-Captured = pytest.CaptureFixture[str]
+from tests.cli.commands import Captured
+from tests.search.people import AGE_AND_SIZE, config_text, people_frame
 
 
 @pytest.fixture
 def results(people: Path) -> Path:
     """A folder with one finished run, and its data beside it."""
-    Path("people.yaml").write_text(CONFIG)
+    Path("people.yaml").write_text(
+        config_text(AGE_AND_SIZE, problem="{preset: k-suppression, eta: 0.1}")
+    )
     assert main(["run", "people.yaml", "--out", "results", "--quiet"]) == 0
     return Path("results")
 

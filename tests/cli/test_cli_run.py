@@ -16,23 +16,14 @@ from pathlib import Path
 import pytest
 
 from moanon.cli import main
-
-REPOSITORY = Path(__file__).parents[2]
-QUICKSTART = str(REPOSITORY / "configs" / "quickstart.yaml")
-CONFIG = """\
-data: {source: people.csv}
-columns:
-  age: {role: quasi, kind: interval, range: [20, 27]}
-  size: {role: quasi, kind: ordered, order: [S, M, L, XL]}
-search: {algorithm: archive, population: 20, generations: 5}
-output: {plots: false, report: false}
-"""
-Captured = pytest.CaptureFixture[str]
+from tests.checkout import QUICKSTART, environment
+from tests.cli.commands import Captured
+from tests.search.people import AGE_AND_SIZE, config_text
 
 
 @pytest.fixture
 def config(people: Path) -> str:
-    Path("people.yaml").write_text(CONFIG)
+    Path("people.yaml").write_text(config_text(AGE_AND_SIZE))
     return "people.yaml"
 
 
@@ -41,7 +32,7 @@ def start(*arguments: str, folder: Path, **streams: object) -> subprocess.Popen[
     return subprocess.Popen(
         [sys.executable, "-m", "moanon", "run", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "TERM": "xterm"},
+        env=environment(TERM="xterm"),
         text=True,
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},  # type: ignore[call-overload]
     )
@@ -96,7 +87,7 @@ def test_options_change_the_configuration(config: str, capsys: Captured) -> None
 
 
 def test_several_etas_and_configurations_run_in_turn(config: str, capsys: Captured) -> None:
-    Path("more.yaml").write_text(CONFIG)
+    Path("more.yaml").write_text(config_text(AGE_AND_SIZE))
     options = ["--eta", "0", "--eta", "0.2", "--out", "all"]
     assert main(["run", config, "more.yaml", *options]) == 0
     found = sorted(str(path.parent) for path in Path("all").glob("**/front.csv"))
@@ -178,7 +169,7 @@ def test_an_interrupted_run_says_how_to_go_on(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     options = ["--out", "my results", "--set", "search.generations=100000", "--seed", "3"]
-    process = start(QUICKSTART, *options, folder=tmp_path)
+    process = start(str(QUICKSTART), *options, folder=tmp_path)
     wait_for(tmp_path / "my results" / "checkpoint.npz")
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
@@ -187,14 +178,15 @@ def test_an_interrupted_run_says_how_to_go_on(
     pattern = r"Interrupted after generation (\d+) \([\d,]+ evaluations\); saved in my results\."
     match = re.fullmatch(pattern, told)
     assert match
-    again = [QUICKSTART, "--seed", "3", "--set", "search.generations=100000"]
+    again = [str(QUICKSTART), "--seed", "3", "--set", "search.generations=100000"]
     again += ["--out", "my results", "--resume"]
     assert command == f"To go on: moanon run {shlex.join(again)}"
 
 
 def test_the_command_to_go_on_goes_on(config: str, tmp_path: Path, capsys: Captured) -> None:
-    options = ["--out", "a", "--set", "search.generations=40"]
-    process = start(QUICKSTART, *options, folder=tmp_path)
+    forty = ["--set", "search.generations=40"]
+    forty += ["--set", "output.plots=false", "--set", "output.report=false"]
+    process = start(str(QUICKSTART), "--out", "a", *forty, folder=tmp_path)
     wait_for(tmp_path / "a" / "checkpoint.npz")
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
@@ -203,7 +195,7 @@ def test_the_command_to_go_on_goes_on(config: str, tmp_path: Path, capsys: Captu
     command = err.splitlines()[-1].removeprefix("To go on: moanon ")
     assert main(shlex.split(command)) == 0
     assert "stopped because 40 generations were reached" in capsys.readouterr().out
-    assert main(["run", QUICKSTART, "--out", "b", "--set", "search.generations=40"]) == 0
+    assert main(["run", str(QUICKSTART), "--out", "b", *forty]) == 0
     assert Path("a/front.csv").read_bytes() == Path("b/front.csv").read_bytes()
 
 

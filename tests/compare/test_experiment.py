@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-REPOSITORY = Path(__file__).parents[2]
+from tests.checkout import REPOSITORY, load_experiment
 
 
 @pytest.fixture(scope="module")
 def experiment() -> ModuleType:
-    path = REPOSITORY / "experiments" / "comparing_anonymizations.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_experiment("comparing_anonymizations")
 
 
 def test_every_number_of_the_source_is_found_again(experiment: ModuleType) -> None:

@@ -64,7 +64,7 @@ def test_utility_of_the_source() -> None:
 # -- suppressed rows -----------------------------------------------------------------------------
 
 
-def shirts() -> Grouping:
+def mostly_suppressed_shirts() -> Grouping:
     """S S M M M L L, of which the two S and the two L are suppressed."""
     ill = ["flu", "flu", "gout", "ill", "flu", "flu", "gout"]
     frame = pd.DataFrame({"size": list("SSMMMLL"), "ill": ill})
@@ -74,7 +74,7 @@ def shirts() -> Grouping:
 
 
 def test_suppressed_rows_are_one_group_that_lost_everything() -> None:
-    people = shirts()
+    people = mostly_suppressed_shirts()
     found = property_vectors(people, [*PROPERTIES])
     assert (people.k, people.suppressed) == (3, 4)
     assert found["size"].values.tolist() == [4, 4, 3, 3, 3, 4, 4]
@@ -85,7 +85,7 @@ def test_suppressed_rows_are_one_group_that_lost_everything() -> None:
 
 
 def test_vectors_are_turned_so_that_higher_is_better() -> None:
-    vector = property_vectors(shirts(), ["sensitive_count"])["sensitive_count"]
+    vector = property_vectors(mostly_suppressed_shirts(), ["sensitive_count"])["sensitive_count"]
     assert vector.direction == "min"
     assert vector.oriented.tolist() == [4, 4, 6, 6, 6, 4, 6]  # 7 rows minus the count
     assert (vector.oriented >= 0).all()

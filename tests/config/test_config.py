@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -17,22 +16,10 @@ from moanon.config import Config, config_schema, name_from
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.table import Role
 from moanon.errors import ConfigError, DataError, HierarchyError, MoanonError
+from tests.checkout import QUICKSTART
+from tests.config.loading import refusal, write
 
-QUICKSTART = Path(__file__).parents[2] / "configs" / "quickstart.yaml"
 BASE = "data: {source: adult}\ncolumns:\n  age: {role: quasi, kind: interval}\n"
-
-
-def write(folder: Path, text: str, name: str = "a.yaml") -> Path:
-    file = folder / name
-    file.write_text(text, encoding="utf-8")
-    return file
-
-
-def refusal(folder: Path, text: str, *sets: str) -> str:
-    """Return the sentence with which a configuration is refused, its folder left out."""
-    with pytest.raises(ConfigError) as refused:
-        Config.load(write(folder, text), sets)
-    return str(refused.value).replace(f"{folder}{os.sep}", "")
 
 
 def b(keys: str) -> str:

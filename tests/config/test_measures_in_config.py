@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
 from moanon.config import Config, config_schema
 from moanon.data.pricing import distance_of
-from moanon.errors import ConfigError, InfeasibleError, MoanonError
+from moanon.errors import InfeasibleError, MoanonError
 from moanon.experiment import make_problem
 from moanon.genome import Instance
 from moanon.measures import MEASURES
+from tests.config.loading import refusal, write
 
 ADULT = """\
 data: {source: adult}
@@ -32,18 +32,6 @@ PLAIN = "data: {source: adult}\ncolumns:\n  age: {role: quasi, kind: interval}\n
 @pytest.fixture(scope="module")
 def instance(tmp_path_factory: pytest.TempPathFactory) -> Instance:
     return Config.load(write(tmp_path_factory.mktemp("adult"), ADULT)).instance()
-
-
-def write(folder: Path, text: str) -> Path:
-    path = folder / "a.yaml"
-    path.write_text(text)
-    return path
-
-
-def refusal(folder: Path, text: str) -> str:
-    with pytest.raises(ConfigError) as refused:
-        Config.load(write(folder, text))
-    return str(refused.value).replace(f"{folder}{os.sep}", "")
 
 
 def test_columns_say_how_far_apart_their_values_are(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pytest
 from hypothesis import strategies as st
 
 from moanon.data.column import Column
 from moanon.data.source import Source, read_source
 from moanon.errors import DataError
+from tests.refusals import refusal_of
 
 Cells = list[tuple[str | None, ...]]
 SPECIAL = ["", "NA", "nan", "NULL", '"', '""', ",", ";", "\t", "|", "\n", "\r", "\r\n", " x ", "#"]
@@ -39,9 +39,7 @@ def write(folder: Path, data: str | bytes, name: str = "t.csv") -> Path:
 
 
 def refusal(source: Any, **options: Any) -> str:
-    with pytest.raises(DataError) as caught:
-        read_source(source, **options)
-    return str(caught.value)
+    return refusal_of(DataError, read_source, source, **options)
 
 
 def one(values: Any, **options: Any) -> Column:

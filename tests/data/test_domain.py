@@ -25,6 +25,7 @@ from moanon.data.domain import (
 from moanon.data.hierarchy import Hierarchy
 from moanon.errors import DataError
 from tests.data.columns import column_of
+from tests.refusals import refusal_of
 from tests.strategies import columns, hierarchies
 
 WORK = Hierarchy.from_nested("Any", {"Public": ["Local", "State"], "Private": None})
@@ -37,7 +38,7 @@ def domains(draw: st.DrawFn) -> Domain:
     return spec.build(column_of([*cells, None] if draw(st.booleans()) else cells))
 
 
-def blocks_of(domain: Domain) -> list[tuple[int, int]]:
+def allowed_blocks(domain: Domain) -> list[tuple[int, int]]:
     """All blocks that the domain allows."""
     blocks = list(combinations(range(domain.size + 1), 2))
     if isinstance(domain, TreeDomain):
@@ -46,9 +47,7 @@ def blocks_of(domain: Domain) -> list[tuple[int, int]]:
 
 
 def refusal(spec: DomainSpec, *cells: str | None) -> str:
-    with pytest.raises(DataError) as caught:
-        spec.build(column_of(cells))
-    return str(caught.value)
+    return refusal_of(DataError, spec.build, column_of(cells))
 
 
 # -- laws of all kinds ---------------------------------------------------------------------------
@@ -56,7 +55,7 @@ def refusal(spec: DomainSpec, *cells: str | None) -> str:
 
 @given(domains())
 def test_blocks_that_differ_are_called_differently(domain: Domain) -> None:
-    labels = [domain.label(start, stop) for start, stop in blocks_of(domain)]
+    labels = [domain.label(start, stop) for start, stop in allowed_blocks(domain)]
     assert len(labels) == len(set(labels))
 
 

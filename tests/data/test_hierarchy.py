@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from moanon.data import hierarchy as hierarchy_module
 from moanon.data.hierarchy import MAX_LEAVES, Hierarchy
 from moanon.data.treefile import MAX_LEVELS
 from moanon.errors import HierarchyError
+from tests.refusals import refusal_of
 from tests.strategies import hierarchies, nested_trees
 
 WORK = "Any: {Self-employed: [Inc, Not-inc], Government: [Federal, Local, State], Private: }"
@@ -382,10 +384,7 @@ def test_yaml_trees_of_adult_are_read(shared: Path, name: str, leaves: int, cuts
 # -- refusals ------------------------------------------------------------------------------------
 
 
-def refusal(read: object, *arguments: object) -> str:
-    with pytest.raises(HierarchyError) as caught:
-        read(*arguments)  # type: ignore[operator]
-    return str(caught.value)
+refusal = partial(refusal_of, HierarchyError)
 
 
 ONE_ROOT = "t must be a mapping with exactly one root, e.g. 'Any: [a, b]'"

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind, Number, Scale, Steps
 from moanon.errors import DataError
+from tests.refusals import refusal_of
 
 
 def steps_of(
@@ -38,9 +39,7 @@ def labels_of(steps: Steps) -> list[str]:
 
 
 def refusal(values: Sequence[str], *arguments: object, **options: object) -> str:
-    with pytest.raises(DataError) as caught:
-        steps_of(values, *arguments, **options)  # type: ignore[arg-type]
-    return str(caught.value)
+    return refusal_of(DataError, steps_of, values, *arguments, **options)
 
 
 def holds(label: str, value: str, kind: Kind) -> bool:

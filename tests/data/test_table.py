@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.data.column import Column
 from moanon.data.source import Source, read_source
 from moanon.data.table import MissingPolicy, Role, Table, read_table, settle
 from moanon.errors import DataError
+from tests.data.reading import texts
+from tests.refusals import refusal_of
 
 ROLES = {"name": "identifying", "age": "quasi", "ill": "sensitive", "note": "insensitive"}
 PEOPLE = pd.DataFrame(
@@ -29,14 +30,7 @@ PEOPLE = pd.DataFrame(
 )
 
 
-def texts(column: Column) -> list[str | None]:
-    return [None if code < 0 else column.values[code] for code in column.codes]
-
-
-def refusal(call: Callable[..., Any], *args: Any, **options: Any) -> str:
-    with pytest.raises(DataError) as caught:
-        call(*args, **options)
-    return str(caught.value)
+refusal = partial(refusal_of, DataError)
 
 
 # --- Roles ---------------------------------------------------------------------------------------

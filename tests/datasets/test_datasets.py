@@ -29,7 +29,7 @@ NINE = [
 
 
 @pytest.fixture(scope="module")
-def adult() -> pd.DataFrame:
+def adult_frame() -> pd.DataFrame:
     return datasets.load("adult")
 
 
@@ -63,9 +63,9 @@ def test_names_are_the_three_tables() -> None:
     assert datasets.names() == ("adult", "adult-full", "credit")
 
 
-def test_adult_has_the_published_complete_rows(adult: pd.DataFrame) -> None:
-    assert len(adult) == 30_162
-    assert digest(adult) == "48cbbf0ff46b71fda2c9d01ff7d29189c6bac1c0e46f6ea69c9f6abf2ae4f0b0"
+def test_adult_has_the_published_complete_rows(adult_frame: pd.DataFrame) -> None:
+    assert len(adult_frame) == 30_162
+    assert digest(adult_frame) == "48cbbf0ff46b71fda2c9d01ff7d29189c6bac1c0e46f6ea69c9f6abf2ae4f0b0"
 
 
 def test_adult_full_has_data_then_test(adult_full: pd.DataFrame) -> None:
@@ -82,9 +82,9 @@ def test_credit_has_the_published_rows(credit: pd.DataFrame) -> None:
 
 
 def test_adult_has_nine_columns_and_full_adds_split(
-    adult: pd.DataFrame, adult_full: pd.DataFrame
+    adult_frame: pd.DataFrame, adult_full: pd.DataFrame
 ) -> None:
-    assert list(adult) == NINE
+    assert list(adult_frame) == NINE
     assert list(adult_full) == [*NINE, "split"]
 
 

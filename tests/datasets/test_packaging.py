@@ -5,11 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.checkout import REPOSITORY
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from moanon.data.hierarchy import Hierarchy
 from moanon.diagnosis import Diagnosis, PrivacyModel
 from tests.diagnosis.oracle import Oracle, Row, level_of
+from tests.strategies import cells
 
 #: Z Figure 2: 12 rows, columns V W X Y Z.
 FIGURE_2 = """
@@ -58,11 +59,11 @@ def tables(
         values: list[str | None] = [f"v{v}" for v in range(draw(st.integers(1, 4)))]
         if gaps and draw(st.booleans()):
             values.append(None)
-        columns[f"q{i}"] = draw(st.lists(st.sampled_from(values), min_size=number, max_size=number))
+        columns[f"q{i}"] = draw(cells(values, number))
     names = [f"s{i}" for i in range(sensitive)]
     for name in names:
         values = [str(v) for v in range(1, draw(st.integers(1, 5)) + 1)]
-        columns[name] = draw(st.lists(st.sampled_from(values), min_size=number, max_size=number))
+        columns[name] = draw(cells(values, number))
     rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
     return rows, [name for name in columns if name not in names], names
 

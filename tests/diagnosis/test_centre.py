@@ -37,7 +37,7 @@ DISTINCT = PrivacyModel("l", "distinct")
 
 
 @pytest.fixture
-def people() -> Diagnosis:
+def people_with_gaps() -> Diagnosis:
     frame = pd.DataFrame(
         {
             "age": ["30", "30", "40", "40", None, None],
@@ -52,10 +52,10 @@ def people() -> Diagnosis:
 
 
 class TestReading:
-    def test_a_missing_value_is_a_value_of_its_own(self, people):
-        assert people.missing == {"age": 2}
-        assert people.rows == 6
-        assert people.ask(subset=["age"]).level == 2  # 30, 40 and missing, two rows each
+    def test_a_missing_value_is_a_value_of_its_own(self, people_with_gaps):
+        assert people_with_gaps.missing == {"age": 2}
+        assert people_with_gaps.rows == 6
+        assert people_with_gaps.ask(subset=["age"]).level == 2  # 30, 40 and missing, two rows each
 
     def test_a_missing_value_differs_from_any_text(self):
         frame = pd.DataFrame({"a": ["(missing)", None, "nan", "None"]})
@@ -436,9 +436,9 @@ class TestSearching:
 class TestAnswers:
     @pytest.mark.parametrize("model", [PrivacyModel(), DISTINCT, PrivacyModel("t", "equal")])
     @pytest.mark.parametrize("number", QUESTIONS)
-    def test_every_answer_is_plain_values_and_a_frame(self, people, model, number):
+    def test_every_answer_is_plain_values_and_a_frame(self, people_with_gaps, model, number):
         has_level, has_subset, suppressing = QUESTIONS[number]
-        answer = people.ask(
+        answer = people_with_gaps.ask(
             model=model,
             level=(0.5 if model.measure == "t" else 2) if has_level else None,
             subset=["age"] if has_subset else None,
@@ -449,9 +449,9 @@ class TestAnswers:
         assert len(answer.to_frame()) >= 1
 
     @pytest.mark.parametrize("subset", [None, ["age"]])
-    def test_an_answer_is_described_with_all_that_goes_with_it(self, people, subset):
-        answer = people.ask(level=2, subset=subset)
-        found = json.loads(json.dumps(people.describe(answer), allow_nan=False))
+    def test_an_answer_is_described_with_all_that_goes_with_it(self, people_with_gaps, subset):
+        answer = people_with_gaps.ask(level=2, subset=subset)
+        found = json.loads(json.dumps(people_with_gaps.describe(answer), allow_nan=False))
         assert found["answer"] == answer.to_dict()
         assert found["missing"] == {"age": 2}
         assert found["effort"]["sets"] == (3 if subset is None else 1)

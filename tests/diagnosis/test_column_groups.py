@@ -19,7 +19,7 @@ from tests.strategies import hierarchies, instances
 
 
 @st.composite
-def people(draw: st.DrawFn, values: list[str]) -> list[Row]:
+def small_tables(draw: st.DrawFn, values: list[str]) -> list[Row]:
     """Rows of two columns and a sensitive one; a group of q has up to three cells."""
     row = st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.sampled_from(values))
     number = draw(st.sampled_from([1, 2, 3, 7, 20, 40]))
@@ -38,12 +38,12 @@ def assert_curves_are_the_oracles(rows: list[Row], model: PrivacyModel) -> None:
         assert found["suppressed"].tolist() == [below for _, below in expected]
 
 
-@given(people([str(value) for value in range(0, 1200, 3)]))
+@given(small_tables([str(value) for value in range(0, 1200, 3)]))
 def test_values_on_a_long_line(rows):
     assert_curves_are_the_oracles(rows, PrivacyModel("t", "ordered"))
 
 
-@given(hierarchies(most_leaves=12).flatmap(lambda t: st.tuples(st.just(t), people(t.leaves))))
+@given(hierarchies(most_leaves=12).flatmap(lambda t: st.tuples(st.just(t), small_tables(t.leaves))))
 def test_values_in_any_tree(drawn):
     tree, rows = drawn
     assert_curves_are_the_oracles(rows, PrivacyModel("t", "tree", hierarchy=tree))

@@ -30,7 +30,7 @@ FIGURE_3 = {
 }  # fmt: skip
 
 
-def people(**columns: str) -> Diagnosis:
+def diagnosis_of(**columns: str) -> Diagnosis:
     """One letter per row and column; columns called s… are sensitive."""
     frame = pd.DataFrame({name: list(values) for name, values in columns.items()})
     hidden = [name for name in columns if name.startswith("s")]
@@ -68,7 +68,7 @@ class TestFigure3:
 
 class TestSuppression:
     # groups on q: a a a | b b | c | d, so sizes 3, 2, 1, 1 of 7 rows
-    table = staticmethod(lambda: people(q="aaabbcd"))
+    table = staticmethod(lambda: diagnosis_of(q="aaabbcd"))
 
     @pytest.mark.parametrize(
         ("delta", "k", "suppressed"),
@@ -104,7 +104,7 @@ class TestSuppression:
         assert answer.suppressed == rows
 
     def test_no_row_can_keep_a_safe_table_unsafe(self):
-        answer = people(q="aaabbb").ask(subset=["q"], level=2, form="at most", delta="ask")
+        answer = diagnosis_of(q="aaabbb").ask(subset=["q"], level=2, form="at most", delta="ask")
         assert (answer.suppressed, answer.yes) == (None, False)
 
     @given(tables(most_columns=2))
@@ -124,7 +124,7 @@ class TestSuppression:
 
 class TestModels:
     # group a holds 1 1 2 3, group b holds 2 2; the table 1 1 2 2 2 3
-    table = staticmethod(lambda: people(q="aaaabb", s="112322"))
+    table = staticmethod(lambda: diagnosis_of(q="aaaabb", s="112322"))
 
     @pytest.mark.parametrize(
         ("model", "level"),
@@ -158,19 +158,19 @@ class TestModels:
 
     def test_recursive_diversity_adds_up_the_rare_values(self):
         # counts 4, 2, 1: 4 < c·7, 4 < c·3, 4 < c·1
-        table = people(q="aaaaaaa", s="1111223")
+        table = diagnosis_of(q="aaaaaaa", s="1111223")
         for c, level in ((0.5, 0), (0.6, 1), (1.3, 1), (1.4, 2), (4, 2), (4.1, 3)):
             assert table.ask(subset=["q"], model=PrivacyModel("l", "recursive", c=c)).level == level
 
     def test_two_values_of_equal_share_have_an_entropy_diversity_of_exactly_two(self):
-        table = people(q="aaaaaa", s="121212")
+        table = diagnosis_of(q="aaaaaa", s="121212")
         model = PrivacyModel("l", "entropy")
         assert table.ask(subset=["q"], model=model).level == 2
         assert table.ask(subset=["q"], model=model, level=2).yes
 
     def test_a_share_that_is_written_is_reached_exactly(self):
         # 1 has 3/5 of group a and 1/2 of the table: t = 1/10, which a written 0.1 must allow
-        table = people(q="aaaaabbbbb", s="1112222211")
+        table = diagnosis_of(q="aaaaabbbbb", s="1112222211")
         assert table.ask(subset=["q"], model=PrivacyModel("t", "equal")).level == 0.1
         assert table.ask(subset=["q"], model=PrivacyModel("t", "equal"), level=0.1).yes
         assert not table.ask(subset=["q"], model=PrivacyModel("t", "equal"), level=0.0999999).yes
@@ -179,18 +179,18 @@ class TestModels:
         tree = Hierarchy.from_nested("Any", {"low": ["1", "2"], "high": ["3", "4"]})
         model = PrivacyModel("t", "tree", hierarchy=tree)
         # q: 1 against 2, within low: half of the rows move one level of two → 1/2 · 1/2
-        assert people(q="ab", s="12").ask(subset=["q"], model=model).level == 0.25
+        assert diagnosis_of(q="ab", s="12").ask(subset=["q"], model=model).level == 0.25
         # 1 against 3: half of the rows move over the root → 1/2 · 1
-        assert people(q="ab", s="13").ask(subset=["q"], model=model).level == 0.5
+        assert diagnosis_of(q="ab", s="13").ask(subset=["q"], model=model).level == 0.5
 
     def test_jensen_shannon_of_what_the_table_never_shows_together(self):
         # p = (1, 0), q = (1/2, 1/2): (ln 4/3 + 1/2 ln 2/3 + 1/2 ln 2) / 2
         expected = (math.log(4 / 3) + math.log(2 / 3) / 2 + math.log(2) / 2) / 2
-        found = people(q="ab", s="12").ask(subset=["q"], model=PrivacyModel("t", "js")).level
+        found = diagnosis_of(q="ab", s="12").ask(subset=["q"], model=PrivacyModel("t", "js")).level
         assert found == pytest.approx(expected, abs=1e-12)
 
     def test_the_worst_sensitive_column_counts(self):
-        table = people(q="aaaa", s="1234", s2="1112")
+        table = diagnosis_of(q="aaaa", s="1234", s2="1112")
         assert table.ask(subset=["q"], model=PrivacyModel("l", "distinct")).level == 2
 
     def test_numbers_are_ordered_as_numbers(self):
@@ -207,7 +207,7 @@ class TestModels:
     def test_adding_a_column_can_help_once_rows_may_go(self):
         # On {q}: the group has 6 of 8 equal, so frequency-1, and nothing else to keep.
         # On {q, r}: x holds 1 1 1 1 (bad), y holds 1 1 2 3: suppressing x leaves frequency 2.
-        table = people(q="aaaaaaaa", r="xxxxyyyy", s="11111123")
+        table = diagnosis_of(q="aaaaaaaa", r="xxxxyyyy", s="11111123")
         model = PrivacyModel("l", "frequency")
         coarse = table.ask(subset=["q"], model=model, delta=0.5).level
         fine = table.ask(subset=["q", "r"], model=model, delta=0.5).level
@@ -223,19 +223,19 @@ class TestModels:
 class TestRisk:
     def test_shares_and_mean(self):
         # sizes 6, 2, 1, 1: 4 groups of 10 rows; 4 rows in groups below 5
-        assert people(q="aaaaaabbcd").risk(["q"]) == ReidentificationRisk(
+        assert diagnosis_of(q="aaaaaabbcd").risk(["q"]) == ReidentificationRisk(
             rows=10, unique=2, small=4, mean=0.4, highest=1.0
         )
 
     def test_each_row_has_the_size_of_its_group(self):
-        assert people(q="abaac").row_levels(["q"]).tolist() == [3, 1, 3, 3, 1]
+        assert diagnosis_of(q="abaac").row_levels(["q"]).tolist() == [3, 1, 3, 3, 1]
 
     def test_rows_in_the_way_are_counted_from_nought(self):
-        assert people(q="abaac").rows_in_the_way(["q"], 2).tolist() == [1, 4]
-        assert people(q="abaac").rows_in_the_way(["q"], 10**40).tolist() == [0, 1, 2, 3, 4]
+        assert diagnosis_of(q="abaac").rows_in_the_way(["q"], 2).tolist() == [1, 4]
+        assert diagnosis_of(q="abaac").rows_in_the_way(["q"], 10**40).tolist() == [0, 1, 2, 3, 4]
 
     def test_rows_of_other_models(self):
-        table = people(q="aabb", s="1211")
+        table = diagnosis_of(q="aabb", s="1211")
         distinct, equal = PrivacyModel("l", "distinct"), PrivacyModel("t", "equal")
         assert table.row_levels(["q"], distinct).tolist() == [2, 2, 1, 1]
         assert table.rows_in_the_way(["q"], 2, distinct).tolist() == [2, 3]
@@ -244,14 +244,14 @@ class TestRisk:
         assert table.rows_in_the_way(["q"], 0.2, equal).tolist() == [0, 1, 2, 3]
 
     def test_what_adding_a_column_does(self):
-        table = people(q="aaaabbbb", r="xxyyxxyy", u="12345678")
+        table = diagnosis_of(q="aaaabbbb", r="xxyyxxyy", u="12345678")
         assert table.additions(["q"]) == (
             AddedColumn("u", ("q",), 4, 1, (0, 8)),
             AddedColumn("r", ("q",), 4, 2, (0, 0)),
         )
 
     def test_the_worst_that_each_column_does(self):
-        answer = people(q="aaaabbbb", r="xxyyxxyy", u="12345678").ask()
+        answer = diagnosis_of(q="aaaabbbb", r="xxyyxxyy", u="12345678").ask()
         assert isinstance(answer, SetsAnswer)
         assert answer.worst_additions() == (
             AddedColumn("u", ("q",), 4, 1),
@@ -260,13 +260,13 @@ class TestRisk:
         )
 
     def test_all_rules_of_one_set(self):
-        profile = people(q="aaaabb", s="112322").profile(["q"])
+        profile = diagnosis_of(q="aaaabb", s="112322").profile(["q"])
         assert list(profile) == [
             "k", "l_distinct", "l_frequency", "l_entropy", "l_recursive", "t_equal", "t_ordered",
             "t_js",
         ]  # fmt: skip
         assert (profile["k"], profile["t_equal"]) == (2, 0.5)
-        words = people(q="aab", s="uvv").profile(["q"])
+        words = diagnosis_of(q="aab", s="uvv").profile(["q"])
         assert "t_ordered" not in words
 
 

@@ -18,31 +18,8 @@ from moanon.search.algorithms import DEFAULT_EVALUATIONS
 from moanon.search.checkpoint import Checkpoints
 from moanon.search.problem import SearchProblem
 from moanon.search.running import Stop
-from tests.search.people import people_frame
-
-REPOSITORY = Path(__file__).parents[2]
-TREE = "Anywhere:\n  North: [Oslo, Bergen]\n  South: [Rome, Bari, Pisa]\n"
-CONFIG = """\
-data: {source: people.csv}
-columns:
-  age: {role: quasi, kind: interval, range: [20, 27]}
-  size: {role: quasi, kind: ordered, order: [S, M, L, XL]}
-  place: {role: quasi, kind: tree, hierarchy: place.yaml}
-  ill: {role: sensitive}
-problem: {preset: k-suppression, eta: 0.1}
-search: {algorithm: archive, population: 20, generations: 5}
-output: {plots: false, report: false}
-"""
-
-
-@pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A configuration in the folder where things run."""
-    monkeypatch.chdir(tmp_path)
-    people_frame().to_csv("people.csv", index=False)
-    Path("place.yaml").write_text(TREE)
-    Path("people.yaml").write_text(CONFIG)
-    return Path("people.yaml")
+from tests.checkout import REPOSITORY
+from tests.search.people import PLACES, people_frame
 
 
 def prepared(config: Path, *sets: str, out: str | None = None, **options: Any) -> Experiment:
@@ -282,7 +259,7 @@ def other_data() -> None:
 
 
 def other_tree() -> None:
-    Path("place.yaml").write_text(TREE.replace("Rome, Bari", "Bari, Rome"))
+    Path("place.yaml").write_text(PLACES.to_yaml().replace("Rome, Bari", "Bari, Rome"))
 
 
 def other_version(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -401,7 +378,7 @@ def test_a_limit_of_the_command_line_replaces_that_of_the_configuration(config: 
 
 
 def test_several_configurations_share_a_folder_by_name(config: Path) -> None:
-    Path("others.yaml").write_text(CONFIG)
+    Path("others.yaml").write_bytes(config.read_bytes())
     both = plan([config, "others.yaml"], out="runs")
     assert [each.output.dir for each in both] == ["runs/people", "runs/others"]
 

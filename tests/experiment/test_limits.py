@@ -13,30 +13,15 @@ from moanon.errors import OutputError, SearchError
 from moanon.experiment import Experiment, Result, load_front, plan
 from moanon.experiment.finished import largest_ks, least_losses
 from moanon.front import Front
-from tests.search.people import people_frame
+from tests import naive
+from tests.search.people import config_text
 
-CONFIG = """\
-data: {source: people.csv}
-columns:
-  age: {role: quasi, kind: interval, range: [20, 27]}
-  size: {role: quasi, kind: ordered, order: [S, M, L, XL]}
-  place: {role: quasi, kind: tree, hierarchy: place.yaml}
-  ill: {role: sensitive}
-problem: {preset: k-suppression, eta: 0.1}
-search: {algorithm: archive, population: 20, generations: 8}
-output: {plots: false, report: false}
-"""
 ALGORITHMS = ["archive", "nsga2", "exhaustive"]
 
 
 @pytest.fixture(autouse=True)
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    people_frame().to_csv("people.csv", index=False)
-    Path("place.yaml").write_text(
-        "Anywhere:\n  North: [Oslo, Bergen]\n  South: [Rome, Bari, Pisa]\n"
-    )
-    Path("people.yaml").write_text(CONFIG)
+def eight_generations(config: Path) -> None:
+    config.write_text(config_text(generations=8, problem="{preset: k-suppression, eta: 0.1}"))
 
 
 def prepared(*etas: float, out: str, sets: tuple[str, ...] = (), **options: Any) -> Experiment:
@@ -62,11 +47,6 @@ def points(front: Front) -> np.ndarray:
     return np.stack([-front.measures["k"], front.measures["loss"]], axis=1)
 
 
-def is_covered(front: Front, other: Front) -> bool:
-    """Whether each solution has one on the other front that is at least as good."""
-    return all((points(other) <= point).all(axis=1).any() for point in points(front))
-
-
 def test_each_limit_has_a_folder_and_a_comparison_stands_above() -> None:
     run(0.2, 0.05, out="a")
     files = ["config.yaml", "front.csv", "run.json", "solutions.json"]
@@ -78,15 +58,15 @@ def test_each_limit_has_a_folder_and_a_comparison_stands_above() -> None:
 def test_a_larger_limit_is_never_worse(algorithm: str) -> None:
     fronts = run(0.0, 0.05, 0.2, out="a", sets=(f"search.algorithm={algorithm}",)).fronts
     assert list(fronts) == [0.2, 0.05, 0.0]
-    assert is_covered(fronts[0.05], fronts[0.2])
-    assert is_covered(fronts[0.0], fronts[0.05])
+    assert naive.is_covered(points(fronts[0.05]), points(fronts[0.2]))
+    assert naive.is_covered(points(fronts[0.0]), points(fronts[0.05]))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_front_of_the_widest_limit_is_at_least_that_of_a_run_alone(algorithm: str) -> None:
     sets = (f"search.algorithm={algorithm}",)
     alone = run(0.2, out="a", sets=sets).fronts[0.2]
-    assert is_covered(alone, run(0.05, 0.2, out="b", sets=sets).fronts[0.2])
+    assert naive.is_covered(points(alone), points(run(0.05, 0.2, out="b", sets=sets).fronts[0.2]))
 
 
 def test_further_limits_take_a_quarter_of_the_effort() -> None:
@@ -103,8 +83,8 @@ def test_a_limit_is_added_to_results_that_are_there() -> None:
     ready = prepared(0.05, out="a")
     assert ready.notes == ("a has results for eta 0.2; adding 0.05, starting from them",)
     fronts = ready.run().fronts
-    assert is_covered(before, fronts[0.2])
-    assert is_covered(fronts[0.05], fronts[0.2])
+    assert naive.is_covered(points(before), points(fronts[0.2]))
+    assert naive.is_covered(points(fronts[0.05]), points(fronts[0.2]))
     assert "front.csv" not in written("a")
     assert load_front("a/eta-0.2").to_frame().equals(fronts[0.2].to_frame())
 
@@ -119,7 +99,7 @@ def test_without_the_list_of_evaluated_genomes_a_front_is_the_start() -> None:
     before = run(0.2, out="a")
     Path("a/.evaluated.npz").write_bytes(b"damaged")
     result = run(0.05, out="a")
-    assert is_covered(before.fronts[0.2], result.fronts[0.2])
+    assert naive.is_covered(points(before.fronts[0.2]), points(result.fronts[0.2]))
     assert result.evaluations < before.evaluations + 2 * 20
 
 

@@ -17,26 +17,10 @@ from moanon.cli import main
 from moanon.errors import OutputError
 from moanon.experiment import Experiment, plan
 from moanon.experiment.folder import LOCK, FolderLock
-from tests.search.people import people_frame
+from tests.checkout import environment
 
-REPOSITORY = Path(__file__).parents[2]
-CONFIG = """\
-data: {source: people.csv}
-columns:
-  age: {role: quasi, kind: interval, range: [20, 27]}
-  size: {role: quasi, kind: ordered, order: [S, M, L, XL]}
-search: {algorithm: archive, population: 20, generations: 3}
-output: {plots: false, report: false}
-"""
+pytestmark = pytest.mark.usefixtures("config")
 IN_USE = "is in use by another run; wait until it has ended, or name another folder with --out"
-
-
-@pytest.fixture(autouse=True)
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    people_frame().to_csv("people.csv", index=False)
-    Path("people.yaml").write_text(CONFIG)
-    return Path("people.yaml")
 
 
 def held(folder: str) -> FolderLock:
@@ -77,7 +61,7 @@ def test_a_killed_process_stops_nobody() -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        env=environment(),
     )
     assert process.stdout is not None
     assert process.stdout.readline() == b"in\n"

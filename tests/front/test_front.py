@@ -42,11 +42,6 @@ NAMES = ["-".join([name, *map(str, settings.values())]) for name, settings in PR
 of_every_problem = pytest.mark.parametrize(("preset", "settings"), PROBLEMS, ids=NAMES)
 
 
-@pytest.fixture(scope="module")
-def front() -> Front:
-    return first_front(problem_of("k-suppression", eta=0.1))
-
-
 def kept_by(front: Front, row: int, groups: list[naive.Group]) -> list[naive.Group]:
     """What the oracle keeps of a solution's groups, by its thresholds."""
     rule, (size, ell) = front.suppression, front.recodings.thresholds[row].tolist()

@@ -23,8 +23,8 @@ from moanon.search.archive_search import ArchiveSearch
 from moanon.search.problem import SearchProblem
 from moanon.search.running import Stop, run_search
 from tests import naive, naive_measures
-from tests.golden.make_adult_measures import adult_instance
 from tests.search.people import people, people_frame
+from tests.strategies import Fixed
 
 ILLS = Hierarchy.from_nested("ill", {"short": ["flu", "cold"], "long": ["gout"], "none": None})
 
@@ -39,7 +39,7 @@ def rich_people() -> Instance:
     roles = dict.fromkeys(plain.layout.columns, "quasi")
     roles |= {"ill": "sensitive", "pay": "sensitive", "smokes": "insensitive"}
     table = read_table(frame, roles)
-    fixed = {name: _Fixed(domain) for name, domain in plain.layout.domains.items()}
+    fixed = {name: Fixed(domain) for name, domain in plain.layout.domains.items()}
     return Instance.build(
         table,
         fixed,
@@ -47,14 +47,6 @@ def rich_people() -> Instance:
         weights={"age": 2.0, "place": 0.5},
         label="smokes",
     )
-
-
-class _Fixed:
-    def __init__(self, domain: object) -> None:
-        self.domain = domain
-
-    def build(self, column: object) -> object:
-        return self.domain
 
 
 def searched(problem: SearchProblem, generations: int, population: int = 60) -> Front:
@@ -151,7 +143,7 @@ def test_another_tree_of_sensitive_values_is_noticed():
     instance = front.instance
     assert instance is not None
     flat = Hierarchy.from_nested("ill", ["flu", "cold", "gout", "none"])
-    fixed = {name: _Fixed(domain) for name, domain in instance.layout.domains.items()}
+    fixed = {name: Fixed(domain) for name, domain in instance.layout.domains.items()}
     other = Instance.build(instance.table, fixed, distances={"ill": TreeSpec(flat)})
     edited = replace(front, instance=other)
     with pytest.raises(DataError, match=r"^t_closeness of solution \d+ is .* on the front and "):
@@ -161,11 +153,6 @@ def test_another_tree_of_sensitive_values_is_noticed():
 
 
 # -- Adult -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def adult() -> Instance:
-    return adult_instance()
 
 
 def test_the_front_of_t_closeness_and_loss_on_adult(adult, tmp_path):

@@ -18,7 +18,8 @@ from moanon.front.landmarks import (
     spans_decades,
     spell,
 )
-from tests.output.drawn import found_front, made_front
+from tests.output.drawn import made_front
+from tests.search.people import found_front
 
 # -- words and scales ----------------------------------------------------------------------------
 

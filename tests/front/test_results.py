@@ -13,12 +13,6 @@ from moanon import __version__
 from moanon.errors import DataError
 from moanon.front import Front
 from moanon.front.results import find_fronts, is_part, read_listed, read_record
-from tests.search.people import first_front, problem_of
-
-
-@pytest.fixture(scope="module")
-def front() -> Front:
-    return first_front(problem_of("k-suppression", eta=0.1), 200)
 
 
 @pytest.fixture

@@ -5,18 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from moanon.genome import Instance
 from moanon.measures import MEASURES, applicable
 from moanon.measures.demand import demand_of, group_rule
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
-from tests.golden.make_adult_measures import adult_instance, genomes
-
-
-@pytest.fixture(scope="module")
-def adult() -> Instance:
-    return adult_instance()
+from tests.golden.make_adult_measures import genomes
 
 
 @pytest.mark.parametrize("by", ["k", "l_entropy", "t_closeness", "delta"])

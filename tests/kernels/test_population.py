@@ -8,7 +8,6 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -26,9 +25,8 @@ from moanon.kernels.thresholds import KEEP_ALL, WITHIN_LIMIT
 from moanon.measures import MEASURES
 from moanon.measures.demand import Demand, demand_of, group_rule
 from moanon.measures.suppression import Suppression
+from tests.checkout import REPOSITORY
 from tests.strategies import instances, populations, rich_instances
-
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def same(one: RawScores, other: RawScores) -> bool:

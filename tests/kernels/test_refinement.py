@@ -6,15 +6,14 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from moanon.diagnosis import Diagnosis, PrivacyModel
+from tests.checkout import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 ORACLES = ("tests/diagnosis/test_twelve_questions.py", "tests/diagnosis/test_column_groups.py")
 
 

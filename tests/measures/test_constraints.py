@@ -20,6 +20,7 @@ from moanon.measures.evaluate import Evaluator
 from moanon.measures.measuring import suppress_groups
 from moanon.measures.suppression import Suppression
 from tests import naive_measures
+from tests.measures.tables import table_of
 from tests.strategies import populations, rich_instances
 
 BOUNDS = [
@@ -108,14 +109,6 @@ def test_a_release_keeps_the_groups_that_were_measured(data):
 # -- by hand ---------------------------------------------------------------------------------------
 
 
-def table_of(*groups: str) -> Instance:
-    frame = {"q": [str(i) for i, values in enumerate(groups) for _ in values]}
-    frame["s"] = [value for values in groups for value in values]
-    table = read_table(pd.DataFrame(frame), {"q": "quasi", "s": "sensitive"})
-    spec = OrderedSpec(tuple(str(i) for i in range(len(groups))))
-    return Instance.build(table, {"q": spec})
-
-
 def outcome(instance: Instance, rule: Suppression) -> tuple[float, dict[str, float]]:
     """Excess and measures of the finest grouping."""
     genome = np.ones((1, instance.layout.bits), dtype=np.uint8)
@@ -126,7 +119,7 @@ def outcome(instance: Instance, rule: Suppression) -> tuple[float, dict[str, flo
 
 def test_three_equally_frequent_values_meet_an_entropy_l_of_three():
     # exp(ln 3) is 3 give or take a rounding
-    instance = table_of("abc", "aabbcc", "aaab")
+    instance = table_of(["abc", "aabbcc", "aaab"])
     rule = Suppression("limit", 0.4, constraints=(("l_entropy", 3.0),))
     excess, measures = outcome(instance, rule)
     assert excess == 0
@@ -136,7 +129,7 @@ def test_three_equally_frequent_values_meet_an_entropy_l_of_three():
 
 def test_what_is_left_of_the_limit_goes_to_the_smallest_groups():
     # 13 rows, 5 may go. {a, a} fails l >= 2; then 3 are left: {a, b} fits, {a, b, c, d} does not
-    instance = table_of("aa", "ab", "abcd", "abcde")
+    instance = table_of(["aa", "ab", "abcd", "abcde"])
     rule = Suppression("limit", 0.4, constraints=(("l_distinct", 2),))
     assert outcome(instance, rule)[1]["suppressed"] == 4
     assert outcome(instance, rule)[1]["k"] == 4
@@ -144,7 +137,7 @@ def test_what_is_left_of_the_limit_goes_to_the_smallest_groups():
 
 def test_more_failing_rows_than_may_go_are_infeasible():
     # {a, a, a} of 5 rows fails; one row may go → 2 too many
-    instance = table_of("aaa", "ab")
+    instance = table_of(["aaa", "ab"])
     rule = Suppression("limit", 0.2, constraints=(("l_distinct", 2),))
     assert outcome(instance, rule)[0] == 2 / 5
     # exactly as many as may go is feasible
@@ -153,21 +146,21 @@ def test_more_failing_rows_than_may_go_are_infeasible():
 
 
 def test_without_suppression_every_group_must_meet_a_constraint():
-    assert outcome(table_of("ab", "abc"), Suppression("none", constraints=(("k", 2),)))[0] == 0
-    assert outcome(table_of("a", "abc"), Suppression("none", constraints=(("k", 2),)))[0] == 1 / 4
+    assert outcome(table_of(["ab", "abc"]), Suppression("none", constraints=(("k", 2),)))[0] == 0
+    assert outcome(table_of(["a", "abc"]), Suppression("none", constraints=(("k", 2),)))[0] == 1 / 4
 
 
 def test_any_suppression_suppresses_all_that_fails():
     # weighted-k = (9 + 4) / 5 = 2.6: {a, a, a} would stay, but fails; nothing is left
     rule = Suppression("weighted-k", constraints=(("l_distinct", 2),))
-    assert outcome(table_of("aaa", "ab"), rule)[0] > 0
+    assert outcome(table_of(["aaa", "ab"]), rule)[0] > 0
     # (9 + 9 + 1) / 7 = 2.7: {a, b, c} stays
-    assert outcome(table_of("aaa", "abc", "a"), rule)[1]["suppressed"] == 4
+    assert outcome(table_of(["aaa", "abc", "a"]), rule)[1]["suppressed"] == 4
 
 
 def test_constraints_of_all_kinds_hold_together():
     # {a, b} is 1/8 from a 5/8 b 3/8; {a, a, a} 3/8; {a, b, b} 5/8 - 1/3 = 7/24
-    instance = table_of("ab", "aaa", "abb")
+    instance = table_of(["ab", "aaa", "abb"])
     bounds = (("t_closeness", 0.3), ("k", 3), ("l_distinct", 2))
     excess, measures = outcome(instance, Suppression("limit", 0.65, constraints=bounds))
     assert excess == 0
@@ -177,7 +170,7 @@ def test_constraints_of_all_kinds_hold_together():
 
 def test_a_bound_that_is_met_exactly_is_met():
     # {a, a, a} is 3/8 away
-    instance = table_of("ab", "aaa", "abb")
+    instance = table_of(["ab", "aaa", "abb"])
     at = Suppression("none", constraints=(("t_closeness", 0.375),))
     assert outcome(instance, at)[0] == 0
     below = Suppression("none", constraints=(("t_closeness", 0.3749999999),))

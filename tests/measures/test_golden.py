@@ -6,17 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from moanon.genome import Instance
 from moanon.measures import MEASURES
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
-from tests.golden.make_adult_measures import ETA, GOLDEN, RULES, adult_instance, genomes
+from tests.golden.make_adult_measures import ETA, GOLDEN, RULES, genomes
 
 GOLD = pd.read_csv(GOLDEN, dtype={"genome": str})
 
 
 @pytest.fixture(scope="module")
-def evaluator() -> Evaluator:
-    return Evaluator(adult_instance())
+def evaluator(adult: Instance) -> Evaluator:
+    return Evaluator(adult)
 
 
 def test_the_file_holds_two_hundred_genomes_under_every_rule(evaluator):

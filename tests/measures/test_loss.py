@@ -19,7 +19,8 @@ from moanon.measures import MEASURES, applicable
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
-from tests.strategies import populations, rich_instances
+from tests.measures.tables import measured
+from tests.strategies import Fixed, populations, rich_instances
 
 NAMES = [
     "gl_weighted",
@@ -34,13 +35,6 @@ NAMES = [
     "cm",
 ]
 EXACT = ["absdist", "dm", "cm"]
-
-
-def values(instance: Instance, genome: str, name: str, **rule: object) -> float:
-    bits = instance.layout.parse(genome)
-    suppression = Suppression(**{"kind": "none", **rule})
-    scores = Evaluator(instance).evaluate(bits, suppression, measures=[name])
-    return MEASURES[name].of(scores)[0].item()
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.3])
@@ -80,16 +74,6 @@ def test_equal_weights_are_no_weights(data):
     np.testing.assert_allclose(loss, loss_weighted, atol=1e-12)
 
 
-class Fixed:
-    """A domain that is there already, where one is to be declared."""
-
-    def __init__(self, domain: object) -> None:
-        self.domain = domain
-
-    def build(self, column: object) -> object:
-        return self.domain
-
-
 # -- by hand ---------------------------------------------------------------------------------------
 
 #: M's figure 2: Single alone under Never married, three under Once married.
@@ -99,7 +83,7 @@ STATUS = Hierarchy.from_arx(
 )
 
 
-def people(**more: object) -> Instance:
+def weighted_people(**more: object) -> Instance:
     """Four rows: an interval of 5 steps, an order of 3, M's tree of 4 leaves (height 2)."""
     frame = pd.DataFrame(
         {
@@ -127,45 +111,47 @@ MIDDLE = "001001100"
 def test_certainty_penalty_of_each_kind():
     # age: 3 rows (3-1)/(5-1), 1 row (2-1)/4 → 1.75; size: 3 rows 2/3, L alone 0 → 2;
     # status: Single 0, 3 rows 3/4 → 2.25; 6 of 4 * 3
-    assert values(people(), MIDDLE, "ncp") == pytest.approx(6 / 12)
-    assert values(people(), FINE, "ncp") == 0
-    assert values(people(), COARSE, "ncp") == 1
+    assert measured(weighted_people(), "ncp", MIDDLE) == pytest.approx(6 / 12)
+    assert measured(weighted_people(), "ncp", FINE) == 0
+    assert measured(weighted_people(), "ncp", COARSE) == 1
 
 
 def test_certainty_penalty_with_weights():
     # weights 2, 1, 1: (2 * 1.75 + 2 + 2.25) / (4 * 4)
-    assert values(people(weights={"age": 2.0}), MIDDLE, "ncp") == pytest.approx(7.75 / 16)
+    assert measured(weighted_people(weights={"age": 2.0}), "ncp", MIDDLE) == pytest.approx(
+        7.75 / 16
+    )
 
 
 def test_loss_with_weights():
     # age 1.75 as above; size: 3 rows (2-1)/(3-1) → 1.5; status: 3 rows (3-1)/(4-1) → 2
-    weighted = people(weights={"age": 2.0, "size": 0.0})
-    assert values(weighted, MIDDLE, "gl_weighted") == pytest.approx((2 * 1.75 + 2) / (4 * 3))
-    assert values(weighted, COARSE, "gl_weighted") == 1
-    assert values(weighted, COARSE, "loss_weighted") == 1
+    weighted = weighted_people(weights={"age": 2.0, "size": 0.0})
+    assert measured(weighted, "gl_weighted", MIDDLE) == pytest.approx((2 * 1.75 + 2) / (4 * 3))
+    assert measured(weighted, "gl_weighted", COARSE) == 1
+    assert measured(weighted, "loss_weighted", COARSE) == 1
 
 
 def test_weights_count_by_their_shares_however_large_they_are():
-    small = people(weights=dict.fromkeys(("age", "size", "status"), 1.0) | {"age": 0.5})
-    huge = people(weights=dict.fromkeys(("age", "size", "status"), 1e308) | {"age": 5e307})
-    assert values(huge, MIDDLE, "gl_weighted") == values(small, MIDDLE, "gl_weighted")
+    small = weighted_people(weights=dict.fromkeys(("age", "size", "status"), 1.0) | {"age": 0.5})
+    huge = weighted_people(weights=dict.fromkeys(("age", "size", "status"), 1e308) | {"age": 5e307})
+    assert measured(huge, "gl_weighted", MIDDLE) == measured(small, "gl_weighted", MIDDLE)
 
 
 def test_precision_counts_levels_of_trees():
     # height 2: Single stays at level 0, three rows climb 1 of 2 → 1 - 1.5/4
-    assert values(people(), MIDDLE, "prec") == pytest.approx(1 - 1.5 / 4)
-    assert values(people(), FINE, "prec") == 1
-    assert values(people(), COARSE, "prec") == 0
+    assert measured(weighted_people(), "prec", MIDDLE) == pytest.approx(1 - 1.5 / 4)
+    assert measured(weighted_people(), "prec", FINE) == 1
+    assert measured(weighted_people(), "prec", COARSE) == 0
 
 
 def test_absolute_and_relative_distance_are_the_levels_of_the_cut():
     # Once married is of level 1 of 2; the other columns have no levels
-    assert values(people(), MIDDLE, "absdist") == 1
-    assert values(people(), MIDDLE, "reldist") == 0.5
-    assert values(people(), COARSE, "absdist") == 2
-    assert values(people(), COARSE, "reldist") == 1
-    assert values(people(), FINE, "absdist") == 0
-    assert values(people(), FINE, "reldist") == 0
+    assert measured(weighted_people(), "absdist", MIDDLE) == 1
+    assert measured(weighted_people(), "reldist", MIDDLE) == 0.5
+    assert measured(weighted_people(), "absdist", COARSE) == 2
+    assert measured(weighted_people(), "reldist", COARSE) == 1
+    assert measured(weighted_people(), "absdist", FINE) == 0
+    assert measured(weighted_people(), "reldist", FINE) == 0
 
 
 def test_conditional_entropy_is_what_must_be_told_to_restore_the_cells():
@@ -173,11 +159,15 @@ def test_conditional_entropy_is_what_must_be_told_to_restore_the_cells():
     # size: S, S, M → ln 3 - (2/3) ln 2 for three rows. status: Married twice, Widow once: the same
     mixed = math.log(3) - 2 / 3 * math.log(2)
     expected = 3 * math.log(3) + 3 * mixed + 3 * mixed
-    assert values(people(), MIDDLE, "conditional_entropy") == pytest.approx(expected, rel=1e-12)
-    assert values(people(), FINE, "conditional_entropy") == 0
+    assert measured(weighted_people(), "conditional_entropy", MIDDLE) == pytest.approx(
+        expected, rel=1e-12
+    )
+    assert measured(weighted_people(), "conditional_entropy", FINE) == 0
     # age: ln 4 each; size: 2, 1, 1 of 4 → 1.5 ln 2 each; status: 1, 2, 1 → the same
     expected = 4 * math.log(4) + 8 * 1.5 * math.log(2)
-    assert values(people(), COARSE, "conditional_entropy") == pytest.approx(expected, rel=1e-12)
+    assert measured(weighted_people(), "conditional_entropy", COARSE) == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 def sized(*sizes: int) -> Instance:
@@ -191,37 +181,38 @@ def sized(*sizes: int) -> Instance:
 
 def test_discernibility_is_the_sum_of_squares():
     # sizes 3, 2, 1 → 9 + 4 + 1
-    assert values(sized(3, 2, 1), "11", "dm") == 14
+    assert measured(sized(3, 2, 1), "dm", "11") == 14
     # 1 of 6 rows may go: 9 + 4, and 6 for the row that is gone
-    assert values(sized(3, 2, 1), "11", "dm", kind="limit", eta=0.2) == 19
+    assert measured(sized(3, 2, 1), "dm", "11", kind="limit", eta=0.2) == 19
 
 
 def test_average_class_size_over_k():
     # 6 rows in 3 groups → 2, over the smallest of 1; without that: 5 rows in 2 groups, over 2
-    assert values(sized(3, 2, 1), "11", "c_avg") == 2
-    assert values(sized(3, 2, 1), "11", "c_avg", kind="limit", eta=0.2) == 1.25
-    assert values(sized(2, 2, 2), "11", "c_avg") == 1
+    assert measured(sized(3, 2, 1), "c_avg", "11") == 2
+    assert measured(sized(3, 2, 1), "c_avg", "11", kind="limit", eta=0.2) == 1.25
+    assert measured(sized(2, 2, 2), "c_avg", "11") == 1
 
 
 def test_classes_that_are_not_the_majority_are_mistakes():
     # classes a b a | b a | b: one of three, one of two (a tie has one majority), none → 2
-    assert values(sized(3, 2, 1), "11", "cm") == 2
+    assert measured(sized(3, 2, 1), "cm", "11") == 2
     # the last row is suppressed: 2 and 1 more
-    assert values(sized(3, 2, 1), "11", "cm", kind="limit", eta=0.2) == 3
+    assert measured(sized(3, 2, 1), "cm", "11", kind="limit", eta=0.2) == 3
     # all in one group: a b a b a b → 3
-    assert values(sized(3, 2, 1), "00", "cm") == 3
+    assert measured(sized(3, 2, 1), "cm", "00") == 3
 
 
 def test_a_suppressed_row_counts_as_fully_generalized():
     # of 4 rows one may go. Under MIDDLE: {20, 21: S, S} …, sizes 1 (Single), 2, 1 → no whole class
     # of groups fits; with η = 1/2 both single rows go, and two rows with Once married stay
     found = {
-        name: values(people(), MIDDLE, name, kind="limit", eta=0.5) for name in ("ncp", "prec")
+        name: measured(weighted_people(), name, MIDDLE, kind="limit", eta=0.5)
+        for name in ("ncp", "prec")
     }
     # ages 21, 22: 2/4 each; sizes 2/3 each; status 3/4 each; two rows in full: 3 each
     assert found["ncp"] == pytest.approx((2 * (2 / 4 + 2 / 3 + 3 / 4) + 6) / 12)
     assert found["prec"] == pytest.approx(1 - (2 * 0.5 + 2) / 4)
-    entropy = values(people(), MIDDLE, "conditional_entropy", kind="limit", eta=0.5)
+    entropy = measured(weighted_people(), "conditional_entropy", MIDDLE, kind="limit", eta=0.5)
     mixed = math.log(3) - 2 / 3 * math.log(2)
     lost = math.log(4) + 2 * 1.5 * math.log(2)
     assert entropy == pytest.approx(2 * (math.log(3) + 2 * mixed) + 2 * lost, rel=1e-12)
@@ -230,7 +221,7 @@ def test_a_suppressed_row_counts_as_fully_generalized():
 # -- the papers' two anonymizations ----------------------------------------------------------------
 
 
-def paper_table() -> Instance:
+def paper_table_with_its_tree() -> Instance:
     """D's Table 1 with the tree that its generalizations show."""
     tree = Hierarchy.from_nested(
         "Any",
@@ -254,18 +245,18 @@ T1, T2 = "100010", "110010"
 
 
 def test_all_losses_of_the_papers_two_anonymizations():
-    instance = paper_table()
+    instance = paper_table_with_its_tree()
     # T1: groups of 2 and 5; T2: of 2, 3, 2
-    assert values(instance, T1, "dm") == 4 + 25
-    assert values(instance, T2, "dm") == 4 + 9 + 4
-    assert values(instance, T1, "c_avg") == 7 / 2 / 2
-    assert values(instance, T2, "c_avg") == pytest.approx(7 / 3 / 2)
+    assert measured(instance, "dm", T1) == 4 + 25
+    assert measured(instance, "dm", T2) == 4 + 9 + 4
+    assert measured(instance, "c_avg", T1) == 7 / 2 / 2
+    assert measured(instance, "c_avg", T2) == pytest.approx(7 / 3 / 2)
     # status climbs 1 of 2 in every row, in both
-    assert [values(instance, t, "prec") for t in (T1, T2)] == [0.5, 0.5]
-    assert [values(instance, t, "absdist") for t in (T1, T2)] == [1, 1]
+    assert [measured(instance, "prec", t) for t in (T1, T2)] == [0.5, 0.5]
+    assert [measured(instance, "absdist", t) for t in (T1, T2)] == [1, 1]
     # status: 2 rows 3/5, 5 rows 2/5 → 3.2; age in T1: 5 rows 1/2 → 2.5, in T2 nothing
-    assert values(instance, T1, "ncp") == pytest.approx((3.2 + 2.5) / 14)
-    assert values(instance, T2, "ncp") == pytest.approx(3.2 / 14)
+    assert measured(instance, "ncp", T1) == pytest.approx((3.2 + 2.5) / 14)
+    assert measured(instance, "ncp", T2) == pytest.approx(3.2 / 14)
 
 
 def test_all_privacy_of_the_papers_two_anonymizations():
@@ -280,15 +271,15 @@ def test_all_privacy_of_the_papers_two_anonymizations():
     instance = Instance.build(table, {"age": IntervalSpec(10, (10, 39))})
     for genome in ("10", "11"):
         # the group {1, 2} reveals its status: it is 1 - 2/7 away from the table
-        assert values(instance, genome, "l_entropy") == 1
-        assert values(instance, genome, "alpha") == 1
-        assert values(instance, genome, "t_closeness") == 1 - 2 / 7
-        assert values(instance, genome, "delta") == math.inf
+        assert measured(instance, "l_entropy", genome) == 1
+        assert measured(instance, "alpha", genome) == 1
+        assert measured(instance, "t_closeness", genome) == 1 - 2 / 7
+        assert measured(instance, "delta", genome) == math.inf
     # with it suppressed: {C, A, A, C, A} has l = exp(H(2/5, 3/5)), {C, A} in T2 has alpha 2/3
     gone = {"kind": "limit", "eta": 0.3}
     entropy = -(0.4 * math.log(0.4) + 0.6 * math.log(0.6))
-    assert values(instance, "10", "l_entropy", **gone) == pytest.approx(math.exp(entropy))
-    assert values(instance, "10", "alpha", **gone) == 0.6
+    assert measured(instance, "l_entropy", "10", **gone) == pytest.approx(math.exp(entropy))
+    assert measured(instance, "alpha", "10", **gone) == 0.6
 
 
 # -- which measures apply --------------------------------------------------------------------------

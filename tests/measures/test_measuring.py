@@ -21,6 +21,7 @@ from moanon.measures.evaluate import Evaluator
 from moanon.measures.measuring import measure_grouping, suppress_groups
 from moanon.measures.suppression import Suppression
 from moanon.release import Release
+from tests.compare.source import without_meaning
 from tests.strategies import instances, populations, rich_instances
 
 
@@ -72,7 +73,7 @@ def test_diversity_and_its_constant_are_those_of_the_rule(data):
 PLACES = Hierarchy.from_nested("any", {"north": ["oslo", "bergen", "voss"], "south": ["rome"]})
 
 
-def people() -> Instance:
+def four_people() -> Instance:
     frame = pd.DataFrame(
         {
             "age": [20, 21, 22, 23],
@@ -85,13 +86,13 @@ def people() -> Instance:
     return Instance.build(table, specs)
 
 
-def measured(row_group: list[int], starts: list, stops: list) -> dict[str, float]:
-    return measure_grouping(Grouping.of_rows(people(), row_group, starts, stops))
+def measured_groups(row_group: list[int], starts: list, stops: list) -> dict[str, float]:
+    return measure_grouping(Grouping.of_rows(four_people(), row_group, starts, stops))
 
 
 def test_groups_that_no_genome_makes_are_measured():
     # rows 0, 1 show ages 20-21, rows 1-2 overlap in 21: {0, 1} as 20..21, {2, 3} as 21..24
-    found = measured([0, 0, 1, 1], [[0, 1], [0, 0]], [[2, 5], [2, 4]])
+    found = measured_groups([0, 0, 1, 1], [[0, 1], [0, 0]], [[2, 5], [2, 4]])
     # age: 2 rows 1/4, 2 rows 3/4; place: oslo..bergen is half a node → (2-1)/3, and all → 1
     assert found["loss"] == pytest.approx((2 * (1 / 4 + 1 / 3) + 2 * (3 / 4 + 1)) / 8)
     # oslo..bergen counts as the whole north, level 1 of 2; any is level 2
@@ -105,7 +106,7 @@ def test_groups_that_no_genome_makes_are_measured():
 
 
 def test_suppressed_rows_are_in_no_group():
-    found = measured([0, 0, -1, 0], [[0], [0]], [[5], [4]])
+    found = measured_groups([0, 0, -1, 0], [[0], [0]], [[5], [4]])
     assert (found["suppressed"], found["k"], found["dm"]) == (1, 3, 9 + 4)
     assert found["loss"] == 1
     assert "weighted_k" not in found
@@ -126,7 +127,7 @@ def test_suppressed_rows_are_in_no_group():
 )
 def test_a_grouping_that_does_not_fit_is_refused(row_group, starts, stops, message):
     with pytest.raises(DataError, match=message):
-        measured(row_group, starts, stops)
+        measured_groups(row_group, starts, stops)
 
 
 def test_a_table_without_sensitive_columns_has_losses():
@@ -150,7 +151,7 @@ def test_a_table_without_suppression_measures_as_its_genome_does(instance, seed)
     assert left_out <= {"d", "d1", "d2"}  # thresholds of a rule, and a table shows no rule
 
 
-def shirts(k: int) -> Grouping:
+def released_shirts(k: int) -> Grouping:
     """S S M M M, of which the S are suppressed for a k of 3."""
     frame = pd.DataFrame({"size": list("SSMMM"), "ill": list("aabba")})
     table = read_table(frame, {"size": "quasi", "ill": "sensitive"})
@@ -159,33 +160,28 @@ def shirts(k: int) -> Grouping:
 
 
 def test_what_suppressed_rows_hide_is_left_out():
-    assert measure_grouping(shirts(1))["weighted_k"] == 13 / 5  # (2·2 + 3·3) / 5
+    assert measure_grouping(released_shirts(1))["weighted_k"] == 13 / 5  # (2·2 + 3·3) / 5
     # who suppressed the rows knows how they were grouped; a file does not show it
-    assert measure_grouping(shirts(3))["weighted_k"] == 13 / 5
-    found = measure_grouping(shirts(3).released())
+    assert measure_grouping(released_shirts(3))["weighted_k"] == 13 / 5
+    found = measure_grouping(released_shirts(3).released())
     assert "weighted_k" not in found
     # Three rows in M..L, a loss of 1/2 each; two rows lost: 1.5/5 + 2/5.
     assert (found["k"], found["gl"], found["sl"], found["loss"]) == (3, 0.3, 0.4, 0.7)
 
 
-def without_meaning(seen: Grouping) -> Grouping:
-    bare = Instance.without_meaning(seen.table)
-    return Grouping.of_rows(bare, seen.released().row_group, None, None)
-
-
 def test_without_domains_losses_are_left_out():
-    found = measure_grouping(without_meaning(shirts(3)))
+    found = measure_grouping(without_meaning(released_shirts(3)))
     assert (found["k"], found["sl"], found["l_distinct"]) == (3, 0.4, 2)
     assert not {"gl", "loss"} & set(found)
     assert not any(MEASURES[name].reads_labels for name in found)
     # all the others are the same
-    whole = measure_grouping(shirts(3).released())
+    whole = measure_grouping(released_shirts(3).released())
     assert found == {n: v for n, v in whole.items() if not MEASURES[n].reads_labels}
 
 
 @pytest.mark.parametrize("known", [True, False])
 def test_sensitive_values_that_are_not_there_are_left_out(known):
-    seen = shirts(3).released()
+    seen = released_shirts(3).released()
     if not known:
         seen = without_meaning(seen)
     found = measure_grouping(replace(seen, absent=("ill",)))

@@ -21,6 +21,7 @@ from moanon.measures.evaluate import Evaluator
 from moanon.measures.measuring import measure_grouping
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
+from tests.measures.tables import measured, table_of
 from tests.strategies import populations, rich_instances
 
 NAMES = [name for name, m in MEASURES.items() if m.of.__module__ == people.__name__]
@@ -70,25 +71,6 @@ def test_every_index_agrees_with_the_oracle_at_every_step(data):
 # -- by hand ---------------------------------------------------------------------------------------
 
 
-def grouped(*groups: str, more: Sequence[str] = ()) -> Instance:
-    """Groups with a sensitive value for each letter, under the genome of ones."""
-    frame = {
-        "q": [str(i) for i, values in enumerate(groups) for _ in values],
-        "s": [value for values in groups for value in values],
-    }
-    roles = {"q": "quasi", "s": "sensitive"}
-    if more:
-        frame["t"], roles["t"] = [value for values in more for value in values], "sensitive"
-    spec = OrderedSpec(tuple(str(i) for i in range(len(groups))))
-    return Instance.build(read_table(pd.DataFrame(frame), roles), {"q": spec})
-
-
-def measured(instance: Instance, name: str, eta: float = 0.0) -> float:
-    genome = np.ones((1, instance.layout.bits), dtype=np.uint8)
-    scores = Evaluator(instance).evaluate(genome, Suppression("limit", eta), measures=[name])
-    return MEASURES[name].of(scores)[0].item()
-
-
 #: Groups of 3, 3 and 4 rows, as in C's T3a.
 THREE = ("aab", "abb", "abcd")
 #: The same with two loners, that eta 0.2 suppresses.
@@ -116,7 +98,7 @@ LONERS = ("a", "b", *THREE)
     ],
 )
 def test_three_groups_by_hand(name, expected):
-    assert measured(grouped(*THREE), name) == pytest.approx(expected, rel=1e-12)
+    assert measured(table_of(THREE), name) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -140,19 +122,21 @@ def test_three_groups_by_hand(name, expected):
     ],
 )
 def test_suppressed_rows_are_a_group_of_their_own(name, expected):
-    assert measured(grouped(*LONERS), name, eta=0.2) == pytest.approx(expected, rel=1e-12)
+    assert measured(table_of(LONERS), name, kind="limit", eta=0.2) == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 def test_suppressed_rows_that_are_alike_are_easily_guessed():
     # two loners with the same value: as a group they hold one value, whatever the kept groups have
-    instance = grouped("a", "a", *THREE)
-    assert measured(instance, "sensitive_share_max", eta=0.2) == 1
-    assert measured(instance, "alpha", eta=0.2) == pytest.approx(2 / 3)
-    assert measured(instance, "diversity_min", eta=0.2) == 1
+    instance = table_of(["a", "a", *THREE])
+    assert measured(instance, "sensitive_share_max", kind="limit", eta=0.2) == 1
+    assert measured(instance, "alpha", kind="limit", eta=0.2) == pytest.approx(2 / 3)
+    assert measured(instance, "diversity_min", kind="limit", eta=0.2) == 1
 
 
 def test_the_worst_of_several_sensitive_columns_counts():
-    instance = grouped("ab", "ab", more=("xx", "xy"))
+    instance = table_of(["ab", "ab"], t=["xx", "xy"])
     assert measured(instance, "sensitive_share_mean") == (1 + 1 + 0.5 + 0.5) / 4
     assert measured(instance, "diversity_mean") == 1.5
     # of x and y the first group lacks one value; of a and b no group lacks any
@@ -161,7 +145,7 @@ def test_the_worst_of_several_sensitive_columns_counts():
 
 def test_rows_of_one_cell_may_be_in_different_groups():
     # a a | a b: the first cell is a group, the second in parts, a and a suppressed b
-    grouping = Grouping.of_rows(grouped("aa", "ab"), [0, 0, 1, -1], [[0, 1]], [[1, 2]])
+    grouping = Grouping.of_rows(table_of(["aa", "ab"]), [0, 0, 1, -1], [[0, 1]], [[1, 2]])
     found = measure_grouping(grouping)
     assert found["sensitive_count_mean"] == (2 + 2 + 1 + 1) / 4
     assert found["diversity_mean"] == 1

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from moanon import datasets
-from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
+from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.errors import ConfigError, DataError
@@ -24,33 +24,11 @@ from moanon.measures import MEASURES
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
+from tests.measures.tables import measured, table_of
 from tests.strategies import hierarchies, populations, rich_instances
 
 NAMES = [m.name for m in MEASURES.values() if m.group and m.name != "l"]
 EXACT = ["k", "l_distinct", "l_frequency", "l_recursive", "p_sensitive"]
-
-
-def table_of(
-    groups: list[list[str]], distance: DomainSpec | None = None, **more: list[list[str]]
-) -> Instance:
-    """Groups with these sensitive values under the genome of ones; `more` are further columns."""
-    frame = {"q": [str(i) for i, values in enumerate(groups) for _ in values]}
-    frame |= {
-        name: [value for values in column for value in values]
-        for name, column in {"s": groups, **more}.items()
-    }
-    roles = dict.fromkeys(frame, "sensitive") | {"q": "quasi"}
-    spec = OrderedSpec(tuple(str(i) for i in range(len(groups))))
-    distances = {} if distance is None else {"s": distance}
-    return Instance.build(read_table(pd.DataFrame(frame), roles), {"q": spec}, distances=distances)
-
-
-def measured(instance: Instance, name: str, **rule: object) -> float:
-    """A measure of the finest grouping."""
-    genome = np.ones((1, instance.layout.bits), dtype=np.uint8)
-    rule = {"kind": "none", **rule}
-    scores = Evaluator(instance).evaluate(genome, Suppression(**rule), measures=[name])
-    return MEASURES[name].of(scores)[0].item()
 
 
 # -- against the oracle ----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The browser that the tests of this folder share."""
+"""The browser and the front of three objectives that the tests of this folder share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from moanon.front import Front
 from tests.output.browser import NAMES, Browser, find_browser
+from tests.search.people import found_front
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +23,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         pytest.skip(reason)
     with Browser(program, tmp_path_factory.mktemp("browser")) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def kl_front() -> Front:
+    """A front of three objectives, among them k and ℓ; nobody changes it."""
+    return found_front("kl-safety")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,20 +12,6 @@ from matplotlib.text import Text
 from moanon.front import Front
 from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings
-from tests.search.people import first_front, problem_of
-
-#: The four problems.
-PROBLEMS: dict[str, dict[str, Any]] = {
-    "zero-suppression": {},
-    "k-suppression": {"eta": 0.1},
-    "any-suppression": {},
-    "kl-safety": {"eta": 0.2},
-}
-
-
-def found_front(preset: str, genomes: int = 600, **settings: Any) -> Front:
-    """The front of the first few hundred genomes of a table of 120 people."""
-    return first_front(problem_of(preset, **(PROBLEMS[preset] | settings)), genomes)
 
 
 def made_front(

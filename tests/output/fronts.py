@@ -14,7 +14,6 @@ from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
-from tests.search.people import first_front, problem_of
 
 #: What must be shown as it is written, wherever it comes from.
 HOSTILE = (
@@ -51,13 +50,6 @@ RECORD: dict[str, Any] = {
     "times": {"search": 1.25, "finished": "2026-01-02T03:04:05+00:00", "threads": 2},
     "notes": [],
 }
-
-
-def people_front(preset: str = "k-suppression", **settings: Any) -> Front:
-    """120 people; at most a tenth of them suppressed unless told."""
-    if preset == "k-suppression":
-        settings = {"eta": 0.1} | settings
-    return first_front(problem_of(preset, **settings))
 
 
 def sampled_front(instance: Instance, number: int, eta: float = 0.1, seed: int = 0) -> Front:

@@ -16,9 +16,9 @@ from moanon.front import Front
 from moanon.measures.suppression import Suppression
 from moanon.output.figure_files import write_eta_plots, write_figures, write_plots
 from moanon.output.front_figures import plot_front
-from tests.output.drawn import found_front, made_front
-
-REPOSITORY = Path(__file__).parents[2]
+from tests.checkout import REPOSITORY
+from tests.output.drawn import made_front
+from tests.search.people import found_front
 
 
 def stems(paths: list[Path]) -> list[str]:
@@ -91,22 +91,24 @@ def test_any_front_can_be_drawn(name: str, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def front() -> Front:
+def whole_front() -> Front:
     return found_front("zero-suppression")
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def files_in(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_the_same_front_gives_the_same_bytes(front: Front, tmp_path: Path) -> None:
+def test_the_same_front_gives_the_same_bytes(whole_front: Front, tmp_path: Path) -> None:
     for name in ("one", "other"):
-        write_plots(front, tmp_path / name, "people")
-    assert contents(tmp_path / "one") == contents(tmp_path / "other")
+        write_plots(whole_front, tmp_path / name, "people")
+    assert files_in(tmp_path / "one") == files_in(tmp_path / "other")
 
 
-def test_files_do_not_tell_when_or_by_what_they_were_written(front: Front, tmp_path: Path) -> None:
-    for path in write_plots(front, tmp_path, "people"):
+def test_files_do_not_tell_when_or_by_what_they_were_written(
+    whole_front: Front, tmp_path: Path
+) -> None:
+    for path in write_plots(whole_front, tmp_path, "people"):
         content = path.read_bytes()
         assert matplotlib.__version__.encode() not in content
         assert b"<dc:date>" not in content
@@ -121,7 +123,7 @@ def test_threads_do_not_disturb_each_other(tmp_path: Path) -> None:
         for name, front in fronts.items():
             pool.submit(write_plots, front, tmp_path / "together" / name, name)
     for name in fronts:
-        assert contents(tmp_path / "together" / name) == contents(tmp_path / "alone" / name)
+        assert files_in(tmp_path / "together" / name) == files_in(tmp_path / "alone" / name)
 
 
 def test_global_settings_are_as_before(tmp_path: Path) -> None:
@@ -133,8 +135,8 @@ def test_global_settings_are_as_before(tmp_path: Path) -> None:
 def test_pyplot_is_never_loaded(tmp_path: Path) -> None:
     script = (
         "import sys; from moanon.output.figure_files import write_plots\n"
-        "from tests.output.test_figure_files import UGLY\n"
-        f"write_plots(UGLY['two'], {str(tmp_path)!r})\n"
+        "from tests.output.drawn import made_front\n"
+        f"write_plots(made_front(k=[2, 50], loss=[0.1, 0.4]), {str(tmp_path)!r})\n"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, check=False)
@@ -161,7 +163,7 @@ def test_when_one_figure_fails_none_is_written(tmp_path: Path) -> None:
     figures = {"good": lambda: plot_front(UGLY["two"]), "bad": fail}
     with pytest.raises(RuntimeError):
         write_figures(figures, tmp_path, ["png"])  # type: ignore[arg-type]
-    assert contents(tmp_path) == {"good.png": b"old"}
+    assert files_in(tmp_path) == {"good.png": b"old"}
 
 
 def test_a_format_is_given_once(tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ from moanon.output.objective_figures import (
     plot_pairs,
     plot_preferences,
 )
-from tests.output.drawn import Point, found_front, made_front
+from tests.output.drawn import Point, made_front
+from tests.search.people import found_front
 
 # -- whose axes ----------------------------------------------------------------------------------
 
@@ -44,15 +45,10 @@ ON_FIGURES: dict[str, Callable[[Front, Figure | None], Figure]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def real() -> Front:
-    return found_front("kl-safety")
-
-
 @pytest.mark.parametrize("name", ON_AXES)
-def test_figures_are_drawn_on_the_axes_they_are_given(name: str, real: Front) -> None:
+def test_figures_are_drawn_on_the_axes_they_are_given(name: str, kl_front: Front) -> None:
     ax = new_axes(5, 3)
-    assert ON_AXES[name](real, ax) is ax
+    assert ON_AXES[name](kl_front, ax) is ax
     assert ax.has_data()
 
 
@@ -111,23 +107,23 @@ NASTY = '<script>alert("$x_1^2$ \\frac{1}{0}")</script>'
 
 
 @pytest.mark.parametrize("name", ON_AXES)
-def test_what_comes_from_data_is_no_formula(name: str, real: Front) -> None:
-    figure = root_figure(ON_AXES[name](real, None))
+def test_what_comes_from_data_is_no_formula(name: str, kl_front: Front) -> None:
+    figure = root_figure(ON_AXES[name](kl_front, None))
     texts = [text for text in figure.findobj(Text) if "$" in text.get_text()]  # type: ignore[attr-defined]
     assert texts == []
-    ax = plot_front(real, words=(NASTY,))
+    ax = plot_front(kl_front, words=(NASTY,))
     assert ax.get_title(loc="left") == NASTY
     assert not any(text.get_parse_math() for text in ax.findobj(Text) if "$" in text.get_text())  # type: ignore[attr-defined]
 
 
-def test_a_title_takes_the_lines_it_needs(real: Front) -> None:
+def test_a_title_takes_the_lines_it_needs(kl_front: Front) -> None:
     said = ("a front of mine", "at most 10 % of rows suppressed", "loss at most 30 %")
-    told = plot_front(real, words=said).get_title(loc="left")
+    told = plot_front(kl_front, words=said).get_title(loc="left")
     assert told == "a front of mine  ·  at most 10 % of rows suppressed\nloss at most 30 %"
 
 
-def test_a_title_longer_than_a_line_is_cut(real: Front) -> None:
-    ax = plot_front(real, words=("long" * 40,))
+def test_a_title_longer_than_a_line_is_cut(kl_front: Front) -> None:
+    ax = plot_front(kl_front, words=("long" * 40,))
     (title,) = [text for text in ax.findobj(Text) if text.get_text().startswith("long")]  # type: ignore[attr-defined]
     assert title.get_text().endswith("…")
     # It fills the line, 3.4 - 0.6 inches, but for a letter; and ends within the figure.

@@ -16,29 +16,29 @@ from tests.output.drawn import made_front, markers, words
 
 
 @pytest.fixture
-def front() -> Front:
+def five_solutions() -> Front:
     # The fourth is dominated by the third in k and loss.
     return made_front(k=[1, 20, 26, 25, 600], loss=[0.0, 0.5, 0.503, 0.55, 0.9])
 
 
-def test_a_front_is_drawn_in_percent(front: Front) -> None:
-    ax = plot_front(front)
+def test_a_front_is_drawn_in_percent(five_solutions: Front) -> None:
+    ax = plot_front(five_solutions)
     drawn = {(1, 0), (20, 50), (26, 50.3), (25, 55), (600, 90)}
     assert {(x, round(y, 9)) for x, y in markers(ax, "o")} == drawn
     assert ax.get_ylabel() == "loss (%)"
     assert ax.get_xlabel() == "k (rows in the smallest group)"
 
 
-def test_the_stair_leaves_out_what_is_dominated(front: Front) -> None:
-    ax = plot_front(front)
+def test_the_stair_leaves_out_what_is_dominated(five_solutions: Front) -> None:
+    ax = plot_front(five_solutions)
     (stair,) = [line for line in ax.get_lines() if len(line.get_xdata()) == 7]  # type: ignore[arg-type]
     # Two corners for each of the four solutions but the last.
     assert np.asarray(stair.get_xdata()).tolist() == [1, 1, 20, 20, 26, 26, 600]
     assert np.round(np.asarray(stair.get_ydata()), 9).tolist() == [0, 50, 50, 50.3, 50.3, 90, 90]
 
 
-def test_flat_stretches_are_told_in_a_few_words(front: Front) -> None:
-    assert "20 to 26\nfor 0.3 %" in words(plot_front(front))
+def test_flat_stretches_are_told_in_a_few_words(five_solutions: Front) -> None:
+    assert "20 to 26\nfor 0.3 %" in words(plot_front(five_solutions))
 
 
 def test_knees_are_marked_and_told() -> None:
@@ -49,8 +49,8 @@ def test_knees_are_marked_and_told() -> None:
     assert "k 150\n5.0 %" in words(ax)
 
 
-def test_a_limit_shows_the_best_within(front: Front) -> None:
-    ax = plot_front(front, max_cost=0.51)
+def test_a_limit_shows_the_best_within(five_solutions: Front) -> None:
+    ax = plot_front(five_solutions, max_cost=0.51)
     assert {(x, round(y, 9)) for x, y in markers(ax, "s")} == {(26, 50.3)}
     assert "k 26\nwithin 51 %" in words(ax)
 

@@ -12,23 +12,19 @@ from moanon.front import Front
 from moanon.front.landmarks import find_landmarks
 from moanon.output.front_figures import plot_front
 from moanon.output.group_figures import plot_group_sizes, typical_solutions
-from tests.output.drawn import found_front, made_front, markers
+from tests.output.drawn import made_front, markers
+from tests.search.people import found_front
 
 
-@pytest.fixture(scope="module")
-def real() -> Front:
-    return found_front("kl-safety")
-
-
-def test_group_sizes_add_up_to_all_rows(real: Front) -> None:
-    solution = int(np.flatnonzero(real.measures["suppressed"] > 0)[0]) + 1
-    ax = plot_group_sizes(real, solution)
+def test_group_sizes_add_up_to_all_rows(kl_front: Front) -> None:
+    solution = int(np.flatnonzero(kl_front.measures["suppressed"] > 0)[0]) + 1
+    ax = plot_group_sizes(kl_front, solution)
     (curve,) = ax.get_lines()
     x, y = (np.asarray(values) for values in (curve.get_xdata(), curve.get_ydata()))
     row = solution - 1
     # It starts with the suppressed rows, and rises first at the smallest kept group.
-    assert y[0] == pytest.approx(100 * real.measures["suppressed"][row] / 120)
-    assert x[np.flatnonzero(np.diff(y) > 0)[0]] == real.measures["k"][row]
+    assert y[0] == pytest.approx(100 * kl_front.measures["suppressed"][row] / 120)
+    assert x[np.flatnonzero(np.diff(y) > 0)[0]] == kl_front.measures["k"][row]
     assert y[-1] == pytest.approx(100)
     assert ax.get_ylabel() == "rows suppressed or in\ngroups up to i (%)"
 
@@ -58,7 +54,7 @@ def test_insets_show_the_chosen_solutions() -> None:
     assert rings <= markers(ax, "o")
 
 
-def test_typical_solutions_are_affordable_knees(real: Front) -> None:
+def test_typical_solutions_are_affordable_knees(kl_front: Front) -> None:
     front = found_front("k-suppression")
     knees = {knee.id: knee for knee in find_landmarks(front).knees}
     affordable = [knee for knee in knees.values() if knee.rise <= 2 / 3]

@@ -23,9 +23,10 @@ from moanon.front import Front
 from moanon.output.page import Tab, report_html, write_report
 from moanon.output.page_data import MAX_LABELS
 from tests import naive
-from tests.output.fronts import HOSTILE, RECORD, hostile_instance, people_front, sampled_front
+from tests.checkout import QUICKSTART, REPOSITORY
+from tests.output.fronts import HOSTILE, RECORD, hostile_instance, sampled_front
+from tests.search.people import found_front
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 HTML = (REPOSITORY / "moanon" / "output" / "page" / "page.html").read_text(encoding="utf-8")
 PARTS = {"page.html": HTML, "page.css": ""}
 
@@ -65,11 +66,6 @@ def data_of(page: str) -> dict[str, Any]:
     """What the page was given to show."""
     found: dict[str, Any] = json.loads(elements_of(page).scripts[0])
     return found
-
-
-@pytest.fixture(scope="module")
-def front() -> Front:
-    return people_front()
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +158,7 @@ def test_the_export_command_survives_a_shell(tab: Tab, folder: str) -> None:
 
 
 def test_fronts_with_the_same_objectives_are_compared(tab: Tab) -> None:
-    other = replace(tab, front=people_front("zero-suppression"))
+    other = replace(tab, front=found_front("zero-suppression"))
     assert data_of(report_html([tab, other]))["comparisons"] == []
     assert data_of(report_html([tab, other, tab]))["comparisons"] == [[0, 2]]
 
@@ -249,7 +245,7 @@ def test_the_policy_names_the_script_and_forbids_the_rest(page: str) -> None:
 
 
 def test_five_hundred_solutions_of_a_census_table_fit_in_one_megabyte() -> None:
-    instance = Config.load(REPOSITORY / "configs" / "quickstart.yaml").instance()
+    instance = Config.load(QUICKSTART).instance()
     front = sampled_front(instance, 500)
     assert len(front) == 500
     page = report_html([Tab("census", front, RECORD, "results/census")])

@@ -19,10 +19,10 @@ import pytest
 from moanon.config import Config
 from moanon.front import Front
 from moanon.output.page import Tab, write_report
+from tests.checkout import QUICKSTART
 from tests.output.browser import Browser, Page
-from tests.output.fronts import HOSTILE, RECORD, hostile_instance, people_front, sampled_front
-
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.output.fronts import HOSTILE, RECORD, hostile_instance, sampled_front
+from tests.search.people import found_front
 
 SELECTED_ROW = "tr[aria-selected=true]"
 #: From where to where the axes of a plot go, first the horizontal one.
@@ -225,17 +225,12 @@ def silent(report: Report) -> bool:
 
 
 @pytest.fixture(scope="module")
-def people() -> Front:
-    return people_front()
-
-
-@pytest.fixture(scope="module")
 def report(
-    browser: Browser, people: Front, tmp_path_factory: pytest.TempPathFactory
+    browser: Browser, front: Front, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Report]:
     """One front; each test brings the page to where it wants it."""
     with browser.page() as page:
-        tab = Tab("people", people, RECORD, "results/my people", "name: people\n", {2: "knee"})
+        tab = Tab("people", front, RECORD, "results/my people", "name: people\n", {2: "knee"})
         yield make_report(page, tmp_path_factory.mktemp("report"), [tab])
 
 
@@ -255,10 +250,10 @@ def phone(browser: Browser) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def several(
-    browser: Browser, people: Front, tmp_path_factory: pytest.TempPathFactory
+    browser: Browser, front: Front, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Report]:
     """Two η, and another problem."""
-    fronts = [people, people_front(eta=0.3), people_front("any-suppression")]
+    fronts = [front, found_front(eta=0.3), found_front("any-suppression")]
     titles = ["η = 10 %", "η = 30 %", "any"]
     tabs = [Tab(t, f, RECORD, f"results/{t}") for t, f in zip(titles, fronts, strict=True)]
     with browser.page() as page:
@@ -270,9 +265,9 @@ def several(
 # -- the front -----------------------------------------------------------------------------------
 
 
-def test_every_solution_is_a_point_where_its_numbers_say(report: Report, people: Front) -> None:
+def test_every_solution_is_a_point_where_its_numbers_say(report: Report, front: Front) -> None:
     report.page.open(report.path)
-    for solution in range(1, len(people) + 1):
+    for solution in range(1, len(front) + 1):
         assert report.blueness(solution) > 100
         report.click_point(solution)
         assert report.shown() == solution
@@ -300,28 +295,26 @@ def test_an_axis_can_be_made_linear_and_logarithmic(report: Report) -> None:
 
 
 def test_solutions_without_a_place_on_an_axis_are_left_out(
-    spare: Page, people: Front, tmp_path: Path
+    spare: Page, front: Front, tmp_path: Path
 ) -> None:
     """An infinite or unknown measure has no place; the others have theirs."""
-    values = people.measures["groups"].astype(float)
+    values = front.measures["groups"].astype(float)
     values[1], values[3] = float("inf"), float("nan")
-    odd = replace(people, measures={**people.measures, "groups": values}, instance=None)
+    odd = replace(front, measures={**front.measures, "groups": values}, instance=None)
     report = make_report(spare, tmp_path, [Tab("odd", odd, RECORD, "x", marks={2: "knee"})])
     report.put("x", "groups")
     report.put("colour", "groups")
     spare.run("document.querySelector('.plot').focus()")
     spare.press("Home")
     spare.press("End", shift=True)
-    assert spare.text(".all .mark") == f"{len(people) - 2} of {len(people)} chosen"
+    assert spare.text(".all .mark") == f"{len(front) - 2} of {len(front)} chosen"
     assert {2, 4}.isdisjoint(report.listed())
     assert silent(report)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 1.0])
-def test_a_click_on_a_point_shows_that_solution(
-    report: Report, people: Front, share: float
-) -> None:
-    solution = 1 + round(share * (len(people) - 1))
+def test_a_click_on_a_point_shows_that_solution(report: Report, front: Front, share: float) -> None:
+    solution = 1 + round(share * (len(front) - 1))
     report.click_point(solution)
     assert report.shown() == solution
     row = report.csv.loc[solution]
@@ -344,9 +337,9 @@ def test_the_selected_solution_can_be_exported_by_its_command(report: Report) ->
 
 
 def test_without_a_configuration_the_release_is_made_in_python(
-    spare: Page, people: Front, tmp_path: Path
+    spare: Page, front: Front, tmp_path: Path
 ) -> None:
-    tab = Tab("people", people, RECORD, "x", exportable=False)
+    tab = Tab("people", front, RECORD, "x", exportable=False)
     report = make_report(spare, tmp_path, [tab])
     report.click_point(3)
     assert spare.text(".command code") == 'front.release(3).write("release-3.csv")'
@@ -361,9 +354,9 @@ def test_the_command_is_copied(report: Report) -> None:
     assert report.page.run("navigator.clipboard.readText()") == report.page.text(".command code")
 
 
-def test_the_sizes_of_the_groups_are_drawn_and_told(report: Report, people: Front) -> None:
+def test_the_sizes_of_the_groups_are_drawn_and_told(report: Report, front: Front) -> None:
     report.click_point(5)
-    (sizes,) = people.kept_sizes([5])
+    (sizes,) = front.kept_sizes([5])
     text = report.page.text(".sizes p")
     assert f"the {sizes.sum():,} kept rows" in text
     assert f"smallest group has {sizes.min():,} rows, the largest {sizes.max():,} rows" in text
@@ -379,9 +372,9 @@ def test_a_marked_solution_is_shown_first_and_says_why(report: Report) -> None:
     assert "knee" in report.page.texts(".plot .mark text")
 
 
-def test_a_privacy_that_is_better_when_lower(spare: Page, people: Front, tmp_path: Path) -> None:
+def test_a_privacy_that_is_better_when_lower(spare: Page, front: Front, tmp_path: Path) -> None:
     """Its lowest value is the best within a loss; of two marks the first is shown first."""
-    ranked = replace(people, objectives=("size_rank", "loss"))
+    ranked = replace(front, objectives=("size_rank", "loss"))
     rank, loss = (ranked.measures[name] for name in ranked.objectives)
     last = len(ranked)
     tab = Tab("rank", ranked, RECORD, "x", marks={last: "knee", 2: "knee"})
@@ -395,7 +388,7 @@ def test_a_privacy_that_is_better_when_lower(spare: Page, people: Front, tmp_pat
     assert silent(report)
 
 
-def test_arrow_keys_go_along_the_front_and_enter_selects(report: Report, people: Front) -> None:
+def test_arrow_keys_go_along_the_front_and_enter_selects(report: Report, front: Front) -> None:
     report.click_point(3)
     report.page.run("document.querySelector('.plot').focus()")
     report.page.press("ArrowRight")
@@ -407,9 +400,9 @@ def test_arrow_keys_go_along_the_front_and_enter_selects(report: Report, people:
     report.page.press("Enter")
     assert report.shown() == 2
     report.page.press("End")
-    assert report.shown() == len(people)
+    assert report.shown() == len(front)
     report.page.press("ArrowRight")
-    assert report.shown() == len(people)  # there is no further one
+    assert report.shown() == len(front)  # there is no further one
 
 
 # -- zooming and moving --------------------------------------------------------------------------
@@ -534,7 +527,7 @@ def test_what_is_in_view_can_be_moved(report: Report, whole: View, button: str) 
     assert report.shown() == solution
 
 
-def test_a_zoomed_plot_follows_the_arrow_keys(report: Report, whole: View, people: Front) -> None:
+def test_a_zoomed_plot_follows_the_arrow_keys(report: Report, whole: View, front: Front) -> None:
     report.page.run("document.querySelector('.plot').focus()")
     report.page.press("Home")
     for _ in range(3):
@@ -545,7 +538,7 @@ def test_a_zoomed_plot_follows_the_arrow_keys(report: Report, whole: View, peopl
     right, bottom = report.inside(1, 1)
     assert left <= x <= right
     assert top <= y <= bottom
-    assert report.shown() == len(people)
+    assert report.shown() == len(front)
 
 
 # -- choosing several ----------------------------------------------------------------------------
@@ -613,18 +606,18 @@ def test_the_keyboard_chooses_what_it_passes_with_shift(report: Report) -> None:
 # -- what is drawn -------------------------------------------------------------------------------
 
 
-def test_other_measures_can_be_put_on_the_axes(report: Report, people: Front) -> None:
+def test_other_measures_can_be_put_on_the_axes(report: Report, front: Front) -> None:
     report.page.open(report.path)
     report.page.press("+")
     report.put("x", "groups")
     assert report.page.text(".plot .xtitle") == "groups, groups"
     # From 1 to 52 groups on a logarithmic axis: 7 groups lie at ln 7 / ln 52 = 49 % of the way.
-    groups = people.measures["groups"]
+    groups = front.measures["groups"]
     assert (groups.min(), groups[6], groups.max()) == (1, 7, 52)
     (left, _), (right, _) = (report.point(int(at) + 1) for at in (groups.argmin(), groups.argmax()))
     assert report.point(7)[0] == pytest.approx(left + log(7) / log(52) * (right - left), abs=1)
-    report.click_point(len(people))
-    assert report.shown() == len(people)
+    report.click_point(len(front))
+    assert report.shown() == len(front)
     assert silent(report)
 
 
@@ -688,13 +681,13 @@ def test_a_click_on_a_row_selects_it_in_the_plot(report: Report) -> None:
     assert report.ring() == pytest.approx(report.point(chosen), abs=1)
 
 
-def test_a_click_on_a_point_selects_its_row(report: Report, people: Front) -> None:
-    for solution in (1, len(people)):
+def test_a_click_on_a_point_selects_its_row(report: Report, front: Front) -> None:
+    for solution in (1, len(front)):
         report.click_point(solution)
         assert report.page.text(f"{SELECTED_ROW} th") == str(solution)
 
 
-def test_the_keyboard_goes_from_row_to_row(report: Report, people: Front) -> None:
+def test_the_keyboard_goes_from_row_to_row(report: Report, front: Front) -> None:
     report.page.open(report.path)
     report.page.run("document.querySelector('table[role=grid]').parentElement.focus()")
     report.page.press("Home")
@@ -703,13 +696,13 @@ def test_the_keyboard_goes_from_row_to_row(report: Report, people: Front) -> Non
     report.page.press("ArrowDown")
     assert report.shown() == 3
     report.page.press("End")
-    assert report.shown() == len(people)
-    assert report.page.text(f"{SELECTED_ROW} th") == str(len(people))
+    assert report.shown() == len(front)
+    assert report.page.text(f"{SELECTED_ROW} th") == str(len(front))
 
 
-def test_thousands_of_rows_are_scrolled_through(spare: Page, people: Front, tmp_path: Path) -> None:
-    assert people.instance is not None
-    front = replace(sampled_front(people.instance, 2000), instance=None)
+def test_thousands_of_rows_are_scrolled_through(spare: Page, front: Front, tmp_path: Path) -> None:
+    assert front.instance is not None
+    front = replace(sampled_front(front.instance, 2000), instance=None)
     report = make_report(spare, tmp_path, [Tab("many", front, RECORD, "x")])
     assert len(report.rows()) < 100
     spare.run("document.querySelector('table[role=grid]').parentElement.focus()")
@@ -945,12 +938,12 @@ def test_without_javascript_the_page_says_so(browser: Browser, report: Report) -
         assert "is not differential privacy" in page.run("document.body.innerText")
 
 
-def test_on_paper_there_is_every_row(report: Report, people: Front) -> None:
+def test_on_paper_there_is_every_row(report: Report, front: Front) -> None:
     report.page.open(report.path)
     report.page.run("dispatchEvent(new Event('beforeprint'))")
-    assert len(report.rows()) == len(people)
+    assert len(report.rows()) == len(front)
     report.page.run("dispatchEvent(new Event('afterprint'))")
-    assert len(report.rows()) <= len(people)
+    assert len(report.rows()) <= len(front)
     assert silent(report)
 
 
@@ -963,7 +956,7 @@ def test_how_long_it_takes_until_a_large_front_can_be_used(
     browser: Browser, number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No limit is asserted, since machines differ; the figures are printed."""
-    instance = Config.load(REPOSITORY / "configs" / "quickstart.yaml").instance()
+    instance = Config.load(QUICKSTART).instance()
     front = sampled_front(instance, number)
     if number > 500:  # group sizes of so many would take a while
         front = replace(front, instance=None)

@@ -23,13 +23,7 @@ from moanon.output.page_data import (
     rule_in_words,
     size_steps,
 )
-from tests.output.fronts import RECORD, people_front
-
-
-@pytest.fixture(scope="module")
-def front() -> Front:
-    return people_front()
-
+from tests.output.fronts import RECORD
 
 # -- group sizes ---------------------------------------------------------------------------------
 

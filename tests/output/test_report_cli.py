@@ -11,24 +11,13 @@ import pytest
 
 from moanon.cli import main
 from moanon.front import Front
-from tests.search.people import people_frame
-
-CONFIG = """\
-data: {source: people.csv}
-columns:
-  age: {role: quasi, kind: interval, range: [20, 27]}
-  size: {role: quasi, kind: ordered, order: [S, M, L, XL]}
-search: {algorithm: archive, population: 20, generations: 3}
-output: {plots: false, report: false}
-"""
-Captured = pytest.CaptureFixture[str]
+from tests.cli.commands import Captured
+from tests.search.people import AGE_AND_SIZE, config_text, people_frame
 
 
 @pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.chdir(tmp_path)
-    people_frame().to_csv("people.csv", index=False)
-    Path("people.yaml").write_text(CONFIG)
+def config(people: Path) -> str:
+    Path("people.yaml").write_text(config_text(AGE_AND_SIZE, generations=3))
     return "people.yaml"
 
 

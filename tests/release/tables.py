@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import atexit
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date, timedelta
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import strategies as st
 
 from moanon import (
@@ -173,9 +177,24 @@ def apply_to(
     return chosen.apply(instance, table, outside=outside, small="suppress", k=k, recursive_c=None)
 
 
+@contextmanager
+def one_database() -> Iterator[None]:
+    """Let all connections be to one empty database: to set one up takes longer than to use it."""
+    database = _database()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duckdb, "connect", lambda *_, **__: database.cursor())
+        yield
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    atexit.register(_database.cache_clear)  # DuckDB complains of what is left when Python ends
+    return duckdb.connect(":memory:", config={"temp_directory": ""})
+
+
 def certify(release: Release, name: str = "release.csv", **options: object) -> Certificate:
     """Write a release to a folder of its own and return its certificate as found there."""
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, one_database():
         path = Path(folder) / name
         certificate = release.write(path, **options)
         assert Certificate.load(f"{path}.certificate.json") == certificate

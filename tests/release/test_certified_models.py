@@ -233,7 +233,7 @@ def promised(front: Front, solution: int) -> list[tuple[str, float]]:
     return [*rule.constraints, *((name, value) for name, value in attained if np.isfinite(value))]
 
 
-def group_models(instance: Instance, rule: Suppression, rows: list[int]) -> dict[str, float]:
+def models_under(instance: Instance, rule: Suppression, rows: list[int]) -> dict[str, float]:
     models = naive_measures.group_models(instance, rows, Fraction(str(rule.recursive_c)))
     return models | {"l": models[f"l_{rule.diversity}"]}
 
@@ -245,7 +245,7 @@ def fitting(
     shown = naive.generalized_rows(instance, front.recoding(solution)["genome"])
     found = []
     for rows in naive.groups_of(shown).values():
-        models = group_models(instance, front.suppression, rows)
+        models = models_under(instance, front.suppression, rows)
         # What rounding decides was attained by the solution itself, or nearly.
         if all(is_met(name, models[name], bound) is not False for name, bound in demands):
             found.append(rows)
@@ -261,7 +261,7 @@ def measures_of(
     sizes = [domain.size for domain in instance.layout.domains.values()]
     n, gone = len(shown), len(shown) - sum(map(len, kept))
     lost = sum(len(rows) * naive.row_loss(shown[rows[0]], sizes) for rows in kept)
-    models = [group_models(instance, front.suppression, rows) for rows in kept]
+    models = [models_under(instance, front.suppression, rows) for rows in kept]
     return {
         **naive_measures.loss_measures(instance, genome, kept),
         **{name: worse(name, [each[name] for each in models]) for name in models[0]},

@@ -16,7 +16,7 @@ from moanon import Hierarchy, Instance, OrderedSpec, Release, TreeSpec, read_tab
 from moanon.errors import ConfigError, DataError, OutputError
 from moanon.grouping import Grouping
 from moanon.release import read_released
-from tests.release.tables import releases
+from tests.release.tables import one_database, releases
 
 PEOPLE = pd.DataFrame(
     {
@@ -31,7 +31,7 @@ AGES = "21;20s;<40;*\n24;20s;<40;*\n36;30s;<40;*\n37;30s;<40;*\n58;50s;50+;*\n"
 SEXES = "f;any\nm;any\n"
 
 
-def people() -> Instance:
+def arx_people() -> Instance:
     roles = {"age": "quasi", "sex": "quasi", "ill": "sensitive", "number": "identifying"}
     table = read_table(PEOPLE, roles)
     specs = {
@@ -47,7 +47,7 @@ def released(folder: Path, text: str, **options: object) -> Grouping:
     path = folder / "out.csv"
     path.write_text("".join(",".join(line) + "\n" for line in lines))
     blind = options.pop("blind", False)
-    return read_released(path, people().table if blind else people(), **options)
+    return read_released(path, arx_people().table if blind else arx_people(), **options)
 
 
 def sizes(found: Grouping) -> list[int]:
@@ -74,7 +74,7 @@ def test_a_release_is_found_again_row_by_row(
 ) -> None:
     release, _ = made
     expected = release.grouping.released()
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, one_database():
         path = Path(folder) / f"release{ending}"
         try:
             release.write(path, suppressed=suppressed, shuffle=shuffle)
@@ -136,7 +136,7 @@ def test_a_gap_that_was_none_is_refused(tmp_path: Path) -> None:
     message = r"column 'age': the label '' stands for no block of its tree domain"
     (tmp_path / "a.csv").write_text("age,sex\n,f\n" + "20s,f\n" * 5)
     with pytest.raises(DataError, match=message):
-        read_released(tmp_path / "a.csv", people())
+        read_released(tmp_path / "a.csv", arx_people())
     message = r"it has 1 row with the labels '', 'f', and the original 0 for them$"
     with pytest.raises(DataError, match=message):
         read_released(tmp_path / "a.csv", with_gaps())
@@ -313,13 +313,13 @@ def test_a_cell_without_a_label_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("age,sex\n" + "20s,any\n" * 5 + ",any\n")
     with pytest.raises(DataError, match=r"column 'age': the label '' stands for no block"):
-        read_released(path, people())
+        read_released(path, arx_people())
     rows = ", ".join(["('20s', 'any')"] * 5 + ["(NULL, 'any')"])
     path = tmp_path / "a.parquet"
     duckdb.sql(f"COPY (SELECT * FROM (VALUES {rows}) AS t(age, sex)) TO '{path}'")
     with pytest.raises(DataError, match=r"'age': a cell without a value stands for no block"):
-        read_released(path, people())
-    assert sizes(read_released(path, people().table)) == [5, 5, 5, 5, 5, 1]
+        read_released(path, arx_people())
+    assert sizes(read_released(path, arx_people().table)) == [5, 5, 5, 5, 5, 1]
 
 
 def test_incomplete_rows_of_the_original_are_named(tmp_path: Path) -> None:
@@ -344,4 +344,4 @@ def test_the_file_of_another_table_is_refused(tmp_path: Path) -> None:
     )
     Release.of(made, np.ones(made.layout.bits, dtype=int)).write(tmp_path / "a.csv")
     with pytest.raises(DataError, match=r"does not fit DataFrame: it has 1 row with the labels"):
-        read_released(tmp_path / "a.csv", people())
+        read_released(tmp_path / "a.csv", arx_people())

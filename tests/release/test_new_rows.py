@@ -26,7 +26,7 @@ SPECS: dict[str, DomainSpec] = {
 }
 
 
-def table_of(
+def new_table(
     ages: list[object],
     sizes: str | None = None,
     places: list[object] | None = None,
@@ -47,21 +47,21 @@ def table_of(
 @pytest.fixture(scope="module")
 def first() -> Instance:
     """Ages 20 to 39 in four steps; a genome has 3 + 2 + 2 bits."""
-    return Instance.build(table_of([20, 24, 31, 39], "SSML"), SPECS)
+    return Instance.build(new_table([20, 24, 31, 39], "SSML"), SPECS)
 
 
 # -- which domains count -------------------------------------------------------------------------
 
 
 def test_labels_are_those_of_the_run_not_of_the_new_rows(first: Instance) -> None:
-    release = apply_to(table_of([33, 34]), first, [1, 1, 1, 0, 0, 0, 0])
+    release = apply_to(new_table([33, 34]), first, [1, 1, 1, 0, 0, 0, 0])
     assert release.to_frame()["age"].tolist() == ["[30-34]", "[30-34]"]
-    alone = Instance.build(table_of([33, 34]), SPECS)
+    alone = Instance.build(new_table([33, 34]), SPECS)
     assert alone.layout.domains["age"].size == 1  # which would have shown nothing of the ages
 
 
 def test_loss_is_counted_in_the_domains_of_the_run(first: Instance) -> None:
-    release = apply_to(table_of([20, 29]), first, [0, 1, 0, 1, 1, 1, 1])
+    release = apply_to(new_table([20, 29]), first, [0, 1, 0, 1, 1, 1, 1])
     # [20-29] of four steps: (2 - 1) / (4 - 1) in one of three columns
     assert release.promised["gl", ""] == pytest.approx(1 / 9)
 
@@ -76,11 +76,11 @@ def test_columns_stand_in_the_order_of_the_run(first: Instance) -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (table_of([25, 40, 41, 19]), r"column 'age': 3 rows hold values outside its interval "),
-        (table_of(["x", "25"]), r"column 'age': 1 row holds a value outside its interval .*: 'x'"),
-        (table_of([25, 26], "SX"), r"column 'size': 1 row holds a value outside .*: 'X'"),
-        (table_of([25], places=["Nice"]), r"column 'place': 1 row holds a value .*: 'Nice'"),
-        (table_of([25, None]), r"column 'age': 1 row has no value, and its interval domain was"),
+        (new_table([25, 40, 41, 19]), r"column 'age': 3 rows hold values outside its interval "),
+        (new_table(["x", "25"]), r"column 'age': 1 row holds a value outside its interval .*: 'x'"),
+        (new_table([25, 26], "SX"), r"column 'size': 1 row holds a value outside .*: 'X'"),
+        (new_table([25], places=["Nice"]), r"column 'place': 1 row holds a value .*: 'Nice'"),
+        (new_table([25, None]), r"column 'age': 1 row has no value, and its interval domain was"),
     ],
 )
 def test_values_outside_the_domains_are_refused(
@@ -91,14 +91,14 @@ def test_values_outside_the_domains_are_refused(
 
 
 def test_a_missing_value_has_a_place_where_the_run_had_one(first: Instance) -> None:
-    gaps = Instance.build(table_of([20, None]), {**SPECS})
-    fitted, is_outside = fit_rows(gaps, table_of([None, 20]))
+    gaps = Instance.build(new_table([20, None]), {**SPECS})
+    fitted, is_outside = fit_rows(gaps, new_table([None, 20]))
     assert fitted.cells.codes[0].tolist() == [0, 1]
     assert not is_outside.any()
 
 
 def test_rows_outside_are_suppressed_on_request(first: Instance) -> None:
-    table = table_of([25, 99, 26, None], "SSXS")
+    table = new_table([25, 99, 26, None], "SSXS")
     fitted, is_outside = fit_rows(first, table, "suppress")
     assert is_outside.tolist() == [False, True, True, True]
     assert fitted.table.rows == 1
@@ -107,7 +107,7 @@ def test_rows_outside_are_suppressed_on_request(first: Instance) -> None:
 
 def test_new_rows_that_all_lie_outside_are_refused(first: Instance) -> None:
     with pytest.raises(OutputError, match=r"no row of DataFrame .* each holds a value outside"):
-        fit_rows(first, table_of([99, 98]), "suppress")
+        fit_rows(first, new_table([99, 98]), "suppress")
 
 
 def test_other_roles_are_refused(first: Instance) -> None:
@@ -137,7 +137,7 @@ def test_identifying_columns_may_be_absent_but_not_released() -> None:
 
 
 def test_the_certificate_counts_rows_outside_as_suppressed(first: Instance, tmp_path: Path) -> None:
-    table = table_of([25, 26, 99, 31], missing="drop")
+    table = new_table([25, 26, 99, 31], missing="drop")
     release = apply_to(table, first, [1, 1, 1, 0, 0, 0, 0], k=2, outside="suppress")
     certificate = release.write(tmp_path / "new.csv")
     assert (certificate.origin.rows_in, certificate.origin.rows_dropped) == (4, 0)
@@ -148,7 +148,7 @@ def test_the_certificate_counts_rows_outside_as_suppressed(first: Instance, tmp_
 
 
 def test_dropped_and_suppressed_rows_add_up(first: Instance, tmp_path: Path) -> None:
-    table = table_of([25, 26, None, 99, 31], missing="drop")
+    table = new_table([25, 26, None, 99, 31], missing="drop")
     release = apply_to(table, first, [1, 1, 1, 0, 0, 0, 0], k=2, outside="suppress")
     found = release.write(tmp_path / "new.csv")
     assert (found.origin.rows_in, found.origin.rows_dropped) == (5, 1)
@@ -156,7 +156,7 @@ def test_dropped_and_suppressed_rows_add_up(first: Instance, tmp_path: Path) -> 
 
 
 def test_stars_stand_where_the_rows_stood(first: Instance, tmp_path: Path) -> None:
-    table = table_of([99, 25, 31, 98, 26])
+    table = new_table([99, 25, 31, 98, 26])
     release = apply_to(table, first, [1, 1, 1, 1, 1, 1, 1], k=2, outside="suppress")
     frame = release.to_frame("star")
     assert frame["age"].tolist() == ["*", "[25-29]", "*", "*", "[25-29]"]
@@ -174,7 +174,7 @@ def test_new_rows_of_which_none_would_be_left_are_refused(
     first: Instance, k: int, least_l: int, message: str
 ) -> None:
     with pytest.raises(OutputError, match=message):
-        apply_to(table_of([20, 31]), first, [1, 1, 1, 0, 0, 0, 0], k=k, least_l=least_l)
+        apply_to(new_table([20, 31]), first, [1, 1, 1, 0, 0, 0, 0], k=k, least_l=least_l)
 
 
 def test_neither_source_is_replaced(tmp_path: Path) -> None:

@@ -15,35 +15,25 @@ from moanon.experiment import load_front
 from moanon.measures import find_measure
 from moanon.measures.measuring import measure_grouping
 from moanon.release import read_released
-from tests.search.people import people_frame
+from tests.search.people import AGE_AND_SIZE, ILL_TREE, config_text, people_frame
 
-TREE = "Any:\n  Bad: [flu, gout]\n  Good: [cold, none]\n"
 DISTANCES = {
     "equal": "{role: sensitive}",
     "ordered": "{role: sensitive, kind: ordered, order: [flu, gout, cold, none]}",
     "tree": "{role: sensitive, kind: tree, hierarchy: ill.yaml}",
 }
-CONFIG = """\
-data: {{source: people.csv}}
-columns:
-  age: {{role: quasi, kind: interval, range: [20, 27]}}
-  size: {{role: quasi, kind: ordered, order: [S, M, L, XL], weight: 2}}
-  ill: {distance}
-problem: {problem}
-search: {{algorithm: archive, population: 40, generations: 5}}
-output: {{plots: false, report: false}}
-"""
+WEIGHTED_SIZE = "{role: quasi, kind: ordered, order: [S, M, L, XL], weight: 2}"
+SEARCH = "{algorithm: archive, population: 40, generations: 5}"
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    people_frame().to_csv("people.csv", index=False)
-    Path("ill.yaml").write_text(TREE)
+def tree_of_ills(people: Path) -> None:
+    Path("ill.yaml").write_text(ILL_TREE)
 
 
 def run(problem: str, distance: str = "equal") -> Path:
-    Path("people.yaml").write_text(CONFIG.format(distance=DISTANCES[distance], problem=problem))
+    columns = AGE_AND_SIZE | {"size": WEIGHTED_SIZE, "ill": DISTANCES[distance]}
+    Path("people.yaml").write_text(config_text(columns, search=SEARCH, problem=problem))
     assert main(["run", "people.yaml", "--quiet", "--out", "results"]) == 0
     return Path("results")
 

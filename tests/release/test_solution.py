@@ -18,7 +18,7 @@ ROLES = {"age": "quasi", "size": "quasi", "place": "quasi", "ill": "sensitive", 
 GENOME = [0, 1, 0, *(1, 0), *(0, 1, 0)]  # ages in halves, S apart from M and L, countries
 
 
-def people(ages: str, sizes: str, places: str, ills: str, classes: str) -> pd.DataFrame:
+def lettered(ages: str, sizes: str, places: str, ills: str, classes: str) -> pd.DataFrame:
     names = {"O": "Oslo", "E": "Bergen", "R": "Rome", "A": "Bari", "X": "Nice"}
     return pd.DataFrame(
         {
@@ -31,9 +31,9 @@ def people(ages: str, sizes: str, places: str, ills: str, classes: str) -> pd.Da
     )
 
 
-FIRST = people("00112233", "SSSMLLLL", "OEOERRAA", "abababab", "xxyyxxyy")
+FIRST = lettered("00112233", "SSSMLLLL", "OEOERRAA", "abababab", "xxyyxxyy")
 #                 outside: an age of 90, Nice, a size of T
-NEW = people("0011223379002", "SSSMLLLLSSTSS", "OEOERRAAOOXOO", "abababababbab", "xxyyxxyyxyxyx")
+NEW = lettered("0011223379002", "SSSMLLLLSSTSS", "OEOERRAAOOXOO", "abababababbab", "xxyyxxyyxyxyx")
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,9 +20,8 @@ from moanon.search.algorithms import (
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.nsga2 import NSGA2Search
 from moanon.search.running import Stop, stop_of
+from tests.checkout import REPOSITORY
 from tests.search.people import problem_of, settings_of
-
-REPOSITORY = Path(__file__).parents[2]
 
 
 def search_schema() -> dict[str, Any]:

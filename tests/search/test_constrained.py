@@ -18,11 +18,11 @@ from moanon.measures import MEASURES
 from moanon.measures.scores import objective_matrix
 from moanon.measures.suppression import Suppression
 from moanon.search.archive import Archive, undominated
-from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
+from moanon.search.archive_search import ArchiveSearch
 from moanon.search.nsga2 import NSGA2Search
 from moanon.search.problem import INFEASIBLE, Points, SearchProblem
 from moanon.search.running import Stop, run_search
-from tests.search.people import people
+from tests.search.people import exact_archive, people
 from tests.strategies import populations, rich_instances
 
 BOUNDS = {"k": 4, "l_entropy": 2.0, "t_closeness": 0.3, "loss": 0.7}
@@ -173,16 +173,9 @@ def test_the_archive_keeps_the_nearest_until_something_is_feasible():
 # -- searches --------------------------------------------------------------------------------------
 
 
-def exact_front(problem: SearchProblem) -> Archive:
-    search = ExhaustiveSearch(problem)
-    while not search.exhausted:
-        search.step()
-    return search.archive
-
-
 def test_the_exact_front_holds_what_meets_the_constraints():
     problem = constrained()
-    archive = exact_front(problem)
+    archive = exact_archive(problem)
     assert archive.is_feasible
     found = measures_of(problem, archive)
     assert holds(found, BOUNDS)
@@ -214,7 +207,7 @@ def test_every_search_finds_feasible_solutions_only(name):
 def test_violations_lead_to_the_feasible_part_of_the_space():
     # nothing in the first generations is feasible; only a few of 5,120 genomes are
     problem = constrained(("t_closeness", "loss"), {"k": 5, "loss": 0.33}, eta=0.0)
-    feasible = len(exact_front(problem))
+    feasible = len(exact_archive(problem))
     assert 0 < feasible < 20
     search = ArchiveSearch(problem, 20, 3)
     search.step()

@@ -12,7 +12,8 @@ from moanon.search.archive import SharedLimits, undominated
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.nsga2 import NSGA2Search
 from moanon.search.problem import SearchProblem
-from tests.search.people import people
+from tests import naive
+from tests.search.people import people, problem_under
 from tests.strategies import instances
 
 ETAS = (0.02, 0.3, 0.1)
@@ -28,26 +29,16 @@ def small_instance():
     return people()
 
 
-def problem_of(instance, rule="limit"):
-    preset = RULES[rule]
-    return SearchProblem(instance, preset.objectives, preset.suppression)
-
-
 def front(archive):
     archive.sort()
     return archive.values
-
-
-def is_covered(values, others):
-    """Whether each point has one among the others that is at least as good."""
-    return all((others <= value).all(axis=1).any() for value in values)
 
 
 @given(instances(), st.sampled_from(["limit", "pairs", "no staircase"]), st.integers(0, 9))
 def test_every_limit_learns_what_its_own_evaluation_would_say(instance, rule, seed):
     if rule != "limit" and not instance.cells.sensitive:
         return
-    problem = problem_of(instance, rule)
+    problem = problem_under(instance, RULES[rule])
     shared = SharedLimits(problem, ETAS, 8_000)
     genomes = instance.layout.sample(20, np.random.default_rng(seed))
     shared.learn(genomes)
@@ -59,7 +50,7 @@ def test_every_limit_learns_what_its_own_evaluation_would_say(instance, rule, se
 
 @given(instances(), st.integers(0, 9))
 def test_values_under_a_narrower_limit_are_those_of_its_rule(instance, seed):
-    problem = problem_of(instance)
+    problem = problem_under(instance, RULES["limit"])
     shared = SharedLimits(problem, ETAS, 8_000)
     genomes = instance.layout.sample(20, np.random.default_rng(seed))
     for eta, member in zip(shared.etas, shared.problems, strict=True):
@@ -68,19 +59,23 @@ def test_values_under_a_narrower_limit_are_those_of_its_rule(instance, seed):
 
 @given(instances())
 def test_a_larger_limit_is_never_worse(instance):
-    shared = SharedLimits(problem_of(instance), ETAS, 8_000)
+    shared = SharedLimits(problem_under(instance, RULES["limit"]), ETAS, 8_000)
     shared.learn(instance.layout.sample(50, np.random.default_rng(1)))
     wide, middle, narrow = (archive.values for archive in shared.archives)
-    assert is_covered(narrow, middle)
-    assert is_covered(middle, wide)
+    assert naive.is_covered(narrow, middle)
+    assert naive.is_covered(middle, wide)
 
 
 def test_limits_are_in_order_whatever_the_order_given(small_instance):
-    assert SharedLimits(problem_of(small_instance), ETAS, 100).etas == (0.3, 0.1, 0.02)
+    assert SharedLimits(problem_under(small_instance, RULES["limit"]), ETAS, 100).etas == (
+        0.3,
+        0.1,
+        0.02,
+    )
 
 
 def test_a_front_is_never_worse_after_a_search_for_another_limit(small_instance):
-    shared = SharedLimits(problem_of(small_instance), (0.1, 0.02), 8_000)
+    shared = SharedLimits(problem_under(small_instance, RULES["limit"]), (0.1, 0.02), 8_000)
     first = ArchiveSearch(shared.problems[0], 50, 1)
     first.inherit(shared.archives[0], shared.evaluated)
     for _ in range(5):
@@ -90,11 +85,11 @@ def test_a_front_is_never_worse_after_a_search_for_another_limit(small_instance)
     second.inherit(shared.archives[1], shared.evaluated)
     for _ in range(5):
         second.step()
-    assert is_covered(before, shared.archives[0].values)
+    assert naive.is_covered(before, shared.archives[0].values)
 
 
 def test_a_second_search_evaluates_nothing_again(small_instance):
-    shared = SharedLimits(problem_of(small_instance), (0.1, 0.02), 8_000)
+    shared = SharedLimits(problem_under(small_instance, RULES["limit"]), (0.1, 0.02), 8_000)
     shared.learn(small_instance.layout.sample(40, np.random.default_rng(3)))
     known = {genome.tobytes() for genome in shared.evaluated}
     search = ArchiveSearch(shared.problems[1], 50, 1)
@@ -105,7 +100,7 @@ def test_a_second_search_evaluates_nothing_again(small_instance):
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_search_alone_goes_the_same_way_as_the_first_of_several(small_instance, place):
-    problem = problem_of(small_instance)
+    problem = problem_under(small_instance, RULES["limit"])
     alone = ArchiveSearch(problem.with_eta((0.1, 0.02)[place]), 50, 1)
     shared = SharedLimits(problem, (0.1, 0.02), 8_000)
     among = ArchiveSearch(shared.problems[place], 50, 1)
@@ -117,7 +112,7 @@ def test_a_search_alone_goes_the_same_way_as_the_first_of_several(small_instance
 
 
 def test_a_pymoo_algorithm_starts_from_what_was_found(small_instance):
-    shared = SharedLimits(problem_of(small_instance), (0.1, 0.02), 8_000)
+    shared = SharedLimits(problem_under(small_instance, RULES["limit"]), (0.1, 0.02), 8_000)
     shared.learn(small_instance.layout.sample(300, np.random.default_rng(3)))
     before = shared.archives[1].values.copy()
     search = NSGA2Search(shared.problems[1], population=20, seed=1)
@@ -125,12 +120,12 @@ def test_a_pymoo_algorithm_starts_from_what_was_found(small_instance):
     search.step()
     best = before[:, 1].min()  # the least loss is among the solutions that it started from
     assert search.problem.values(search.kept)[:, 1].min() <= best
-    assert is_covered(before, search.archive.values)
+    assert naive.is_covered(before, search.archive.values)
 
 
 def test_an_inherited_start_is_restored(small_instance):
     def begin():
-        shared = SharedLimits(problem_of(small_instance), (0.1, 0.02), 8_000)
+        shared = SharedLimits(problem_under(small_instance, RULES["limit"]), (0.1, 0.02), 8_000)
         shared.learn(small_instance.layout.sample(300, np.random.default_rng(3)))
         search = NSGA2Search(shared.problems[1], population=20, seed=1)
         search.inherit(shared.archives[1], shared.evaluated)
@@ -140,7 +135,9 @@ def test_an_inherited_start_is_restored(small_instance):
     for _ in range(3):
         straight.step()
         saved.step()
-    again = NSGA2Search(problem_of(small_instance).with_eta(0.02), population=20, seed=1)
+    again = NSGA2Search(
+        problem_under(small_instance, RULES["limit"]).with_eta(0.02), population=20, seed=1
+    )
     again.restore(saved.state())
     straight.step()
     again.step()
@@ -148,7 +145,7 @@ def test_an_inherited_start_is_restored(small_instance):
 
 
 def test_shared_limits_are_restored_whole(small_instance):
-    problem = problem_of(small_instance)
+    problem = problem_under(small_instance, RULES["limit"])
     shared = SharedLimits(problem, ETAS, 8_000)
     shared.learn(small_instance.layout.sample(60, np.random.default_rng(3)))
     again = SharedLimits(problem, ETAS, 8_000)
@@ -159,7 +156,7 @@ def test_shared_limits_are_restored_whole(small_instance):
 
 
 def test_an_enumeration_fills_every_archive(small_instance):
-    problem = problem_of(small_instance)
+    problem = problem_under(small_instance, RULES["limit"])
     shared = SharedLimits(problem, (0.1, 0.02), 100_000)
     search = ExhaustiveSearch(shared.problems[0])
     search.inherit(shared.archives[0], shared.evaluated)

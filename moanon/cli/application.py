@@ -30,6 +30,13 @@ from moanon.kernels.notices import on_notice
 
 DONE, NO = 0, 1
 _BAD_INPUT, _DEFECT, _INTERRUPTED, _PIPE_CLOSED = 2, 70, 130, 141
+#: How the system and libraries say that there is no memory left: for data, for code, for threads.
+_NO_MEMORY = (
+    os.strerror(errno.ENOMEM),
+    "failed to map segment",
+    "out of memory",
+    "can't start new thread",
+)
 
 #: Commands in the order of the help, by their modules.
 _COMMANDS = {
@@ -110,9 +117,9 @@ def _answer(arguments: list[str]) -> int:
         _silence(sys.stdout)
         return _PIPE_CLOSED
     except Exception as error:
-        if _is_memory(error):
+        if _ran_out_of_memory(error):
             return _refuse("memory ran out; give moanon more of it, or a smaller task")
-        if isinstance(error, OSError) and error.filename is None:
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
             return _refuse_output(error)
         return _own_up(error)  # also to an error about a file, which somebody should have seen to
     return code if isinstance(code, int) else DONE
@@ -142,12 +149,13 @@ def _refuse_output(error: OSError) -> int:
     return _refuse(f"the output cannot be written: {error.strerror or error}")
 
 
-def _is_memory(error: Exception) -> bool:
-    """Whether memory ran out, also for a library to be loaded or a thread to be started."""
-    if isinstance(error, (ImportError, RuntimeError)):
-        text = str(error)
-        return os.strerror(errno.ENOMEM) in text or "can't start new thread" in text
-    return isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
+def _ran_out_of_memory(error: BaseException | None) -> bool:
+    """Whether an error goes back to a lack of memory, in whatever words a library puts it."""
+    while error is not None:
+        if isinstance(error, MemoryError) or any(sign in str(error) for sign in _NO_MEMORY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _own_up(error: Exception) -> int:

@@ -36,6 +36,8 @@ from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind
 from moanon.data.table import MissingPolicy
+from moanon.errors import ConfigError
+from moanon.paths import checked_path
 from moanon.search.algorithms import (
     ALGORITHMS,
     AUTO,
@@ -70,6 +72,15 @@ def _check_name(name: str) -> str:
 def _find_source(source: str, info: ValidationInfo) -> str:
     """Keep the name of an embedded table; make a path or glob absolute."""
     return source if source in datasets.names() else _absolute(source, info)
+
+
+def _check_folder(folder: str) -> str:
+    """Accept what a folder can be called."""
+    try:
+        checked_path(folder, ConfigError)
+    except ConfigError as error:
+        raise refusal(f"must be the path of a folder, and {error}") from None
+    return folder
 
 
 def _find_hierarchy(name: str, info: ValidationInfo) -> str:
@@ -414,7 +425,9 @@ class OutputSection(BaseModel):
 
     model_config = STRICT
 
-    dir: Annotated[str, "the path of a folder", Field(min_length=1)] = "results"
+    dir: Annotated[
+        str, "the path of a folder", Field(min_length=1), AfterValidator(_check_folder)
+    ] = "results"
     """Relative to where the command runs. Default results/NAME."""
     plots: bool = True
     """Whether to draw figures into plots/."""

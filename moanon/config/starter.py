@@ -33,6 +33,7 @@ from moanon.data.source import read_source
 from moanon.data.steps import DATE_UNITS, Kind, Scale
 from moanon.data.strict_yaml import dump
 from moanon.errors import DataError, MoanonError, OutputError
+from moanon.paths import checked_path
 
 #: Guessed domains have at most so many base values: more would be slow to read and to search.
 MAX_BASE = 50
@@ -112,9 +113,9 @@ def write_starter(
 
 
 def _target(file: str) -> Path:
-    path = Path(file)
-    if glob.has_magic(file) and not path.exists():
+    if glob.has_magic(file) and not os.path.exists(file):  # noqa: PTH110 (pathlib raises for some)
         raise OutputError(f"{file} stands for several files; name the configuration with --out")
+    path = checked_path(file, DataError)
     for ending in _ENDINGS:
         if path.name.lower().endswith(ending) and not path.is_dir():
             return path.with_name(path.name[: -len(ending)] + ".yaml")

@@ -40,6 +40,7 @@ from moanon.experiment.folder import (
 from moanon.experiment.optimization import changed, etas_of, make_problem
 from moanon.front import Front
 from moanon.genome import Instance
+from moanon.paths import checked_path
 from moanon.search.algorithms import choose_algorithm, foreign_settings, make_search, room_of
 from moanon.search.archive import SharedLimits, front_of
 from moanon.search.checkpoint import Checkpoints, Identity, State, part_of, prefixed
@@ -220,7 +221,7 @@ class Experiment:
         MoanonError
             If the configuration does not fit its data.
         """
-        folder = Path(config.output.dir)
+        folder = checked_path(config.output.dir, OutputError)
         lock = FolderLock(folder)
         try:
             if folder.is_dir():  # else it is made, and locked, by the run

@@ -6,6 +6,7 @@ import csv
 import glob
 import io
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,7 @@ from moanon.front.results import (
     read_listed,
     read_record,
 )
+from moanon.paths import checked_path
 from moanon.search.checkpoint import NAMES
 
 #: The table above the folders of several limits.
@@ -95,7 +97,7 @@ def load_front(
 def _is_gone(config: Config) -> bool:
     """Whether the table is neither embedded nor where the configuration says."""
     source = config.data.source
-    if source in datasets.names() or Path(source).exists():
+    if source in datasets.names() or os.path.exists(source):  # noqa: PTH110 (pathlib raises for some)
         return False
     return not glob.glob(source, recursive=True)  # noqa: PTH207 (absolute globs)
 
@@ -174,7 +176,7 @@ def find_runs(results: Path) -> tuple[list[Path], list[Path]]:
         If there is no finished one; if a folder cannot be looked into, or that of a limit holds
         results in part.
     """
-    if not results.is_dir():
+    if not checked_path(results, DataError).is_dir():
         raise DataError(f"{results} is not a folder; name one that moanon run has written")
     places = [results, *results.glob("*/"), *results.glob("*/*/")]
     finished = [folder for folder in places if holds(folder, RECORD)]

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from moanon import __version__
-from moanon.errors import DataError
+from moanon.errors import DataError, OutputError
+from moanon.paths import checked_path
 
 #: What results files look like; others are refused. To be raised when an old reader would
 #: misunderstand a new file or the other way round.
@@ -49,7 +50,7 @@ def find_fronts(folder: str | Path, *, partly: bool = False) -> tuple[Path, ...]
         If a folder cannot be looked into; or, unless `partly`, if a limit's results are not
         complete: without it, answers would be about the others alone and nobody would know.
     """
-    folder = Path(folder)
+    folder = checked_path(folder, DataError)
     if holds(folder, "front.csv"):
         return (folder,)
     limits = _limits_of(folder)
@@ -115,9 +116,9 @@ def _limit(folder: Path) -> tuple[float, str]:
 
 def is_part(folder: str | Path, path: str | Path) -> bool:
     """Whether a path is one of the files that make up a results folder."""
-    path = Path(path)
-    names = [name for name in (RECORD, *_OTHERS) if (Path(folder) / name).exists()]
-    return path.exists() and any(path.samefile(Path(folder) / name) for name in names)
+    folder, path = checked_path(folder, DataError), checked_path(path, OutputError)
+    names = [name for name in (RECORD, *_OTHERS) if (folder / name).exists()]
+    return path.exists() and any(path.samefile(folder / name) for name in names)
 
 
 def read_record(folder: str | Path) -> dict[str, Any]:
@@ -129,7 +130,7 @@ def read_record(folder: str | Path) -> dict[str, Any]:
         If the folder holds no results, unfinished ones, or those of a moanon whose first two
         version numbers differ from this one's: what a genome or a measure means may have changed.
     """
-    folder = Path(folder)
+    folder = checked_path(folder, DataError)
     try:
         _check_finished(folder)
     except OSError as error:
@@ -240,6 +241,6 @@ def _check_finished(folder: Path) -> None:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return checked_path(path, DataError).read_bytes()
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None

@@ -20,6 +20,7 @@ import numpy as np
 
 from moanon import __version__
 from moanon.config import Config
+from moanon.data.strict_yaml import HALF
 from moanon.errors import ConfigError, InfeasibleError, OutputError, SearchError
 from moanon.experiment.finished import ETA_TABLE, draw_plots, run_of, write_eta_table, write_page
 from moanon.experiment.folder import (
@@ -102,6 +103,11 @@ def plan(
     for path in paths:
         config = Config.load(path, changes)
         if out is not None:
+            if HALF.search(str(out)):
+                raise ConfigError(
+                    f"the folder {str(out)!a} has a name that is not UTF-8, and config.yaml in it "
+                    "could not name it; name another"
+                )
             folder = Path(out) / config.name if len(paths) > 1 else Path(out)
             config = changed(config, "output", dir=str(folder))
         place = Path(config.output.dir).absolute()

@@ -88,11 +88,20 @@ def test_a_nul_in_a_name_is_refused_everywhere(results: None, capsys: Captured) 
         assert re.search("cannot be the path|embedded null|U[+]0000 is not", said), command
 
 
+def test_a_folder_of_results_that_is_not_utf8_is_refused_before_the_search(
+    results: None, capsys: Captured
+) -> None:
+    assert refused(capsys, "run", "people.yaml", "--out", "caf\udce9") == (
+        "moanon: the folder 'caf\\udce9' has a name that is not UTF-8, and config.yaml in it could "
+        "not name it; name another\n"
+    )
+
+
 def test_a_folder_of_results_with_a_nul_is_refused_before_the_search(
     results: None, capsys: Captured
 ) -> None:
     said = refused(capsys, "check", "people.yaml", "--set", r'output.dir="x\0x"')
     assert said == (
-        r"moanon: dir must be the path of a folder, and 'x\x00x' cannot be the path of a file (--set: output.dir)"
-        "\n"
+        r"moanon: dir must be the path of a folder, and 'x\x00x' cannot be the path of a file "
+        "(--set: output.dir)\n"
     )

@@ -551,6 +551,34 @@ def test_a_long_value_is_shortened(tmp_path: Path) -> None:
     assert f"Got {'x' * 80}… (a.yaml" in refusal(tmp_path, text)
 
 
+@pytest.mark.parametrize("key", ['order: [a, "b\\udfff"]', '"ord\\udfffer": [a]'])
+def test_half_a_character_in_a_file_is_refused_with_its_line(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(
+        f"data: {{source: t.csv}}\ncolumns:\n  a: {{role: quasi, kind: ordered, {key}}}\n"
+    )
+    with pytest.raises(ConfigError, match=r"c\.yaml, line 3: the escape of U\+DFFF is half a"):
+        Config.load(path)
+
+
+def test_half_a_character_from_python_is_refused_with_its_key() -> None:
+    column = {"role": "quasi", "kind": "ordered", "order": ["a", "b\ud800"]}
+    with pytest.raises(ConfigError, match=r"^'b\\ud800' holds half .* \(columns\.x\.order\)$"):
+        Config.from_dict({"data": {"source": "adult"}, "columns": {"x": column}})
+    column["order"] = ["a", "b"]
+    with pytest.raises(ConfigError, match=r"^'x\\ud800' holds half a character"):
+        Config.from_dict({"data": {"source": "adult"}, "columns": {"x\ud800": column}})
+
+
+def test_a_folder_whose_name_is_not_utf8_cannot_be_written_down(tmp_path: Path) -> None:
+    folder = tmp_path / "caf\udce9"
+    folder.mkdir()
+    path = folder / "c.yaml"
+    path.write_text("data: {source: t.csv}\ncolumns: {a: {role: quasi, kind: interval}}\n")
+    with pytest.raises(ConfigError, match=r"t\.csv' holds half a character, .*: data\.source\)$"):
+        Config.load(path)
+
+
 def test_from_dict_names_the_key() -> None:
     columns = {"x": {"role": "quasi", "kind": "interval", "granularity": True}}
     with pytest.raises(ConfigError) as refused:

@@ -38,7 +38,7 @@ from moanon.experiment.folder import (
     with_limits,
     write_evaluated,
 )
-from moanon.experiment.optimization import changed, etas_of, make_problem
+from moanon.experiment.optimization import changed, checked_threads, etas_of, make_problem
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.paths import checked_path
@@ -202,7 +202,7 @@ class Experiment:
 
     @classmethod
     def prepare(
-        cls, config: Config, *, resume: bool = False, force: bool = False, threads: int = 1
+        cls, config: Config, *, resume: bool = False, force: bool = False, threads: int | None = 1
     ) -> Experiment:
         """Look at the folder, read the data, and find where to go on.
 
@@ -214,8 +214,8 @@ class Experiment:
             Go on from the folder's checkpoint, if there is one.
         force : bool
             Replace whatever run the folder holds.
-        threads : int
-            Results do not depend on it.
+        threads : int or None
+            None: one for each processor. Results do not depend on it.
 
         Raises
         ------
@@ -227,6 +227,7 @@ class Experiment:
         MoanonError
             If the configuration does not fit its data.
         """
+        threads = checked_threads(threads)
         folder = checked_path(config.output.dir, OutputError)
         lock = FolderLock(folder)
         try:

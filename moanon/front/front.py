@@ -27,7 +27,7 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Bits, Floats, Ints, Values
 from moanon.atomic import StagedFiles
-from moanon.errors import ConfigError, DataError, GenomeError, SearchError
+from moanon.errors import ConfigError, DataError, GenomeError, SearchError, got
 from moanon.front.asking import Answer, Question, answer
 from moanon.front.choices import Solutions, front_html, front_sentence
 from moanon.front.results import FORMAT, RECORD, check_data, read_listed, read_object, read_record
@@ -392,9 +392,9 @@ class Front:
     def row(self, solution: int) -> int:
         """Place of a solution, from 0; refuses numbers that the front does not have."""
         if isinstance(solution, bool) or not isinstance(solution, (int, np.integer)):
-            raise ConfigError(f"a solution has a whole number. Got {solution!r}")
+            raise ConfigError(f"a solution has a whole number. Got {got(solution)}")
         if not 1 <= solution <= len(self):
-            raise ConfigError(f"solutions of this front are 1 to {len(self)}. Got {solution}")
+            raise ConfigError(f"solutions of this front are 1 to {len(self)}. Got {got(solution)}")
         return solution - 1
 
     # -- writing ---------------------------------------------------------------------------------

@@ -332,15 +332,17 @@ ETA = "eta must be a number or a list of numbers in [0, 1)"
         (f"{BASE}problem: {{eta: [0.1, 0.1]}}", "eta names 0.1 twice (a.yaml: problem.eta)"),
         (
             f"{BASE}search: {{population: true}}",
-            "population must be a whole number >= 2. Got true (a.yaml: search.population)",
+            "population must be a whole number in [2, 1000000]. Got true (a.yaml: "
+            "search.population)",
         ),
         (
             f"{BASE}search: {{population: 1e3}}",
-            "population must be a whole number >= 2. Got 1e3 (a.yaml: search.population)",
+            "population must be a whole number in [2, 1000000]. Got 1e3 (a.yaml: "
+            "search.population)",
         ),
         (
             f"{BASE}search: {{population: 1}}",
-            "population must be >= 2. Got 1 (a.yaml: search.population)",
+            "population must be in [2, 1000000]. Got 1 (a.yaml: search.population)",
         ),
         (
             f"{BASE}search: {{seed: '5'}}",

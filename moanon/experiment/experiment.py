@@ -446,6 +446,7 @@ class Experiment:
             "versions": identity.versions
             | {"python": platform.python_version(), "numba": version("numba")},
             "config": {"digest": config.digest, "search": identity.config},
+            "roles": config.roles,
             "data": {
                 "source": table.source,
                 "digest": table.digest,
@@ -460,7 +461,7 @@ class Experiment:
             record |= courses[eta]
         else:  # it was searched for earlier
             before = json.loads((self.known[eta] / "run.json").read_bytes())
-            record |= {key: before[key] for key in ("search", "times", "notes")}
+            record |= {key: before[key] for key in ("search", "times", "notes") if key in before}
         if len(self.limits.etas) > 1:
             total = len(self.limits.evaluated)
             record["shared"] = {"etas": sorted(self.limits.etas), "evaluations": total}

@@ -27,6 +27,7 @@ from moanon.front.results import (
     RECORD,
     check_complete,
     check_data,
+    check_roles,
     has_config,
     holds,
     is_part,
@@ -120,8 +121,10 @@ def read_rows(folder: str | Path, data: str | Path) -> Table:
 def _config_of(folder: str | Path, data: str | Path | None) -> Config:
     """Read the configuration of a finished run, for its own data or for others."""
     folder = Path(folder)
-    read_listed(folder, read_record(folder), "config.yaml")
+    record = read_record(folder)
+    read_listed(folder, record, "config.yaml")
     config = Config.load(folder / "config.yaml")
+    check_roles(folder, record, config.roles)
     return config if data is None else changed(config, "data", source=str(data))
 
 
@@ -297,9 +300,9 @@ def write_page(
 
 def _is_read(run: FinishedRun, path: Path) -> bool:
     """Whether a path is a file of the run, or the table it was made from."""
-    source = Path(str(run.record.get("data", {}).get("source", "")))
+    source = run.record.get("data", {}).get("source", "")  # pathlib raises for some texts
     return is_part(run.folder, path) or (
-        path.is_file() and source.is_file() and path.samefile(source)
+        path.is_file() and os.path.isfile(source) and path.samefile(source)  # noqa: PTH113
     )
 
 

@@ -28,6 +28,7 @@ from pydantic import ValidationError
 from moanon import datasets
 from moanon.atomic import StagedFiles
 from moanon.config import ColumnSection, Config, name_from
+from moanon.config.reading import MAX_BYTES
 from moanon.data.column import Column
 from moanon.data.source import read_source
 from moanon.data.steps import DATE_UNITS, Kind, Scale
@@ -105,6 +106,12 @@ def write_starter(
     if delimiter is not None:
         data["delimiter"] = delimiter
     text = _starter_text(name_from(target), data, source.columns, guesses, tokens)
+    if (size := len(text.encode())) > MAX_BYTES:
+        raise DataError(
+            f"{file} has {len(source.columns):,} columns, and a configuration of all of them would "
+            f"have {size:,} bytes, of which at most {MAX_BYTES:,} are read; take out columns that "
+            "nobody needs"
+        )
     with StagedFiles(target, force=False) as staged:
         staged[target].write_text(text, encoding="utf-8")
         Config.load(staged[target]).instance()
@@ -302,6 +309,10 @@ def _starter_text(
 ) -> str:
     """Write the configuration with a comment for each guess."""
     rows = _counted(len(columns[0].codes), "row")
+    described = []
+    for column, (entry, reason) in zip(columns, guesses, strict=True):
+        missing = f"; missing in {_counted(column.missing, 'row')}" if column.missing else ""
+        described.append(_commented(f"{reason}{missing}", {column.name: entry}, "  "))
     parts = [
         _commented(
             f"A first configuration, guessed from {rows} and "
@@ -313,13 +324,10 @@ def _starter_text(
         ),
         _commented("", {"name": name}),
         "data:\n" + _commented("", data, "  ") + _missing_text(columns, guesses, tokens),
-        "columns:\n",
+        "columns:\n" + "".join(described),
         _commented("The largest k for the smallest loss; up to 5 % of the rows may be left out.")
         + "problem: {preset: k-suppression, eta: 0.05}\n",
     ]
-    for column, (entry, reason) in zip(columns, guesses, strict=True):
-        missing = f"; missing in {_counted(column.missing, 'row')}" if column.missing else ""
-        parts[3] += _commented(f"{reason}{missing}", {column.name: entry}, "  ")
     return "\n".join(parts)
 
 

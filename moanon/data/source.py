@@ -259,5 +259,6 @@ def _read_frame(
         digest.update(json.dumps([column.name, column.values]).encode())
         digest.update(column.codes.astype("<i4").tobytes())
     read = tuple(without_tokens(column, tokens) for column in plain)
-    unread = tuple(n for i, n in enumerate(header) if i not in chosen)
+    read_at = set(chosen)
+    unread = tuple(n for i, n in enumerate(header) if i not in read_at)
     return Source(name, read, len(frame), digest.hexdigest(), unread)

@@ -69,16 +69,22 @@ class Question:
                 )
         most = [("loss", max_loss), ("sl", max_suppression), *(at_most or {}).items()]
         least = [("k", min_k), ("l", min_l), *(at_least or {}).items()]
-        found = (
+        given = [
             *(Limit(name, "at most", bound) for name, bound in most if bound is not None),
             *(Limit(name, "at least", bound) for name, bound in least if bound is not None),
-        )
+        ]
+        # Of two limits on one side of a measure the tighter one holds, and is told alone.
+        found: dict[tuple[str, str], Limit] = {}
+        for limit in given:
+            known = found.setdefault((limit.measure, limit.side), limit)
+            if not limit.allows(known.bound):
+                found[limit.measure, limit.side] = limit
         wanted = [prefer] if isinstance(prefer, str) else prefer
         for name in wanted if isinstance(wanted, Sequence) else [None]:
             if not isinstance(name, str):
                 raise ConfigError(f"prefer must name measures, such as 'k'. Got {got(prefer)}")
             find_measure(name)
-        return cls(found, tuple(dict.fromkeys(wanted)))
+        return cls(tuple(found.values()), tuple(dict.fromkeys(wanted)))
 
     @property
     def limits_loss(self) -> bool:

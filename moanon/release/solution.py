@@ -235,9 +235,15 @@ class _Wanted:
         )
 
     def __str__(self) -> str:
-        wishes = [f"k = {self.k:,}", *([f"l = {self.l:,}"] if self.l else [])]
+        wanted = {"k": float(self.k), "l": float(self.l)}
+        # A constraint on the same measure counts where it wants more.
         for name, bound in self.others.constraints:
-            if abs(bound) < float_info.max:  # or it only keeps out what has no number
+            if name in wanted:
+                wanted[name] = max(wanted[name], bound)
+        wishes = [f"{name} = {bound:,.12g}" for name, bound in wanted.items() if bound]
+        for name, bound in self.others.constraints:
+            # The largest number only keeps out what has none.
+            if name not in wanted and abs(bound) < float_info.max:
                 side = ">=" if find_measure(name).higher_is_better else "<="
                 wishes.append(f"{name} {side} {bound:.6g}")
         return " and ".join(wishes)

@@ -403,6 +403,12 @@ def test_an_answer_as_a_dict() -> None:
     assert ask(STEEP, max_loss=0.01).to_dict()["solution"] is None
 
 
+def test_of_two_limits_on_one_side_the_tighter_one_is_told_alone() -> None:
+    both = {"min_k": 3, "at_least": {"k": 5}, "max_loss": 0.01, "at_most": {"loss": 0.3}}
+    lines = str(ask(STEEP, **both)).splitlines()
+    assert lines[0] == "No solution has loss at most 1% and k at least 5."
+
+
 @pytest.mark.parametrize(
     ("limits", "message"),
     [

@@ -30,8 +30,9 @@ The way of the data, and where each station stands::
 - ``moanon.compare``: which of several anonymizations of a table is better, and for whom.
 - ``moanon.diagnosis``: how exposed a table is, before anything is generalized (`Diagnosis`).
 - ``moanon.cli``: the command ``moanon``.
-- ``moanon.arrays``, ``errors``, ``atomic``, ``progress``: types of arrays, what can go wrong, files
-  that appear at once or not at all, how far a run is and who stops it.
+- ``moanon.arrays``, ``errors``, ``paths``, ``atomic``, ``progress``: types of arrays, what can go
+  wrong, names that no file can have, files that appear at once or not at all, how far a run is and
+  who stops it.
 
 The words, each with one meaning:
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from types import TracebackType
 
 from moanon.errors import ExistsError, OutputError
+from moanon.paths import checked_path
 
 if sys.platform != "win32":
     import fcntl
@@ -64,6 +65,8 @@ class StagedFiles:
         self._old = {target: _unguessable(target) for target in targets}
 
     def __enter__(self) -> StagedFiles:
+        for target in self._temporary:
+            checked_path(target, OutputError)
         try:
             self._check()
             self._create()

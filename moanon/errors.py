@@ -59,9 +59,26 @@ class CertificateError(MoanonError):
     """The written release does not measure as promised; nothing was left under its name."""
 
 
+#: What was given is told up to so many characters.
+_MAX_SHOWN = 80
+
+
+def got(value: object) -> str:
+    """Write what was given, for the end of a sentence about it.
+
+    >>> got("3"), got(10**200)[-3:]
+    ("'3'", '00…')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no numbers of more than some thousand digits
+        text = "a number of thousands of digits"
+    return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigError:
     """Say that nothing of a kind has this name, and which one was probably meant."""
     names = list(known)
-    near = get_close_matches(name, names, n=1)
+    near = get_close_matches(got(name).strip("'"), names, n=1)  # from Python it may be anything
     hint = f"; did you mean {near[0]!r}?" if near else "."
-    return ConfigError(f"there is no {kind} called {name!r}{hint} Known: {', '.join(names)}")
+    return ConfigError(f"there is no {kind} called {got(name)}{hint} Known: {', '.join(names)}")

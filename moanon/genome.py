@@ -367,16 +367,17 @@ class Instance:
         label : str, optional
             Name of the column of class labels; it must be released as it is.
         """
+        quasi = table.quasi
         for name in specs:
-            if name not in table.quasi:
+            if table.roles.get(name) is not Role.QUASI:
                 raise DataError(f"column {name!r} has a domain but is not a quasi-identifier")
-        for name in table.quasi:
+        for name in quasi:
             if name not in specs:
                 raise DataError(
                     f"column {name!r} is a quasi-identifier and needs a domain: interval, ordered "
                     "or tree"
                 )
-        domains = {name: specs[name].build(table.columns[name]) for name in table.quasi}
+        domains = {name: specs[name].build(table.columns[name]) for name in quasi}
         column_shares(domains, weights or {})  # refuses weights that mean nothing
         cells = Cells.build(table, domains)
         return cls(
@@ -429,7 +430,7 @@ class Instance:
 def _build_distances(table: Table, specs: Mapping[str, DomainSpec]) -> dict[str, Domain]:
     built: dict[str, Domain] = {}
     for name, spec in specs.items():
-        if name not in table.sensitive:
+        if table.roles.get(name) is not Role.SENSITIVE:
             raise DataError(f"column {name!r} has a distance but is not sensitive")
         domain = spec.build(table.columns[name])
         domain.encode(table.columns[name])  # says which values it has no place for

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bits, Ints
-from moanon.errors import GenomeError
+from moanon.errors import GenomeError, got
 from moanon.measures.suppression import Suppression
 
 if TYPE_CHECKING:  # a front can be read and asked without the compiler, which these wait for
@@ -106,13 +106,12 @@ class GlobalRecodings:
         KeyError, TypeError, ValueError
             If an entry is something else.
         """
-        genomes = np.array([[int(bit) for bit in entry["genome"]] for entry in entries])
-        thresholds = np.array(
-            [[entry["thresholds"][key] for key in ("size", "diversity")] for entry in entries]
-        )
+        genomes = np.array([_bits(entry["genome"]) for entry in entries], dtype=np.uint8)
+        keys = ("size", "diversity")
+        thresholds = [[_whole(entry["thresholds"][key], key) for key in keys] for entry in entries]
         return cls(
-            genomes.astype(np.uint8).reshape(len(entries), -1),
-            thresholds.astype(np.int64).reshape(len(entries), 2),
+            genomes.reshape(len(entries), -1),
+            np.array(thresholds, dtype=np.int64).reshape(len(entries), 2),
             suppression,
         )
 
@@ -278,6 +277,18 @@ def _find_boxes(instance: Instance, starts: Ints, stops: Ints) -> Ints:
         if holds.any():
             found[cell] = order[holds.argmax()]
     return found
+
+
+def _bits(genome: object) -> list[int]:
+    if not isinstance(genome, str) or not set(genome) <= {"0", "1"}:
+        raise ValueError(f"a genome must be a text of 0 and 1. Got {got(genome)}")
+    return [int(bit) for bit in genome]
+
+
+def _whole(value: object, key: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
+        raise ValueError(f"thresholds.{key} must be a whole number. Got {got(value)}")
+    return value
 
 
 def _blocks(layout: Layout, genomes: Bits) -> tuple[Blocks, ...]:

@@ -20,7 +20,7 @@ import moanon.data.steps
 import moanon.genome
 from moanon.data.domain import Domain, DomainSpec, OrderedDomain, OrderedSpec, TreeDomain
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.data.table import Table, read_table
 from moanon.errors import DataError, GenomeError
 from moanon.genome import Instance, Layout
 from tests.refusals import refusal_of
@@ -327,6 +327,20 @@ def test_blocks_that_do_not_fit_are_refused(change: dict[str, object], message: 
 
 
 # -- instances -----------------------------------------------------------------------------------
+
+
+def test_roles_are_not_gone_through_for_each_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    with_role = Table._with
+    monkeypatch.setattr(Table, "_with", lambda *given: asked.append(given) or with_role(*given))
+    often = []
+    for columns in (2, 20):
+        names = [f"c{i}" for i in range(columns)]
+        table = read_table(pd.DataFrame({n: ["a"] for n in names}), dict.fromkeys(names, "quasi"))
+        asked.clear()
+        Instance.build(table, dict.fromkeys(names, OrderedSpec(("a", "b"))))
+        often.append(len(asked))
+    assert often[0] == often[1]
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,20 @@
 """The command line itself, and how anything that goes wrong is told.
 
-Exit codes: 0 done, 1 the answer is no, 2 bad input, 130 and 143 interrupted (by Ctrl-C, by
-SIGTERM).
+Exit codes: 0 done, 1 the answer is no, 2 bad input, 70 a defect of moanon (as in sysexits.h), 130
+and 143 interrupted (by Ctrl-C, by SIGTERM).
+
+The traceback of a defect goes to a file that only the user can read; with ``MOANON_DEBUG=1`` it
+goes to stderr instead. The sentence about it says nothing of the exception, whose text may quote
+the table.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+import tempfile
+import traceback
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from importlib import import_module
@@ -22,7 +29,14 @@ from moanon.errors import ExistsError, InfeasibleError, MoanonError
 from moanon.kernels.notices import on_notice
 
 DONE, NO = 0, 1
-_BAD_INPUT, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141
+_BAD_INPUT, _DEFECT, _INTERRUPTED, _PIPE_CLOSED = 2, 70, 130, 141
+#: How the system and libraries say that there is no memory left: for data, for code, for threads.
+_NO_MEMORY = (
+    os.strerror(errno.ENOMEM),
+    "failed to map segment",
+    "out of memory",
+    "can't start new thread",
+)
 
 #: Commands in the order of the help, by their modules.
 _COMMANDS = {
@@ -52,10 +66,7 @@ _UsageError: Any = next(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code.
-
-    An unexpected exception is a defect and keeps its traceback.
-    """
+    """Run a command line and return its exit code."""
     # A stream that the shell closed is None, and a file opened later would take its place.
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
@@ -87,8 +98,8 @@ def load_commands(name: str = "") -> None:
 
 
 def _answer(arguments: list[str]) -> int:
-    load_commands(arguments[0])
     try:
+        load_commands(arguments[0])
         code = app(arguments, prog_name="moanon", standalone_mode=False)
     except InfeasibleError as error:
         _refuse(str(error))
@@ -105,10 +116,12 @@ def _answer(arguments: list[str]) -> int:
     except (BrokenPipeError, SystemExit):  # rich and typer turn a closed pipe into an exit
         _silence(sys.stdout)
         return _PIPE_CLOSED
-    except OSError as error:
-        if error.filename is not None:  # about a file that somebody should have seen to
-            raise
-        return _refuse_output(error)
+    except Exception as error:
+        if _ran_out_of_memory(error):
+            return _refuse("memory ran out; give moanon more of it, or a smaller task")
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+            return _refuse_output(error)
+        return _own_up(error)  # also to an error about a file, which somebody should have seen to
     return code if isinstance(code, int) else DONE
 
 
@@ -134,6 +147,46 @@ def _refuse_output(error: OSError) -> int:
     """Say that what was to be shown cannot be: a full disk, a terminal that is gone."""
     _silence(sys.stdout)
     return _refuse(f"the output cannot be written: {error.strerror or error}")
+
+
+def _ran_out_of_memory(error: BaseException | None) -> bool:
+    """Whether an error goes back to a lack of memory, in whatever words a library puts it."""
+    while error is not None:
+        if isinstance(error, MemoryError) or any(sign in str(error) for sign in _NO_MEMORY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _own_up(error: Exception) -> int:
+    """Say that something is a defect of moanon, and where its traceback is."""
+    trace = "".join(traceback.format_exception(error))
+    place = None if os.environ.get("MOANON_DEBUG") == "1" else _put_aside(trace)
+    if place is None:
+        with suppress(OSError):
+            typer.echo(trace, err=True, nl=False)
+    where = "above" if place is None else f"in {place}"
+    _refuse(
+        f"this is a defect of moanon, and no fault of yours; its traceback is {where} (read it "
+        "before you pass it on, as it may quote values)"
+    )
+    return _DEFECT
+
+
+def _put_aside(trace: str) -> Path | None:
+    """Write a traceback where only the user can read it; None where nothing can be written."""
+    from platformdirs import user_cache_path  # here, because it is hardly ever needed
+
+    cache = user_cache_path("moanon", appauthor=False)
+    for folder in (cache, None) if cache.is_absolute() else (None,):  # None: a temporary folder
+        with suppress(OSError):
+            if folder is not None:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor, name = tempfile.mkstemp(".txt", "moanon-defect-", folder)
+            with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as stream:
+                stream.write(trace)
+            return Path(name)
+    return None
 
 
 def _silence(stream: Any) -> None:

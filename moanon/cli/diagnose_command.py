@@ -16,6 +16,7 @@ from moanon.cli.application import NO, app
 from moanon.cli.options import CsvDelimiterOption, argument, flag, given
 from moanon.cli.printing import on_one_line, print_json
 from moanon.errors import OutputError, QuestionError
+from moanon.paths import checked_path
 
 if TYPE_CHECKING:
     from moanon.diagnosis import Diagnosis, DiagnosisAnswer, Form, PrivacyModel, SetsProgress
@@ -253,7 +254,7 @@ def _staged(
     """Claim the files to be written, before a long search, and say where to write each."""
     targets = [target for target in wanted if target is not None]
     for target in targets:
-        if target.resolve() in inputs:
+        if checked_path(target, OutputError).resolve() in inputs:
             raise OutputError(f"{target} is what was read; it is not replaced")
     if not targets:
         yield {}

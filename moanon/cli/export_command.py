@@ -219,7 +219,7 @@ def _show(
     parts = f"generalization {certificate.gl:.1%}, suppression {certificate.sl:.1%}"
     texts["loss"] = f"{certificate.loss:.1%} ({parts})"
     if beside is not None:
-        for name in texts:
+        for name in texts.keys() & front.measures.keys():
             value = shown(name, front.measures[name][beside - 1], _digits(name))
             texts[name] += f"; solution {beside} has {value}"
     texts["suppressed"] = f"{counted(certificate.suppressed, 'row')} ({certificate.sl:.1%})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -59,9 +58,7 @@ def run(
     from moanon.experiment import Experiment, plan
 
     for config in plan(configs, sets or (), etas=etas or (), seed=seed, out=out):
-        experiment = Experiment.prepare(
-            config, resume=resume, force=force, threads=threads or os.cpu_count() or 1
-        )
+        experiment = Experiment.prepare(config, resume=resume, force=force, threads=threads)
         if not quiet:
             for text in experiment.notes:
                 note(text)

@@ -29,7 +29,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +48,9 @@ from moanon.config.sections import (
     SearchSection,
 )
 from moanon.data.domain import DomainSpec
-from moanon.data.strict_yaml import YamlNode, dump
+from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text
 from moanon.data.table import Role, Table, read_table
+from moanon.errors import ConfigError
 
 if TYPE_CHECKING:
     from moanon.genome import Instance
@@ -191,9 +192,15 @@ class Config(BaseModel):
         if isinstance(output, Mapping) and output.get("dir") is None:
             given["output"] = {**output, "dir": f"results/{given.get('name', 'unnamed')}"}
         try:
-            return cls.model_validate(given, context={"base": base})
+            config = cls.model_validate(given, context={"base": base})
         except ValidationError as error:
             raise first_error(error, _MODELS, tree, where) from None
+        # As given, too: pydantic writes a key with half a character as another key.
+        for path, text in chain(_texts(given), _texts(config._resolved())):
+            if HALF.search(text):  # before a search whose results could not be written
+                key = f"{where + ': ' if where else ''}{path_text(path)}"
+                raise ConfigError(f"{text!a} holds half a character, as no file can ({key})")
+        return config
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -270,6 +277,19 @@ class Config(BaseModel):
             weights=self.weights,
             label=self.problem.class_column,
         )
+
+
+def _texts(values: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield every text in nested mappings and lists, keys included, with the key it stands at."""
+    if isinstance(values, str):
+        yield path, values
+    elif isinstance(values, Mapping):
+        for key, value in values.items():
+            yield (*path, key), key
+            yield from _texts(value, (*path, key))
+    elif isinstance(values, Sequence):
+        for value in values:
+            yield from _texts(value, path)
 
 
 _MODELS: dict[str, type[BaseModel]] = {

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from moanon.config.reading import nearest, refusal
-from moanon.errors import InfeasibleError
+from moanon.errors import InfeasibleError, got
 from moanon.measures import MEASURES, find_measure
-from moanon.measures.measure import table_sizes
+from moanon.measures.measure import LARGEST, is_number, table_sizes
 
 if TYPE_CHECKING:
     from moanon.genome import Instance
@@ -48,10 +48,12 @@ def check_constraints(given: object) -> object:
         if not isinstance(bound, Mapping) or set(bound) != {side}:
             raise refusal(f"are wrong: {wanted} {why}. Got {_shown(bound)}")
         value = bound[side]
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value):
+        if not is_number(value, math.inf) or value in (math.inf, -math.inf):
             raise refusal(f"are wrong: {wanted} {why}. Got {_shown(bound)}")
-        if (limit := MEASURES[name].range.beyond(value, better)) is not None:
+        limit = MEASURES[name].range.beyond(value, better)
+        if limit is None and not is_number(value):
+            limit = f"at most {LARGEST:g} in any table"
+        if limit is not None:
             raise refusal(f"are wrong: {name} is {limit}. Got {_shown(bound)}")
     return {str(name): dict(bound) for name, bound in given.items()}
 
@@ -77,5 +79,11 @@ def bounds_of(constraints: Mapping[str, Mapping[str, float]] | None) -> dict[str
 
 def _shown(bound: object) -> str:
     if isinstance(bound, Mapping):
-        return "{" + ", ".join(f"{key}: {value}" for key, value in bound.items()) + "}"
-    return repr(bound)
+        entries = (f"{key}: {_scalar(value)}" for key, value in bound.items())
+        return "{" + ", ".join(entries) + "}"
+    return got(bound)
+
+
+def _scalar(value: object) -> str:
+    """Write a value as YAML does, without quotes."""
+    return got(value).strip("'") if isinstance(value, str) else got(value)

@@ -20,7 +20,8 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from moanon.data import strict_yaml
 from moanon.data.strict_yaml import YamlNode, path_text
-from moanon.errors import ConfigError
+from moanon.errors import ConfigError, got
+from moanon.paths import checked_path
 
 #: Larger files are refused: a path that names a data file by mistake would be read for minutes.
 MAX_BYTES = 1_000_000
@@ -59,6 +60,7 @@ Models = Mapping[str, type[BaseModel]]
 
 def read(path: Path, sets: Sequence[str] = ()) -> YamlNode:
     """Read a configuration file, a mapping, and override some of its values."""
+    checked_path(path, ConfigError, special=True)
     try:
         with path.open("rb") as stream:  # what is read is bounded, whatever the path leads to
             raw = stream.read(MAX_BYTES + 1)
@@ -308,7 +310,7 @@ class _Complaint:
         for part in self._inside:
             if node and isinstance(node.content, tuple) and isinstance(part, int):
                 node = node.content[part] if part < len(node.content) else node
-        text = repr(self.details["input"]) if node is None else str(node)
+        text = got(self.details["input"]) if node is None else str(node)
         return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"
 
     def _wanted(self) -> tuple[str, str, Sequence[str]]:

@@ -36,6 +36,9 @@ from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind
 from moanon.data.table import MissingPolicy
+from moanon.errors import ConfigError
+from moanon.measures.suppression import MOST_RECURSIVE_C
+from moanon.paths import checked_path
 from moanon.search.algorithms import (
     ALGORITHMS,
     AUTO,
@@ -70,6 +73,15 @@ def _check_name(name: str) -> str:
 def _find_source(source: str, info: ValidationInfo) -> str:
     """Keep the name of an embedded table; make a path or glob absolute."""
     return source if source in datasets.names() else _absolute(source, info)
+
+
+def _check_folder(folder: str) -> str:
+    """Accept what a folder can be called."""
+    try:
+        checked_path(folder, ConfigError)
+    except ConfigError as error:
+        raise refusal(f"must be the path of a folder, and {error}") from None
+    return folder
 
 
 def _find_hierarchy(name: str, info: ValidationInfo) -> str:
@@ -140,7 +152,8 @@ def _check_suppress_by(name: str) -> str:
 
 
 T = TypeVar("T")
-Count = Annotated[int, Field(ge=1)]
+#: More would take more years, or more memory, than anybody has.
+Count = Annotated[int, Field(ge=1, le=10**15)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Eta = Annotated[float, Field(ge=0, lt=1)]
 Date = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), AfterValidator(_check_date)]
@@ -309,7 +322,7 @@ class ProblemSection(BaseModel):
     objective that every group has a value of, else k."""
     class_column: Annotated[str | None, "the name of a column"] = None
     """Column of class labels, for the measure cm. Sensitive or insensitive."""
-    recursive_c: Annotated[float, Field(gt=0)] = 3.0
+    recursive_c: Annotated[float, Field(gt=0, le=MOST_RECURSIVE_C)] = 3.0
     """The constant c of recursive (c,l)-diversity."""
     prefer: Literal["k", "l"] | None = None
     """Of kl-safety: which property counts first. Default k."""
@@ -359,7 +372,7 @@ class SearchSection(BaseModel):
             f"archive. {'. '.join(f'{name}: {each.about}' for name, each in ALGORITHMS.items())}."
         ),
     ] = AUTO
-    population: Annotated[int, Field(ge=2)] = 200
+    population: Annotated[int, Field(ge=2, le=1_000_000)] = 200
     """Genomes measured in each generation."""
     generations: Count | None = None
     """Stop after so many."""
@@ -384,7 +397,7 @@ class SearchSection(BaseModel):
     moves: bool = True
     """Of nsga2: whether mutation also moves the cuts of trees and shifts boundaries.
     The paper flips single bits of the other columns only."""
-    cap: Count = 2_000
+    cap: Annotated[int, Field(ge=1, le=1_000_000)] = 2_000
     """Most solutions of the result; a larger front is thinned evenly, keeping its ends, its knees
     and the best solution at every whole percent of loss, even if these alone are more."""
 
@@ -414,7 +427,9 @@ class OutputSection(BaseModel):
 
     model_config = STRICT
 
-    dir: Annotated[str, "the path of a folder", Field(min_length=1)] = "results"
+    dir: Annotated[
+        str, "the path of a folder", Field(min_length=1), AfterValidator(_check_folder)
+    ] = "results"
     """Relative to where the command runs. Default results/NAME."""
     plots: bool = True
     """Whether to draw figures into plots/."""

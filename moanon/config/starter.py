@@ -28,11 +28,13 @@ from pydantic import ValidationError
 from moanon import datasets
 from moanon.atomic import StagedFiles
 from moanon.config import ColumnSection, Config, name_from
+from moanon.config.reading import MAX_BYTES
 from moanon.data.column import Column
 from moanon.data.source import read_source
 from moanon.data.steps import DATE_UNITS, Kind, Scale
 from moanon.data.strict_yaml import dump
 from moanon.errors import DataError, MoanonError, OutputError
+from moanon.paths import checked_path
 
 #: Guessed domains have at most so many base values: more would be slow to read and to search.
 MAX_BASE = 50
@@ -104,6 +106,12 @@ def write_starter(
     if delimiter is not None:
         data["delimiter"] = delimiter
     text = _starter_text(name_from(target), data, source.columns, guesses, tokens)
+    if (size := len(text.encode())) > MAX_BYTES:
+        raise DataError(
+            f"{file} has {len(source.columns):,} columns, and a configuration of all of them would "
+            f"have {size:,} bytes, of which at most {MAX_BYTES:,} are read; take out columns that "
+            "nobody needs"
+        )
     with StagedFiles(target, force=False) as staged:
         staged[target].write_text(text, encoding="utf-8")
         Config.load(staged[target]).instance()
@@ -112,9 +120,9 @@ def write_starter(
 
 
 def _target(file: str) -> Path:
-    path = Path(file)
-    if glob.has_magic(file) and not path.exists():
+    if glob.has_magic(file) and not os.path.exists(file):  # noqa: PTH110 (pathlib raises for some)
         raise OutputError(f"{file} stands for several files; name the configuration with --out")
+    path = checked_path(file, DataError)
     for ending in _ENDINGS:
         if path.name.lower().endswith(ending) and not path.is_dir():
             return path.with_name(path.name[: -len(ending)] + ".yaml")
@@ -301,6 +309,10 @@ def _starter_text(
 ) -> str:
     """Write the configuration with a comment for each guess."""
     rows = _counted(len(columns[0].codes), "row")
+    described = []
+    for column, (entry, reason) in zip(columns, guesses, strict=True):
+        missing = f"; missing in {_counted(column.missing, 'row')}" if column.missing else ""
+        described.append(_commented(f"{reason}{missing}", {column.name: entry}, "  "))
     parts = [
         _commented(
             f"A first configuration, guessed from {rows} and "
@@ -312,13 +324,10 @@ def _starter_text(
         ),
         _commented("", {"name": name}),
         "data:\n" + _commented("", data, "  ") + _missing_text(columns, guesses, tokens),
-        "columns:\n",
+        "columns:\n" + "".join(described),
         _commented("The largest k for the smallest loss; up to 5 % of the rows may be left out.")
         + "problem: {preset: k-suppression, eta: 0.05}\n",
     ]
-    for column, (entry, reason) in zip(columns, guesses, strict=True):
-        missing = f"; missing in {_counted(column.missing, 'row')}" if column.missing else ""
-        parts[3] += _commented(f"{reason}{missing}", {column.name: entry}, "  ")
     return "\n".join(parts)
 
 

@@ -23,11 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moanon.arrays import Values
+from moanon.data.strict_yaml import HALF
 from moanon.errors import DataError
 
 KINDS_READ = "read are text, numbers, booleans, dates and times"
 #: NUL and halves of characters: a release with them could not be written and read again.
-_NOT_TEXT = re.compile("[\0\ud800-\udfff]")
+_NOT_TEXT = re.compile(f"\0|{HALF.pattern}")
 #: What a column may hold. The order matters: a bool is an int to Python, a datetime a date.
 _KINDS: dict[str, tuple[type, ...]] = {
     "str": (str,),
@@ -225,6 +226,7 @@ def absent_column(source: str, name: str, names: Iterable[str]) -> DataError:
 
 def refuse_bad_names(source: str, names: Sequence[str]) -> None:
     """Refuse a header that does not name each column once."""
+    seen: set[str] = set()
     for position, name in enumerate(names):
         if not name:
             raise DataError(f"{source}: column {position + 1} has an empty name")
@@ -233,8 +235,14 @@ def refuse_bad_names(source: str, names: Sequence[str]) -> None:
                 f"{source}: the name of column {position + 1}, {name!a}, holds "
                 f"{_SIGNS[sign[0]]}, which nobody sees; take it out of the name"
             )
-        if name in names[:position]:
+        if HALF.search(name):
+            raise DataError(
+                f"{source}: the name of column {position + 1}, {name!a}, holds half a character, "
+                "which no file can hold"
+            )
+        if name in seen:
             raise DataError(f"{source} has two columns named {name!r}")
+        seen.add(name)
 
 
 def chosen_positions(
@@ -243,7 +251,8 @@ def chosen_positions(
     """Positions of the wanted columns, in file order."""
     if columns is None:
         return list(range(len(header)))
+    there, wanted = set(header), set(columns)
     for name in columns:
-        if name not in header:
+        if name not in there:
             raise absent_column(source, name, header)
-    return [position for position, name in enumerate(header) if name in set(columns)]
+    return [position for position, name in enumerate(header) if name in wanted]

@@ -25,6 +25,7 @@ from moanon.arrays import Bits, Bools, Ints
 from moanon.data import treefile
 from moanon.data.treefile import RawNode
 from moanon.errors import HierarchyError
+from moanon.paths import checked_path
 
 #: What a fully generalized cell shows; no leaf or inner node may be called so.
 SUPPRESSED = "*"
@@ -85,7 +86,7 @@ class Hierarchy:
     @classmethod
     def read(cls, path: str | Path) -> Hierarchy:
         """Read a hierarchy file: ``.yaml``/``.yml`` is a nested mapping, ``.csv`` an ARX file."""
-        path = Path(path)
+        path = checked_path(path, HierarchyError)
         if not path.is_file():
             raise HierarchyError(f"hierarchy file {path} does not exist or is not a file")
         if path.stat().st_size > MAX_FILE_BYTES:

@@ -29,6 +29,7 @@ from moanon.data.column import (
 )
 from moanon.data.readers import read_files, unreadable
 from moanon.errors import DataError
+from moanon.paths import checked_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,21 +142,23 @@ def _checked_tokens(tokens: Sequence[str]) -> frozenset[str]:
 
 def _find_files(source: str) -> tuple[Path, ...]:
     """Find the files behind a path, a folder or a glob: at least one, all of one kind, sorted."""
-    path = Path(source)
-    if path.is_dir():
+    is_glob = glob.has_magic(source) and not os.path.lexists(source)
+    path = Path(source) if is_glob else checked_path(source, DataError)
+    if is_glob:
+        files = [p for p in map(Path, glob.glob(source, recursive=True)) if not p.is_dir()]  # noqa: PTH207 (absolute globs)
+        if not files:
+            raise DataError(f"no file matches {source}")
+    elif path.is_dir():
         files = _files_in(path)
     elif path.exists():
         files = [path]
-    elif glob.has_magic(source):
-        files = [p for p in map(Path, glob.glob(source, recursive=True)) if p.is_file()]  # noqa: PTH207 (absolute globs)
-        if not files:
-            raise DataError(f"no file matches {source}")
     else:
         beside = path.parent.iterdir() if path.parent.is_dir() else ()
         hint = did_you_mean(path.name, sorted(p.name for p in beside))
         raise DataError(f"{source} does not exist{hint}")
     files.sort(key=lambda p: p.as_posix())
     for file in files:
+        checked_path(file, DataError)
         if not file.name.lower().endswith((*_TEXT_ENDINGS, ".parquet")):
             raise DataError(f"{file} has an ending that is not read: {_FILES_READ}")
     kinds = {file.suffix.lower() == ".parquet" for file in files}
@@ -167,7 +170,7 @@ def _find_files(source: str) -> tuple[Path, ...]:
 def _files_in(folder: Path) -> list[Path]:
     """List the tables of a folder; refused if others in it or below it would be left out."""
     shown = [p for p in folder.iterdir() if not p.name.startswith(".")]
-    files = [p for p in shown if p.is_file() and p.name.lower().endswith(_FOLDER_ENDINGS)]
+    files = [p for p in shown if not p.is_dir() and p.name.lower().endswith(_FOLDER_ENDINGS)]
     for path in sorted(set(shown) - set(files)):
         if path.is_dir() and (table := next(_tables_below(path), None)):
             below = table.relative_to(folder).as_posix()
@@ -175,7 +178,7 @@ def _files_in(folder: Path) -> list[Path]:
                 f"the folder {folder} holds a table in a sub-folder, {below}, which would be left "
                 f"out: {_what_works(folder, table)}"
             )
-        if path.is_file() and path.name.lower().endswith(_TEXT_ENDINGS):
+        if path.name.lower().endswith(_TEXT_ENDINGS) and not path.is_dir():
             raise DataError(
                 f"the folder {folder} holds {path.name}, which would be left out, as only .csv, "
                 f".csv.gz and .parquet files are read from a folder: {_what_works(folder, path)}"
@@ -256,5 +259,6 @@ def _read_frame(
         digest.update(json.dumps([column.name, column.values]).encode())
         digest.update(column.codes.astype("<i4").tobytes())
     read = tuple(without_tokens(column, tokens) for column in plain)
-    unread = tuple(n for i, n in enumerate(header) if i not in chosen)
+    read_at = set(chosen)
+    unread = tuple(n for i, n in enumerate(header) if i not in read_at)
     return Source(name, read, len(frame), digest.hexdigest(), unread)

@@ -3,8 +3,9 @@
 YAML lets one text mean many things: ``No`` is a truth value, ``012`` is ten, a key given twice
 counts once, an alias pastes what stands elsewhere. Here a file has one meaning: every scalar keeps
 its written text, a plain one is also a number, truth value or null by the few rules of
-`YamlNode.value`, and anchors, aliases, repeated keys and further documents are refused with their
-line. Configurations and hierarchies are read so, each with its own limits and in its own words.
+`YamlNode.value`, and anchors, aliases, repeated keys, further documents and texts that no file can
+hold are refused with their line. Configurations and hierarchies are read so, each with its own
+limits and in its own words.
 
 `parse` gives a tree of `YamlNode`. `dump` writes values so that they are read back unchanged, here
 and by other readers; `dump_nodes` does the same for a tree of PyYAML's nodes.
@@ -29,6 +30,8 @@ _LEADING_ZERO = re.compile(r"[+-]?0[0-9]")
 _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 #: Python refuses to turn longer digit strings into integers.
 _MAX_DIGITS = 4000
+#: Half of a character, which Python's texts can hold and UTF-8 cannot.
+HALF = re.compile("[\ud800-\udfff]")
 
 _BARE_KEY = re.compile(r"[\w-]+")
 
@@ -157,6 +160,7 @@ class _Builder:
     ) -> YamlNode:
         line = _line_of(event) if self.lines else None
         if isinstance(event, yaml.ScalarEvent):
+            self._refuse_halves(event)
             return YamlNode(event.value, line, key_line, event.style is None)
         self._refuse("deep", event, depth > self.max_depth)
         if isinstance(event, yaml.SequenceStartEvent):
@@ -175,6 +179,7 @@ class _Builder:
     def _key(self, event: yaml.Event, path: tuple[str, ...], known: dict[str, YamlNode]) -> str:
         self._refuse("key", event, not isinstance(event, yaml.ScalarEvent))
         assert isinstance(event, yaml.ScalarEvent)
+        self._refuse_halves(event)
         key: str = event.value
         self._refuse("merge", event, event.style is None and key == "<<")
         self._refuse("empty", event, event.style is None and not key)
@@ -184,6 +189,14 @@ class _Builder:
             names = {"name": repr(key), "path": path_text((*path, key)), "first": first}
             self._refuse("twice", event, True, **names)
         return key
+
+    def _refuse_halves(self, event: yaml.ScalarEvent) -> None:
+        """Refuse what an escape can write and UTF-8 cannot."""
+        if half := HALF.search(event.value):
+            raise self.error(
+                f"{self.where}, line {_line_of(event)}: the escape of U+{ord(half[0]):04X} is half "
+                "a character, which no file can hold; write the whole character"
+            )
 
 
 def _line_of(event: yaml.Event) -> int:

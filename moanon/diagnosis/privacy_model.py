@@ -20,8 +20,9 @@ from moanon.arrays import Floats
 from moanon.data.column import did_you_mean
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.pricing import Distance
-from moanon.errors import QuestionError
+from moanon.errors import QuestionError, got
 from moanon.measures import MEASURES, Measure
+from moanon.measures.measure import is_number
 
 Letter = Literal["k", "l", "t"]
 Form = Literal["at least", "at most"]
@@ -35,6 +36,8 @@ _USUAL_RULE: dict[Letter, str] = {"k": "", "l": "distinct", "t": "equal"}
 _C_DIGITS = 10**6
 #: Levels that come from logarithms are rounded to so many decimals.
 _DECIMALS = 12
+#: Larger levels cannot be drawn; to most that are smaller, too, the answer is no.
+_MOST = 1e100
 
 
 def rule_measures() -> dict[str, Measure]:
@@ -187,9 +190,8 @@ class PrivacyModel:
     def check_level(self, level: float) -> float:
         """Return a level that can be asked for, or say what is wrong with it."""
         name = self.measure
-        is_number = isinstance(level, (int, float)) and not isinstance(level, bool)
-        if not is_number or (isinstance(level, float) and not math.isfinite(level)):
-            raise QuestionError(f"{name} must be a number. Got {level}")
+        if not is_number(level, _MOST):
+            raise QuestionError(f"{name} must be a number, at most {_MOST:g}. Got {got(level)}")
         if name == "t" and not 0 <= level <= 1:
             raise QuestionError(f"t must be in [0, 1]. Got {level}")
         if name != "t" and level < 1:

@@ -20,6 +20,7 @@ import numpy as np
 
 from moanon import __version__
 from moanon.config import Config
+from moanon.data.strict_yaml import HALF
 from moanon.errors import ConfigError, InfeasibleError, OutputError, SearchError
 from moanon.experiment.finished import ETA_TABLE, draw_plots, run_of, write_eta_table, write_page
 from moanon.experiment.folder import (
@@ -37,9 +38,10 @@ from moanon.experiment.folder import (
     with_limits,
     write_evaluated,
 )
-from moanon.experiment.optimization import changed, etas_of, make_problem
+from moanon.experiment.optimization import changed, checked_threads, etas_of, make_problem
 from moanon.front import Front
 from moanon.genome import Instance
+from moanon.paths import checked_path
 from moanon.search.algorithms import choose_algorithm, foreign_settings, make_search, room_of
 from moanon.search.archive import SharedLimits, front_of
 from moanon.search.checkpoint import Checkpoints, Identity, State, part_of, prefixed
@@ -101,6 +103,11 @@ def plan(
     for path in paths:
         config = Config.load(path, changes)
         if out is not None:
+            if HALF.search(str(out)):
+                raise ConfigError(
+                    f"the folder {str(out)!a} has a name that is not UTF-8, and config.yaml in it "
+                    "could not name it; name another"
+                )
             folder = Path(out) / config.name if len(paths) > 1 else Path(out)
             config = changed(config, "output", dir=str(folder))
         place = Path(config.output.dir).absolute()
@@ -195,7 +202,7 @@ class Experiment:
 
     @classmethod
     def prepare(
-        cls, config: Config, *, resume: bool = False, force: bool = False, threads: int = 1
+        cls, config: Config, *, resume: bool = False, force: bool = False, threads: int | None = 1
     ) -> Experiment:
         """Look at the folder, read the data, and find where to go on.
 
@@ -207,8 +214,8 @@ class Experiment:
             Go on from the folder's checkpoint, if there is one.
         force : bool
             Replace whatever run the folder holds.
-        threads : int
-            Results do not depend on it.
+        threads : int or None
+            None: one for each processor. Results do not depend on it.
 
         Raises
         ------
@@ -220,7 +227,8 @@ class Experiment:
         MoanonError
             If the configuration does not fit its data.
         """
-        folder = Path(config.output.dir)
+        threads = checked_threads(threads)
+        folder = checked_path(config.output.dir, OutputError)
         lock = FolderLock(folder)
         try:
             if folder.is_dir():  # else it is made, and locked, by the run
@@ -438,6 +446,7 @@ class Experiment:
             "versions": identity.versions
             | {"python": platform.python_version(), "numba": version("numba")},
             "config": {"digest": config.digest, "search": identity.config},
+            "roles": config.roles,
             "data": {
                 "source": table.source,
                 "digest": table.digest,
@@ -452,7 +461,7 @@ class Experiment:
             record |= courses[eta]
         else:  # it was searched for earlier
             before = json.loads((self.known[eta] / "run.json").read_bytes())
-            record |= {key: before[key] for key in ("search", "times", "notes")}
+            record |= {key: before[key] for key in ("search", "times", "notes") if key in before}
         if len(self.limits.etas) > 1:
             total = len(self.limits.evaluated)
             record["shared"] = {"etas": sorted(self.limits.etas), "evaluations": total}

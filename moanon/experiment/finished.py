@@ -6,6 +6,7 @@ import csv
 import glob
 import io
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,12 +27,14 @@ from moanon.front.results import (
     RECORD,
     check_complete,
     check_data,
+    check_roles,
     has_config,
     holds,
     is_part,
     read_listed,
     read_record,
 )
+from moanon.paths import checked_path
 from moanon.search.checkpoint import NAMES
 
 #: The table above the folders of several limits.
@@ -95,7 +98,7 @@ def load_front(
 def _is_gone(config: Config) -> bool:
     """Whether the table is neither embedded nor where the configuration says."""
     source = config.data.source
-    if source in datasets.names() or Path(source).exists():
+    if source in datasets.names() or os.path.exists(source):  # noqa: PTH110 (pathlib raises for some)
         return False
     return not glob.glob(source, recursive=True)  # noqa: PTH207 (absolute globs)
 
@@ -118,8 +121,10 @@ def read_rows(folder: str | Path, data: str | Path) -> Table:
 def _config_of(folder: str | Path, data: str | Path | None) -> Config:
     """Read the configuration of a finished run, for its own data or for others."""
     folder = Path(folder)
-    read_listed(folder, read_record(folder), "config.yaml")
+    record = read_record(folder)
+    read_listed(folder, record, "config.yaml")
     config = Config.load(folder / "config.yaml")
+    check_roles(folder, record, config.roles)
     return config if data is None else changed(config, "data", source=str(data))
 
 
@@ -174,7 +179,7 @@ def find_runs(results: Path) -> tuple[list[Path], list[Path]]:
         If there is no finished one; if a folder cannot be looked into, or that of a limit holds
         results in part.
     """
-    if not results.is_dir():
+    if not checked_path(results, DataError).is_dir():
         raise DataError(f"{results} is not a folder; name one that moanon run has written")
     places = [results, *results.glob("*/"), *results.glob("*/*/")]
     finished = [folder for folder in places if holds(folder, RECORD)]
@@ -295,9 +300,9 @@ def write_page(
 
 def _is_read(run: FinishedRun, path: Path) -> bool:
     """Whether a path is a file of the run, or the table it was made from."""
-    source = Path(str(run.record.get("data", {}).get("source", "")))
+    source = run.record.get("data", {}).get("source", "")  # pathlib raises for some texts
     return is_part(run.folder, path) or (
-        path.is_file() and source.is_file() and path.samefile(source)
+        path.is_file() and os.path.isfile(source) and path.samefile(source)  # noqa: PTH113
     )
 
 

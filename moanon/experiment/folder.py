@@ -53,6 +53,17 @@ FIGURES = frozenset(
 #: What a write that was killed leaves (`moanon.atomic`).
 _LEFTOVER = re.compile(r"\.moanon-[0-9a-f]{16}")
 
+#: What reading a record can come to that somebody wrote by hand.
+_UNREADABLE = (
+    ArithmeticError,
+    DataError,
+    LookupError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
 
 class FolderLock:
     """The right to write to a results folder, for one run at a time.
@@ -205,7 +216,7 @@ def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
                     "config": record["config"]["search"],
                 }
             )
-        except (DataError, OSError, ValueError, KeyError, TypeError, RecursionError):
+        except _UNREADABLE:
             difference = f"its {RECORD} cannot be read"
         if difference is not None:
             raise OutputError(

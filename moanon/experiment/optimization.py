@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from moanon.config import Config
 from moanon.config.constraints import check_reach
 from moanon.data.table import read_table
-from moanon.errors import ConfigError
+from moanon.errors import ConfigError, got
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures.suppression import find_preset, suppress_by
@@ -25,10 +25,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: Machines have fewer processors than this.
+_MOST_THREADS = 1024
+
+
 def changed(config: Config, section: str, **values: Any) -> Config:
     """The configuration with other values in one of its sections."""
     there = getattr(config, section).model_copy(update=values)
     return config.model_copy(update={section: there})
+
+
+def checked_threads(threads: int | None) -> int:
+    """Give a number of threads, by default one for each processor.
+
+    Each has working memory of its own; more than there are processors make nothing faster.
+    """
+    if threads is None:
+        return min(os.cpu_count() or 1, _MOST_THREADS)
+    is_whole = isinstance(threads, int) and not isinstance(threads, bool)
+    if not is_whole or not 1 <= threads <= _MOST_THREADS:
+        raise ConfigError(
+            f"threads must be a whole number of at least 1 and at most {_MOST_THREADS:,}. "
+            f"Got {got(threads)}"
+        )
+    return threads
 
 
 def etas_of(config: Config) -> tuple[float, ...]:
@@ -117,14 +137,13 @@ def optimize(
     >>> front.release(2).to_frame().values.tolist()[:2]
     [['*', 'f'], ['*', 'm']]
     """
-    if threads is not None and (not isinstance(threads, int) or threads < 1):
-        raise ConfigError(f"threads must be a whole number of at least 1. Got {threads!r}")
+    threads = checked_threads(threads)
     config, instance = _read(data, columns, problem, search, missing)
     if isinstance(config.problem.eta, tuple):
         raise ConfigError(
             f"optimize takes one eta. Got {list(config.problem.eta)}; moanon run compares several"
         )
-    task = make_problem(config, instance, threads or os.cpu_count() or 1)
+    task = make_problem(config, instance, threads)
     algorithm = choose_algorithm(instance.layout.count(), config.search)
     warm_up(task)  # which a limit in seconds should not count
     with show_progress(config.name, quiet=not progress) as show:

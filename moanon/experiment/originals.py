@@ -31,6 +31,7 @@ from moanon.front import Front
 from moanon.front.results import RECORD, find_fronts
 from moanon.genome import Instance
 from moanon.grouping import Grouping
+from moanon.paths import checked_path
 from moanon.release import read_released
 from moanon.release.matching import StarredRows
 
@@ -312,7 +313,7 @@ def read_anonymized(
 def _fronts(folders: Sequence[Path], original: str | None) -> dict[Path, Front]:
     """Load the fronts of results folders, each with its table."""
     for folder in folders:
-        if not folder.is_dir():
+        if not checked_path(folder, ConfigError).is_dir():
             beside = folder.parent.iterdir() if folder.parent.is_dir() else ()
             hint = did_you_mean(folder.name, sorted(path.name for path in beside if path.is_dir()))
             raise ConfigError(f"there is no results folder {folder}{hint}")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from moanon.arrays import Bools
-from moanon.errors import ConfigError
+from moanon.errors import ConfigError, got
 from moanon.front.choices import Choice, Limit, Solutions, as_given, shown
 from moanon.front.nearby import Nearby, find_near, find_nearest
 from moanon.measures import find_measure
@@ -60,16 +61,30 @@ class Question:
         prefer: str | Sequence[str] = (),
     ) -> Question:
         """Put a question together; parameters as for `moanon.front.Front.ask`."""
+        for name, limits in (("at_most", at_most), ("at_least", at_least)):
+            if not isinstance(limits, (Mapping, NoneType)):
+                raise ConfigError(
+                    f"{name} must be a mapping of measures to limits, such as {{'gl': 0.3}}. "
+                    f"Got {got(limits)}"
+                )
         most = [("loss", max_loss), ("sl", max_suppression), *(at_most or {}).items()]
         least = [("k", min_k), ("l", min_l), *(at_least or {}).items()]
-        limits = (
+        given = [
             *(Limit(name, "at most", bound) for name, bound in most if bound is not None),
             *(Limit(name, "at least", bound) for name, bound in least if bound is not None),
-        )
-        wanted = (prefer,) if isinstance(prefer, str) else tuple(dict.fromkeys(prefer))
-        for name in wanted:
+        ]
+        # Of two limits on one side of a measure the tighter one holds, and is told alone.
+        found: dict[tuple[str, str], Limit] = {}
+        for limit in given:
+            known = found.setdefault((limit.measure, limit.side), limit)
+            if not limit.allows(known.bound):
+                found[limit.measure, limit.side] = limit
+        wanted = [prefer] if isinstance(prefer, str) else prefer
+        for name in wanted if isinstance(wanted, Sequence) else [None]:
+            if not isinstance(name, str):
+                raise ConfigError(f"prefer must name measures, such as 'k'. Got {got(prefer)}")
             find_measure(name)
-        return cls(limits, wanted)
+        return cls(tuple(found.values()), tuple(dict.fromkeys(wanted)))
 
     @property
     def limits_loss(self) -> bool:

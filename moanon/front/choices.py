@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bools, Floats, Values
-from moanon.errors import ConfigError
+from moanon.errors import ConfigError, got
 from moanon.measures import Measure, find_measure
+from moanon.measures.measure import LARGEST, is_number
 from moanon.measures.suppression import Suppression
 
 #: Percentage points by which a limit on a share is moved, one after the other.
@@ -116,10 +117,11 @@ class Limit:
     def __post_init__(self) -> None:
         """Refuse bounds that cannot be meant."""
         share = self.about.is_share
-        if isinstance(self.bound, bool) or not isinstance(self.bound, (int, float, np.number)):
-            raise ConfigError(f"a limit on {self.measure} must be a number. Got {self.bound!r}")
-        if not math.isfinite(self.bound) or self.bound < 0:
-            raise ConfigError(f"a limit on {self.measure} must be >= 0. Got {self.bound}")
+        if not (is_number(self.bound) and self.bound >= 0):
+            raise ConfigError(
+                f"a limit on {self.measure} must be a number from 0 to "
+                f"{1 if share else LARGEST:g}. Got {got(self.bound)}"
+            )
         if share and self.bound > 1:
             raise ConfigError(
                 f"a limit on {self.measure} is a share in [0, 1], such as 0.25 for 25%. "
@@ -163,7 +165,7 @@ class Limit:
         else:
             steps = [max(self._least_step, SLIGHTLY * self.bound)]
         sign = 1 if self.side == "at most" else -1
-        most = 1 if self.about.is_share else np.inf
+        most = 1 if self.about.is_share else LARGEST
         bounds = [min(most, max(0.0, self.bound + sign * step)) for step in steps]
         return tuple(replace(self, bound=bound) for bound in bounds)
 

@@ -29,7 +29,7 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Bits, Floats, Ints, Values
 from moanon.atomic import StagedFiles
-from moanon.errors import ConfigError, DataError, GenomeError, SearchError
+from moanon.errors import ConfigError, DataError, GenomeError, SearchError, got
 from moanon.front.asking import Answer, Question, answer
 from moanon.front.choices import Solutions, front_html, front_sentence
 from moanon.front.results import FORMAT, RECORD, check_data, read_listed, read_object, read_record
@@ -48,6 +48,8 @@ if TYPE_CHECKING:  # a front can be read and asked without the compiler and with
     from moanon.release.solution import ChosenSolution, Small
 
 _TABLE, _SOLUTIONS = "front.csv", "solutions.json"
+#: Measures of any table, which answers, figures and releases tell.
+_NEEDED = ("k", "gl", "sl", "loss", "suppressed")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -394,9 +396,9 @@ class Front:
     def row(self, solution: int) -> int:
         """Place of a solution, from 0; refuses numbers that the front does not have."""
         if isinstance(solution, bool) or not isinstance(solution, (int, np.integer)):
-            raise ConfigError(f"a solution has a whole number. Got {solution!r}")
+            raise ConfigError(f"a solution has a whole number. Got {got(solution)}")
         if not 1 <= solution <= len(self):
-            raise ConfigError(f"solutions of this front are 1 to {len(self)}. Got {solution}")
+            raise ConfigError(f"solutions of this front are 1 to {len(self)}. Got {got(solution)}")
         return solution - 1
 
     # -- writing ---------------------------------------------------------------------------------
@@ -489,17 +491,16 @@ class Front:
             objectives = tuple(record["problem"]["objectives"])
             suppression = Suppression(**record["problem"]["suppression"])
             bounds = {str(name): float(b) for name, b in record["problem"]["bounds"].items()}
-            found = int(record["front"]["found"])
-            measures = _columns(read_listed(folder, record, _TABLE).decode())
+            found = record["front"]["found"]
+            measures = _columns(read_listed(folder, record, _TABLE).decode(), objectives)
             solutions = read_object(folder / _SOLUTIONS, read_listed(folder, record, _SOLUTIONS))
             entries = [solutions[str(number)] for number in measures.pop("id").tolist()]
             recodings = _read_recodings(folder, record, entries, suppression)
-            blocks = tuple(
-                {name: tuple(labels) for name, labels in entry["columns"].items()}
-                for entry in entries
-            )
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError, BadZipFile) as error:
+            blocks = tuple(_labels(entry["columns"], entries[0]["columns"]) for entry in entries)
+        except (AttributeError, BadZipFile, KeyError, OverflowError, TypeError) as error:
             raise DataError(f"{folder} holds no front of moanon: {error!r}") from None
+        except (ConfigError, ValueError) as error:
+            raise DataError(f"{folder} holds no front of moanon: {error}") from None
         front = cls(objectives, suppression, recodings, measures, blocks, found, instance, bounds)
         if instance is not None:
             _check_table(folder, record, front, instance)
@@ -540,15 +541,37 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _columns(text: str) -> dict[str, Values]:
-    """Columns of a table of numbers; those written without a point or exponent are integers."""
+def _columns(text: str, objectives: Sequence[str]) -> dict[str, Values]:
+    """Columns of a table of numbers: ``id``, the objectives and other measures, each once.
+
+    Those written without a point or exponent are integers.
+    """
     header, *rows = (line.split(",") for line in text.splitlines())
+    for name in ("id", *_NEEDED, *objectives):
+        if name not in header:
+            raise ValueError(f"{_TABLE} has no column {name}")
     columns: dict[str, Values] = {}
-    for i, name in enumerate(header):
-        cells = [row[i] for row in rows]
-        whole = all(cell.lstrip("-").isdigit() for cell in cells)
-        columns[name] = np.array([int(c) if whole else float(c) for c in cells])
+    for name, *cells in zip(header, *rows, strict=True):
+        if name in columns:
+            raise ValueError(f"{_TABLE} has two columns {name}")
+        whole = name == "id" or find_measure(name).range.whole or all(map(str.isdecimal, cells))
+        numbers = [int(cell) if whole else float(cell) for cell in cells]
+        columns[name] = np.array(numbers, dtype=np.int64 if whole else np.float64)
+        if np.isnan(columns[name]).any():
+            raise ValueError(f"{_TABLE} has no number in the column {name}")
+    if not rows or not np.array_equal(columns["id"], np.arange(1, len(rows) + 1)):
+        raise ValueError(f"{_TABLE} must number its solutions from 1")
     return columns
+
+
+def _labels(columns: Mapping[str, Any], first: Mapping[str, Any]) -> Blocks:
+    """What a solution can show, column by column; of the same columns as the first one."""
+    if columns.keys() != first.keys():
+        raise ValueError(f"the solutions of {_SOLUTIONS} have different columns")
+    for name, labels in columns.items():
+        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+            raise ValueError(f"{name} in {_SOLUTIONS} must be a list of labels. Got {got(labels)}")
+    return {name: tuple(labels) for name, labels in columns.items()}
 
 
 def _check_table(folder: Path, record: Mapping[str, Any], front: Front, instance: Instance) -> None:

@@ -21,6 +21,7 @@ from moanon.front.choices import (
     told_apart,
 )
 from moanon.measures import find_measure
+from moanon.measures.measure import LARGEST
 
 if TYPE_CHECKING:
     from moanon.front.asking import Question
@@ -30,8 +31,6 @@ _NOTICEABLE_SHARE = 0.01
 _NOTICEABLE = 0.1
 #: Loss that counts as none.
 _FREE = 0.001
-#: Limits are finite, and the δ of a group that lacks a sensitive value is not.
-_MOST = float(np.finfo(np.float64).max)
 #: Most balances that are listed.
 _MOST_BALANCES = 8
 
@@ -133,8 +132,8 @@ def _slightly_less(name: str, answer: Choice) -> Limit:
     value = answer.measures[name]
     if find_measure(name).higher_is_better:
         return Limit(name, "at least", (1 - SLIGHTLY) * value)
-    most = (1 + SLIGHTLY) * value
-    return Limit(name, "at most", min(most, 1.0 if find_measure(name).is_share else _MOST))
+    most = (1 + SLIGHTLY) * value  # infinite for the δ of a group that lacks a sensitive value
+    return Limit(name, "at most", min(most, 1.0 if find_measure(name).is_share else LARGEST))
 
 
 def _dearer(solutions: Solutions, answer: Choice, within: Bools) -> Iterator[Nearby]:

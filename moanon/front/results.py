@@ -4,18 +4,25 @@ A finished run leaves ``run.json``, which is written together with the other fil
 digests. So a folder without it, or with a checkpoint in it, is not finished; and a file that was
 changed later, or comes from another run, is found out. Everything that reads results comes through
 here first and refuses such folders with one sentence.
+
+Digests find accidents, not forgers: whoever can write to a folder can also write digests that fit.
+What would do most harm is therefore told twice. The roles of the columns stand in ``config.yaml``
+and in ``run.json``, and must agree before anything is released (`check_roles`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from sys import float_info
 from typing import Any
 
 from moanon import __version__
-from moanon.errors import DataError
+from moanon.errors import DataError, OutputError, got
+from moanon.measures.measure import is_number
+from moanon.paths import checked_path
 
 #: What results files look like; others are refused. To be raised when an old reader would
 #: misunderstand a new file or the other way round.
@@ -49,7 +56,7 @@ def find_fronts(folder: str | Path, *, partly: bool = False) -> tuple[Path, ...]
         If a folder cannot be looked into; or, unless `partly`, if a limit's results are not
         complete: without it, answers would be about the others alone and nobody would know.
     """
-    folder = Path(folder)
+    folder = checked_path(folder, DataError)
     if holds(folder, "front.csv"):
         return (folder,)
     limits = _limits_of(folder)
@@ -115,9 +122,9 @@ def _limit(folder: Path) -> tuple[float, str]:
 
 def is_part(folder: str | Path, path: str | Path) -> bool:
     """Whether a path is one of the files that make up a results folder."""
-    path = Path(path)
-    names = [name for name in (RECORD, *_OTHERS) if (Path(folder) / name).exists()]
-    return path.exists() and any(path.samefile(Path(folder) / name) for name in names)
+    folder, path = checked_path(folder, DataError), checked_path(path, OutputError)
+    names = [name for name in (RECORD, *_OTHERS) if (folder / name).exists()]
+    return path.exists() and any(path.samefile(folder / name) for name in names)
 
 
 def read_record(folder: str | Path) -> dict[str, Any]:
@@ -129,7 +136,7 @@ def read_record(folder: str | Path) -> dict[str, Any]:
         If the folder holds no results, unfinished ones, or those of a moanon whose first two
         version numbers differ from this one's: what a genome or a measure means may have changed.
     """
-    folder = Path(folder)
+    folder = checked_path(folder, DataError)
     try:
         _check_finished(folder)
     except OSError as error:
@@ -154,16 +161,57 @@ def read_record(folder: str | Path) -> dict[str, Any]:
 
 def _check_shape(path: Path, record: Mapping[str, Any]) -> None:
     """Refuse a record whose parts are not of their kind: somebody changed it, or it is damaged."""
-    for name in ("data", "files", "front", "problem"):
-        part = record.get(name, {})
-        if not isinstance(part, dict):
-            raise DataError(f"{path} is damaged: {name} must be an object. Got {part!r}")
-    objectives = record.get("problem", {}).get("objectives", ["k"])
-    named = isinstance(objectives, list) and all(isinstance(name, str) for name in objectives)
-    if not (named and objectives):
-        raise DataError(
-            f"{path} is damaged: problem.objectives must name measures. Got {objectives!r}"
-        )
+    for names, (is_right, what) in _PARTS.items():
+        section, _, key = names.rpartition(".")
+        part = record.get(section, {}) if section else record
+        if key in part and not is_right(part[key]):
+            raise DataError(f"{path} is damaged: {names} must {what}. Got {got(part[key])}")
+
+
+def _is_object(part: object) -> bool:
+    return isinstance(part, dict)
+
+
+def _is_text(part: object) -> bool:
+    return isinstance(part, str)
+
+
+def _is_count(part: object) -> bool:
+    return isinstance(part, int) and is_number(part) and part >= 0
+
+
+def _names_measures(part: object) -> bool:
+    return isinstance(part, list) and bool(part) and all(map(_is_text, part))
+
+
+def _has_numbers(part: object) -> bool:
+    return isinstance(part, dict) and all(
+        is_number(bound, float_info.max) for bound in part.values()
+    )
+
+
+def _has_texts(part: object) -> bool:
+    return isinstance(part, dict) and all(map(_is_text, part.values()))
+
+
+#: What the parts of a record must be that anybody relies on, where they are there; an object before
+#: what is in it.
+_PARTS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "config": (_is_object, "be an object"),
+    "config.digest": (_is_text, "be a text"),
+    "data": (_is_object, "be an object"),
+    "data.digest": (_is_text, "be a text"),
+    "data.source": (_is_text, "be a text"),
+    "files": (_is_object, "be an object"),
+    "front": (_is_object, "be an object"),
+    "front.found": (_is_count, "be a count"),
+    "name": (_is_text, "be a text"),
+    "problem": (_is_object, "be an object"),
+    "problem.bounds": (_has_numbers, "be an object of numbers"),
+    "problem.objectives": (_names_measures, "name measures"),
+    "problem.suppression": (_is_object, "be an object"),
+    "roles": (_has_texts, "be an object of texts"),
+}
 
 
 def read_listed(folder: Path, record: Mapping[str, Any], name: str) -> bytes:
@@ -197,6 +245,29 @@ def check_data(folder: str | Path, record: Mapping[str, Any], source: str, diges
             f"the front in {folder} belongs to other data than {source} holds now; bring back the "
             "data of the run, or run it again"
         )
+
+
+def check_roles(folder: str | Path, record: Mapping[str, Any], roles: Mapping[str, str]) -> None:
+    """Refuse columns whose roles are not those of the run, which ``run.json`` states, too.
+
+    Raises
+    ------
+    DataError
+        If the roles differ, or the record states none.
+    """
+    stated = record.get("roles")
+    if stated is None:
+        raise DataError(
+            f"{Path(folder) / RECORD} does not state the roles of the columns, and without them "
+            "nothing is released; run it again"
+        )
+    for name in sorted({*stated, *roles}):
+        if stated.get(name) != roles.get(name):
+            raise DataError(
+                f"the column {name!r} is {roles.get(name, 'not declared')} in "
+                f"{Path(folder) / 'config.yaml'} and was {stated.get(name, 'not declared')} in the "
+                "run; one of its files was changed, so run it again"
+            )
 
 
 def read_object(path: Path, content: bytes) -> dict[str, Any]:
@@ -240,6 +311,6 @@ def _check_finished(folder: Path) -> None:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return checked_path(path, DataError).read_bytes()
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None

@@ -20,18 +20,31 @@ import secrets
 import stat
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsInt, TypeVar, cast
 
 import llvmlite
-import numba
 import numpy as np
-from numba.core import caching, compiler, config, event, serialize
 from platformdirs import user_cache_path
 
+from moanon.errors import ConfigError
 from moanon.kernels.notices import tell
+
+try:
+    with warnings.catch_warnings():
+        # What numba cannot read in the environment, it passes over with a page of warnings.
+        warnings.filterwarnings("error", "Environment variable")
+        import numba
+        from numba.core import caching, compiler, config, event, serialize
+except (RuntimeWarning, ValueError) as error:
+    _variables = (f"{name}={os.environ[name]}" for name in os.environ if name.startswith("NUMBA_"))
+    raise ConfigError(
+        f"numba cannot be loaded with {', '.join(_variables) or 'this environment'}: "
+        f"{str(error).splitlines()[0].removesuffix('.')}"
+    ) from None
 
 # numba fills some modules at run time, and types of others came late or are not complete.
 _config: Any = config

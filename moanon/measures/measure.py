@@ -12,7 +12,9 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+
+import numpy as np
 
 from moanon.arrays import Bools, Floats, Values
 from moanon.errors import unknown_name
@@ -32,6 +34,9 @@ Requirement = Literal["", "sensitive", "tree", "label", "weights"]
 #: rounding. A bound on such a measure is met by what falls short of it by no more than this share.
 TOLERANCE = 1e-9
 
+#: No measure of a table goes beyond this; a bound that does is a slip.
+LARGEST = 1e18
+
 _WANTING: dict[Requirement, str] = {
     "sensitive": "needs a sensitive column, and the table has none",
     "tree": "needs a quasi-identifier with a tree, and the table has none",
@@ -41,6 +46,17 @@ _WANTING: dict[Requirement, str] = {
 
 
 # -- possible values -------------------------------------------------------------------------------
+
+
+def is_number(value: object, most: float = LARGEST) -> TypeGuard[float]:
+    """Whether something is a number, and no farther from 0 than `most`.
+
+    >>> is_number(3), is_number("3"), is_number(True), is_number(10**400), is_number(math.nan)
+    (True, False, False, False, False)
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        return False
+    return bool(-most <= value <= most)
 
 
 @dataclass(frozen=True)

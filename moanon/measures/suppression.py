@@ -18,8 +18,8 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any, Literal, get_args
 
-from moanon.errors import ConfigError
-from moanon.measures.measure import MEASURES, GroupScale, find_measure
+from moanon.errors import ConfigError, got
+from moanon.measures.measure import MEASURES, GroupScale, find_measure, is_number
 
 Kind = Literal["none", "limit", "weighted-k", "kl-safety"]
 
@@ -31,6 +31,16 @@ _WORDS = {
 }
 #: The constant of recursive (c,ℓ)-diversity, unless another is asked for.
 RECURSIVE_C = 3.0
+#: A larger one asks nothing of any group.
+MOST_RECURSIVE_C = 1000
+
+
+def check_recursive_c(c: float) -> None:
+    """Refuse what cannot be the constant of recursive diversity."""
+    if not (is_number(c, MOST_RECURSIVE_C) and c > 0):
+        raise ConfigError(
+            f"recursive_c must be a number > 0 and <= {MOST_RECURSIVE_C}. Got {got(c)}"
+        )
 
 
 def row_limit(eta: float, rows: int) -> int:
@@ -43,8 +53,8 @@ def row_limit(eta: float, rows: int) -> int:
     >>> row_limit(0.1, 30), row_limit(0.1, 29), row_limit(1 / 3, 30)
     (3, 2, 10)
     """
-    if not 0 <= eta < 1:
-        raise ConfigError(f"eta must be in [0, 1). Got {eta}")
+    if not (is_number(eta) and 0 <= eta < 1):
+        raise ConfigError(f"eta must be in [0, 1). Got {got(eta)}")
     limit = int(Fraction(repr(float(eta))) * rows + Fraction(1, 10**9))
     return min(limit, rows - 1)
 
@@ -97,8 +107,7 @@ class Suppression:
             if value not in known:
                 raise ConfigError(f"{name} must be one of {', '.join(known)}. Got {value!r}")
         row_limit(self.eta, 1)
-        if not (self.recursive_c > 0 and isfinite(self.recursive_c)):
-            raise ConfigError(f"recursive_c must be a number > 0. Got {self.recursive_c}")
+        check_recursive_c(self.recursive_c)
         self.scale_of(self.by, "by")
         if self.by != "k" and self.kind != "limit":
             raise ConfigError(f"by is for the rule limit only. Got {self.by} for {self.kind}")

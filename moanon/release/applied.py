@@ -30,12 +30,13 @@ from moanon.data.column import Column
 from moanon.data.domain import MISSING, Domain, TreeDomain
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.table import Role
-from moanon.errors import ConfigError, GenomeError, OutputError
+from moanon.errors import ConfigError, GenomeError, OutputError, got
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES
+from moanon.measures.measure import LARGEST, is_number
 from moanon.measures.measuring import score_grouping
-from moanon.measures.suppression import RECURSIVE_C, Suppression
+from moanon.measures.suppression import RECURSIVE_C, Suppression, check_recursive_c
 from moanon.release.certificate import Certificate, Origin, certify_file
 from moanon.release.formats import ReleasedColumn, write_csv, write_parquet
 from moanon.release.labels import label_rules
@@ -88,8 +89,7 @@ class Release:
 
     def __post_init__(self) -> None:
         """Refuse a release of nothing, or of what no label can be written for."""
-        if not (self.recursive_c > 0 and np.isfinite(self.recursive_c)):
-            raise ConfigError(f"recursive_c must be a number > 0. Got {self.recursive_c}")
+        check_recursive_c(self.recursive_c)
         if not self.grouping.has_meaning:
             raise ConfigError("a release needs to know what the labels of its columns mean")
         self._refuse_false_labels()
@@ -440,8 +440,10 @@ def _sensitive_facts(column: Column, domain: Domain | None) -> SensitiveFacts:
 
 def check_k(k: int) -> int:
     """Refuse what cannot be the size of a group."""
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise ConfigError(f"k must be a whole number of at least 1. Got {k!r}")
+    if not isinstance(k, (int, np.integer)) or not is_number(k) or k < 1:
+        raise ConfigError(
+            f"k must be a whole number of at least 1 and at most {LARGEST:g}. Got {got(k)}"
+        )
     return int(k)
 
 

@@ -18,13 +18,13 @@ import numpy as np
 
 from moanon.arrays import Bools
 from moanon.data.table import Table
-from moanon.errors import ConfigError, DataError, OutputError
+from moanon.errors import ConfigError, DataError, OutputError, got
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import find_measure
-from moanon.measures.measure import TOLERANCE
+from moanon.measures.measure import TOLERANCE, is_number
 from moanon.measures.measuring import score_grouping, suppress_groups
-from moanon.measures.suppression import Suppression, row_limit
+from moanon.measures.suppression import Suppression, check_recursive_c, row_limit
 from moanon.recoding import Recodings
 from moanon.release.applied import Release, check_k
 from moanon.release.new_rows import Outside, fit_rows
@@ -95,6 +95,11 @@ class ChosenSolution:
         recursive_c: float | None,
     ) -> Release:
         """Apply its generalization to new rows; see `moanon.front.Front.apply`."""
+        if not isinstance(table, Table):
+            raise DataError(
+                "new rows must be a Table, as moanon.read_table makes it. Got "
+                f"{type(table).__name__}"
+            )
         if small not in ("suppress", "keep"):
             raise ConfigError(f"small groups are 'suppress' or 'keep'. Got {small!r}")
         if k is not None and small == "keep":
@@ -173,13 +178,16 @@ class ChosenSolution:
     def _limit(self, max_suppression: float | None, rows: int) -> int:
         """Most rows that a release with another k may suppress."""
         if max_suppression is not None:
-            if not 0 <= max_suppression < 1:
-                raise ConfigError(f"max_suppression must be in [0, 1). Got {max_suppression}")
+            if not (is_number(max_suppression) and 0 <= max_suppression < 1):
+                raise ConfigError(f"max_suppression must be in [0, 1). Got {got(max_suppression)}")
             return row_limit(max_suppression, rows)
         return rows - 1 if self.rule.kind == "weighted-k" else row_limit(self.rule.eta, rows)
 
     def _c(self, given: float | None) -> float:
-        return self.rule.recursive_c if given is None else given
+        if given is None:
+            return self.rule.recursive_c
+        check_recursive_c(given)
+        return given
 
 
 def _check_boxes(groups: Grouping, table: Table, outside: Outside) -> None:
@@ -239,9 +247,15 @@ class _Wanted:
         )
 
     def __str__(self) -> str:
-        wishes = [f"k = {self.k:,}", *([f"l = {self.l:,}"] if self.l else [])]
+        wanted = {"k": float(self.k), "l": float(self.l)}
+        # A constraint on the same measure counts where it wants more.
         for name, bound in self.others.constraints:
-            if abs(bound) < float_info.max:  # or it only keeps out what has no number
+            if name in wanted:
+                wanted[name] = max(wanted[name], bound)
+        wishes = [f"{name} = {bound:,.12g}" for name, bound in wanted.items() if bound]
+        for name, bound in self.others.constraints:
+            # The largest number only keeps out what has none.
+            if name not in wanted and abs(bound) < float_info.max:
                 side = ">=" if find_measure(name).higher_is_better else "<="
                 wishes.append(f"{name} {side} {bound:.6g}")
         return " and ".join(wishes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 import os
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -216,12 +218,85 @@ def test_the_process_exits_with_the_code(table: Path) -> None:
     assert done.stderr == "moanon: config file none.yaml does not exist\n"
 
 
-def test_an_unexpected_exception_keeps_its_traceback(
-    table: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def broken(table: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A command that meets a defect, whose text and locals quote the table."""
+
+    def load(*_: object) -> None:
+        name = "Ada"
+        raise ZeroDivisionError(name)
+
+    monkeypatch.setattr("moanon.config.Config.load", load)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(table.parent / "cache"))
+    monkeypatch.delenv("MOANON_DEBUG", raising=False)
+    return ["check", str(table)]
+
+
+def test_an_unexpected_exception_is_owned_up_to(broken: list[str], capsys: Captured) -> None:
+    assert main(broken) == 70
+    out, err = capsys.readouterr()
+    place = re.fullmatch(
+        "moanon: this is a defect of moanon, and no fault of yours; its traceback is in (.*) "
+        r"\(read it before you pass it on, as it may quote values\)\n",
+        err,
+    )
+    assert out == ""
+    assert place
+    file = Path(place[1])
+    assert "raise ZeroDivisionError(name)" in file.read_text()
+    assert "name = " not in file.read_text()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.parent == Path("cache/moanon").absolute()
+
+
+def test_a_defect_is_shown_on_the_screen_on_demand(
+    broken: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    monkeypatch.setattr("moanon.config.Config.load", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        main(["check", str(table)])
+    monkeypatch.setenv("MOANON_DEBUG", "1")
+    assert main(broken) == 70
+    *trace, last, sentence = capsys.readouterr().err.splitlines()
+    assert trace[0] == "Traceback (most recent call last):"
+    assert last == "ZeroDivisionError: Ada"
+    assert "its traceback is above" in sentence
+    assert not Path("cache").exists()
+
+
+def test_a_defect_is_shown_where_it_cannot_be_put_aside(
+    broken: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setattr("tempfile.mkstemp", Mock(side_effect=PermissionError))
+    assert main(broken) == 70
+    assert "its traceback is above" in capsys.readouterr().err
+
+
+def test_a_command_that_cannot_be_loaded_is_a_defect(
+    broken: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setattr(application, "import_module", Mock(side_effect=ImportError))
+    assert main(broken) == 70
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        ImportError("x.so: failed to map segment from shared object"),
+        ValueError("Error tokenizing data. C error: out of memory"),
+        RuntimeError("can't start new thread"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+    ],
+)
+def test_memory_that_runs_out_is_called_that(
+    error: Exception, table: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    told = RuntimeError("a library cannot be loaded")
+    told.__cause__ = error
+    monkeypatch.setattr("moanon.config.Config.load", Mock(side_effect=[error, told]))
+    assert main(["check", str(table)]) == 2
+    assert main(["check", str(table)]) == 2
+    assert capsys.readouterr().err == (
+        "moanon: memory ran out; give moanon more of it, or a smaller task\n" * 2
+    )
 
 
 def test_an_interrupt_is_quiet(
@@ -299,14 +374,12 @@ def test_closed_streams_are_no_defect(command: str) -> None:
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def test_an_error_about_a_file_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied", "some/file")
-
-    monkeypatch.setattr(application, "app", fail)
-    monkeypatch.setattr(application, "load_commands", lambda name: None)
-    with pytest.raises(PermissionError, match="some/file"):
-        main(["schema"])
+def test_an_error_about_a_file_is_a_defect(broken: list[str], capsys: Captured) -> None:
+    error = PermissionError(13, "Permission denied", "some/file")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("moanon.config.Config.load", Mock(side_effect=error))
+        assert main(broken) == 70
+    assert "some/file" not in capsys.readouterr().err
 
 
 def test_a_stream_that_cannot_show_a_sign_gets_the_rest(table: Path) -> None:

@@ -303,7 +303,8 @@ def deltas(folder: Path) -> None:
     """A front that searched for δ, which is infinite where a group lacks a sensitive value."""
     delta, loss = np.array([np.inf, 1.5, 0.25]), np.array([0.1, 0.3, 0.6])
     zeros = np.zeros(3)
-    measures = {"delta": delta, "loss": loss, "gl": loss, "sl": zeros, "suppressed": zeros}
+    measures = {"delta": delta, "loss": loss, "gl": loss, "sl": zeros}
+    measures |= {"suppressed": np.zeros(3, int)}
     measures |= {"k": np.array([2, 5, 9]), "weighted_k": np.array([2.0, 5.0, 9.0])}
     genomes, thresholds = np.zeros((3, 1), dtype=np.uint8), np.zeros((3, 2), int)
     blocks = ({"age": ("*",)},) * 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +31,44 @@ def middle(front: Front) -> int:
     """A solution that suppresses something and has a k above 2."""
     suppressed, k = front.measures["suppressed"], front.measures["k"]
     return int(np.flatnonzero((suppressed > 0) & (k > 2))[0]) + 1
+
+
+def rewrite_config(old: str, new: str) -> None:
+    """Change ``config.yaml``, and its digest with it."""
+    path, record = Path("people/config.yaml"), json.loads(Path("people/run.json").read_text())
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    record["files"]["config.yaml"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    Path("people/run.json").write_text(json.dumps(record))
+
+
+@pytest.mark.parametrize(
+    "command", [["export", "people", "1"], ["apply", "people", "1", "people.csv"]]
+)
+def test_roles_that_are_not_those_of_the_run_are_refused(
+    command: list[str], capsys: Captured
+) -> None:
+    rewrite_config("role: sensitive", "role: insensitive")
+    assert refused(capsys, *command, "--out", "r.csv") == (
+        "moanon: the column 'ill' is insensitive in people/config.yaml and was sensitive in the "
+        "run; one of its files was changed, so run it again\n"
+    )
+
+
+def test_a_column_that_the_run_did_not_declare_is_refused(capsys: Captured) -> None:
+    people_frame().assign(name="Ada").to_csv("people.csv", index=False)
+    rewrite_config("  ill:", "  name:\n    role: insensitive\n  ill:")
+    said = refused(capsys, "apply", "people", "1", "people.csv", "--out", "r.csv")
+    assert "the column 'name' is insensitive in people/config.yaml and was not declared" in said
+
+
+def test_nothing_is_released_where_the_roles_of_the_run_are_unknown(capsys: Captured) -> None:
+    record = json.loads(Path("people/run.json").read_text())
+    del record["roles"]
+    Path("people/run.json").write_text(json.dumps(record))
+    assert "people/run.json does not state the roles of the columns" in refused(
+        capsys, "export", "people", "1", "--out", "r.csv"
+    )
 
 
 # -- export --------------------------------------------------------------------------------------

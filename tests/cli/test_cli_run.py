@@ -120,6 +120,7 @@ def test_notes_go_to_stderr(config: str, capsys: Captured) -> None:
         (["people.yaml", "--eta", "1"], "eta must be in [0, 1). Got 1.0 (--set: problem.eta)"),
         (["people.yaml", "--seed", "-1"], "seed must be >= 0. Got -1 (--set: search.seed)"),
         (["people.yaml", "--threads", "0"], "Invalid value for '--threads': "),
+        (["people.yaml", "--threads", "20000"], "of at least 1 and at most 1,024. Got 20000"),
         (["people.yaml", "--resume", "--force"], "give --resume or --force. Got both"),
         (["people.yaml", "people.yaml"], "would both write to results/people"),
         (

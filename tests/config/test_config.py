@@ -319,15 +319,17 @@ ETA = "eta must be a number or a list of numbers in [0, 1)"
         (f"{BASE}problem: {{eta: [0.1, 0.1]}}", "eta names 0.1 twice (a.yaml: problem.eta)"),
         (
             f"{BASE}search: {{population: true}}",
-            "population must be a whole number >= 2. Got true (a.yaml: search.population)",
+            "population must be a whole number in [2, 1000000]. Got true (a.yaml: "
+            "search.population)",
         ),
         (
             f"{BASE}search: {{population: 1e3}}",
-            "population must be a whole number >= 2. Got 1e3 (a.yaml: search.population)",
+            "population must be a whole number in [2, 1000000]. Got 1e3 (a.yaml: "
+            "search.population)",
         ),
         (
             f"{BASE}search: {{population: 1}}",
-            "population must be >= 2. Got 1 (a.yaml: search.population)",
+            "population must be in [2, 1000000]. Got 1 (a.yaml: search.population)",
         ),
         (
             f"{BASE}search: {{seed: '5'}}",
@@ -536,6 +538,34 @@ def test_tells_the_first_error_of_the_file_and_counts_the_others(tmp_path: Path)
 def test_a_long_value_is_shortened(tmp_path: Path) -> None:
     text = f"{BASE}problem: {{preset: {'x' * 500}}}"
     assert f"Got {'x' * 80}… (a.yaml" in refusal(tmp_path, text)
+
+
+@pytest.mark.parametrize("key", ['order: [a, "b\\udfff"]', '"ord\\udfffer": [a]'])
+def test_half_a_character_in_a_file_is_refused_with_its_line(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(
+        f"data: {{source: t.csv}}\ncolumns:\n  a: {{role: quasi, kind: ordered, {key}}}\n"
+    )
+    with pytest.raises(ConfigError, match=r"c\.yaml, line 3: the escape of U\+DFFF is half a"):
+        Config.load(path)
+
+
+def test_half_a_character_from_python_is_refused_with_its_key() -> None:
+    column = {"role": "quasi", "kind": "ordered", "order": ["a", "b\ud800"]}
+    with pytest.raises(ConfigError, match=r"^'b\\ud800' holds half .* \(columns\.x\.order\)$"):
+        Config.from_dict({"data": {"source": "adult"}, "columns": {"x": column}})
+    column["order"] = ["a", "b"]
+    with pytest.raises(ConfigError, match=r"^'x\\ud800' holds half a character"):
+        Config.from_dict({"data": {"source": "adult"}, "columns": {"x\ud800": column}})
+
+
+def test_a_folder_whose_name_is_not_utf8_cannot_be_written_down(tmp_path: Path) -> None:
+    folder = tmp_path / "caf\udce9"
+    folder.mkdir()
+    path = folder / "c.yaml"
+    path.write_text("data: {source: t.csv}\ncolumns: {a: {role: quasi, kind: interval}}\n")
+    with pytest.raises(ConfigError, match=r"t\.csv' holds half a character, .*: data\.source\)$"):
+        Config.load(path)
 
 
 def test_from_dict_names_the_key() -> None:

@@ -125,6 +125,16 @@ def test_other_presets_go_by_their_own_rule(tmp_path: Path, preset: str) -> None
             "better. Got {min: .inf} (a.yaml: problem.constraints)",
         ),
         (
+            f"constraints: {{k: {{min: 1{'0' * 400}}}}}",
+            f"constraints are wrong: k is at most 1e+18 in any table. Got {{min: 1{'0' * 79}…}} "
+            "(a.yaml: problem.constraints)",
+        ),
+        (
+            f"constraints: {{loss: {{max: 1{'0' * 400}}}}}",
+            f"constraints are wrong: loss is at most 1. Got {{max: 1{'0' * 79}…}} "
+            "(a.yaml: problem.constraints)",
+        ),
+        (
             "constraints: {l_entropy: {min: 0}}",
             "constraints are wrong: l_entropy is at least 1. Got {min: 0} "
             "(a.yaml: problem.constraints)",
@@ -179,7 +189,7 @@ def test_other_presets_go_by_their_own_rule(tmp_path: Path, preset: str) -> None
         ),
         (
             "recursive_c: 0",
-            "recursive_c must be > 0. Got 0 (a.yaml: problem.recursive_c)",
+            "recursive_c must be in (0, 1000]. Got 0 (a.yaml: problem.recursive_c)",
         ),
         (
             "class_column: salary-clas",

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon import datasets
-from moanon.config import Config
+from moanon.config import Config, starter
 from moanon.config.starter import MAX_BASE, guess, write_starter
 from moanon.data.column import Column
 from moanon.errors import DataError, OutputError
@@ -264,6 +264,16 @@ def test_a_delimiter_that_must_be_named_is_written(tmp_path: Path) -> None:
     path, _ = write_starter(file, delimiter=";")
     assert "  delimiter: ;\n" in path.read_text()
     assert Config.load(path).data.delimiter == ";"
+
+
+def test_more_columns_than_a_configuration_can_describe_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(starter, "MAX_BYTES", 1000)
+    file = write_csv(tmp_path / "t.csv", {f"c{i}": [1, 2, 3] for i in range(10)})
+    with pytest.raises(DataError, match=r"t\.csv has 10 columns, and .* at most 1,000 are read"):
+        write_starter(file)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 
 def test_a_table_without_a_quasi_identifier_is_refused(tmp_path: Path) -> None:

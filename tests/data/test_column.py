@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moanon.data.column import chosen_positions, refuse_bad_names
 from tests.data.reading import one, refusal, texts
 
 SINGLE = np.array([0.1, 2.5], dtype=np.float32)
@@ -155,6 +156,25 @@ def test_floats_that_would_be_cut(dtype: Any) -> None:
 def test_text_that_no_file_can_hold(text: str) -> None:
     frame = pd.DataFrame({"x": pd.Series([text], dtype=object)})
     assert refusal(frame) == f"DataFrame: column 'x' holds {text!a}, which no file can hold"
+
+
+class _Watched(str):
+    """A name that counts how often it is compared with another."""
+
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        _Watched.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_a_header_is_checked_in_one_pass() -> None:
+    names = [_Watched(f"column {i}") for i in range(300)]
+    refuse_bad_names("t", names)
+    assert chosen_positions("t", names, names) == list(range(300))
+    # All pairs would be 44,850; hashes that meet in a set cost a few.
+    assert _Watched.compared < 4 * len(names)
 
 
 def test_tokens_match_canonical_text() -> None:

@@ -419,6 +419,11 @@ ONE_ROOT = "t must be a mapping with exactly one root, e.g. 'Any: [a, b]'"
             "t, line 2: a second YAML document begins; a file is one tree",
         ),
         ("Any:\n  x: [a]\n  x: [b]\n", "t, line 3: node 'x' appears twice"),
+        (
+            'Any:\n  [a, "\\ud800"]\n',
+            "t, line 2: the escape of U+D800 is half a character, which no file can hold; write "
+            "the whole character",
+        ),
         ("Any: [a, [b, c]]", "t, line 1: a list of leaves holds a list"),
         ("Any:\n  ? [a, b]\n  : c\n", "t, line 2: a node's name must be text"),
         ("Any:\n  ? {a: b}\n  : c\n", "t, line 2: a node's name must be text"),

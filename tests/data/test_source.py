@@ -265,6 +265,13 @@ def test_a_name_with_a_sign_that_nobody_sees(name: str, sign: str) -> None:
     )
 
 
+def test_a_name_that_no_file_can_hold() -> None:
+    assert refusal(pd.DataFrame({"b": ["1"], "a\ud800": ["1"]})) == (
+        "DataFrame: the name of column 2, 'a\\ud800', holds half a character, which no file can "
+        "hold"
+    )
+
+
 def test_a_second_byte_order_mark_of_a_file_is_seen(tmp_path: Path) -> None:
     path = write(tmp_path, "\ufeff\ufeffa\n1\n")
     assert "holds a byte order mark" in refusal(path)

@@ -238,8 +238,9 @@ class TestQuestions:
         [
             ({"level": 0}, "k must be at least 1. Got 0"),
             ({"level": 1.5}, "k must be a whole number here. Got 1.5"),
-            ({"level": float("nan")}, "k must be a number. Got nan"),
-            ({"level": True}, "k must be a number. Got True"),
+            ({"level": float("nan")}, "k must be a number, at most 1e+100. Got nan"),
+            ({"level": 10**101}, f"k must be a number, at most 1e+100. Got 1{'0' * 79}…"),
+            ({"level": True}, "k must be a number, at most 1e+100. Got True"),
             ({"delta": 1}, "delta must be in [0, 1). Got 1"),
             ({"delta": -0.1}, "delta must be in [0, 1). Got -0.1"),
             ({"delta": float("nan")}, "delta must be in [0, 1). Got nan"),

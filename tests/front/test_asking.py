@@ -403,14 +403,30 @@ def test_an_answer_as_a_dict() -> None:
     assert ask(STEEP, max_loss=0.01).to_dict()["solution"] is None
 
 
+def test_of_two_limits_on_one_side_the_tighter_one_is_told_alone() -> None:
+    both = {"min_k": 3, "at_least": {"k": 5}, "max_loss": 0.01, "at_most": {"loss": 0.3}}
+    lines = str(ask(STEEP, **both)).splitlines()
+    assert lines[0] == "No solution has loss at most 1% and k at least 5."
+
+
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
         ({"max_loss": 25}, r"loss is a share in \[0, 1\], such as 0\.25 for 25%\. Got 25"),
-        ({"max_loss": -0.1}, r"a limit on loss must be >= 0\. Got -0\.1"),
-        ({"min_k": float("nan")}, "a limit on k must be >= 0. Got nan"),
-        ({"min_k": "10"}, "a limit on k must be a number. Got '10'"),
-        ({"min_k": True}, "a limit on k must be a number. Got True"),
+        ({"max_loss": -0.1}, r"a limit on loss must be a number from 0 to 1\. Got -0\.1"),
+        ({"min_k": float("nan")}, r"a limit on k must be a number from 0 to 1e\+18\. Got nan"),
+        ({"min_k": "10"}, "Got '10'"),
+        ({"min_k": True}, "Got True"),
+        ({"min_k": 10**400}, r"from 0 to 1e\+18\. Got 10{79}…$"),
+        ({"min_k": 10**5000}, r"Got a number of thousands of digits$"),
+        ({"min_k": np.complex128(2)}, "a limit on k must be a number"),
+        ({"min_l": [2]}, r"a limit on l must be a number from 0 to 1e\+18\. Got \[2\]"),
+        ({"at_most": 5}, r"^at_most must be a mapping of measures to limits, .* Got 5$"),
+        ({"at_least": ["k"]}, r"^at_least must be a mapping of .* Got \['k'\]$"),
+        ({"at_least": {3: 1}}, "there is no measure called 3"),
+        ({"at_least": {"k": None}, "min_l": "2"}, "Got '2'"),
+        ({"prefer": 3}, r"^prefer must name measures, such as 'k'\. Got 3$"),
+        ({"prefer": [["k"]]}, r"^prefer must name measures, such as 'k'\. Got \[\['k'\]\]$"),
         ({"min_l": 2}, "this front has no measure 'l': its table has no sensitive column"),
         ({"at_most": {"lost": 0.1}}, "there is no measure called 'lost'; did you mean 'loss'"),
         ({"prefer": "privacy"}, "there is no measure called 'privacy'"),

@@ -233,9 +233,16 @@ def test_another_k_of_a_safe_solution_keeps_its_diversity(safety: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k": 0}, r"k must be a whole number of at least 1\. Got 0"),
-        ({"k": 2.5}, r"k must be a whole number of at least 1\. Got 2\.5"),
+        ({"k": 0}, r"k must be a whole number of at least 1 and at most 1e\+18\. Got 0"),
+        ({"k": 2.5}, r"k must be a whole number of at least 1 and at most 1e\+18\. Got 2\.5"),
         ({"k": True}, r"k must be a whole number"),
+        ({"k": 10**400}, r"at least 1 and at most 1e\+18\. Got 10{79}…$"),
+        ({"k": 2, "max_suppression": "1"}, r"max_suppression must be in \[0, 1\)\. Got '1'"),
+        ({"k": 2, "max_suppression": False}, r"max_suppression must be in \[0, 1\)\. Got False"),
+        ({"recursive_c": True}, r"recursive_c must be a number > 0 and <= 1000\. Got True"),
+        ({"recursive_c": "3"}, r"recursive_c must be a number > 0 and <= 1000\. Got '3'"),
+        ({"recursive_c": 10**400}, r"recursive_c must be a number > 0 and <= 1000\. Got 10{79}…$"),
+        ({"k": 1, "recursive_c": 1001}, r"recursive_c must be a number > 0 and <= 1000\. Got 1001"),
         ({"k": 2, "max_suppression": 1}, r"max_suppression must be in \[0, 1\)\. Got 1"),
         ({"k": 2, "max_suppression": -0.1}, r"max_suppression must be in \[0, 1\)\. Got -0\.1"),
         ({"max_suppression": 0.1}, "max_suppression goes with another k"),
@@ -311,7 +318,7 @@ def test_where_diversity_was_not_searched_for_it_is_not_promised(front: Front) -
         ({"small": "drop"}, "small groups are 'suppress' or 'keep'. Got 'drop'"),
         ({"small": "keep", "k": 3}, "kept, or suppressed below another k. Got both"),
         ({"outside": "drop"}, "rows outside are 'refuse' or 'suppress'. Got 'drop'"),
-        ({"k": 0}, "k must be a whole number of at least 1. Got 0"),
+        ({"k": 0}, r"k must be a whole number of at least 1 and at most 1e\+18\. Got 0"),
     ],
 )
 def test_words_that_mean_nothing_are_refused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -72,6 +73,26 @@ def test_another_third_number_of_the_version_is_read(results: Path) -> None:
             r"is damaged: problem\.objectives must name measures\. Got \[\['k'\]\]",
         ),
         (
+            lambda f: set_record(f, config=None),
+            r"run\.json is damaged: config must be an object\. Got None",
+        ),
+        (
+            lambda f: set_record(f, config={"digest": 3}),
+            r"run\.json is damaged: config\.digest must be a text\. Got 3",
+        ),
+        (
+            lambda f: set_record(f, front={"found": 1e999}),
+            r"run\.json is damaged: front\.found must be a count\. Got inf",
+        ),
+        (
+            lambda f: set_record(f, problem={"bounds": {"loss": 10**400}}),
+            r"problem\.bounds must be an object of numbers\. Got {'loss': 1000",
+        ),
+        (
+            lambda f: set_record(f, roles=["age"]),
+            r"run\.json is damaged: roles must be an object of texts\. Got \['age'\]",
+        ),
+        (
             lambda f: set_record(f, problem={"objectives": []}),
             r"problem\.objectives must name measures\. Got \[\]",
         ),
@@ -121,6 +142,97 @@ def test_a_listed_file_must_be_what_it_was(results: Path) -> None:
 def test_a_record_of_nonsense_is_refused(results: Path, entry: str, value: object) -> None:
     set_record(results, **{entry: value})
     with pytest.raises(DataError, match=r"holds no front of|is not the file that|is damaged"):
+        Front.load(results)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ({"recursive_c": 10**400}, r"recursive_c must be a number > 0 and <= 1000\. Got 1000"),
+        ({"eta": "0.1"}, r"eta must be in \[0, 1\)\. Got '0\.1'"),
+        ({"constraints": [["k", 10**400]]}, "OverflowError"),
+        ({"unheard": 1}, "TypeError.*unheard"),
+    ],
+)
+def test_a_rule_of_nonsense_is_refused(
+    results: Path, rule: dict[str, object], message: str
+) -> None:
+    problem = read_record(results)["problem"]
+    set_record(results, problem={**problem, "suppression": {**problem["suppression"], **rule}})
+    with pytest.raises(DataError, match=f"results holds no front of moanon: .*{message}"):
+        Front.load(results)
+
+
+def rewrite(folder: Path, name: str, text: str) -> None:
+    """Change a file, and its digest with it."""
+    (folder / name).write_text(text)
+    digests = read_record(folder)["files"] | {name: hashlib.sha256(text.encode()).hexdigest()}
+    set_record(folder, files=digests)
+
+
+@pytest.mark.parametrize("value", [1e30, {}, "x", 1.5, "2", True, None, 2**63, 10**400])
+def test_thresholds_are_whole_numbers(results: Path, value: object) -> None:
+    solutions = json.loads((results / "solutions.json").read_text())
+    solutions["2"]["thresholds"]["size"] = value
+    rewrite(results, "solutions.json", json.dumps(solutions))
+    with pytest.raises(DataError, match=r"thresholds\.size must be a whole number\. Got"):
+        Front.load(results)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("genome", "0120", r"a genome must be a text of 0 and 1\. Got '0120'"),
+        ("genome", [0, 1], r"a genome must be a text of 0 and 1\. Got \[0, 1\]"),
+        ("columns", {}, "the solutions of solutions.json have different columns"),
+        ("columns", [], "AttributeError"),
+        ("thresholds", None, "TypeError"),
+    ],
+)
+def test_solutions_of_nonsense_are_refused(
+    results: Path, key: str, value: object, message: str
+) -> None:
+    solutions = json.loads((results / "solutions.json").read_text())
+    solutions["2"][key] = value
+    rewrite(results, "solutions.json", json.dumps(solutions))
+    with pytest.raises(DataError, match=f"results holds no front of moanon: .*{message}"):
+        Front.load(results)
+
+
+@pytest.mark.parametrize("labels", ["age", [1], [["a"]], None])
+def test_labels_are_texts(results: Path, labels: object) -> None:
+    solutions = json.loads((results / "solutions.json").read_text())
+    solutions["1"]["columns"]["age"] = labels
+    rewrite(results, "solutions.json", json.dumps(solutions))
+    with pytest.raises(DataError, match=r"age in solutions\.json must be a list of labels\. Got"):
+        Front.load(results)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows[1].__setitem__(1, "1" + "0" * 400), "OverflowError"),
+        (lambda rows: rows[1].__setitem__(1, "1.5"), "invalid literal for int.*'1.5'"),
+        (
+            lambda rows: rows[1].__setitem__(2, "nan"),
+            r"front\.csv has no number in the column loss",
+        ),
+        (lambda rows: rows[1].__setitem__(0, "2"), r"front\.csv must number its solutions from 1"),
+        (lambda rows: rows[1].append("1"), "argument"),
+        (lambda rows: [row.append("1") for row in rows], "there is no measure called '1'"),
+        (lambda rows: [row.append(row[1]) for row in rows], r"front\.csv has two columns k"),
+        (lambda rows: [row.pop(2) for row in rows], r"front\.csv has no column loss"),
+        (lambda rows: rows.__delitem__(slice(1, None)), "must number its solutions from 1"),
+    ],
+)
+def test_a_table_of_nonsense_is_refused(
+    results: Path, change: Callable[[list[list[str]]], object], message: str
+) -> None:
+    rows = [line.split(",") for line in (results / "front.csv").read_text().splitlines()]
+    assert rows[0][:3] == ["id", "k", "loss"]
+    change(rows)
+    rewrite(results, "front.csv", "".join(",".join(row) + "\n" for row in rows))
+    with pytest.raises(DataError, match=f"results holds no front of moanon: .*{message}"):
         Front.load(results)
 
 

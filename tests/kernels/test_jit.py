@@ -225,3 +225,28 @@ def test_the_command_line_says_what_it_waits_for(tmp_path: Path) -> None:
     assert diagnose(tmp_path / "one", table).count(said) == 1
     kernel.unlink()
     assert diagnose(tmp_path / "one", table, "--quiet") == ""
+
+
+@pytest.mark.parametrize(
+    ("threads", "reason"),
+    [
+        ("0", "Number of threads specified must be > 0"),
+        (
+            "abc",
+            "Environment variable 'NUMBA_NUM_THREADS' is defined but its associated value 'abc' "
+            "could not be parsed",
+        ),
+    ],
+)
+def test_an_environment_that_numba_cannot_read_is_refused(threads: str, reason: str) -> None:
+    code = "from moanon.cli import main; raise SystemExit(main(['diagnose', 'adult']))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=REPOSITORY,
+        env={"PATH": os.environ["PATH"], "NUMBA_NUM_THREADS": threads},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    sentence = f"moanon: numba cannot be loaded with NUMBA_NUM_THREADS={threads}: {reason}\n"
+    assert (done.returncode, done.stderr) == (2, sentence)

@@ -185,7 +185,7 @@ def test_a_bound_that_is_met_exactly_is_met():
         ({"constraints": (("gl", 1),)}, "a constraint of groups must be one of k, l, .* Got 'gl'"),
         ({"constraints": (("k", float("nan")),)}, "constraint k must be a number. Got nan"),
         ({"constraints": (("l_entropy", 0),)}, "l_entropy must be above 0. Got 0.0"),
-        ({"recursive_c": 0}, "recursive_c must be a number > 0. Got 0"),
+        ({"recursive_c": 0}, "recursive_c must be a number > 0 and <= 1000. Got 0"),
     ],
 )
 def test_a_rule_that_means_nothing_is_refused(settings, message):

@@ -234,7 +234,7 @@ def test_a_release_without_rows_is_refused() -> None:
 
 @pytest.mark.parametrize("k", [0, -1, "2", 2.5, 2.0, True])
 def test_k_is_a_whole_number(k: Any) -> None:
-    with pytest.raises(ConfigError, match=f"k must be a whole number of at least 1. Got {k!r}"):
+    with pytest.raises(ConfigError, match=rf"k must be a whole number of at least 1 .* Got {k!r}"):
         Release.of(shirts(), [0, 0], k=k)
 
 
@@ -302,9 +302,9 @@ def test_suppressed_must_fit_the_groups(suppressed: np.ndarray) -> None:
         Release.of(shirts(), [0, 0], suppressed=suppressed)
 
 
-@pytest.mark.parametrize("c", [0, -1, float("nan"), float("inf")])
+@pytest.mark.parametrize("c", [0, -1, float("nan"), float("inf"), True, "3", None, 10**400])
 def test_the_constant_of_recursive_diversity_is_positive(c: float) -> None:
-    with pytest.raises(ConfigError, match=r"recursive_c must be a number > 0\. Got"):
+    with pytest.raises(ConfigError, match=r"recursive_c must be a number > 0 and <= 1000\. Got"):
         Release.of(shirts(), [0, 0], recursive_c=c)
 
 
@@ -506,7 +506,7 @@ def test_an_absent_folder_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("length", [240, 300])
 def test_a_name_that_is_too_long_is_refused(tmp_path: Path, length: int) -> None:
-    with pytest.raises(OutputError, match="cannot be written: File name too long"):
+    with pytest.raises(OutputError, match=r"cannot be used: a name in it is longer"):
         Release.of(shirts(), [0, 0]).write(tmp_path / ("r" * length + ".csv"))
     assert names_in(tmp_path) == []
 

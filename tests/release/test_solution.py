@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, TreeSpec, read_table
-from moanon.errors import OutputError
+from moanon.errors import DataError, OutputError
 from moanon.measures import MEASURES
+from moanon.measures.suppression import Suppression
+from moanon.recoding import GlobalRecodings
+from moanon.release.solution import ChosenSolution
 from tests import naive, naive_measures
 from tests.release.tables import apply_to, genome_of
 
@@ -153,3 +157,31 @@ def test_logarithms_may_fall_short_by_a_rounding(first: Instance) -> None:
     apply_to(read_table(FIRST, ROLES), first, [0] * 8, bounds={"l_entropy": 2 * (1 + 1e-12)})
     with pytest.raises(OutputError, match=r"l_entropy is 2 \(at least 2\.000001\)"):
         apply_to(read_table(FIRST, ROLES), first, [0] * 8, bounds={"l_entropy": 2.000001})
+
+
+@pytest.mark.parametrize(
+    ("k", "bound", "told"), [(1_000_000, 2, "k = 1,000,000"), (16, 20, "k = 20")]
+)
+def test_a_constraint_on_k_is_not_told_beside_another_k(
+    first: Instance, k: int, bound: int, told: str
+) -> None:
+    rule = Suppression(constraints=(("k", bound), ("l_distinct", 2)))
+    genomes, thresholds = np.array([GENOME], dtype=np.uint8), np.array([[1, 0]])
+    chosen = ChosenSolution(
+        number=1,
+        recodings=GlobalRecodings(genomes, thresholds, rule),
+        rule=rule,
+        objectives=(),
+        bounds={},
+        measures={},
+    )
+    with pytest.raises(OutputError, match=f"groups has {told} and l_distinct >= 2; choose"):
+        chosen.apply(
+            first, read_table(FIRST, ROLES), outside="refuse", small="suppress", k=k,
+            recursive_c=None,
+        )  # fmt: skip
+
+
+def test_new_rows_are_a_table(first: Instance) -> None:
+    with pytest.raises(DataError, match=r"new rows must be a Table, .* Got DataFrame"):
+        apply_to(FIRST, first, GENOME)

@@ -51,7 +51,7 @@ def check_constraints(given: object) -> object:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not math.isfinite(value):
             raise refusal(f"are wrong: {wanted} {why}. Got {_shown(bound)}")
-        if (limit := MEASURES[name].range.beyond(value, better)) is not None:
+        if (limit := MEASURES[name].beyond(value)) is not None:
             raise refusal(f"are wrong: {name} is {limit}. Got {_shown(bound)}")
     return {str(name): dict(bound) for name, bound in given.items()}
 
@@ -61,8 +61,7 @@ def check_reach(bounds: Mapping[str, float], instance: Instance) -> None:
     sizes = table_sizes(instance)
     for name, bound in bounds.items():
         measure = find_measure(name)
-        limit = measure.range.beyond(bound, measure.direction, sizes, only_unmet=True)
-        if limit is not None:
+        if (limit := measure.beyond(bound, sizes, only_unmet=True)) is not None:
             side = "at least" if measure.direction == "max" else "at most"
             raise InfeasibleError(
                 f"no release of this table of {instance.cells.rows:,} rows can have {name} {side} "

@@ -43,14 +43,11 @@ from typing import Any, Literal
 from moanon import __version__
 from moanon.errors import CertificateError, DataError
 from moanon.measures import MEASURES
-from moanon.measures.measure import TOLERANCE
+from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE
 from moanon.release.readback import NamedValues, Reading, measure_file
 
 #: Whether rows stand as in the source.
 RowOrder = Literal["source", "shuffled"]
-#: Fractions of loss and logarithms are floats and may differ by `TOLERANCE` of themselves, or by so
-#: little that it is below what integer losses resolve on a very large table.
-_ABSOLUTE = 1e-10
 #: How the entries ``l`` and ``closeness`` of a certificate file call the models of a column.
 _DIVERSITY = {
     "distinct": "l_distinct",
@@ -375,7 +372,7 @@ def _agree(name: str, here: float | Fraction, there: float | Fraction, reading: 
         precision = "summed"
     if isinstance(here, int | Fraction) or precision in ("exact", "quotient"):
         return False
-    return math.isclose(here, there, rel_tol=TOLERANCE, abs_tol=_ABSOLUTE)
+    return math.isclose(here, there, rel_tol=TOLERANCE, abs_tol=LEAST_TOLERANCE)
 
 
 def _whole_table(reading: Reading) -> str | None:

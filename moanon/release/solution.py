@@ -22,7 +22,7 @@ from moanon.errors import ConfigError, DataError, OutputError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import find_measure
-from moanon.measures.measure import TOLERANCE
+from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE
 from moanon.measures.measuring import score_grouping, suppress_groups
 from moanon.measures.suppression import Suppression, row_limit
 from moanon.recoding import Recodings
@@ -151,7 +151,7 @@ class ChosenSolution:
         scores = score_grouping(self._grouping(instance), measures, self.rule)
         for measure in measures:
             stated, found = self.measures[measure.name], measure.of(scores)[0].item()
-            if not isclose(stated, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+            if not isclose(stated, found, rel_tol=TOLERANCE, abs_tol=LEAST_TOLERANCE):
                 raise DataError(
                     f"{measure.name} of solution {self.number} is {stated:.9g} on the front and "
                     f"{found:.9g} with the table as it is declared now; a hierarchy or an order "

@@ -36,8 +36,9 @@ from moanon.grouping import Grouping
 from moanon.measures import MEASURES
 from moanon.measures.measuring import score_grouping
 from moanon.measures.suppression import RECURSIVE_C, Suppression
+from moanon.release import formats
 from moanon.release.certificate import Certificate, Origin, certify_file
-from moanon.release.formats import ReleasedColumn, write_csv, write_parquet
+from moanon.release.formats import ReleasedColumn
 from moanon.release.labels import label_rules
 from moanon.release.readback import Format, NamedValues, Reading
 from moanon.release.reader_privacy import SensitiveFacts
@@ -309,7 +310,7 @@ class Release:
         *,
         suppressed: SuppressedRows = "absent",
         force: bool = False,
-        raw_cells: bool = False,
+        spreadsheet_safe: bool = False,
         config_digest: str | None = None,
         shuffle: int | None = None,
     ) -> Certificate:
@@ -326,9 +327,9 @@ class Release:
             As for `to_frame`.
         force : bool
             Replace files that exist.
-        raw_cells : bool
-            Leave cells that a spreadsheet would run as formulas as they are; by default a CSV file
-            shows them with an apostrophe in front.
+        spreadsheet_safe : bool
+            Put an apostrophe before cells that a spreadsheet would run as formulas; by default they
+            are written as they are. The certificate says how many there are, and which was done.
         config_digest : str, optional
             SHA-256 of the configuration that led here, for the certificate.
         shuffle : int, optional
@@ -355,19 +356,19 @@ class Release:
         self._spare_the_source(path, notice)
         try:
             with StagedFiles(path, notice, force=force) as staged:
-                if form == "csv":
-                    write_csv(staged[path], columns, raw_cells=raw_cells)
-                else:
-                    write_parquet(staged[path], columns)
+                written = formats.spreadsheet_safe(columns) if spreadsheet_safe else columns
+                write = formats.write_csv if form == "csv" else formats.write_parquet
+                write(staged[path], written)
                 staged.sync(path)
                 reading = self._reading(
-                    form, columns, stars=suppressed == "star", defused=not raw_cells
+                    form, columns, stars=suppressed == "star", defused=spreadsheet_safe
                 )
+                origin = self._origin(config_digest, shuffled=shuffle is not None)
                 certificate = certify_file(
                     staged[path],
                     reading,
                     self.promised,
-                    self._origin(config_digest, shuffled=shuffle is not None),
+                    replace(origin, formula_cells=formats.formula_cells(columns)),
                     stated=self.stated,
                     name=path.name,
                 )
@@ -392,7 +393,7 @@ class Release:
             },
             table_rows=self.rows,
             stars=stars,
-            defused=defused and form == "csv",
+            defused=defused,
             c=self.recursive_c,
         )
 

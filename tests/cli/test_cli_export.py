@@ -134,6 +134,34 @@ def test_stars_and_shuffling(front: Front, capsys: Captured) -> None:
     assert Certificate.load("c.csv.certificate.json").origin.row_order == "shuffled"
 
 
+@pytest.fixture
+def formulas(folder: Path) -> Path:
+    """A run of a table, some of whose sensitive values a spreadsheet would run."""
+    frame = people_frame()
+    frame["ill"] = frame["ill"].where(frame["ill"] != frame["ill"][0], "- 50000.")
+    frame.to_csv("formulas.csv", index=False)
+    Path("formulas.yaml").write_text(CONFIG.replace("people.csv", "formulas.csv"))
+    (config,) = plan(["formulas.yaml"], out="formulas")
+    Experiment.prepare(config).run()
+    return Path("formulas")
+
+
+@pytest.mark.parametrize("command", ["export", "apply"])
+def test_cells_that_a_spreadsheet_would_run_are_told(
+    formulas: Path, capsys: Captured, command: str
+) -> None:
+    words = [command, formulas, 1, *(["formulas.csv"] if command == "apply" else [])]
+    lines = done(capsys, *words, "--out", "r.csv")
+    cells = (pd.read_csv("r.csv")["ill"] == "- 50000.").sum()
+    told = f" note: cells that a spreadsheet would run: {cells}, released "
+    assert cells > 1
+    assert f"{told}as they are (--spreadsheet-safe puts an apostrophe before each)" in lines
+    lines = done(capsys, *words, "--out", "safe.csv", "--spreadsheet-safe")
+    assert (pd.read_csv("safe.csv")["ill"] == "'- 50000.").sum() == cells
+    assert f"{told}with an apostrophe before each" in lines
+    assert Certificate.load("safe.csv.certificate.json").spreadsheet_safe
+
+
 def test_a_release_is_replaced_only_with_force(capsys: Captured) -> None:
     done(capsys, "export", "people", "2", "--out", "r.csv")
     words = ["export", "people", "3", "--out", "r.csv"]

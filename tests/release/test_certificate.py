@@ -29,7 +29,7 @@ from tests.release.tables import certify, genome_of, instances, releases
 
 @given(releases(), st.sampled_from(["csv", "parquet"]), st.booleans())
 def test_certificate_is_what_the_oracle_finds(
-    drawn: tuple[Release, int], ending: str, raw_cells: bool
+    drawn: tuple[Release, int], ending: str, safe: bool
 ) -> None:
     release, k = drawn
     instance = release.instance
@@ -41,7 +41,7 @@ def test_certificate_is_what_the_oracle_finds(
     n, q = len(rows), len(m)
     gl = sum(naive.row_loss(rows[i], m) for members in kept for i in members) / (n * q)
 
-    certificate = certify(release, f"release.{ending}", raw_cells=raw_cells)
+    certificate = certify(release, f"release.{ending}", spreadsheet_safe=safe)
 
     assert certificate.rows == released
     assert certificate.suppressed == n - released

@@ -37,13 +37,15 @@ class StagedFiles:
     force : bool
         Whether files that exist under those names may be replaced. The new file is then open to
         whom the old one was.
+    spared : iterable of Path
+        Files that these are made from. None of them is ever replaced.
 
     Raises
     ------
     OutputError
         On entering, and again right before the move: if a target exists and `force` is not set, if
-        it is a folder, or if its folder does not exist. Whatever else the system refuses on the
-        way, an `OSError` in the block included, is told as one about the first target.
+        it is spared or a folder, or if its folder does not exist. Whatever else the system refuses
+        on the way, an `OSError` in the block included, is told as one about the first target.
 
     Examples
     --------
@@ -56,9 +58,10 @@ class StagedFiles:
     ['a.txt']
     """
 
-    def __init__(self, *targets: Path, force: bool) -> None:
+    def __init__(self, *targets: Path, force: bool, spared: Iterable[Path] = ()) -> None:
         self._first = targets[0]
         self._force = force
+        self._spared = tuple(spared)
         self._temporary = {target: _unguessable(target) for target in targets}
         # A second name for each file that is replaced, should a later move fail.
         self._old = {target: _unguessable(target) for target in targets}
@@ -153,6 +156,11 @@ class StagedFiles:
         for target in self._temporary:
             if target.is_dir():
                 raise OutputError(f"{target} is a folder; name a file in it")
+            if any(_is_file(target, file) for file in self._spared):
+                raise OutputError(
+                    f"{target} is not replaced: it was read for what would take its place; name "
+                    "another file"
+                )
             if not self._force and os.path.lexists(target):
                 raise ExistsError(target)
             if not target.parent.is_dir():
@@ -178,6 +186,14 @@ def _is_same(one: Path, other: Path) -> bool:
     try:
         return os.path.samestat(one.lstat(), other.lstat())
     except OSError:
+        return False
+
+
+def _is_file(target: Path, file: Path) -> bool:
+    """Whether a name leads to a file, by links of any kind."""
+    try:
+        return os.path.realpath(target) == os.path.realpath(file) or target.samefile(file)
+    except OSError:  # at least one of them is not there
         return False
 
 

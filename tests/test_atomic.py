@@ -176,3 +176,21 @@ def test_files_of_several_writers_never_mix(tmp_path: Path, force: bool) -> None
         pair = tmp_path / f"{number}.a", tmp_path / f"{number}.b"
         assert pair[0].read_text() == pair[1].read_text()
     assert len(list(tmp_path.iterdir())) == 2 * rounds
+
+
+# -- what was read -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["read.csv", "symbolic", "hard", "../{folder}/read.csv"])
+def test_what_was_read_is_not_replaced_by_whatever_name(tmp_path: Path, name: str) -> None:
+    read = tmp_path / "read.csv"
+    read.write_text("mine")
+    (tmp_path / "symbolic").symlink_to(read)
+    (tmp_path / "hard").hardlink_to(read)
+    target = tmp_path / name.format(folder=tmp_path.name)
+    with (
+        pytest.raises(OutputError, match="is not replaced: it was read for what would take its"),
+        StagedFiles(target, force=True, spared=[tmp_path / "gone", read]),
+    ):
+        pass
+    assert read.read_text() == "mine"

@@ -108,11 +108,10 @@ def export(
 
     if max_suppression is not None and k is None:
         raise typer.BadParameter("--max-suppression goes with --k; a solution has its own limit")
-    _spare_results(results, out)
     front = load_front(results, data)
     release = front.release(solution, k=k, max_suppression=max_suppression)
     certificate = _write(
-        release, results, out, suppressed, shuffle, safe=spreadsheet_safe, force=force
+        release, front, results, out, suppressed, shuffle, safe=spreadsheet_safe, force=force
     )
     _show(certificate, out, front, beside=None if k is None else solution)
     if k is None:
@@ -159,13 +158,12 @@ def apply(
     """
     from moanon.experiment import load_front, read_rows
 
-    _spare_results(results, out)
     front = load_front(results, data)
     release = front.apply(
         solution, read_rows(results, rows), outside=outside.value, small=small.value, k=k
     )
     certificate = _write(
-        release, results, out, suppressed, shuffle, safe=spreadsheet_safe, force=force
+        release, front, results, out, suppressed, shuffle, safe=spreadsheet_safe, force=force
     )
     reasons = {
         "with values outside the run's domains": release.rows_outside,
@@ -181,17 +179,9 @@ def apply(
         )
 
 
-def _spare_results(results: Path, out: Path) -> None:
-    """Refuse to replace a file of the results by a release."""
-    from moanon.errors import OutputError
-    from moanon.front.results import is_part
-
-    if is_part(results, out):
-        raise OutputError(f"{out} belongs to the results; a release must not replace it")
-
-
 def _write(
     release: Release,
+    front: Front,
     results: Path,
     out: Path,
     suppressed: _Shown,
@@ -200,6 +190,7 @@ def _write(
     safe: bool,
     force: bool,
 ) -> Certificate:
+    from moanon.experiment.finished import files_of
     from moanon.front.results import read_record
 
     return release.write(
@@ -209,6 +200,7 @@ def _write(
         spreadsheet_safe=safe,
         config_digest=read_record(results).get("config", {}).get("digest"),
         shuffle=shuffle,
+        spared=files_of(results, front),
     )
 
 

@@ -233,6 +233,12 @@ class Config(BaseModel):
         }
 
     @property
+    def hierarchy_files(self) -> tuple[Path, ...]:
+        """Files that hierarchies are read from; embedded ones have none."""
+        named = [c.hierarchy for c in self.columns.values() if c.hierarchy is not None]
+        return tuple(Path(name) for name in named if name not in datasets.hierarchy_names())
+
+    @property
     def weights(self) -> dict[str, float]:
         """Weight of each quasi-identifier that has one."""
         return {name: c.weight for name, c in self.columns.items() if c.weight is not None}

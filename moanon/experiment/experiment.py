@@ -34,6 +34,7 @@ from moanon.experiment.folder import (
     mark_without_solution,
     read_evaluated,
     results_of,
+    spare_inputs,
     with_limits,
     write_evaluated,
 )
@@ -227,6 +228,7 @@ class Experiment:
                 lock.enter()
             check_folder(folder, resume=resume, force=force)
             instance = config.instance()
+            spare_inputs(folder, (*instance.table.files, *config.hierarchy_files))
             identity = identity_of(config, instance)
             checkpoints = Checkpoints(folder, with_limits(identity, etas_of(config)))
             saved, notes = _load(checkpoints) if resume else (None, [])

@@ -28,7 +28,7 @@ from moanon.front.results import (
     check_data,
     has_config,
     holds,
-    is_part,
+    parts_of,
     read_listed,
     read_record,
 )
@@ -38,6 +38,8 @@ from moanon.search.checkpoint import NAMES
 ETA_TABLE = "comparison.csv"
 #: How the name of the folder for one limit of several begins.
 _LIMIT = "eta-"
+#: How the name of a page ends: a configuration or a table has no such name.
+_PAGES = (".html", ".htm")
 #: Most knees that a page points at.
 _MOST_MARKS = 5
 #: What is asked of every front: the least loss at each k, and the best k within each loss.
@@ -121,6 +123,18 @@ def _config_of(folder: str | Path, data: str | Path | None) -> Config:
     read_listed(folder, read_record(folder), "config.yaml")
     config = Config.load(folder / "config.yaml")
     return config if data is None else changed(config, "data", source=str(data))
+
+
+def files_of(folder: str | Path, front: Front) -> tuple[Path, ...]:
+    """Files that a finished run consists of or was made from, and which nothing must replace."""
+    found = parts_of(folder)
+    if front.instance is not None:
+        found += front.instance.table.files
+    record = read_record(folder)
+    if has_config(record):
+        config = _config_of(folder, None)
+        found += (Path(config.data.source), *config.hierarchy_files)
+    return found
 
 
 # -- figures and pages ---------------------------------------------------------------------------
@@ -285,20 +299,11 @@ def write_page(
         for run in runs
     ]
     place = results / "report.html" if path is None else path
-    if any(_is_read(run, place) for run in runs):
-        raise OutputError(
-            f"{place} is not replaced: a run or its results are read from it; name another file"
-        )
-    write_report(tabs, place, force=force or path is None)
+    if place.suffix.lower() not in _PAGES:
+        raise OutputError(f"a report is a {' or '.join(_PAGES)} file. Got {place.name!r}")
+    spared = [file for run in runs for file in files_of(run.folder, run.front)]
+    write_report(tabs, place, force=force or path is None, spared=spared)
     return place
-
-
-def _is_read(run: FinishedRun, path: Path) -> bool:
-    """Whether a path is a file of the run, or the table it was made from."""
-    source = Path(str(run.record.get("data", {}).get("source", "")))
-    return is_part(run.folder, path) or (
-        path.is_file() and source.is_file() and path.samefile(source)
-    )
 
 
 def _marks(front: Front) -> dict[int, str]:

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -160,6 +160,18 @@ def check_folder(folder: Path, *, resume: bool, force: bool) -> None:
         f"{folder} holds {unfinished(folder)}; go on with --resume, start anew with --force, "
         "name another folder with --out, or give it up by deleting its checkpoint*.npz"
     )
+
+
+def spare_inputs(folder: Path, files: Iterable[Path]) -> None:
+    """Refuse a folder in which results would take the names of what they are made from."""
+    names = {*RESULTS, "comparison.csv"}
+    places = [place.resolve() for place in (folder, *folder.glob("eta-*/"))]
+    for file in files:
+        if file.name in names and file.resolve().parent in places:
+            raise OutputError(
+                f"{file} is read by this run and would be replaced by its results; name another "
+                "folder with --out"
+            )
 
 
 def mark_without_solution(folder: Path, why: str | None) -> None:

@@ -113,11 +113,9 @@ def _limit(folder: Path) -> tuple[float, str]:
         return float("inf"), folder.name
 
 
-def is_part(folder: str | Path, path: str | Path) -> bool:
-    """Whether a path is one of the files that make up a results folder."""
-    path = Path(path)
-    names = [name for name in (RECORD, *_OTHERS) if (Path(folder) / name).exists()]
-    return path.exists() and any(path.samefile(Path(folder) / name) for name in names)
+def parts_of(folder: str | Path) -> tuple[Path, ...]:
+    """The files that make up a results folder."""
+    return tuple(Path(folder) / name for name in (RECORD, *_OTHERS))
 
 
 def read_record(folder: str | Path) -> dict[str, Any]:

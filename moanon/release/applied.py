@@ -13,7 +13,7 @@ released.
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -313,6 +313,7 @@ class Release:
         spreadsheet_safe: bool = False,
         config_digest: str | None = None,
         shuffle: int | None = None,
+        spared: Iterable[Path] = (),
     ) -> Certificate:
         """Write the release and its certificate, ``PATH.certificate.json``.
 
@@ -336,14 +337,16 @@ class Release:
             Seed of a permutation of the written rows, which otherwise keep the order of the source.
             Whoever guesses the seed can undo it: take a large random one, such as
             ``secrets.randbits(128)``, and keep it to yourself. It is not in the certificate.
+        spared : iterable of path
+            Files that must not be replaced; those of the table are none that may.
 
         Raises
         ------
         ConfigError
             If `suppressed`, `config_digest` or `shuffle` cannot be used.
         OutputError
-            If the files exist and `force` is not set, if one of them was read as the table, or if
-            they cannot be written.
+            If the files exist and `force` is not set, if one of them was read as the table or is
+            spared, or if they cannot be written.
         CertificateError
             If the written file does not measure as promised.
         """
@@ -353,9 +356,9 @@ class Release:
             raise ConfigError(f"config_digest must be a text. Got {config_digest!r}")
         columns = _shuffled(self._columns(suppressed), shuffle)
         notice = path.with_name(path.name + ".certificate.json")
-        self._spare_the_source(path, notice)
+        spared = (*self.instance.table.files, *spared)
         try:
-            with StagedFiles(path, notice, force=force) as staged:
+            with StagedFiles(path, notice, force=force, spared=spared) as staged:
                 written = formats.spreadsheet_safe(columns) if spreadsheet_safe else columns
                 write = formats.write_csv if form == "csv" else formats.write_parquet
                 write(staged[path], written)
@@ -413,17 +416,6 @@ class Release:
             row_order="shuffled" if shuffled else "source",
         )
 
-    def _spare_the_source(self, *targets: Path) -> None:
-        files = self.instance.table.files
-        for target in targets:
-            if Path(os.path.realpath(target)) in files or any(
-                _is_same(target, file) for file in files
-            ):
-                what = "the table" if len(files) == 1 else "a part of the table"
-                raise OutputError(
-                    f"{target} is {what} that was read; a release must not replace it"
-                )
-
 
 def _sensitive_facts(column: Column, domain: Domain | None) -> SensitiveFacts:
     """Say in plain texts and numbers which values a sensitive column has, and where they stand."""
@@ -444,13 +436,6 @@ def check_k(k: int) -> int:
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise ConfigError(f"k must be a whole number of at least 1. Got {k!r}")
     return int(k)
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:  # at least one of them is not there
-        return False
 
 
 def _shuffled(columns: list[ReleasedColumn], seed: int | None) -> list[ReleasedColumn]:

@@ -18,6 +18,7 @@ from moanon.front import Front
 from tests.cli.commands import Captured, done, refused
 from tests.search.people import people_frame
 
+PLACES = {"North": ["Oslo", "Bergen"], "South": ["Rome", "Bari", "Pisa"]}
 TREE = "Anywhere:\n  North: [Oslo, Bergen]\n  South: [Rome, Bari, Pisa]\n"
 CONFIG = """\
 data: {source: people.csv, missing: drop}
@@ -255,11 +256,46 @@ def test_apply_notes_that_more_is_suppressed_than_the_run_allows(
     )
 
 
-def test_apply_spares_both_tables(capsys: Captured) -> None:
+@pytest.fixture
+def arx(folder: Path) -> Path:
+    """A run with a hierarchy as ARX writes it, which has the ending of a release."""
+    rows = [f"{c},{h},Anywhere" for h, cs in PLACES.items() for c in cs]
+    Path("place.csv").write_text("\n".join(rows) + "\n")
+    Path("arx.yaml").write_text(
+        CONFIG.replace("place.yaml", "place.csv").replace("people.csv", "folder")
+    )
+    Path("folder").mkdir()
+    people_frame().to_csv("folder/a.csv", index=False)
+    (config,) = plan(["arx.yaml"], out="arx")
+    Experiment.prepare(config).run()
+    Path("link.csv").symlink_to("place.csv")
+    Path("same.csv").hardlink_to("folder/a.csv")
+    return Path("arx")
+
+
+@pytest.mark.parametrize("command", ["export", "apply"])
+@pytest.mark.parametrize(
+    "name", ["place.csv", "folder/a.csv", "arx/front.csv", "new.csv", "link.csv", "same.csv"]
+)
+def test_what_a_run_was_made_from_is_not_replaced(
+    arx: Path, capsys: Captured, command: str, name: str
+) -> None:
     people_frame(300, seed=5).to_csv("new.csv", index=False)
-    for name in ("new.csv", "people.csv"):
-        words = ["apply", "people", "2", "new.csv", "--out", name, "--force"]
-        assert "a release must not replace it" in refused(capsys, *words)
+    words = [command, arx, "2", *(["new.csv"] if command == "apply" else [])]
+    if (command, name) == ("export", "new.csv"):  # is any file to it
+        done(capsys, *words, "--out", name, "--force")
+        return
+    told = refused(capsys, *words, "--out", name, "--force")
+    assert told == (
+        f"moanon: {name} is not replaced: it was read for what would take its place; name another "
+        "file\n"
+    )
+
+
+def test_a_certificate_does_not_replace_what_was_read_either(capsys: Captured) -> None:
+    Path("r.csv.certificate.json").hardlink_to("place.yaml")
+    told = refused(capsys, "export", "people", "2", "--out", "r.csv", "--force")
+    assert "r.csv.certificate.json is not replaced: it was read" in told
 
 
 @pytest.mark.parametrize(
@@ -337,7 +373,7 @@ def test_what_cannot_be_used_is_one_sentence(
         (["people", "2", "r.txt"], "a release is a .csv or a .parquet file. Got 'r.txt'"),
         (["people", "2", "gone/r.csv"], "cannot be written: the folder gone does not exist"),
         (["people", "2", "/proc/r.csv"], "/proc/r.csv cannot be written: "),
-        (["people", "2", "people/front.csv"], "people/front.csv belongs to the results; a release"),
+        (["people", "2", "people/front.csv"], "people/front.csv is not replaced: it was read for"),
         (["gone", "2", "r.csv"], "gone does not exist; name a folder that moanon run has written"),
         ([".", "2", "r.csv"], ". holds no results; name a folder that moanon run has written"),
         (["people.csv", "2", "r.csv"], "people.csv is a file; name a folder that moanon run"),

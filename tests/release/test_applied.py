@@ -359,7 +359,7 @@ def test_the_source_itself_is_never_replaced(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("size\nS\nM\n")
     instance = Instance.build(read_table(path, {"size": "quasi"}), {"size": SIZES})
-    with pytest.raises(OutputError, match=r"table\.csv is the table that was read"):
+    with pytest.raises(OutputError, match=r"table\.csv is not replaced: it was read for"):
         Release.of(instance, [0, 0]).write(path, force=True)
     assert path.read_text() == "size\nS\nM\n"
 
@@ -382,7 +382,7 @@ def test_no_part_of_the_source_is_replaced(
 ) -> None:
     instance = Instance.build(read_table(source, {"size": "quasi"}), {"size": SIZES})
     monkeypatch.chdir(parts)  # relative names mean other files from here
-    with pytest.raises(OutputError, match=rf"{target} is a part of the table that was read; a rel"):
+    with pytest.raises(OutputError, match=rf"{target} is not replaced: it was read for"):
         Release.of(instance, [0, 0]).write(target, force=True)
     assert (parts / target).read_text() == "size\nS\nM\n"
     assert names_in(parts) == ["a.csv", "b.csv"]
@@ -398,7 +398,7 @@ def test_the_source_is_not_replaced_through_a_link(
     if not read_through_link:
         source, target = target, source
     instance = Instance.build(read_table(parts / source, {"size": "quasi"}), {"size": SIZES})
-    with pytest.raises(OutputError, match=rf"{target} is the table that was read"):
+    with pytest.raises(OutputError, match=rf"{target} is not replaced: it was read for"):
         Release.of(instance, [0, 0]).write(parts / target, force=True)
     assert (parts / target).read_text() == "size\nS\nM\n"
 

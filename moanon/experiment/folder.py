@@ -6,7 +6,6 @@ import errno
 import hashlib
 import json
 import os
-import re
 import weakref
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -17,6 +16,7 @@ import numpy as np
 from filelock import BaseFileLock, FileLock, Timeout
 
 from moanon.arrays import Bits
+from moanon.atomic import clear_leftovers
 from moanon.config import Config
 from moanon.data.domain import TreeDomain
 from moanon.errors import DataError, OutputError, SearchError
@@ -50,8 +50,6 @@ _EVALUATED = ".evaluated.npz"
 FIGURES = frozenset(
     {"front", "magnified", "groups", "pairs", "filtered", "diversity", "limits", "etas"}
 )
-#: What a write that was killed leaves (`moanon.atomic`).
-_LEFTOVER = re.compile(r"\.moanon-[0-9a-f]{16}")
 
 
 class FolderLock:
@@ -232,9 +230,7 @@ def make_folder(folder: Path) -> None:
     """Make a folder, or clear away what a killed write left in it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path in folder.iterdir():
-            if _LEFTOVER.fullmatch(path.name):
-                path.unlink()
+        clear_leftovers(folder)
     except OSError as error:
         raise OutputError(
             f"the folder {folder} cannot be made: {error.strerror or error}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from moanon.arrays import Bits, Ints
+from moanon.arrays import Bits, Ints, Outlined
 from moanon.measures.suppression import Suppression
 
 if TYPE_CHECKING:  # a front can be read and asked without the compiler, which these wait for
@@ -66,8 +66,8 @@ class Recodings(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class GlobalRecodings:
+@dataclass(frozen=True, eq=False, repr=False)
+class GlobalRecodings(Outlined):
     """Genomes, each with the thresholds that settle which groups it gives up.
 
     Attributes

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from moanon.arrays import Outlined
 from moanon.compare.hypervolume import LogVolume
 from moanon.compare.indices import (
     INDICES,
@@ -95,8 +96,8 @@ class Headcount:
     equal: int
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Outlined):
     """Anonymizations of one table, compared pair by pair.
 
     Attributes

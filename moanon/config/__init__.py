@@ -156,6 +156,12 @@ class Config(BaseModel):
             if not has[need]:
                 raise refusal(f"the {what} {name} {_NEEDS[need]}", f"problem.{key}")
 
+    def __repr__(self) -> str:
+        """One line, without the values that orders and ranges name."""
+        return f"Config({self.name!r}, {self.data.source!r}, {len(self.columns)} columns)"
+
+    __str__ = __repr__
+
     # -- reading ---------------------------------------------------------------------------------
 
     @classmethod

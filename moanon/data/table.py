@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from moanon.arrays import Bools
+from moanon.arrays import Bools, Outlined
 from moanon.data.column import Column, absent_column, did_you_mean, sorted_column
 from moanon.data.source import Source, read_source
 from moanon.errors import DataError
@@ -41,8 +41,8 @@ class Role(StrEnum):
 _SETTLED = (Role.QUASI, Role.SENSITIVE)
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
+@dataclass(frozen=True, eq=False, repr=False)
+class Table(Outlined):
     """Declared columns, ready to be generalized.
 
     Attributes

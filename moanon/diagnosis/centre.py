@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from moanon import datasets
-from moanon.arrays import Ints
+from moanon.arrays import Ints, Outlined
 from moanon.data.column import absent_column, did_you_mean
 from moanon.data.source import Source, read_source
 from moanon.data.table import Table
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 MAX_COLUMNS = 62
 
 
-@dataclass(frozen=True, eq=False)
-class Diagnosis:
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagnosis(Outlined):
     """A table under examination, values as they were read.
 
     Attributes

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from moanon import __version__
+from moanon.arrays import Outlined
 from moanon.config import Config
 from moanon.errors import ConfigError, InfeasibleError, OutputError, SearchError
 from moanon.experiment.finished import ETA_TABLE, draw_plots, run_of, write_eta_table, write_page
@@ -123,8 +124,8 @@ def _with_eta(config: Config, eta: float | tuple[float, ...]) -> Config:
 # -- one run ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, repr=False)
+class Result(Outlined):
     """What came of an experiment.
 
     Attributes
@@ -152,8 +153,8 @@ class Result:
         return next(iter(self.fronts.values()), None)
 
 
-@dataclass(frozen=True)
-class Experiment:
+@dataclass(frozen=True, repr=False)
+class Experiment(Outlined):
     """A configuration that is ready to run; made by `prepare`.
 
     Attributes

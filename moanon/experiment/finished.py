@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from moanon import datasets
-from moanon.arrays import Floats, Ints
+from moanon.arrays import Floats, Ints, Outlined
 from moanon.atomic import StagedFiles
 from moanon.config import Config
 from moanon.data.table import Table
@@ -140,8 +140,8 @@ def files_of(folder: str | Path, front: Front) -> tuple[Path, ...]:
 # -- figures and pages ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class FinishedRun:
+@dataclass(frozen=True, repr=False)
+class FinishedRun(Outlined):
     """What a results folder holds.
 
     Attributes

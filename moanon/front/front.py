@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moanon import __version__
-from moanon.arrays import Bits, Floats, Ints, Values
+from moanon.arrays import Bits, Floats, Ints, Outlined, Values
 from moanon.atomic import StagedFiles
 from moanon.errors import ConfigError, DataError, GenomeError, SearchError
 from moanon.front.asking import Answer, Question, answer
@@ -49,7 +49,7 @@ _TABLE, _SOLUTIONS = "front.csv", "solutions.json"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Front:
+class Front(Outlined):
     """Undominated solutions of one table, in the order of their objectives.
 
     Attributes

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bools, Ints
+from moanon.arrays import Bools, Ints, Outlined
 from moanon.atomic import StagedFiles
 from moanon.data.column import Column
 from moanon.data.domain import MISSING, Domain, TreeDomain
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 SuppressedRows = Literal["absent", "star"]
 
 
-@dataclass(frozen=True, eq=False)
-class Release:
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(Outlined):
     """A table as its groups show it, without the rows of suppressed ones.
 
     Attributes

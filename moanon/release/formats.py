@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from moanon.arrays import Outlined
 from moanon.errors import OutputError
 
 #: Rows that are put together at a time.
@@ -31,8 +32,8 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _QUOTED = re.compile('[",\r\n]')
 
 
-@dataclass(frozen=True, eq=False)
-class ReleasedColumn:
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleasedColumn(Outlined):
     """One column of a release.
 
     Attributes

@@ -19,6 +19,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from moanon.arrays import Outlined
 from moanon.data.readers import long_fields
 from moanon.errors import CertificateError
 from moanon.release.labels import BlockLabels
@@ -46,8 +47,8 @@ Spelled = dict[str, dict[str | None, str]]
 _WHOLE = 2**53
 
 
-@dataclass(frozen=True)
-class Reading:
+@dataclass(frozen=True, repr=False)
+class Reading(Outlined):
     """What the reader is told about a released file; nothing of what was promised.
 
     Attributes

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from moanon.arrays import Bools
+from moanon.arrays import Bools, Outlined
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError, OutputError
 from moanon.genome import Instance
@@ -33,8 +33,8 @@ from moanon.release.new_rows import Outside, fit_rows
 Small = Literal["suppress", "keep"]
 
 
-@dataclass(frozen=True, eq=False)
-class ChosenSolution:
+@dataclass(frozen=True, eq=False, repr=False)
+class ChosenSolution(Outlined):
     """A solution and what it promises.
 
     Attributes

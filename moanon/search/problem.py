@@ -19,7 +19,7 @@ from sys import float_info
 
 import numpy as np
 
-from moanon.arrays import Bits, Bools, Floats, Ints, Values
+from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, Values
 from moanon.errors import InfeasibleError, SearchError
 from moanon.genome import Instance
 from moanon.measures import Measure, find_measure
@@ -36,8 +36,8 @@ _VIOLATION = 1e-12
 _PENALTY = 1e18
 
 
-@dataclass(frozen=True)
-class Points:
+@dataclass(frozen=True, repr=False)
+class Points(Outlined):
     """Solutions as points; smaller is better in every column of `values`.
 
     Attributes

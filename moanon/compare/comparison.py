@@ -487,6 +487,8 @@ def _notes(
     verdicts: Sequence[Verdict],
     headcounts: Sequence[Headcount],
 ) -> Iterator[str]:
+    if dropped := next(iter(named.values())).table.dropped:
+        yield dropped
     for each in named.values():
         yield from each.notes
     if any(each.suppressed for each in named.values()):

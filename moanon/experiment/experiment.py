@@ -246,6 +246,8 @@ class Experiment(Outlined):
             if saved is None:
                 notes += _notes_on_folder(folder, known, etas, resume=resume)
             notes += _notes_on_settings(config, algorithm)
+            if dropped := instance.table.dropped:
+                notes.insert(0, dropped)
             return cls(
                 config=config,
                 lock=lock,

@@ -6,13 +6,17 @@ Ctrl-C), the files beside are removed and a file that stood under the final name
 
 Writers may meet at the same names. A name that must be free is claimed, not looked at and then
 taken, so only one of them gets it. Files that belong together are moved while their folder is
-locked, so that those of two writers never mix; where the system has no such lock (Windows, some
-network disks) this last promise is not kept.
+locked, so that those of two writers never mix. What a killed writer left is cleared by the next one
+in that folder; a file that is still being written is locked by its writer, and is left alone. Where
+the system has no such locks (Windows, some network disks) these last promises are not kept: files
+may mix, and nothing is cleared. On macOS nothing is cleared either, where locks of this kind would
+be in the way of those that a writer such as DuckDB takes.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 import sys
@@ -27,6 +31,11 @@ from moanon.paths import checked_path
 if sys.platform != "win32":
     import fcntl
 
+#: What files are called while they are written.
+_TEMPORARY = re.compile(r"\.moanon-[0-9a-f]{16}")
+#: Whether files are locked while they are written.
+_LOCKS_FILES = sys.platform == "linux"
+
 
 class StagedFiles:
     """Several files that take their final names together.
@@ -38,13 +47,15 @@ class StagedFiles:
     force : bool
         Whether files that exist under those names may be replaced. The new file is then open to
         whom the old one was.
+    spared : iterable of Path
+        Files that these are made from. None of them is ever replaced.
 
     Raises
     ------
     OutputError
         On entering, and again right before the move: if a target exists and `force` is not set, if
-        it is a folder, or if its folder does not exist. Whatever else the system refuses on the
-        way, an `OSError` in the block included, is told as one about the first target.
+        it is spared or a folder, or if its folder does not exist. Whatever else the system refuses
+        on the way, an `OSError` in the block included, is told as one about the first target.
 
     Examples
     --------
@@ -57,19 +68,26 @@ class StagedFiles:
     ['a.txt']
     """
 
-    def __init__(self, *targets: Path, force: bool) -> None:
+    def __init__(self, *targets: Path, force: bool, spared: Iterable[Path] = ()) -> None:
         self._first = targets[0]
         self._force = force
+        self._spared = tuple(spared)
         self._temporary = {target: _unguessable(target) for target in targets}
         # A second name for each file that is replaced, should a later move fail.
         self._old = {target: _unguessable(target) for target in targets}
+        self._descriptors: list[int] = []
 
     def __enter__(self) -> StagedFiles:
         for target in self._temporary:
             checked_path(target, OutputError)
         try:
             self._check()
-            self._create()
+            folders = {target.parent for target in self._temporary}
+            # Locked, or a file could be taken for a leftover before it is.
+            with _locked(folders) as is_locked:
+                if is_locked and _LOCKS_FILES:
+                    _clear(folders)
+                self._create()
         except OSError as error:
             raise self._told(error) from error
         return self
@@ -114,7 +132,12 @@ class StagedFiles:
                 old = _permissions(target)
                 # 0o666 is what open() asks for; the umask decides. O_EXCL follows no planted link.
                 asked = 0o666 if old is None else 0o600
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, asked))
+                flags = os.O_CREAT | os.O_EXCL | os.O_RDWR
+                self._descriptors.append(descriptor := os.open(path, flags, asked))
+                if _LOCKS_FILES:
+                    _lock(descriptor)
+            if not _LOCKS_FILES:  # on Windows an open file could not be moved
+                self._close()
         except BaseException:
             self._remove()
             raise
@@ -145,8 +168,16 @@ class StagedFiles:
                 target.unlink(missing_ok=True)
 
     def _remove(self) -> None:
-        for path in (*self._temporary.values(), *self._old.values()):
-            path.unlink(missing_ok=True)
+        try:
+            for path in (*self._temporary.values(), *self._old.values()):
+                path.unlink(missing_ok=True)
+        finally:
+            self._close()
+
+    def _close(self) -> None:
+        """Close the files, which also unlocks them."""
+        while self._descriptors:
+            os.close(self._descriptors.pop())
 
     def _told(self, error: OSError) -> OutputError:
         """Put a refusal of the system into a sentence."""
@@ -156,6 +187,11 @@ class StagedFiles:
         for target in self._temporary:
             if target.is_dir():
                 raise OutputError(f"{target} is a folder; name a file in it")
+            if any(_is_file(target, file) for file in self._spared):
+                raise OutputError(
+                    f"{target} is not replaced: it was read for what would take its place; name "
+                    "another file"
+                )
             if not self._force and os.path.lexists(target):
                 raise ExistsError(target)
             if not target.parent.is_dir():
@@ -184,6 +220,14 @@ def _is_same(one: Path, other: Path) -> bool:
         return False
 
 
+def _is_file(target: Path, file: Path) -> bool:
+    """Whether a name leads to a file, by links of any kind."""
+    try:
+        return os.path.realpath(target) == os.path.realpath(file) or target.samefile(file)
+    except OSError:  # at least one of them is not there
+        return False
+
+
 def _claim(temporary: Path, target: Path) -> None:
     """Give a file a name that must be free, in one step: of two claims only one succeeds."""
     try:
@@ -202,20 +246,53 @@ def _claim(temporary: Path, target: Path) -> None:
             raise
 
 
+def clear_leftovers(folder: Path) -> None:
+    """Remove what killed writers left in a folder."""
+    with _locked([folder]) as is_locked:
+        if is_locked and _LOCKS_FILES:
+            _clear([folder])
+
+
+def _clear(folders: Iterable[Path]) -> None:
+    """Remove the files that no living writer has locked; the folders themselves are locked."""
+    for folder in folders:
+        with suppress(OSError):  # what cannot be listed is not cleared
+            for path in folder.iterdir():
+                if _TEMPORARY.fullmatch(path.name) and stat.S_ISREG(path.lstat().st_mode):
+                    with suppress(OSError):  # it is somebody else's
+                        descriptor = os.open(path, os.O_RDWR)
+                        try:
+                            if _lock(descriptor):
+                                path.unlink()
+                        finally:
+                            os.close(descriptor)
+
+
+def _lock(descriptor: int, *, wait: bool = False) -> bool:
+    """Lock a file or folder until it is closed; say whether that was possible."""
+    if sys.platform == "win32":
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # somebody else has it; or there are no locks, as on some network disks
+        return False
+    return True
+
+
 @contextmanager
-def _locked(folders: Iterable[Path]) -> Iterator[None]:
-    """Keep other writers from moving files to the same folders; without effect where no lock is."""
+def _locked(folders: Iterable[Path]) -> Iterator[bool]:
+    """Keep other writers from moving files to the same folders; says whether it does."""
     # Each once, whatever it is called, and in an order that two writers share: neither waits for
     # the other or for itself.
     distinct = {(s.st_dev, s.st_ino): path for path in folders if (s := _state(path))}
+    is_locked = sys.platform != "win32"
     with ExitStack() as stack:
         for _, folder in sorted(distinct.items()):
-            if sys.platform != "win32":
+            if sys.platform != "win32":  # where a folder cannot be opened
                 descriptor = os.open(folder, os.O_RDONLY)
                 stack.callback(os.close, descriptor)  # which also unlocks
-                with suppress(OSError):  # some network disks lock no folders
-                    fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+                is_locked &= _lock(descriptor, wait=True)
+        yield is_locked
 
 
 def _state(folder: Path) -> os.stat_result | None:

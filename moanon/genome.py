@@ -17,7 +17,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bits, Bools, Ints
+from moanon.arrays import Bits, Bools, Ints, Outlined
 from moanon.data.cells import Cells, SensitiveCounts, count_values
 from moanon.data.domain import Domain, DomainSpec, OrderedDomain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
@@ -40,8 +40,8 @@ _SHOWN_BITS = 60
 _ANY = "any"
 
 
-@dataclass(frozen=True)
-class Layout:
+@dataclass(frozen=True, repr=False)
+class Layout(Outlined):
     """Where each column's bits lie, and what they mean.
 
     Parameters
@@ -239,8 +239,8 @@ def _combine(domains: tuple[Domain, ...]) -> Iterator[Bits]:
             yield np.concatenate([bits, rest])
 
 
-@dataclass(frozen=True)
-class Instance:
+@dataclass(frozen=True, repr=False)
+class Instance(Outlined):
     """One table ready to be generalized: its rows, the layout of its genomes, its cells.
 
     Attributes

@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bits, Bools, Floats, Ints
+from moanon.arrays import Bits, Bools, Floats, Ints, Outlined
 from moanon.data.table import Table
 from moanon.errors import DataError, GenomeError
 from moanon.genome import Instance
@@ -34,7 +34,7 @@ MatchedBy = Literal["genome", "boxes", "key", "labels", "position"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Grouping:
+class Grouping(Outlined):
     """Groups of a table's rows, each with a block of base values in every quasi-identifier.
 
     Attributes

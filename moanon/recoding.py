@@ -11,7 +11,7 @@ of a solution, the sizes of the groups that each keeps, and what is written to `
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bits, Ints
+from moanon.arrays import Bits, Ints, Outlined
 from moanon.errors import GenomeError, got
 from moanon.measures.suppression import Suppression
 
@@ -77,8 +77,8 @@ class Recodings(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class GlobalRecodings:
+@dataclass(frozen=True, eq=False, repr=False)
+class GlobalRecodings(Outlined):
     """Genomes, each with the thresholds that settle which groups it gives up.
 
     Attributes
@@ -153,8 +153,8 @@ class GlobalRecodings:
         return {}
 
 
-@dataclass(frozen=True, eq=False)
-class LocalRecodings:
+@dataclass(frozen=True, eq=False, repr=False)
+class LocalRecodings(Outlined):
     """Boxes of one table, and which of them each of its cells is in.
 
     On another table a cell goes into the box that loses least of those that hold it.
@@ -174,6 +174,20 @@ class LocalRecodings:
     cell_group: tuple[Ints, ...]
     starts: tuple[Ints, ...]
     stops: tuple[Ints, ...]
+
+    @classmethod
+    def of_groupings(cls, groupings: Iterable[Grouping]) -> LocalRecodings:
+        """Keep what is released of some groupings of one table, each of whole cells."""
+        group, starts, stops = [], [], []
+        for grouping in groupings:
+            released = grouping.released()
+            assert released.cell_group is not None
+            assert released.starts is not None
+            assert released.stops is not None
+            group.append(released.cell_group)
+            starts.append(released.starts)
+            stops.append(released.stops)
+        return cls(grouping.table.digest, tuple(group), tuple(starts), tuple(stops))
 
     @classmethod
     def of_file(cls, content: bytes) -> LocalRecodings:
@@ -261,7 +275,7 @@ class LocalRecodings:
             arrays[f"group{i}"] = (group + 1).astype(small)
             arrays[f"boxes{i}"] = np.stack([self.starts[i], self.stops[i]]).astype(np.uint32)
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, **arrays)
+        np.savez_compressed(buffer, allow_pickle=False, **arrays)
         return {BOXES: buffer.getvalue()}
 
 

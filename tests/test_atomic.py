@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import subprocess
+import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from moanon.atomic import StagedFiles
+from moanon.atomic import StagedFiles, clear_leftovers
 from moanon.errors import OutputError
 
 
@@ -176,3 +180,116 @@ def test_files_of_several_writers_never_mix(tmp_path: Path, force: bool) -> None
         pair = tmp_path / f"{number}.a", tmp_path / f"{number}.b"
         assert pair[0].read_text() == pair[1].read_text()
     assert len(list(tmp_path.iterdir())) == 2 * rounds
+
+
+# -- what was read -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["read.csv", "symbolic", "hard", "../{folder}/read.csv"])
+def test_what_was_read_is_not_replaced_by_whatever_name(tmp_path: Path, name: str) -> None:
+    read = tmp_path / "read.csv"
+    read.write_text("mine")
+    (tmp_path / "symbolic").symlink_to(read)
+    (tmp_path / "hard").hardlink_to(read)
+    target = tmp_path / name.format(folder=tmp_path.name)
+    with (
+        pytest.raises(OutputError, match="is not replaced: it was read for what would take its"),
+        StagedFiles(target, force=True, spared=[tmp_path / "gone", read]),
+    ):
+        pass
+    assert read.read_text() == "mine"
+
+
+# -- what killed writers leave -------------------------------------------------------------------
+
+STAYS = """
+import sys, time
+from pathlib import Path
+from moanon.atomic import StagedFiles
+target = Path(sys.argv[1])
+with StagedFiles(target, force=False) as staged:
+    staged[target].write_text("half")
+    print("in", flush=True)
+    sys.stdin.read()
+    staged.move()
+"""
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process that has begun to write ``other.txt``, and ends it when told."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", STAYS, str(tmp_path / "other.txt")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"in\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_next_writer_clears_what_a_killed_one_left(
+    tmp_path: Path, writer: subprocess.Popen[bytes]
+) -> None:
+    writer.kill()
+    writer.wait()
+    assert len(names_in(tmp_path)) == 1
+    write(tmp_path / "a.txt", "whole")
+    assert names_in(tmp_path) == ["a.txt"]
+
+
+def test_what_another_process_is_writing_is_left_to_it(
+    tmp_path: Path, writer: subprocess.Popen[bytes]
+) -> None:
+    write(tmp_path / "a.txt", "whole")
+    assert len(names_in(tmp_path)) == 2
+    writer.communicate()
+    assert writer.returncode == 0
+    assert names_in(tmp_path) == ["a.txt", "other.txt"]
+    assert (tmp_path / "other.txt").read_text() == "half"
+
+
+def test_what_the_same_process_is_writing_is_left_to_it(tmp_path: Path) -> None:
+    with StagedFiles(tmp_path / "b.txt", force=False) as staged:
+        staged[tmp_path / "b.txt"].write_text("whole")
+        write(tmp_path / "a.txt", "whole")
+        clear_leftovers(tmp_path)
+        staged.move()
+    assert names_in(tmp_path) == ["a.txt", "b.txt"]
+
+
+def test_files_of_others_are_no_leftovers(tmp_path: Path) -> None:
+    names = [".moanon-notes", ".moanon-0123456789ABCDEF", "moanon-0123456789abcdef"]
+    for name in names:
+        (tmp_path / name).touch()
+    (tmp_path / ".moanon-0123456789abcdef").mkdir()
+    (tmp_path / ".moanon-0123456789abcde0").symlink_to("nowhere")
+    before = names_in(tmp_path)
+    clear_leftovers(tmp_path)
+    assert names_in(tmp_path) == before
+
+
+def test_without_locks_nothing_is_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    (tmp_path / ".moanon-0123456789abcdef").touch()
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    write(tmp_path / "a.txt", "whole")
+    assert names_in(tmp_path) == [".moanon-0123456789abcdef", "a.txt"]
+
+
+def test_no_descriptor_stays_open(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 (as many names)
+    for name in ("a.txt", "b.txt"):
+        write(tmp_path / name, "whole")
+    with suppress(OutputError):
+        write(tmp_path / "a.txt", "again")
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208

@@ -11,7 +11,7 @@ import typer
 
 from moanon.cli.application import DONE, NO, app
 from moanon.cli.options import ResultsArgument, flag, given, named_number, share
-from moanon.cli.printing import on_one_line, print_json, show_grid
+from moanon.cli.printing import note, on_one_line, print_json, show_grid
 
 if TYPE_CHECKING:
     from moanon.front import Answer, Choice, Front, Question
@@ -72,6 +72,8 @@ def ask(
         prefer=prefer or (),
     )
     fronts = {folder: Front.load(folder) for folder in find_fronts(results)}
+    if dropped := _dropped(fronts):
+        note(dropped)
     if question.is_open:
         _show_ladders(fronts, question, as_json=as_json)
         return
@@ -83,6 +85,17 @@ def ask(
     else:
         _show(folders, answers, best)
     raise typer.Exit(DONE if best is not None else NO)
+
+
+def _dropped(folders: Iterable[Path]) -> str:
+    """Say how many rows the run has dropped; the limits of one run have the same table."""
+    from moanon.data.table import told_dropped
+    from moanon.front.results import read_record
+
+    data = read_record(next(iter(folders))).get("data", {})
+    dropped, rows_in = data.get("rows_dropped"), data.get("rows_in")
+    known = isinstance(dropped, int) and isinstance(rows_in, int)  # not of a front from Python
+    return told_dropped(dropped, rows_in) if known else ""
 
 
 # -- for people ----------------------------------------------------------------------------------

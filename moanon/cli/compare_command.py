@@ -108,7 +108,10 @@ def compare(
     order: Annotated[
         str | None, given("NAMES", "For lex: all properties, the most wanted first.")
     ] = None,
-    epsilon: Annotated[str | None, _numbers("E", "For lex: the difference to overlook")] = None,
+    epsilon: Annotated[
+        str | None,
+        _numbers("E", "For lex, and for rank unless lex goes by another index: what to overlook"),
+    ] = None,
     goal: Annotated[str | None, _numbers("G", "For goal: the goal")] = None,
     ideal: Annotated[
         str | None,
@@ -291,6 +294,13 @@ def _choices(comparison: Comparison, verdicts: Sequence[Verdict]) -> Iterator[st
             for name in properties
         )
 
+    if "rank" in shown and any(wishes.rank_epsilon.values()):
+        overlooked = ", ".join(
+            f"{number:.6g} of {on_one_line(name)}"
+            for name, number in wishes.rank_epsilon.items()
+            if number
+        )
+        yield f"rank overlooks a difference of {overlooked}"
     if "wtd" in shown:
         yield f"wtd adds up {listed(wishes.weights, '{1:.3g} × {0}', wishes.weights)}"
     if "lex" in shown:

@@ -16,7 +16,6 @@ from moanon.cli.application import NO, app
 from moanon.cli.options import CsvDelimiterOption, argument, flag, given
 from moanon.cli.printing import on_one_line, print_json
 from moanon.errors import OutputError, QuestionError
-from moanon.paths import checked_path
 
 if TYPE_CHECKING:
     from moanon.diagnosis import Diagnosis, DiagnosisAnswer, Form, PrivacyModel, SetsProgress
@@ -140,7 +139,8 @@ def diagnose(
         delimiter=delimiter,
     )
     lines = []
-    with _staged((list_rows, plot), diagnosis.files, force=force) as staged:
+    inputs = (*diagnosis.files, *([] if hierarchy is None else [Path(hierarchy)]))
+    with _staged((list_rows, plot), inputs, force=force) as staged:
         with _progress(quiet=quiet) as progress:
             answer = diagnosis.ask(
                 subset=named,
@@ -253,15 +253,12 @@ def _staged(
 ) -> Iterator[dict[Path, Path]]:
     """Claim the files to be written, before a long search, and say where to write each."""
     targets = [target for target in wanted if target is not None]
-    for target in targets:
-        if checked_path(target, OutputError).resolve() in inputs:
-            raise OutputError(f"{target} is what was read; it is not replaced")
     if not targets:
         yield {}
         return
     from moanon.atomic import StagedFiles
 
-    with StagedFiles(*targets, force=force) as staged:
+    with StagedFiles(*targets, force=force, spared=inputs) as staged:
         yield {target: staged[target] for target in targets}
         staged.move()
 

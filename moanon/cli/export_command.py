@@ -50,6 +50,10 @@ def _seed(text: str) -> int:
 
 _OutOption = Annotated[Path, given("FILE", "A .csv or .parquet file.")]
 _SuppressedOption = Annotated[_Shown, typer.Option(help="How suppressed rows are shown.")]
+_SafeOption = Annotated[
+    bool,
+    flag("--spreadsheet-safe", "Put an apostrophe before cells that a spreadsheet would run."),
+]
 _ForceOption = Annotated[bool, flag("--force", "Replace the file and its certificate.")]
 _ShuffleOption = Annotated[
     int | None,
@@ -90,6 +94,7 @@ def export(
     ] = None,
     suppressed: _SuppressedOption = _Shown.ABSENT,
     shuffle: _ShuffleOption = None,
+    spreadsheet_safe: _SafeOption = False,
     data: _DataOption = None,
     force: _ForceOption = False,
 ) -> None:
@@ -103,10 +108,11 @@ def export(
 
     if max_suppression is not None and k is None:
         raise typer.BadParameter("--max-suppression goes with --k; a solution has its own limit")
-    _spare_results(results, out)
     front = load_front(results, data)
     release = front.release(solution, k=k, max_suppression=max_suppression)
-    certificate = _write(release, results, out, suppressed, shuffle, force=force)
+    certificate = _write(
+        release, front, results, out, suppressed, shuffle, safe=spreadsheet_safe, force=force
+    )
     _show(certificate, out, front, beside=None if k is None else solution)
     if k is None:
         agree = len([name for name, _ in release.stated if name in certificate.measures])
@@ -138,6 +144,7 @@ def apply(
     ] = None,
     suppressed: _SuppressedOption = _Shown.ABSENT,
     shuffle: _ShuffleOption = None,
+    spreadsheet_safe: _SafeOption = False,
     data: _DataOption = None,
     force: _ForceOption = False,
 ) -> None:
@@ -151,12 +158,13 @@ def apply(
     """
     from moanon.experiment import load_front, read_rows
 
-    _spare_results(results, out)
     front = load_front(results, data)
     release = front.apply(
         solution, read_rows(results, rows), outside=outside.value, small=small.value, k=k
     )
-    certificate = _write(release, results, out, suppressed, shuffle, force=force)
+    certificate = _write(
+        release, front, results, out, suppressed, shuffle, safe=spreadsheet_safe, force=force
+    )
     reasons = {
         "with values outside the run's domains": release.rows_outside,
         "in groups that have too little": certificate.suppressed - release.rows_outside,
@@ -171,32 +179,28 @@ def apply(
         )
 
 
-def _spare_results(results: Path, out: Path) -> None:
-    """Refuse to replace a file of the results by a release."""
-    from moanon.errors import OutputError
-    from moanon.front.results import is_part
-
-    if is_part(results, out):
-        raise OutputError(f"{out} belongs to the results; a release must not replace it")
-
-
 def _write(
     release: Release,
+    front: Front,
     results: Path,
     out: Path,
     suppressed: _Shown,
     shuffle: int | None,
     *,
+    safe: bool,
     force: bool,
 ) -> Certificate:
+    from moanon.experiment.finished import files_of
     from moanon.front.results import read_record
 
     return release.write(
         out,
         suppressed="star" if suppressed is _Shown.STARS else "absent",
         force=force,
+        spreadsheet_safe=safe,
         config_digest=read_record(results).get("config", {}).get("digest"),
         shuffle=shuffle,
+        spared=files_of(results, front),
     )
 
 
@@ -228,6 +232,12 @@ def _show(
         texts["dropped"] = f"{counted(certificate.origin.rows_dropped, 'row')} for missing values"
     for name, text in texts.items():
         typer.echo(f"  {name:<20}{text}")
+    if cells := certificate.origin.formula_cells:
+        safe = "--spreadsheet-safe puts an apostrophe before each"
+        became = f"released as they are ({safe})"
+        if certificate.spreadsheet_safe:
+            became = "released with an apostrophe before each"
+        typer.echo(f" note: cells that a spreadsheet would run: {cells:,}, {became}")
 
 
 def _other_models(front: Front) -> list[str]:

@@ -69,7 +69,8 @@ def measure(
         if name in table_of(origin).quasi:
             raise ConfigError(f"column {name!r} is a quasi-identifier; it cannot be sensitive, too")
     found = read_released(released, origin, key=key, stars=stars.value, delimiter=delimiter)
-    notes = [*found.notes, *_left_out(found, named=sensitive is not None)]
+    notes = [*filter(None, [found.table.dropped]), *found.notes]
+    notes += _left_out(found, named=sensitive is not None)
     if sensitive is not None:
         found = replace(found, absent=tuple(n for n in found.absent if n not in protected))
     rule = Suppression()

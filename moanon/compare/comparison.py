@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from moanon.arrays import Outlined
 from moanon.compare.hypervolume import LogVolume
 from moanon.compare.indices import (
     INDICES,
@@ -29,6 +30,7 @@ from moanon.compare.indices import (
     mean,
 )
 from moanon.compare.preferences import (
+    OF_SETS,
     Preferences,
     Settled,
     goal_distance,
@@ -46,10 +48,8 @@ from moanon.grouping import Grouping
 if TYPE_CHECKING:
     import pandas as pd
 
-#: For sets of properties.
-_OF_SETS = ("wtd", "lex", "goal")
 #: Every comparator, by name.
-COMPARATORS = ("dominance", *INDICES, *_OF_SETS)
+COMPARATORS = ("dominance", *INDICES, *OF_SETS)
 #: What verdicts on all properties together are about.
 ALL = "all"
 
@@ -96,8 +96,8 @@ class Headcount:
     equal: int
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Outlined):
     """Anonymizations of one table, compared pair by pair.
 
     Attributes
@@ -249,7 +249,7 @@ def compare(
         letter: property_vectors(each, properties, sensitive=columns)
         for letter, each in named.items()
     }
-    settled = (preferences or Preferences()).settle(tuple(vectors["A"]))
+    settled = (preferences or Preferences()).settle(tuple(vectors["A"]), wanted)
     if comparators is not None and "goal" in wanted and settled.goals is None:
         raise ConfigError("the comparator goal needs goals, and none are given")
     verdicts: list[Verdict] = []
@@ -367,7 +367,7 @@ class _Pair:
         if "dominance" in wanted:
             yield self._dominance(ALL, [self._stand(name) for name in self.one])
         for comparator in wanted:
-            if comparator in _OF_SETS and (comparator != "goal" or self.preferences.goals):
+            if comparator in OF_SETS and (comparator != "goal" or self.preferences.goals):
                 yield self._weighed(comparator)
 
     def headcounts(self) -> Iterator[Headcount]:
@@ -401,7 +401,15 @@ class _Pair:
     def _indexed(self, name: str, comparator: str) -> Verdict:
         pair = self._pair(name, find_index(comparator))
         shown = self._measured(name, comparator, pair)
-        return self._verdict(name, comparator, *shown, pair[2])
+        is_overlooked = comparator == "rank" and self._overlooks(name, *pair[:2])
+        return self._verdict(name, comparator, *shown, 0 if is_overlooked else pair[2])
+
+    def _overlooks(self, name: str, forward: IndexValue, backward: IndexValue) -> bool:
+        """Whether two ranks differ by no more than may be overlooked (C §5.1)."""
+        epsilon = self.preferences.rank_epsilon[name]
+        if not epsilon or isinstance(forward, LogVolume) or isinstance(backward, LogVolume):
+            return False
+        return not is_ahead(max(forward, backward), min(forward, backward), epsilon)
 
     def _measured(
         self, name: str, comparator: str, pair: IndexPair
@@ -479,6 +487,8 @@ def _notes(
     verdicts: Sequence[Verdict],
     headcounts: Sequence[Headcount],
 ) -> Iterator[str]:
+    if dropped := next(iter(named.values())).table.dropped:
+        yield dropped
     for each in named.values():
         yield from each.notes
     if any(each.suppressed for each in named.values()):

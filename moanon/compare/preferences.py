@@ -18,6 +18,8 @@ Pairs = Sequence[tuple[float, float]]
 #: By the names of properties, or one after the other.
 Numbers = Mapping[str, float] | Sequence[float]
 
+#: Comparators for sets of properties.
+OF_SETS = ("wtd", "lex", "goal")
 #: Indices are sums and quotients of floats; what differs by less than this share does not differ.
 _ROUNDING = 1e-12
 #: Goals and ideals lie within; the sum of squared distances over any table is then a float.
@@ -117,6 +119,7 @@ class Settled:
     epsilon: Mapping[str, float]
     goals: Mapping[str, float] | None
     ideals: Mapping[str, float]
+    rank_epsilon: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -133,8 +136,9 @@ class Preferences:
     order : sequence of str, or None
         Properties for ``lex``, the most wanted first. By default as they were asked for.
     epsilon : mapping of str to float, or sequence of float, or None
-        Largest difference of an index that ``lex`` overlooks, by name or in the order of ``lex``; 0
-        where none is given.
+        Largest difference of an index that ``lex`` and ``rank`` overlook (C §5.6, §5.1), by name or
+        in the order of ``lex``; 0 where none is given. Where ``lex`` goes by another index than
+        ``rank``, it is a difference of that one, and ``rank`` overlooks nothing.
     goals : mapping of str to float, or sequence of float, or None
         What the index of each property should be; without them there is no ``goal``.
     ideals : mapping of str to float
@@ -148,9 +152,15 @@ class Preferences:
     goals: Numbers | None = None
     ideals: Mapping[str, float] = field(default_factory=dict)
 
-    def settle(self, properties: Sequence[str]) -> Settled:
-        """Fill in what is left open for these properties; what does not fit them is refused."""
+    def settle(
+        self, properties: Sequence[str], comparators: Sequence[str] = ("rank", *OF_SETS)
+    ) -> Settled:
+        """Fill in what is left open for these properties; what does not fit them is refused.
+
+        So is what none of the comparators has a use for.
+        """
         index = self._index(properties)
+        self._refuse_useless(index, comparators)
         order = tuple(properties if self.order is None else self.order)
         _refuse_gaps("order", order, properties)
         if len(set(order)) < len(order):
@@ -169,10 +179,30 @@ class Preferences:
         epsilon = dict.fromkeys(order, 0.0) | _named("epsilon", given, order)
         for overlooked in epsilon.values():
             _check_epsilon(overlooked)
+        by_rank = [name for name in order if "lex" not in comparators or index[name] == "rank"]
+        rank_epsilon = {name: epsilon[name] if name in by_rank else 0.0 for name in order}
         _refuse_others("ideal", self.ideals, properties)
         for name, ideal in self.ideals.items():
             _check_reachable(f"the ideal of {name}", ideal)
-        return Settled(index, weights, order, epsilon, goals, self.ideals)
+        return Settled(index, weights, order, epsilon, goals, self.ideals, rank_epsilon)
+
+    def _refuse_useless(self, index: Mapping[str, str], comparators: Sequence[str]) -> None:
+        """Refuse a wish that would change nothing: it was meant for something."""
+        ranks = OF_SETS if "rank" in index.values() else ()
+        users = {
+            "index": (self.index != "cov", OF_SETS),
+            "weights": (self.weights is not None, ("wtd",)),
+            "order": (self.order is not None, ("lex",)),
+            "epsilon": (self.epsilon is not None, ("lex", "rank")),
+            "goal": (self.goals is not None, ("goal",)),
+            "ideal": (bool(self.ideals), ("rank", *ranks)),
+        }
+        for what, (is_given, users_of) in users.items():
+            if is_given and not set(users_of) & set(comparators):
+                raise ConfigError(
+                    f"{what} is for {', '.join(users_of)} only, and compared is by "
+                    f"{', '.join(comparators)}"
+                )
 
     def _index(self, properties: Sequence[str]) -> dict[str, str]:
         if isinstance(self.index, str):

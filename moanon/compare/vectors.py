@@ -23,7 +23,7 @@ from typing import Literal
 
 import numpy as np
 
-from moanon.arrays import Floats, Ints
+from moanon.arrays import Floats, Ints, Outlined
 from moanon.errors import ConfigError, unknown_name
 from moanon.grouping import NO_GROUP, Grouping
 
@@ -31,8 +31,8 @@ from moanon.grouping import NO_GROUP, Grouping
 _OF = ":"
 
 
-@dataclass(frozen=True, eq=False)
-class PropertyVector:
+@dataclass(frozen=True, eq=False, repr=False)
+class PropertyVector(Outlined):
     """How well off each row of the original is.
 
     Attributes

@@ -157,6 +157,12 @@ class Config(BaseModel):
             if not has[need]:
                 raise refusal(f"the {what} {name} {_NEEDS[need]}", f"problem.{key}")
 
+    def __repr__(self) -> str:
+        """One line, without the values that orders and ranges name."""
+        return f"Config({self.name!r}, {self.data.source!r}, {len(self.columns)} columns)"
+
+    __str__ = __repr__
+
     # -- reading ---------------------------------------------------------------------------------
 
     @classmethod
@@ -238,6 +244,12 @@ class Config(BaseModel):
             for name, column in self.columns.items()
             if column.role == "sensitive" and column.kind is not None
         }
+
+    @property
+    def hierarchy_files(self) -> tuple[Path, ...]:
+        """Files that hierarchies are read from; embedded ones have none."""
+        named = [c.hierarchy for c in self.columns.values() if c.hierarchy is not None]
+        return tuple(Path(name) for name in named if name not in datasets.hierarchy_names())
 
     @property
     def weights(self) -> dict[str, float]:

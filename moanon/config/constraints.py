@@ -50,7 +50,7 @@ def check_constraints(given: object) -> object:
         value = bound[side]
         if not is_number(value, math.inf) or value in (math.inf, -math.inf):
             raise refusal(f"are wrong: {wanted} {why}. Got {_shown(bound)}")
-        limit = MEASURES[name].range.beyond(value, better)
+        limit = MEASURES[name].beyond(value)
         if limit is None and not is_number(value):
             limit = f"at most {LARGEST:g} in any table"
         if limit is not None:
@@ -63,8 +63,7 @@ def check_reach(bounds: Mapping[str, float], instance: Instance) -> None:
     sizes = table_sizes(instance)
     for name, bound in bounds.items():
         measure = find_measure(name)
-        limit = measure.range.beyond(bound, measure.direction, sizes, only_unmet=True)
-        if limit is not None:
+        if (limit := measure.beyond(bound, sizes, only_unmet=True)) is not None:
             side = "at least" if measure.direction == "max" else "at most"
             raise InfeasibleError(
                 f"no release of this table of {instance.cells.rows:,} rows can have {name} {side} "

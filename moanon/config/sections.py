@@ -191,9 +191,9 @@ class DataSection(BaseModel):
     ]
     """An embedded table (adult, adult-full, credit) or a CSV or Parquet file, folder or glob,
     relative to this file. An embedded name wins; ./adult is the file."""
-    missing: MissingPolicy = "drop"
+    missing: MissingPolicy = "error"
     """Rows with a missing value: drop them (they are counted), keep missing as a category of its
-    own, or stop."""
+    own, or stop with an error, as is done where nothing is said."""
     missing_tokens: Annotated[
         tuple[str, ...], Strict(False), WithJsonSchema(_TEXT_LIST), 'a list of texts, e.g. ["", NA]'
     ] = ("",)

@@ -336,15 +336,18 @@ def _missing_text(
 ) -> str:
     released = [entry["role"] in ("quasi", "sensitive") for entry, _ in guesses]
     gaps = sum(column.missing > 0 for column, kept in zip(columns, released, strict=True) if kept)
-    text = ""
     if gaps:
-        text = _commented(
+        comment = (
             f"Values are missing in {_counted(gaps, 'column')} that would be released: they "
             "are kept as a category of their own. drop would leave out every row with one, error "
-            "would stop.",
-            {"missing": "category"},
-            "  ",
+            "would stop."
         )
+    else:
+        comment = (
+            "No value is missing in a column that would be released; if one ever is, error stops. "
+            "drop would leave out the row, category would keep missing as a category of its own."
+        )
+    text = _commented(comment, {"missing": "category" if gaps else "error"}, "  ")
     if len(tokens) > 1:
         text += _commented(
             "Where all else in a column is numbers or dates, these texts were found; they are "

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Ints
+from moanon.arrays import Ints, Outlined
 from moanon.data.column import Column
 from moanon.data.domain import MISSING, Domain
 from moanon.data.table import Table
@@ -23,8 +23,8 @@ from moanon.errors import DataError
 _KEY_LIMIT = 2**62
 
 
-@dataclass(frozen=True)
-class SensitiveCounts:
+@dataclass(frozen=True, repr=False)
+class SensitiveCounts(Outlined):
     """How often each value of one sensitive column occurs in each cell (compressed rows).
 
     Cell ``c`` holds ``counts[i]`` rows of value ``values[i]`` for ``i`` in
@@ -38,8 +38,8 @@ class SensitiveCounts:
     counts: Ints
 
 
-@dataclass(frozen=True)
-class Cells:
+@dataclass(frozen=True, repr=False)
+class Cells(Outlined):
     """The table as the search sees it.
 
     Attributes

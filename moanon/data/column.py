@@ -22,7 +22,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from moanon.arrays import Values
+from moanon.arrays import Outlined, Values
 from moanon.data.strict_yaml import HALF
 from moanon.errors import DataError
 
@@ -45,8 +45,8 @@ _SIGNS = {"\0": "a NUL character", "\ufeff": "a byte order mark"}
 _UNSEEN = re.compile("[\0\ufeff]")
 
 
-@dataclass(frozen=True, eq=False)
-class Column:
+@dataclass(frozen=True, eq=False, repr=False)
+class Column(Outlined):
     """One column, factorized.
 
     Attributes

@@ -24,7 +24,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bits, Bools, Ints
+from moanon.arrays import Bits, Bools, Ints, Outlined
 from moanon.data.column import Column
 from moanon.data.hierarchy import MAX_LEAVES, SUPPRESSED, Hierarchy
 from moanon.data.steps import Scale, Steps
@@ -38,7 +38,7 @@ MISSING = "(missing)"
 RANGE_MARK = ".."
 
 
-class Domain(ABC):
+class Domain(Outlined, ABC):
     """An ordered list of base values with a name for every allowed block.
 
     Blocks are given as ``start, stop``: base values ``start .. stop - 1``.
@@ -123,7 +123,7 @@ class Domain(ABC):
         """Say in a few words which values the domain holds."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class IntervalDomain(Domain):
     """Numbers or dates in steps of equal width."""
 
@@ -149,7 +149,7 @@ class IntervalDomain(Domain):
         return self.steps.describe()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OrderedDomain(Domain):
     """Categories in a declared order."""
 
@@ -182,7 +182,7 @@ class OrderedDomain(Domain):
         return first if first == last else f"{first} … {last}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TreeDomain(Domain):
     """The leaves of a hierarchy; blocks are its nodes."""
 
@@ -277,8 +277,8 @@ class IntervalSpec:
         return IntervalDomain(steps, missing)
 
 
-@dataclass(frozen=True)
-class OrderedSpec:
+@dataclass(frozen=True, repr=False)
+class OrderedSpec(Outlined):
     """Declare a column of categories in a given order.
 
     Examples

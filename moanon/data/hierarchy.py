@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from moanon.arrays import Bits, Bools, Ints
+from moanon.arrays import Bits, Bools, Ints, Outlined
 from moanon.data import treefile
 from moanon.data.treefile import RawNode
 from moanon.errors import HierarchyError
@@ -35,8 +35,8 @@ MAX_FILE_BYTES = 32 * 1024 * 1024
 MAX_LEAVES = 65_536
 
 
-@dataclass(frozen=True)
-class Hierarchy:
+@dataclass(frozen=True, repr=False)
+class Hierarchy(Outlined):
     r"""A tree over the values of one column.
 
     Parameters

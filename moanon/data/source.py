@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from moanon.arrays import Outlined
 from moanon.data.column import (
     Column,
     chosen_positions,
@@ -39,8 +40,8 @@ _FOLDER_ENDINGS = (".csv", ".csv.gz", ".parquet")
 _FILES_READ = "read are .csv, .tsv, .txt, .csv.gz and .parquet"
 
 
-@dataclass(frozen=True, eq=False)
-class Source:
+@dataclass(frozen=True, eq=False, repr=False)
+class Source(Outlined):
     """What was read.
 
     Attributes

@@ -13,14 +13,14 @@ import datetime
 import decimal
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, get_args
 
 import numpy as np
 
-from moanon.arrays import Ints
+from moanon.arrays import Ints, Outlined
 from moanon.errors import DataError
 
 Number = int | float | str
@@ -159,8 +159,8 @@ class Scale:
         return _decimal(position) if self.type == "decimal" else int(position)
 
 
-@dataclass(frozen=True)
-class Steps:
+@dataclass(frozen=True, repr=False)
+class Steps(Outlined):
     """A run of `count` equal steps.
 
     Attributes
@@ -186,7 +186,7 @@ class Steps:
     scale: Scale
     origin: Fraction
     width: Fraction
-    first: int
+    first: int = field(repr=False)  # which may be the least value of a table
     count: int
     low: Fraction | None = None
     high: Fraction | None = None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from moanon.arrays import Bools
+from moanon.arrays import Bools, Outlined
 from moanon.data.column import Column, absent_column, did_you_mean, sorted_column
 from moanon.data.source import Source, read_source
 from moanon.errors import DataError
@@ -41,8 +41,8 @@ class Role(StrEnum):
 _SETTLED = (Role.QUASI, Role.SENSITIVE)
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
+@dataclass(frozen=True, eq=False, repr=False)
+class Table(Outlined):
     """Declared columns, ready to be generalized.
 
     Attributes
@@ -109,15 +109,26 @@ class Table:
             rows_in=self.rows_in - left_out,
         )
 
+    @property
+    def dropped(self) -> str:
+        """Say how many rows were dropped; nothing where none was."""
+        return told_dropped(self.rows_dropped, self.rows_in)
+
     def _with(self, role: Role) -> tuple[str, ...]:
         return tuple(name for name, given in self.roles.items() if given is role)
+
+
+def told_dropped(dropped: int, rows_in: int) -> str:
+    """Say how many of the rows that were read were dropped; nothing where none was."""
+    were = "was" if dropped == 1 else "were"
+    return f"{dropped:,} of {_rows(rows_in)} {were} dropped for missing values" if dropped else ""
 
 
 def read_table(
     source: str | os.PathLike[str] | pd.DataFrame,
     roles: Mapping[str, Role | str],
     *,
-    missing: MissingPolicy = "drop",
+    missing: MissingPolicy = "error",
     missing_tokens: Sequence[str] = ("",),
     delimiter: str | None = None,
     name: str | None = None,
@@ -132,8 +143,8 @@ def read_table(
         The role of each declared column.
     missing
         Rows that miss a quasi-identifying or sensitive value are dropped and counted (``drop``),
-        kept with the gap as a value of its own (``category``) or refused (``error``). Gaps in
-        other columns are left as they are.
+        kept with the gap as a value of its own (``category``) or refused (``error``): nobody is
+        left out unless somebody says so. Gaps in other columns are left as they are.
     missing_tokens, delimiter, name
         As for :func:`moanon.data.source.read_source`.
 
@@ -155,7 +166,7 @@ def read_table(
 
 
 def settle(
-    source: Source, roles: Mapping[str, Role | str], missing: MissingPolicy = "drop"
+    source: Source, roles: Mapping[str, Role | str], missing: MissingPolicy = "error"
 ) -> Table:
     """Give columns their roles and settle missing values; see :func:`read_table`.
 
@@ -233,8 +244,9 @@ def _complete_rows(source: Source, settled: Sequence[Column], missing: MissingPo
     gaps = _listed(f"{c.name!r} ({_rows(c.missing)})" for c in settled if c.missing)
     if missing == "error":
         raise DataError(
-            f"{source.name} misses values in {gaps}, and missing is 'error': complete the data, "
-            "or choose drop or category"
+            f"{source.name} misses values in {gaps}; complete the data, or say what becomes of "
+            "such rows with missing: drop (they are left out), category (missing is a value of its "
+            "own) or error (they are refused, as now)"
         )
     if not keep.any():
         raise DataError(
@@ -253,7 +265,7 @@ def _select(column: Column, rows: Bools) -> Column:
 
 
 def _rows(count: int) -> str:
-    return f"{count} row{'' if count == 1 else 's'}"
+    return f"{count:,} row{'' if count == 1 else 's'}"
 
 
 def _listed(parts: Iterable[str]) -> str:

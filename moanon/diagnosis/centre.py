@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from moanon import datasets
-from moanon.arrays import Ints
+from moanon.arrays import Ints, Outlined
 from moanon.data.column import absent_column, did_you_mean
 from moanon.data.source import Source, read_source
 from moanon.data.table import Table
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 MAX_COLUMNS = 62
 
 
-@dataclass(frozen=True, eq=False)
-class Diagnosis:
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagnosis(Outlined):
     """A table under examination, values as they were read.
 
     Attributes
@@ -131,7 +131,7 @@ class Diagnosis:
         notes = [] if columns is None else _named_though_sensitive(file, own, columns, sensitive)
         chosen, hidden = quasi if columns is None else columns, sensitive or own
         data = config.data
-        settled = (*quasi, *own) if data.missing == "drop" else ()
+        settled = (*quasi, *own) if data.missing != "category" else ()
         wanted = (*chosen, *settled, *hidden, *also)
         tokens = data.missing_tokens if missing_tokens is None else missing_tokens
         read = _read(data.source, wanted, tokens, delimiter or data.delimiter)
@@ -139,7 +139,7 @@ class Diagnosis:
         return replace(
             found,
             files=(*found.files, Path(file).resolve()),
-            notes=(*notes, *found.notes, *_dropped(read, settled)),
+            notes=(*notes, *found.notes, *_not_anonymized(read, settled, data.missing)),
         )
 
     @classmethod
@@ -439,13 +439,15 @@ def _gaps(missing: Mapping[str, int]) -> Iterator[str]:
         yield f"missing values count as a value of their own, no row is dropped: {gaps}"
 
 
-def _dropped(read: Source, settled: Sequence[str]) -> Iterator[str]:
+def _not_anonymized(read: Source, settled: Sequence[str], missing: str) -> Iterator[str]:
     """Say which rows the configuration would not anonymize, examined columns or not."""
     gaps = [column for column in read.columns if column.name in settled and column.missing]
     if gaps:
         rows = int(np.logical_or.reduce([column.codes < 0 for column in gaps]).sum())
         names = ", ".join(column.name for column in gaps)
-        yield (
-            f"the configuration drops {rows:,} {'row' if rows == 1 else 'rows'} without a value in "
-            f"{names} before it anonymizes; here they are examined"
-        )
+        found = f"{rows:,} {'row' if rows == 1 else 'rows'} without a value in {names}"
+        if missing == "drop":
+            found = f"drops {found} before it anonymizes"
+        else:
+            found = f"refuses {found} (data.missing: {missing})"
+        yield f"the configuration {found}; here they are examined"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moanon.arrays import Floats, Ints, UInts, Values
+from moanon.arrays import Floats, Ints, Outlined, UInts, Values
 from moanon.data.cells import SensitiveCounts, count_values, row_keys
 from moanon.data.column import Column
 from moanon.data.hierarchy import Hierarchy
@@ -43,8 +43,8 @@ _NONE = np.zeros(0, dtype=np.uint32)
 _NO_MISTAKES = np.zeros(0, dtype=np.int64)  # there are no class labels
 
 
-@dataclass(frozen=True, eq=False)
-class DistinctRows:
+@dataclass(frozen=True, eq=False, repr=False)
+class DistinctRows(Outlined):
     """Distinct rows of some columns.
 
     Attributes

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from moanon.arrays import Bools, Ints
+from moanon.arrays import Bools, Ints, Outlined
 from moanon.diagnosis.suppression_curve import Curve, Levels
 from moanon.diagnosis.twelve_questions import DiagnosisQuestion
 
@@ -37,8 +37,8 @@ class _Effort:
         return self.sets - self.grouped
 
 
-@dataclass(frozen=True, eq=False)
-class SubsetAnswer:
+@dataclass(frozen=True, eq=False, repr=False)
+class SubsetAnswer(Outlined):
     """About one set of columns.
 
     Attributes
@@ -224,8 +224,8 @@ class AddedColumn:
     alone: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class _EverySet:
+@dataclass(frozen=True, eq=False, repr=False)
+class _EverySet(Outlined):
     """About every set of columns.
 
     Attributes
@@ -254,7 +254,7 @@ class _EverySet:
         return _Effort(len(self), int(self.grouped.sum()))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SetsAnswer(_EverySet):
     """One number for every set of columns.
 
@@ -357,7 +357,7 @@ class SetsAnswer(_EverySet):
         return {"sets": sets} if self.levels is not None else {"yes": self.yes, "sets": sets}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CurvesAnswer(_EverySet):
     """The curve of every set of columns.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from moanon.arrays import Floats, Ints
+from moanon.arrays import Floats, Ints, Outlined
 from moanon.diagnosis.privacy_model import PrivacyModel
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ Levels = Ints | Floats
 _SMALL = 5
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
+@dataclass(frozen=True, eq=False, repr=False)
+class Curve(Outlined):
     """Rows at each level that occurs among the groups of a set of columns.
 
     Attributes

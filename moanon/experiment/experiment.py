@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from moanon import __version__
+from moanon.arrays import Outlined
 from moanon.config import Config
 from moanon.data.strict_yaml import HALF
 from moanon.errors import ConfigError, InfeasibleError, OutputError, SearchError
@@ -35,6 +36,7 @@ from moanon.experiment.folder import (
     mark_without_solution,
     read_evaluated,
     results_of,
+    spare_inputs,
     with_limits,
     write_evaluated,
 )
@@ -129,8 +131,8 @@ def _with_eta(config: Config, eta: float | tuple[float, ...]) -> Config:
 # -- one run ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, repr=False)
+class Result(Outlined):
     """What came of an experiment.
 
     Attributes
@@ -158,8 +160,8 @@ class Result:
         return next(iter(self.fronts.values()), None)
 
 
-@dataclass(frozen=True)
-class Experiment:
+@dataclass(frozen=True, repr=False)
+class Experiment(Outlined):
     """A configuration that is ready to run; made by `prepare`.
 
     Attributes
@@ -235,6 +237,7 @@ class Experiment:
                 lock.enter()
             check_folder(folder, resume=resume, force=force)
             instance = config.instance()
+            spare_inputs(folder, (*instance.table.files, *config.hierarchy_files))
             identity = identity_of(config, instance)
             checkpoints = Checkpoints(folder, with_limits(identity, etas_of(config)))
             saved, notes = _load(checkpoints) if resume else (None, [])
@@ -251,6 +254,8 @@ class Experiment:
             if saved is None:
                 notes += _notes_on_folder(folder, known, etas, resume=resume)
             notes += _notes_on_settings(config, algorithm)
+            if dropped := instance.table.dropped:
+                notes.insert(0, dropped)
             return cls(
                 config=config,
                 lock=lock,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from moanon import datasets
-from moanon.arrays import Floats, Ints
+from moanon.arrays import Floats, Ints, Outlined
 from moanon.atomic import StagedFiles
 from moanon.config import Config
 from moanon.data.table import Table
@@ -30,7 +30,7 @@ from moanon.front.results import (
     check_roles,
     has_config,
     holds,
-    is_part,
+    parts_of,
     read_listed,
     read_record,
 )
@@ -41,6 +41,8 @@ from moanon.search.checkpoint import NAMES
 ETA_TABLE = "comparison.csv"
 #: How the name of the folder for one limit of several begins.
 _LIMIT = "eta-"
+#: How the name of a page ends: a configuration or a table has no such name.
+_PAGES = (".html", ".htm")
 #: Most knees that a page points at.
 _MOST_MARKS = 5
 #: What is asked of every front: the least loss at each k, and the best k within each loss.
@@ -128,11 +130,23 @@ def _config_of(folder: str | Path, data: str | Path | None) -> Config:
     return config if data is None else changed(config, "data", source=str(data))
 
 
+def files_of(folder: str | Path, front: Front) -> tuple[Path, ...]:
+    """Files that a finished run consists of or was made from, and which nothing must replace."""
+    found = parts_of(folder)
+    if front.instance is not None:
+        found += front.instance.table.files
+    record = read_record(folder)
+    if has_config(record):
+        config = _config_of(folder, None)
+        found += (Path(config.data.source), *config.hierarchy_files)
+    return found
+
+
 # -- figures and pages ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class FinishedRun:
+@dataclass(frozen=True, repr=False)
+class FinishedRun(Outlined):
     """What a results folder holds.
 
     Attributes
@@ -290,20 +304,11 @@ def write_page(
         for run in runs
     ]
     place = results / "report.html" if path is None else path
-    if any(_is_read(run, place) for run in runs):
-        raise OutputError(
-            f"{place} is not replaced: a run or its results are read from it; name another file"
-        )
-    write_report(tabs, place, force=force or path is None)
+    if place.suffix.lower() not in _PAGES:
+        raise OutputError(f"a report is a {' or '.join(_PAGES)} file. Got {place.name!r}")
+    spared = [file for run in runs for file in files_of(run.folder, run.front)]
+    write_report(tabs, place, force=force or path is None, spared=spared)
     return place
-
-
-def _is_read(run: FinishedRun, path: Path) -> bool:
-    """Whether a path is a file of the run, or the table it was made from."""
-    source = run.record.get("data", {}).get("source", "")  # pathlib raises for some texts
-    return is_part(run.folder, path) or (
-        path.is_file() and os.path.isfile(source) and path.samefile(source)  # noqa: PTH113
-    )
 
 
 def _marks(front: Front) -> dict[int, str]:

@@ -6,9 +6,8 @@ import errno
 import hashlib
 import json
 import os
-import re
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 from filelock import BaseFileLock, FileLock, Timeout
 
 from moanon.arrays import Bits
+from moanon.atomic import clear_leftovers
 from moanon.config import Config
 from moanon.data.domain import TreeDomain
 from moanon.errors import DataError, OutputError, SearchError
@@ -50,8 +50,6 @@ _EVALUATED = ".evaluated.npz"
 FIGURES = frozenset(
     {"front", "magnified", "groups", "pairs", "filtered", "diversity", "limits", "etas"}
 )
-#: What a write that was killed leaves (`moanon.atomic`).
-_LEFTOVER = re.compile(r"\.moanon-[0-9a-f]{16}")
 
 #: What reading a record can come to that somebody wrote by hand.
 _UNREADABLE = (
@@ -173,6 +171,18 @@ def check_folder(folder: Path, *, resume: bool, force: bool) -> None:
     )
 
 
+def spare_inputs(folder: Path, files: Iterable[Path]) -> None:
+    """Refuse a folder in which results would take the names of what they are made from."""
+    names = {*RESULTS, "comparison.csv"}
+    places = [place.resolve() for place in (folder, *folder.glob("eta-*/"))]
+    for file in files:
+        if file.name in names and file.resolve().parent in places:
+            raise OutputError(
+                f"{file} is read by this run and would be replaced by its results; name another "
+                "folder with --out"
+            )
+
+
 def mark_without_solution(folder: Path, why: str | None) -> None:
     """Note that a run has ended without a solution, and why; or, with None, that it has not."""
     path = folder / NO_SOLUTION
@@ -231,9 +241,7 @@ def make_folder(folder: Path) -> None:
     """Make a folder, or clear away what a killed write left in it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path in folder.iterdir():
-            if _LEFTOVER.fullmatch(path.name):
-                path.unlink()
+        clear_leftovers(folder)
     except OSError as error:
         raise OutputError(
             f"the folder {folder} cannot be made: {error.strerror or error}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -80,7 +81,7 @@ def optimize(
     *,
     problem: Mapping[str, Any] | None = None,
     search: Mapping[str, Any] | None = None,
-    missing: str = "drop",
+    missing: str = "error",
     threads: int | None = None,
     progress: bool = True,
 ) -> Front:
@@ -102,7 +103,7 @@ def optimize(
     search : mapping, optional
         ``{"seed": 1, "generations": 250}``, …
     missing : {"drop", "category", "error"}
-        What becomes of rows with missing values.
+        What becomes of rows with missing values; a warning says how many were dropped.
     threads : int, optional
         Default: one for each processor. The front does not depend on it.
     progress : bool
@@ -139,6 +140,8 @@ def optimize(
     """
     threads = checked_threads(threads)
     config, instance = _read(data, columns, problem, search, missing)
+    if dropped := instance.table.dropped:
+        warnings.warn(dropped, stacklevel=2)
     if isinstance(config.problem.eta, tuple):
         raise ConfigError(
             f"optimize takes one eta. Got {list(config.problem.eta)}; moanon run compares several"

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bools, Floats, Values
+from moanon.arrays import Bools, Floats, Outlined, Values
 from moanon.errors import ConfigError, got
 from moanon.measures import Measure, find_measure
 from moanon.measures.measure import LARGEST, is_number
@@ -196,8 +196,8 @@ class Choice:
         return {"id": self.id, "measures": plain}
 
 
-@dataclass(frozen=True, eq=False)
-class Solutions:
+@dataclass(frozen=True, eq=False, repr=False)
+class Solutions(Outlined):
     """The solutions of a front, as far as questions need to know them.
 
     Attributes

@@ -27,7 +27,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from moanon import __version__
-from moanon.arrays import Bits, Floats, Ints, Values
+from moanon.arrays import Bits, Floats, Ints, Outlined, Values
 from moanon.atomic import StagedFiles
 from moanon.errors import ConfigError, DataError, GenomeError, SearchError, got
 from moanon.front.asking import Answer, Question, answer
@@ -53,7 +53,7 @@ _NEEDED = ("k", "gl", "sl", "loss", "suppressed")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Front:
+class Front(Outlined):
     """Undominated solutions of one table, in the order of their objectives.
 
     Attributes

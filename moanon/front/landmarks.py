@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from moanon.arrays import Bools, Floats, Ints, Values
+from moanon.arrays import Bools, Floats, Ints, Outlined, Values
 from moanon.errors import ConfigError
 from moanon.front.choices import attained_privacy
 from moanon.front.front import Front
@@ -63,8 +63,8 @@ def spell(name: str, value: float) -> str:
 # -- a front as a curve --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class TradeOff:
+@dataclass(frozen=True, eq=False, repr=False)
+class TradeOff(Outlined):
     """A front as one privacy measure against one cost: the solutions undominated in these two.
 
     Attributes

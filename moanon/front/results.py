@@ -20,7 +20,7 @@ from sys import float_info
 from typing import Any
 
 from moanon import __version__
-from moanon.errors import DataError, OutputError, got
+from moanon.errors import DataError, got
 from moanon.measures.measure import is_number
 from moanon.paths import checked_path
 
@@ -120,11 +120,10 @@ def _limit(folder: Path) -> tuple[float, str]:
         return float("inf"), folder.name
 
 
-def is_part(folder: str | Path, path: str | Path) -> bool:
-    """Whether a path is one of the files that make up a results folder."""
-    folder, path = checked_path(folder, DataError), checked_path(path, OutputError)
-    names = [name for name in (RECORD, *_OTHERS) if (folder / name).exists()]
-    return path.exists() and any(path.samefile(folder / name) for name in names)
+def parts_of(folder: str | Path) -> tuple[Path, ...]:
+    """The files that make up a results folder."""
+    folder = checked_path(folder, DataError)
+    return tuple(folder / name for name in (RECORD, *_OTHERS))
 
 
 def read_record(folder: str | Path) -> dict[str, Any]:

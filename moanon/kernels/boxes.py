@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moanon.arrays import Bools, Ints, UInts
+from moanon.arrays import Bools, Codes, Ints
 from moanon.kernels.jit import compiled, inner, int64
 
 #: Up to so many values the losses of all blocks of a column are listed.
@@ -95,9 +95,9 @@ def make_box_columns(
 @inner
 def lowest_node(columns: BoxColumns, column: int, low: int, high: int) -> int:
     """Lowest node of a tree that holds two leaves, ``low <= high``."""
-    node = columns.leaf[columns.leaf_first[column] + low]
+    node = int64(columns.leaf[columns.leaf_first[column] + low])
     while columns.stop[node] <= high:
-        node = columns.parent[node]
+        node = int64(columns.parent[node])
     return node
 
 
@@ -115,7 +115,7 @@ def block_loss(columns: BoxColumns, column: int, low: int, high: int) -> int:
 
 
 @inner
-def box_loss(columns: BoxColumns, lows: Ints | UInts, highs: Ints | UInts) -> int:
+def box_loss(columns: BoxColumns, lows: Ints | Codes, highs: Ints | Codes) -> int:
     """Loss of a row in a box."""
     loss = int64(0)
     for column in range(len(lows)):
@@ -133,7 +133,7 @@ def _list_pairs(columns: BoxColumns, first: Ints, out: Ints) -> None:
 
 
 @compiled
-def cover_groups(columns: BoxColumns, codes: UInts, group: Ints, starts: Ints, stops: Ints) -> None:
+def cover_groups(columns: BoxColumns, codes: Codes, group: Ints, starts: Ints, stops: Ints) -> None:
     """Find the blocks of every group's box.
 
     Parameters

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from moanon.arrays import Bits, Bools, Floats, Ints, UInts
+from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, UInts
 from moanon.kernels.costs import Prices, measure_costs
 from moanon.kernels.forms import Forms, Workspace, coarsen
 from moanon.kernels.histograms import Lists, Plan, ValueForms, list_values, merge_values
@@ -167,8 +167,8 @@ def evaluate(
             )
 
 
-@dataclass(frozen=True)
-class Kept:
+@dataclass(frozen=True, repr=False)
+class Kept(Outlined):
     """What stays of some groups, measured.
 
     Attributes

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moanon.arrays import Bools, Floats, Ints, UInts
+from moanon.arrays import Bools, Floats, Ints, Outlined, UInts
 from moanon.kernels.forms import Forms, Workspace, bucket
 from moanon.kernels.jit import compiled, inner, int64
 from moanon.kernels.join import JoinTree, Shape
@@ -85,8 +85,8 @@ class Plan(NamedTuple):
     units: Floats  # (bits + 1,): the integer that stands for 1 there
 
 
-@dataclass(frozen=True)
-class HistogramColumn:
+@dataclass(frozen=True, repr=False)
+class HistogramColumn(Outlined):
     """A column whose values are counted group by group.
 
     Attributes

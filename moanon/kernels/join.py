@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Ints, UInts
+from moanon.arrays import Ints, Outlined, UInts
 
 #: Distinct tuples are counted on about this many cells while the tree is laid out …
 _PROBE = 8_000
@@ -54,8 +54,8 @@ class Shape(NamedTuple):
     row_place: Ints
 
 
-@dataclass(frozen=True)
-class LossScale:
+@dataclass(frozen=True, repr=False)
+class LossScale(Outlined):
     """Cell losses as integers.
 
     D eq. 3 gives ``(width - 1) / (m - 1)`` for a block of `width` base values. All columns are
@@ -98,8 +98,8 @@ class LossScale:
         return cls(scale, exact, start, table)
 
 
-@dataclass(frozen=True)
-class JoinTree:
+@dataclass(frozen=True, repr=False)
+class JoinTree(Outlined):
     """The finest form of a table: every cell its own root entry.
 
     Attributes

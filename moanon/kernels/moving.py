@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moanon.arrays import Ints, UInts
+from moanon.arrays import Codes, Ints
 from moanon.kernels.boxes import BoxColumns, block_loss, box_loss
 from moanon.kernels.jit import compiled, inner, int64
 from moanon.kernels.splitting import GroupCheck, meets_bounds
@@ -32,9 +32,9 @@ _NOWHERE, _SUPPRESSED = -2, -1
 class MoveBuffers(NamedTuple):
     """Groups while cells move: their boxes, sizes and members."""
 
-    codes: UInts  # (cells, columns): a cell's values together
-    lows: UInts  # (groups, columns)
-    highs: UInts
+    codes: Codes  # (cells, columns): a cell's values together
+    lows: Codes  # (groups, columns)
+    highs: Codes
     rows: Ints  # (groups,)
     losses: Ints  # (groups,): of a row
     first: Ints  # (groups,): a member, or -1
@@ -44,7 +44,7 @@ class MoveBuffers(NamedTuple):
     edges: Ints  # (columns, 6): of one group; see `_find_edges`
 
 
-def make_move_buffers(codes: UInts) -> MoveBuffers:
+def make_move_buffers(codes: Codes) -> MoveBuffers:
     """Allocate for a table; there may be as many groups as cells."""
     columns, cells = codes.shape
     whole = np.int64
@@ -169,7 +169,7 @@ def _loss_without(columns: BoxColumns, cell: int, buffers: MoveBuffers) -> int:
 
 
 @inner
-def _key(codes: UInts, sizes: Ints, indexed: int) -> int:
+def _key(codes: Codes, sizes: Ints, indexed: int) -> int:
     """Number the combination of a cell's values in the first columns."""
     key = int64(0)
     for column in range(indexed):
@@ -224,9 +224,9 @@ def _cheapest(
     own: int,
     offered: Ints,
     most: int,
-    codes: UInts,
-    lows: UInts,
-    highs: UInts,
+    codes: Codes,
+    lows: Codes,
+    highs: Codes,
     sizes: Ints,
     losses: Ints,
 ) -> tuple[int, int]:
@@ -237,7 +237,7 @@ def _cheapest(
     best, cost = int64(_NOWHERE), most
     begin, end = int64(0), int64(len(offered))
     if own >= 0 and end > 2 * _WINDOW:
-        middle = np.searchsorted(offered, own)
+        middle = int64(np.searchsorted(offered, own))
         begin, end = max(middle - _WINDOW, 0), min(middle + _WINDOW, end)
     for i in range(begin, end):
         at = offered[i]
@@ -249,9 +249,9 @@ def _cheapest(
             value, low, high = codes[cell, column], lows[at, column], highs[at, column]
             if low <= value <= high:
                 continue
-            low, high, value = int64(low), int64(high), int64(value)
-            wider = block_loss(columns, column, min(low, value), max(high, value))
-            lost += together * (wider - block_loss(columns, column, low, high))
+            first, last = min(int64(low), int64(value)), max(int64(high), int64(value))
+            wider = block_loss(columns, column, first, last)
+            lost += together * (wider - block_loss(columns, column, int64(low), int64(high)))
             if lost >= cost:
                 break
         if lost < cost:

@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bits, Floats, Ints
+from moanon.arrays import Bits, Floats, Ints, Outlined
 from moanon.kernels.costs import COSTS, Prices, no_prices
 from moanon.kernels.evaluation import evaluate
 from moanon.kernels.forms import Forms, Workspace, coarsen, make_forms, make_workspace
@@ -67,8 +67,8 @@ RETRY = 64
 _STEP_BYTES = 128 * 1024 * 1024
 
 
-@dataclass(frozen=True)
-class RawScores:
+@dataclass(frozen=True, repr=False)
+class RawScores(Outlined):
     """Results of a population.
 
     Attributes

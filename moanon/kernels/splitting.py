@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moanon.arrays import Floats, Ints, UInts
+from moanon.arrays import Codes, Floats, Ints, UInts
 from moanon.kernels.boxes import BoxColumns, block_loss, box_loss, lowest_node
 from moanon.kernels.diversity import MODELS, measure_models
 from moanon.kernels.histograms import Lists, Plan, Sensitive, list_histograms, sort_by
@@ -67,11 +67,11 @@ class SplitBuffers(NamedTuple):
     """What one thread needs to split nodes; a bucket is a value or a child of a tree node."""
 
     order: Ints  # (cells,): cells, node by node; in the same order …
-    codes: UInts  # (columns, cells): … their values
+    codes: Codes  # (columns, cells): … their values
     counts: Ints  # (cells,): … and rows
     side_of: Ints  # (cells,)
     spare: Ints  # (cells,)
-    kept: UInts  # (cells,)
+    kept: Codes  # (cells,)
     stack: Ints  # (cells + 1, 2): nodes to be split
     lows: Ints  # (columns,): the node's box
     highs: Ints
@@ -622,7 +622,7 @@ def _look_ahead(
 
 
 @inner
-def _begin(codes: UInts, counts: Ints, starts: int, group: Ints, buffers: SplitBuffers) -> int:
+def _begin(codes: Codes, counts: Ints, starts: int, group: Ints, buffers: SplitBuffers) -> int:
     """Sort cells by the groups to begin with, which are put on the stack; return their number.
 
     The last group is on top of the stack: it is split first.
@@ -654,7 +654,7 @@ def _begin(codes: UInts, counts: Ints, starts: int, group: Ints, buffers: SplitB
 @compiled
 def split_cells(
     columns: BoxColumns,
-    codes: UInts,
+    codes: Codes,
     counts: Ints,
     least: int,
     limit: int,

@@ -17,7 +17,7 @@ from moanon.kernels.costs import COSTS
 from moanon.kernels.diversity import MODELS
 from moanon.kernels.selection import BY_SIZE, GroupRule
 from moanon.kernels.tallies import OF_COLUMNS, TALLIES
-from moanon.measures.measure import Measure
+from moanon.measures.measure import Measure, find_measure
 from moanon.measures.suppression import Suppression
 
 _SUPPRESSIONS = {
@@ -109,8 +109,9 @@ def group_rule(
             continue
         needed.add(known.model)
         place = MODELS.index(known.model)
+        least_good = known.goodness(find_measure(suppression.own_name(name)).worst(bound))
         # The largest number is a bound, too: it leaves out what is infinite.
-        bounds[place] = max(bounds[place], known.goodness(bound), -float_info.max)
+        bounds[place] = max(bounds[place], least_good, -float_info.max)
     shift, per_unit = by.classes(rows) if by else (0.0, 1.0)
     need = np.array([model in needed for model in MODELS])
     kinds = [(TALLIES.index(name), column) for name, column in demand.tallies]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 import numpy as np
 
-from moanon.arrays import Bools, Floats, Values
+from moanon.arrays import Bools, Values
 from moanon.errors import unknown_name
 
 if TYPE_CHECKING:  # names of types only: what is true of a measure is known without a compiler
@@ -30,9 +30,12 @@ Direction = Literal["max", "min"]
 Precision = Literal["exact", "quotient", "summed", "logarithm"]
 Requirement = Literal["", "sensitive", "tree", "label", "weights"]
 
-#: Logarithms are rounded, and three equally frequent values have an entropy ℓ of 3 give or take a
-#: rounding. A bound on such a measure is met by what falls short of it by no more than this share.
+#: Sums of rounded terms and logarithms are off in their last digits: three equally frequent values
+#: have an entropy ℓ of 3 give or take a rounding, and an ncp of 3/10 may come out just above 0.3. A
+#: bound on such a measure is met by what falls short of it by no more than this share of it, ...
 TOLERANCE = 1e-9
+#: ... or by no more than this, which is what integer losses resolve on a very large table.
+LEAST_TOLERANCE = 1e-10
 
 #: No measure of a table goes beyond this; a bound that does is a slip.
 LARGEST = 1e18
@@ -94,10 +97,12 @@ class Range:
         sizes: Mapping[str, float] | None = None,
         *,
         only_unmet: bool = False,
+        slack: float = 0.0,
     ) -> str | None:
         """Say in words what a bound lies beyond; None where it can be met, and be missed.
 
-        An end that is left out is one that a lenient bound may name.
+        An end that is left out is one that a lenient bound may name. Values beyond an end by no
+        more than `slack` are there by their rounding.
 
         `sizes` are what is known of a table (see `table_sizes`). Bounds that every value meets are
         left alone where `only_unmet`.
@@ -105,10 +110,10 @@ class Range:
         known = {"ln 2": math.log(2), **(sizes or {})}
         low, high = _number(self.low, known, -math.inf), _number(self.high, known, math.inf)
         unmet_low = better == "min" and self.low_open and bound == low
-        if (bound < low and not (only_unmet and better == "max")) or unmet_low:
+        if (bound < low - slack and not (only_unmet and better == "max")) or unmet_low:
             return f"{'above' if self.low_open else 'at least'} {_told(self.low, sizes)}"
         unmet_high = better == "max" and self.high_open and bound == high
-        if (bound > high and not (only_unmet and better == "min")) or unmet_high:
+        if (bound > high + slack and not (only_unmet and better == "min")) or unmet_high:
             return f"{'below' if self.high_open else 'at most'} {_told(self.high, sizes)}"
         return None
 
@@ -161,7 +166,7 @@ class GroupScale:
         Name in `moanon.kernels.diversity.MODELS`, which hold *goodness*: more is better. Empty for
         the size of groups.
     goodness : callable
-        Least goodness that meets a bound on the measure.
+        Goodness of a group that has a value of the measure.
     width : float
         Width of the classes that are given up together, in goodness.
     lowest : callable
@@ -271,18 +276,35 @@ class Measure:
         """Values such that smaller is better."""
         return -values if self.higher_is_better else values
 
-    def slack(self, bound: float) -> float:
-        """By how much values may fall short of a bound and still meet it: by their rounding."""
-        return TOLERANCE * abs(bound) if self.precision == "logarithm" else 0.0
+    # -- bounds ------------------------------------------------------------------------------------
 
-    def shortfall(self, values: Values, bound: float) -> Floats:
-        """By how much values miss a bound in the better direction; 0 or less where they meet it."""
-        short = bound - values if self.higher_is_better else values - bound
-        return short - self.slack(bound)
+    def slack(self, bound: float) -> float:
+        """By how much values may fall short of a bound and still meet it: by their rounding.
+
+        Nothing of what is counted, and of correctly rounded quotients, which compare with a bound
+        as written just as the exact ones do.
+        """
+        if self.precision in ("exact", "quotient"):
+            return 0.0
+        return max(TOLERANCE * abs(bound), LEAST_TOLERANCE)
+
+    def worst(self, bound: float) -> float:
+        """The worst value that meets a bound in the better direction."""
+        slack = self.slack(bound)
+        return bound - slack if self.higher_is_better else bound + slack
 
     def meets(self, values: Values, bound: float) -> Bools:
         """Tell for each value whether it meets a bound in the better direction."""
-        return self.shortfall(values, bound) <= 0
+        worst = self.worst(bound)
+        return values >= worst if self.higher_is_better else values <= worst
+
+    def beyond(
+        self, bound: float, sizes: Mapping[str, float] | None = None, *, only_unmet: bool = False
+    ) -> str | None:
+        """Say in words what a bound lies beyond; see `Range.beyond`."""
+        return self.range.beyond(
+            bound, self.direction, sizes, only_unmet=only_unmet, slack=self.slack(bound)
+        )
 
     def bound_text(self, bound: float) -> str:
         """Write a bound in the better direction: ``at least 5``."""

@@ -68,6 +68,7 @@ def size_min(scores: Scores) -> Values:
     "rows",
     "mean size of the group a row sits in, over all rows, the suppressed ones being one group",
     "C §3: P_s-avg",
+    precision="quotient",
 )
 def size_mean(scores: Scores) -> Values:
     """``Σ N² / n`` (C §3), suppressed rows as one group; `weighted_k` is taken before."""
@@ -163,6 +164,7 @@ def sensitive_count_max(scores: Scores) -> Values:
     "rows that share a row's group and sensitive value, mean over all rows",
     "C §3",
     tallies=("same",),
+    precision="quotient",
 )
 def sensitive_count_mean(scores: Scores) -> Values:
     """``Σ c / n`` over all rows (C §3); suppressed rows make one group."""
@@ -191,6 +193,7 @@ def sensitive_count_rank(scores: Scores) -> Values:
     "C §3 counts; D §4.2 bounds the share",
     models=("alpha",),
     tallies=("same_most",),
+    precision="exact",
 )
 def sensitive_share_max(scores: Scores) -> Values:
     """``max c / N`` over all rows; `alpha`, or more where suppressed rows are more alike."""
@@ -248,6 +251,7 @@ def diversity_min(scores: Scores) -> Values:
     "different sensitive values in a row's group, mean over all rows",
     "C §3 with D §4.2",
     tallies=("values",),
+    precision="quotient",
 )
 def diversity_mean(scores: Scores) -> Values:
     """Mean number of different values in a row's group; suppressed rows make one group."""

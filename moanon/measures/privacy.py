@@ -21,7 +21,6 @@ import numpy as np
 
 from moanon.arrays import Values
 from moanon.measures.measure import (
-    TOLERANCE,
     GroupScale,
     between,
     counts,
@@ -35,16 +34,14 @@ if TYPE_CHECKING:
 
 def _distances(model: str) -> GroupScale:
     """Scale of a model between 0 and 1 that is better when lower."""
-    return GroupScale(model, lambda bound: -bound, 0.005, lambda rows: -1.0)
+    return GroupScale(model, lambda value: -value, 0.005, lambda rows: -1.0)
 
 
-#: Classes of ln ℓ: thresholds are 2 % apart.
-_ENTROPIES = GroupScale("entropy", lambda bound: log(bound) - TOLERANCE, 0.02, lambda rows: 0.0)
-_DIVERGENCES = GroupScale("js", lambda bound: -bound * (1 + TOLERANCE), 0.005, lambda rows: -log(2))
+#: Classes of ln ℓ: thresholds are 2 % apart. ℓ is at least 1, so a value below says nothing.
+_ENTROPIES = GroupScale("entropy", lambda value: log(max(value, 0.5)), 0.02, lambda rows: 0.0)
+_DIVERGENCES = GroupScale("js", lambda value: -value, 0.005, lambda rows: -log(2))
 #: ln(p / q) is within ± ln n where it is finite; the class below is for groups where it is not.
-_RATIOS = GroupScale(
-    "delta", lambda bound: -bound * (1 + TOLERANCE), 0.05, lambda rows: -log(rows) - 0.05
-)
+_RATIOS = GroupScale("delta", lambda value: -value, 0.05, lambda rows: -log(rows) - 0.05)
 
 
 # -- sizes -----------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from moanon.arrays import Floats, Ints
+from moanon.arrays import Floats, Ints, Outlined
 from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.kernels.costs import COSTS
@@ -19,8 +19,8 @@ from moanon.measures.measure import find_measure
 from moanon.measures.suppression import Suppression
 
 
-@dataclass(frozen=True)
-class Scores:
+@dataclass(frozen=True, repr=False)
+class Scores(Outlined):
     """Results of a population, one entry per genome and in its order.
 
     Losses are sums of integers until the last division, exact wherever the domains have a common

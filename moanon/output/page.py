@@ -13,7 +13,7 @@ import html
 import json
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -73,17 +73,19 @@ def report_html(tabs: Sequence[Tab]) -> str:
     return _PLACE.sub(lambda place: parts[place[1]], _part("page.html"))
 
 
-def write_report(tabs: Sequence[Tab], path: str | Path, force: bool = False) -> None:
-    """Write the page of `report_html` to a file.
+def write_report(
+    tabs: Sequence[Tab], path: str | Path, force: bool = False, spared: Iterable[Path] = ()
+) -> None:
+    """Write the page of `report_html` to a file, but to none of those that are spared.
 
     Raises
     ------
     OutputError
-        If there is nothing to show, the file exists and `force` is not set, or it cannot be
-        written.
+        If there is nothing to show, the file is spared, or exists and `force` is not set, or it
+        cannot be written.
     """
     page, path = report_html(tabs), Path(path)
-    with StagedFiles(path, force=force) as staged:
+    with StagedFiles(path, force=force, spared=spared) as staged:
         staged[path].write_text(page, encoding="utf-8", newline="\n")
         staged.move()
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from moanon.arrays import Ints, Values
+from moanon.arrays import Ints, Outlined, Values
 from moanon.front import Front
 from moanon.front.choices import attained_privacy
 from moanon.measures import MEASURES, find_measure
@@ -44,8 +44,8 @@ _FOLDER = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Tab:
+@dataclass(frozen=True, repr=False)
+class Tab(Outlined):
     """One front of a report.
 
     Attributes

@@ -13,7 +13,7 @@ released.
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bools, Ints
+from moanon.arrays import Bools, Ints, Outlined
 from moanon.atomic import StagedFiles
 from moanon.data.column import Column
 from moanon.data.domain import MISSING, Domain, TreeDomain
@@ -37,8 +37,9 @@ from moanon.measures import MEASURES
 from moanon.measures.measure import LARGEST, is_number
 from moanon.measures.measuring import score_grouping
 from moanon.measures.suppression import RECURSIVE_C, Suppression, check_recursive_c
+from moanon.release import formats
 from moanon.release.certificate import Certificate, Origin, certify_file
-from moanon.release.formats import ReleasedColumn, write_csv, write_parquet
+from moanon.release.formats import ReleasedColumn
 from moanon.release.labels import label_rules
 from moanon.release.readback import Format, NamedValues, Reading
 from moanon.release.reader_privacy import SensitiveFacts
@@ -50,8 +51,8 @@ if TYPE_CHECKING:
 SuppressedRows = Literal["absent", "star"]
 
 
-@dataclass(frozen=True, eq=False)
-class Release:
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(Outlined):
     """A table as its groups show it, without the rows of suppressed ones.
 
     Attributes
@@ -309,9 +310,10 @@ class Release:
         *,
         suppressed: SuppressedRows = "absent",
         force: bool = False,
-        raw_cells: bool = False,
+        spreadsheet_safe: bool = False,
         config_digest: str | None = None,
         shuffle: int | None = None,
+        spared: Iterable[Path] = (),
     ) -> Certificate:
         """Write the release and its certificate, ``PATH.certificate.json``.
 
@@ -326,23 +328,25 @@ class Release:
             As for `to_frame`.
         force : bool
             Replace files that exist.
-        raw_cells : bool
-            Leave cells that a spreadsheet would run as formulas as they are; by default a CSV file
-            shows them with an apostrophe in front.
+        spreadsheet_safe : bool
+            Put an apostrophe before cells that a spreadsheet would run as formulas; by default they
+            are written as they are. The certificate says how many there are, and which was done.
         config_digest : str, optional
             SHA-256 of the configuration that led here, for the certificate.
         shuffle : int, optional
             Seed of a permutation of the written rows, which otherwise keep the order of the source.
             Whoever guesses the seed can undo it: take a large random one, such as
             ``secrets.randbits(128)``, and keep it to yourself. It is not in the certificate.
+        spared : iterable of path
+            Files that must not be replaced; those of the table are none that may.
 
         Raises
         ------
         ConfigError
             If `suppressed`, `config_digest` or `shuffle` cannot be used.
         OutputError
-            If the files exist and `force` is not set, if one of them was read as the table, or if
-            they cannot be written.
+            If the files exist and `force` is not set, if one of them was read as the table or is
+            spared, or if they cannot be written.
         CertificateError
             If the written file does not measure as promised.
         """
@@ -352,22 +356,22 @@ class Release:
             raise ConfigError(f"config_digest must be a text. Got {config_digest!r}")
         columns = _shuffled(self._columns(suppressed), shuffle)
         notice = path.with_name(path.name + ".certificate.json")
-        self._spare_the_source(path, notice)
+        spared = (*self.instance.table.files, *spared)
         try:
-            with StagedFiles(path, notice, force=force) as staged:
-                if form == "csv":
-                    write_csv(staged[path], columns, raw_cells=raw_cells)
-                else:
-                    write_parquet(staged[path], columns)
+            with StagedFiles(path, notice, force=force, spared=spared) as staged:
+                written = formats.spreadsheet_safe(columns) if spreadsheet_safe else columns
+                write = formats.write_csv if form == "csv" else formats.write_parquet
+                write(staged[path], written)
                 staged.sync(path)
                 reading = self._reading(
-                    form, columns, stars=suppressed == "star", defused=not raw_cells
+                    form, columns, stars=suppressed == "star", defused=spreadsheet_safe
                 )
+                origin = self._origin(config_digest, shuffled=shuffle is not None)
                 certificate = certify_file(
                     staged[path],
                     reading,
                     self.promised,
-                    self._origin(config_digest, shuffled=shuffle is not None),
+                    replace(origin, formula_cells=formats.formula_cells(columns)),
                     stated=self.stated,
                     name=path.name,
                 )
@@ -392,7 +396,7 @@ class Release:
             },
             table_rows=self.rows,
             stars=stars,
-            defused=defused and form == "csv",
+            defused=defused,
             c=self.recursive_c,
         )
 
@@ -411,17 +415,6 @@ class Release:
             config_digest=config_digest,
             row_order="shuffled" if shuffled else "source",
         )
-
-    def _spare_the_source(self, *targets: Path) -> None:
-        files = self.instance.table.files
-        for target in targets:
-            if Path(os.path.realpath(target)) in files or any(
-                _is_same(target, file) for file in files
-            ):
-                what = "the table" if len(files) == 1 else "a part of the table"
-                raise OutputError(
-                    f"{target} is {what} that was read; a release must not replace it"
-                )
 
 
 def _sensitive_facts(column: Column, domain: Domain | None) -> SensitiveFacts:
@@ -445,13 +438,6 @@ def check_k(k: int) -> int:
             f"k must be a whole number of at least 1 and at most {LARGEST:g}. Got {got(k)}"
         )
     return int(k)
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:  # at least one of them is not there
-        return False
 
 
 def _shuffled(columns: list[ReleasedColumn], seed: int | None) -> list[ReleasedColumn]:

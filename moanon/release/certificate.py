@@ -12,6 +12,9 @@ The keys of ``FILE.certificate.json``:
 - ``rows``, ``suppressed``: rows released, and rows of the table that are not.
 - ``suppressed_rows``: how those are shown, ``absent`` or ``star``.
 - ``row_order``: rows as in the ``source``, or ``shuffled``.
+- ``formula_cells``: cells that a spreadsheet would run, because they begin with ``= + - @`` and the
+  like and are no plain numbers. ``spreadsheet_safe``: whether these carry an apostrophe; otherwise
+  they are as they were.
 - ``k``, ``groups``: rows in the smallest group, and the number of groups.
 - ``weighted_k_released``: of the released rows. ``weighted_k``: of all rows, before suppression;
   the only measure that the file cannot show. Both also exactly, as ``…_exact: "29/7"``.
@@ -43,14 +46,11 @@ from typing import Any, Literal
 from moanon import __version__
 from moanon.errors import CertificateError, DataError
 from moanon.measures import MEASURES
-from moanon.measures.measure import TOLERANCE
+from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE
 from moanon.release.readback import NamedValues, Reading, measure_file
 
 #: Whether rows stand as in the source.
 RowOrder = Literal["source", "shuffled"]
-#: Fractions of loss and logarithms are floats and may differ by `TOLERANCE` of themselves, or by so
-#: little that it is below what integer losses resolve on a very large table.
-_ABSOLUTE = 1e-10
 #: How the entries ``l`` and ``closeness`` of a certificate file call the models of a column.
 _DIVERSITY = {
     "distinct": "l_distinct",
@@ -77,6 +77,7 @@ class Origin:
     input_digest: str
     config_digest: str | None = None
     row_order: RowOrder = "source"
+    formula_cells: int = 0
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,10 @@ class Certificate:
         What the file cannot show.
     distances : mapping of str to str
         The ground distance of each sensitive column.
-    file, quasi, sensitive, recursive_c, compared_with, suppressed_rows, output_digest, moanon
+    file, quasi, sensitive, recursive_c, compared_with, suppressed_rows, spreadsheet_safe
         As in the file.
+    output_digest, moanon
+        Likewise.
     """
 
     file: str
@@ -105,6 +108,7 @@ class Certificate:
     recursive_c: float
     compared_with: str | None
     suppressed_rows: Literal["absent", "star"]
+    spreadsheet_safe: bool
     output_digest: str
     moanon: str = __version__
 
@@ -199,6 +203,8 @@ class Certificate:
             "suppressed": self.suppressed,
             "suppressed_rows": self.suppressed_rows,
             "row_order": origin.row_order,
+            "formula_cells": origin.formula_cells,
+            "spreadsheet_safe": self.spreadsheet_safe,
             "k": self.k,
             "groups": self.groups,
             **_exactly("weighted_k", origin.weighted_k),
@@ -282,6 +288,7 @@ class Certificate:
                 digests["input"],
                 digests["config"],
                 entries["row_order"],
+                entries["formula_cells"],
             ),
             quasi=tuple(entries["quasi"]),
             sensitive=tuple(entries["sensitive"]),
@@ -289,6 +296,7 @@ class Certificate:
             recursive_c=entries["recursive_c"],
             compared_with=entries["compared_with"],
             suppressed_rows=entries["suppressed_rows"],
+            spreadsheet_safe=entries["spreadsheet_safe"],
             output_digest=digests["output"],
             moanon=entries["moanon"],
         )
@@ -354,6 +362,7 @@ def certify_file(
         recursive_c=reading.c,
         compared_with=_whole_table(reading),
         suppressed_rows="star" if reading.stars else "absent",
+        spreadsheet_safe=reading.defused,
         output_digest=digest,
     )
     shown = certificate.measures
@@ -375,7 +384,7 @@ def _agree(name: str, here: float | Fraction, there: float | Fraction, reading: 
         precision = "summed"
     if isinstance(here, int | Fraction) or precision in ("exact", "quotient"):
         return False
-    return math.isclose(here, there, rel_tol=TOLERANCE, abs_tol=_ABSOLUTE)
+    return math.isclose(here, there, rel_tol=TOLERANCE, abs_tol=LEAST_TOLERANCE)
 
 
 def _whole_table(reading: Reading) -> str | None:

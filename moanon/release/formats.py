@@ -2,6 +2,10 @@
 
 A column arrives as the distinct texts it may show and one code per row, so a text is quoted,
 defused or looked at once, however many rows carry it.
+
+Cells are written as they are. Some could be run by a spreadsheet that opens the file
+(`formula_cells` counts them); on request they get an apostrophe (`spreadsheet_safe`), in both kinds
+of files alike.
 """
 
 from __future__ import annotations
@@ -9,27 +13,27 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from moanon.arrays import Outlined
 from moanon.errors import OutputError
 
 #: Rows that are put together at a time.
 _BLOCK = 1 << 16
 
-#: First characters (also in full width) that make a spreadsheet take a cell for a formula, behind
-#: any apostrophes: those are counted so that taking one away always gives the cell back.
-_FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
+#: First characters (also in full width) that make a spreadsheet take a cell for a formula.
+_FORMULA = re.compile("[=+\\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _QUOTED = re.compile('[",\r\n]')
 
 
-@dataclass(frozen=True, eq=False)
-class ReleasedColumn:
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleasedColumn(Outlined):
     """One column of a release.
 
     Attributes
@@ -57,35 +61,63 @@ class ReleasedColumn:
             and str(self.texts[0]).endswith("+00:00")
         )
 
+    @property
+    def is_text(self) -> bool:
+        """Whether its cells are texts; numbers, truth values and dates are run by nobody."""
+        return self.native is None or self.native.dtype.kind == "O"
+
+
+def is_formula(text: str | None) -> bool:
+    """Whether a spreadsheet would run a cell; plain numbers such as -3 or +1.5e3 are just shown."""
+    return text is not None and bool(_FORMULA.match(text)) and not _NUMBER.fullmatch(text)
+
 
 def defuse(text: str) -> str:
     """Put an apostrophe before a cell that a spreadsheet would run as a formula.
 
-    Plain numbers such as -3 or +1.5e3 stay as they are. A cell that already begins with apostrophes
-    and then such a character gets one more, so that no two cells become the same and a reader can
-    undo it.
+    A cell that already begins with apostrophes and then such a character gets one more, so that no
+    two cells become the same and a reader can undo it.
 
     Examples
     --------
     >>> [defuse(text) for text in ("=1+1", "-3", "'=1+1", "it's")]
     ["'=1+1", '-3', "''=1+1", "it's"]
     """
-    if _FORMULA.match(text) and not _NUMBER.fullmatch(text):
+    bare = text.lstrip("'")
+    if is_formula(bare) or (bare != text and _FORMULA.match(bare)):
         return "'" + text
     return text
 
 
-def write_csv(path: Path, columns: Sequence[ReleasedColumn], *, raw_cells: bool) -> None:
+def formula_cells(columns: Sequence[ReleasedColumn]) -> int:
+    """Number of cells that a spreadsheet would run, names of columns included."""
+    found = sum(is_formula(column.name) for column in columns)
+    for column in columns:
+        if column.is_text:
+            runs = np.array([is_formula(text) for text in column.texts], dtype=bool)
+            found += int(runs[column.codes].sum()) if runs.any() else 0
+    return found
+
+
+def spreadsheet_safe(columns: Sequence[ReleasedColumn]) -> list[ReleasedColumn]:
+    """Columns with an apostrophe before each cell, and each name, that a spreadsheet would run."""
+    safe = [replace(column, name=defuse(column.name)) for column in columns]
+    for place, column in enumerate(safe):
+        if column.is_text:
+            texts = [None if text is None else defuse(text) for text in column.texts]
+            safe[place] = replace(column, texts=np.array(texts, dtype=object))
+    return safe
+
+
+def write_csv(path: Path, columns: Sequence[ReleasedColumn]) -> None:
     r"""Write a CSV file: UTF-8, ``\n``, a header, quotes where RFC 4180 asks for them.
 
     A missing cell is empty; an empty text is a pair of quotes.
     """
-    spelled = [
-        np.array([_cell(text, raw_cells) for text in c.texts], dtype=object) for c in columns
-    ]
+    spelled = [np.array([_cell(text) for text in c.texts], dtype=object) for c in columns]
     rows = len(columns[0].codes)
     with path.open("w", encoding="utf-8", newline="") as stream:
-        stream.write(",".join(_cell(column.name, raw_cells) for column in columns) + "\n")
+        stream.write(",".join(_cell(column.name) for column in columns) + "\n")
         for start in range(0, rows, _BLOCK):
             block = [
                 texts[column.codes[start : start + _BLOCK]].tolist()
@@ -95,11 +127,9 @@ def write_csv(path: Path, columns: Sequence[ReleasedColumn], *, raw_cells: bool)
             stream.write("\n".join(lines) + "\n")
 
 
-def _cell(text: str | None, raw: bool) -> str:
+def _cell(text: str | None) -> str:
     if text is None:
         return ""
-    if not raw:
-        text = defuse(text)
     if not text or _QUOTED.search(text):
         return '"' + text.replace('"', '""') + '"'
     return text

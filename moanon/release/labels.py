@@ -12,10 +12,11 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
+from moanon.arrays import Outlined
 from moanon.data.domain import Domain, IntervalDomain, OrderedDomain, TreeDomain
 
 # Written here again on purpose: these are promises about a released file, not about its writer.
@@ -29,7 +30,7 @@ _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 Block = tuple[int, int]
 
 
-class _Readings(ABC):
+class _Readings(Outlined, ABC):
     """What the labels of one column may say."""
 
     @abstractmethod
@@ -47,7 +48,7 @@ class _Readings(ABC):
         return found.pop() if len(found) == 1 else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NamedLabels(_Readings):
     """Labels that are names: each with the block it stands for."""
 
@@ -58,7 +59,7 @@ class NamedLabels(_Readings):
         return {self.blocks[label]} if label in self.blocks else set()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OrderLabels(_Readings):
     """Labels of an ordered column: a value, ``first..last``, or ``*``."""
 
@@ -81,7 +82,7 @@ class OrderLabels(_Readings):
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class IntervalLabels(_Readings):
     """Labels of an interval column: a value, ``[from-to]``, ``[from..to]``, ``[from-to)``, ``*``.
 
@@ -103,7 +104,7 @@ class IntervalLabels(_Readings):
     months: bool
     origin: Fraction
     width: Fraction
-    first: int
+    first: int = field(repr=False)  # which may be the least value of a table
     steps: int
     missing: bool
 

@@ -18,9 +18,9 @@ that does not fit is refused.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import chain
 from typing import Literal, get_args
 
 import numpy as np
@@ -35,6 +35,7 @@ from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError
 from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, Grouping, MatchedBy
+from moanon.release.formats import is_formula
 from moanon.release.labels import Block, BlockLabels, label_rules
 from moanon.release.readback import undefuse
 
@@ -114,6 +115,11 @@ class _File:
     sizes: Ints
     key: str | None
     notes: tuple[str, ...]
+    safe: bool  # no cell would be run by a spreadsheet: apostrophes may see to that
+
+    def spellings(self, text: str) -> tuple[str, str]:
+        """What a cell may stand for, the likelier first: itself, or what it was made safe from."""
+        return (undefuse(text), text) if self.safe else (text, undefuse(text))
 
     @property
     def quasi(self) -> tuple[str, ...]:
@@ -130,9 +136,12 @@ class _File:
     ) -> _File:
         # No token means "missing": an empty text is a label like any other.
         source = read_source(path, missing_tokens=(), delimiter=delimiter)
-        columns = {undefuse(column.name): column for column in source.columns}
-        if Path(path).suffix.lower() == ".parquet" or len(columns) < len(source.columns):
-            columns = {column.name: column for column in source.columns}  # they are no formulas
+        columns = as_shown = {column.name: column for column in source.columns}
+        safe = not any(map(is_formula, (*as_shown, *chain(*(c.values for c in source.columns)))))
+        if safe:
+            columns = {undefuse(name): column for name, column in as_shown.items()}
+        if len(columns) < len(as_shown) or any(name not in columns for name in table.quasi):
+            columns = as_shown
         for name in (*table.quasi, *(() if key is None else (key,))):
             if name not in columns:
                 raise absent_column(source.name, name, columns)
@@ -168,6 +177,7 @@ class _File:
             sizes.astype(np.int64),
             key,
             tuple(notes),
+            safe,
         )
 
 
@@ -234,7 +244,7 @@ def _blocks(file: _File, place: int, domain: Domain) -> Ints:
     blocks = np.zeros((len(column.values) + 1, 2), dtype=np.int64)  # the code -1 is the last one
     for code in np.unique(file.group_labels[place]).tolist():
         label = None if code < 0 else column.values[code]
-        block = None if label is None else _block(label, rules)
+        block = None if label is None else _block(file.spellings(label), rules)
         if block is None and not label and domain.has_missing:
             # Other programs leave a gap where there was one; ours has a label and is a base value.
             block = domain.size - 1, domain.size
@@ -258,11 +268,9 @@ def _label(column: Column, code: int) -> str:
     return "no value" if code < 0 else repr(column.values[code])
 
 
-def _block(label: str, rules: BlockLabels) -> Block | None:
-    # First without the apostrophe that a spreadsheet needs: with it a label may be another one.
-    plain = undefuse(label)
-    block = rules.find(plain)
-    return rules.find(label) if block is None and plain != label else block
+def _block(spellings: Iterable[str], rules: BlockLabels) -> Block | None:
+    found = (rules.find(label) for label in dict.fromkeys(spellings))
+    return next((block for block in found if block is not None), None)
 
 
 # -- rows ----------------------------------------------------------------------------------------
@@ -321,8 +329,8 @@ def _rows_by_key(file: _File, key: str) -> Ints:
     place = {value: i for i, value in enumerate(original.values)}
     found = np.empty(len(file.kept), dtype=np.int64)
     for i, code in enumerate(released.codes[file.kept].tolist()):
-        text = released.values[code]
-        known = place.get(text, place.get(undefuse(text)))
+        likely, other = file.spellings(released.values[code])
+        known = place.get(likely, place.get(other))
         if known is None:
             raise DataError(
                 f"{file.name} does not fit {_original(file.table)}: no row there has the key "
@@ -379,10 +387,9 @@ def _same_codes(file: _File, name: str) -> tuple[Ints, Ints]:
     unknown = len(place) + 1
 
     def code(text: str) -> int:
-        if text in place:
-            return place[text]
-        if (plain := undefuse(text)) in place:
-            return place[plain]
+        for spelling in file.spellings(text):
+            if spelling in place:
+                return place[spelling]
         return -1 if text == MISSING or text == "" else unknown
 
     codes = np.array([*map(code, released.values), -1], dtype=np.int64)

@@ -19,6 +19,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from moanon.arrays import Outlined
 from moanon.data.readers import long_fields
 from moanon.errors import CertificateError
 from moanon.release.labels import BlockLabels
@@ -46,8 +47,8 @@ Spelled = dict[str, dict[str | None, str]]
 _WHOLE = 2**53
 
 
-@dataclass(frozen=True)
-class Reading:
+@dataclass(frozen=True, repr=False)
+class Reading(Outlined):
     """What the reader is told about a released file; nothing of what was promised.
 
     Attributes
@@ -65,7 +66,7 @@ class Reading:
     stars : bool
         Whether suppressed rows are present, every cell a star.
     defused : bool
-        Whether cells that a spreadsheet would run carry an apostrophe (CSV only).
+        Whether cells that a spreadsheet would run carry an apostrophe.
     c : float
         The constant of recursive (c,ℓ)-diversity.
     """
@@ -76,7 +77,7 @@ class Reading:
     sensitive: Mapping[str, SensitiveFacts]
     table_rows: int
     stars: bool = False
-    defused: bool = True
+    defused: bool = False
     c: float = 3
 
     @property
@@ -199,7 +200,7 @@ def _read_csv(path: Path, reading: Reading) -> tuple[Tally, int, Spelled]:
         with long_fields(), path.open(encoding="utf-8", newline="") as stream:
             rows = csv.reader(stream, strict=True)
             header = next(rows, [])
-            _check_header(tuple(map(undefuse, header) if reading.defused else header), reading)
+            _check_header(header, reading)
             for row in rows:
                 if len(row) != len(reading.header):
                     raise CertificateError(
@@ -241,7 +242,7 @@ def _read_parquet(path: Path, reading: Reading) -> tuple[Tally, int, Spelled]:
     try:
         with duckdb.connect(":memory:", config={"temp_directory": ""}) as database:
             schema = database.execute(f"SELECT name FROM parquet_schema('{place}')").fetchall()
-            _check_header(tuple(name for (name,) in schema[1:]), reading)
+            _check_header([name for (name,) in schema[1:]], reading)
             found = database.execute(
                 f"SELECT {cells}, count(*) FROM {table} WHERE {kept} GROUP BY ALL"
             ).fetchall()
@@ -271,7 +272,8 @@ def _spellings(database: DuckDBPyConnection, table: str, reading: Reading) -> Sp
     return spelled
 
 
-def _check_header(found: tuple[str, ...], reading: Reading) -> None:
+def _check_header(header: list[str], reading: Reading) -> None:
+    found = tuple(map(undefuse, header) if reading.defused else header)
     if found != reading.header:
         raise CertificateError(
             f"its columns are {', '.join(found)} instead of {', '.join(reading.header)}"

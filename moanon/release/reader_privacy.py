@@ -26,6 +26,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Literal
 
+from moanon.arrays import Outlined
 from moanon.errors import CertificateError
 from moanon.release.labels import BlockLabels, IntervalLabels, NamedLabels, OrderLabels
 
@@ -37,8 +38,8 @@ GroundDistance = Literal["equal", "ordered", "tree"]
 Counts = Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class SensitiveFacts:
+@dataclass(frozen=True, repr=False)
+class SensitiveFacts(Outlined):
     """What the reader is told about a sensitive column.
 
     Attributes

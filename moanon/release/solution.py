@@ -16,13 +16,13 @@ from typing import Literal
 
 import numpy as np
 
-from moanon.arrays import Bools
+from moanon.arrays import Bools, Outlined
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError, OutputError, got
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import find_measure
-from moanon.measures.measure import TOLERANCE, is_number
+from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE, is_number
 from moanon.measures.measuring import score_grouping, suppress_groups
 from moanon.measures.suppression import Suppression, check_recursive_c, row_limit
 from moanon.recoding import Recodings
@@ -33,8 +33,8 @@ from moanon.release.new_rows import Outside, fit_rows
 Small = Literal["suppress", "keep"]
 
 
-@dataclass(frozen=True, eq=False)
-class ChosenSolution:
+@dataclass(frozen=True, eq=False, repr=False)
+class ChosenSolution(Outlined):
     """A solution and what it promises.
 
     Attributes
@@ -157,7 +157,7 @@ class ChosenSolution:
         scores = score_grouping(self._grouping(instance), measures, self.rule)
         for measure in measures:
             stated, found = self.measures[measure.name], measure.of(scores)[0].item()
-            if not isclose(stated, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+            if not isclose(stated, found, rel_tol=TOLERANCE, abs_tol=LEAST_TOLERANCE):
                 raise DataError(
                     f"{measure.name} of solution {self.number} is {stated:.9g} on the front and "
                     f"{found:.9g} with the table as it is declared now; a hierarchy or an order "

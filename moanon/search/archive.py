@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import moocore
 import numpy as np
 
-from moanon.arrays import Bits, Bools, Floats, Ints
+from moanon.arrays import Bits, Bools, Floats, Ints, Outlined
 from moanon.errors import InfeasibleError
 from moanon.front import Front
 from moanon.measures.suppression import row_limit
@@ -44,8 +44,8 @@ def undominated(values: Floats) -> Bools:
     return kept
 
 
-@dataclass
-class Archive:
+@dataclass(repr=False)
+class Archive(Outlined):
     """Undominated solutions: a genome and its thresholds each, one row in each array."""
 
     values: Floats  # smaller is better

@@ -25,7 +25,7 @@ from math import ceil, isfinite
 
 import numpy as np
 
-from moanon.arrays import Bits, Floats, Ints
+from moanon.arrays import Bits, Codes, Floats, Ints
 from moanon.errors import InfeasibleError, SearchError
 from moanon.front import Front
 from moanon.genome import Instance
@@ -59,6 +59,8 @@ _FEW_GROWTH, _LEVELS = 1.5, 10
 _TRIES = 16
 #: Rows of a group, rows that may be suppressed, and what else a group must have.
 _Wanted = tuple[int, int, GroupCheck | None]
+#: Targets, and the groups to begin with.
+_Task = tuple[Sequence[Suppression], Ints | None]
 #: Ways to split: what suppressing a row costs, in losses of the row; how far to look ahead.
 _FAR, _NEAR, _DEAR = (1.0, 32), (1.0, 8), (1.4, 32)
 #: With room for fewer groups, several ways are tried.
@@ -114,7 +116,7 @@ class LocalSearch:
             self._workplaces.append(_Workplace.of(self.problem.instance))
         begin = self.generation
         if begin < number:
-            tasks = [([run[0]], None) for run in self._runs[begin : begin + threads]]
+            tasks: list[_Task] = [([run[0]], None) for run in self._runs[begin : begin + threads]]
         else:
             runs = self._runs[begin - number : begin - number + threads]
             tasks = [(run, self._best_start(run[0])) for run in runs]
@@ -166,12 +168,8 @@ class LocalSearch:
             )
         place = self._workplaces[0] if self._workplaces else _Workplace.of(self.problem.instance)
         chosen = thin(self.archive.values, cap)
-        groupings = [_grouping(place, self.archive.groups[i]) for i in chosen]
-        recodings = LocalRecodings(
-            self.problem.instance.table.digest,
-            tuple(grouping.cell_group for grouping in groupings),
-            tuple(grouping.starts for grouping in groupings),
-            tuple(grouping.stops for grouping in groupings),
+        recodings = LocalRecodings.of_groupings(
+            _grouping(place, self.archive.groups[i]) for i in chosen.tolist()
         )
         return Front.of_recodings(
             self.problem.instance,
@@ -221,8 +219,8 @@ class LocalArchive:
         """Take a solution in, unless another is as good; those go that are worse than it."""
         if (self.values <= values).all(axis=1).any():
             return
-        stays = ~(self.values >= values).all(axis=1)
-        self.groups = [old for old, kept in zip(self.groups, stays, strict=True) if kept]
+        stays = np.flatnonzero(~(self.values >= values).all(axis=1))
+        self.groups = [self.groups[i] for i in stays.tolist()]
         self.groups.append(group)
         self.values = np.concatenate([self.values[stays], values[None]])
 
@@ -342,7 +340,7 @@ class _Workplace:
     instance: Instance
     columns: BoxColumns
     order: Ints
-    codes: Bits
+    codes: Codes
     counts: Ints
     splitting: SplitBuffers
     ahead: SplitBuffers

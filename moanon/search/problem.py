@@ -19,7 +19,7 @@ from sys import float_info
 
 import numpy as np
 
-from moanon.arrays import Bits, Bools, Floats, Ints, Values
+from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, Values
 from moanon.errors import InfeasibleError, SearchError
 from moanon.genome import Instance
 from moanon.measures import Measure, find_measure
@@ -36,8 +36,8 @@ _VIOLATION = 1e-12
 _PENALTY = 1e18
 
 
-@dataclass(frozen=True)
-class Points:
+@dataclass(frozen=True, repr=False)
+class Points(Outlined):
     """Solutions as points; smaller is better in every column of `values`.
 
     Attributes
@@ -242,7 +242,7 @@ def _check_reach(instance: Instance, measure: Measure, bound: float | None) -> N
     if measure.name != "k":
         poorest = min(instance.cells.sensitive, key=lambda column: len(column.labels))
         most, why = len(poorest.labels), f"column {poorest.name!r} has so many values"
-    if bound > most:
+    if measure.worst(bound) > most:
         raise InfeasibleError(
             f"no group can have {measure.name} {bound:g}: it is at most {most}, because {why}"
         )
@@ -252,7 +252,8 @@ def _missed(measure: Measure, bound: float, values: Values) -> Floats:
     """By how much values miss a bound, relative to it: 0 where they meet it, always below 1."""
     short = bound - values if measure.direction == "max" else values - bound
     share = np.maximum(short, 0.0) / max(abs(bound), 1e-9)
-    return np.where(np.isfinite(share), share / (1 + share), 1.0)
+    missed = np.where(np.isfinite(share), share / (1 + share), 1.0)
+    return np.where(measure.meets(values, bound), 0.0, missed)
 
 
 def _chosen(parts: Sequence[Points], genomes: int) -> Points:

@@ -44,7 +44,7 @@ def table(folder: Path) -> Path:
         "id,[red]a,:x:,sex,extra\n1,5,p,f,0\n2,5,q,f,0\n3,7,p,m,0\n4,9,p,m,0\n5,,p,m,0\n"
     )
     (folder / "t.yaml").write_text(
-        "data: {source: t.csv}\n"
+        "data: {source: t.csv, missing: drop}\n"
         "columns:\n"
         "  id: {role: identifying}\n"
         '  "[red]a": {role: quasi, kind: interval, granularity: 5, range: [0, 9]}\n'
@@ -197,7 +197,7 @@ def test_a_count_with_more_digits_than_python_prints_is_readable() -> None:
         ),
         (
             ["check", "t.yaml", "--set", "data.missing=error"],
-            "misses values in '[red]a' (1 row), and missing is 'error'",
+            "misses values in '[red]a' (1 row); complete the data, or say what becomes of",
         ),
     ],
 )

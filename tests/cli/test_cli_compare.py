@@ -80,6 +80,15 @@ def test_who_is_better_off_is_told_first(capsys: Captured) -> None:
     assert out.index(line) < out.index("comparator")
 
 
+def test_rank_overlooks_what_it_is_told(capsys: Captured) -> None:
+    options = ["found#5", "found#8", "--properties", "size", "--comparators", "rank"]
+    (plain,) = told(capsys, *options)["verdicts"]
+    (tolerant,) = told(capsys, *options, "--epsilon", "1e6")["verdicts"]
+    assert (plain["better"] is None, tolerant["better"]) == (False, None)
+    assert main(["compare", *options, "--epsilon", "1e6"]) == 0
+    assert " rank overlooks a difference of 1e+06 of size" in capsys.readouterr().out
+
+
 def test_lex_names_the_property_that_decides(capsys: Captured) -> None:
     arguments = ["compare", "found#5", "found#8", "--comparators", "lex", "--epsilon", "size=1"]
     assert main(arguments) == 0
@@ -131,6 +140,7 @@ def test_preferences_are_told(capsys: Captured) -> None:
         "epsilon": {"utility": 0.2, "size": 0.0},
         "goals": {"size": 1.0, "utility": 0.5},
         "ideals": {"size": 20.0},
+        "rank_epsilon": {"utility": 0.0, "size": 0.0},
     }
     assert "goal" in {each["comparator"] for each in found["verdicts"]}
 
@@ -243,6 +253,14 @@ def test_a_plot_is_written_once(capsys: Captured, tmp_path: Path) -> None:
         (["found#5", "found#8", "--quasi", "age"], "--quasi says what a configuration says alrea"),
         (["found#5", "found#8", "--hierarchy", "age=a.csv"], "--hierarchy says what a configurati"),
         (["found#5", "found#8", "--order", "size"], "order must name every property. Got nothing"),
+        (
+            ["found#5", "found#8", "--comparators", "rank", "--weights", "1,0"],
+            "weights is for wtd only, and compared is by rank",
+        ),
+        (
+            ["found#5", "found#8", "--comparators", "cov", "--epsilon", "1,0"],
+            "epsilon is for lex, rank only, and compared is by cov",
+        ),
         (["found#5", "found#8", "--plot", "a.gif"], "a plot is a .png, .svg or .pdf file. Got 'a."),
         (["found#5", "found#8", "--sensitive", "sice"], "{here}/people.csv has no column 'sice'"),
         (["found#5", "found#8", "--config", "people.yaml", "--quasi", "age"], "--quasi says what"),

@@ -241,6 +241,14 @@ class TestOtherModels:
                   "--hierarchy", "tree.yaml")  # fmt: skip
         assert "rule tree)?\n t = 0.250" in out
 
+    def test_the_tree_is_never_replaced(self, folder, jobs, capsys):
+        (folder / "tree.yaml").write_text("Any: {few: ['1'], more: ['2', '3']}\n")
+        told = refused(capsys, jobs, "--sensitive", "s", "--subset", "r", "--rule", "tree", "--t",
+                       "0.2", "--hierarchy", "tree.yaml", "--list-rows", "tree.yaml",
+                       "--force")  # fmt: skip
+        assert told.startswith("tree.yaml is not replaced: it was read for")
+        assert (folder / "tree.yaml").read_text().startswith("Any:")
+
 
 # -- what can be examined --------------------------------------------------------------------------
 
@@ -411,7 +419,8 @@ class TestFiles:
     def test_the_table_itself_is_never_replaced(self, example, folder, capsys):
         before = (folder / example).read_bytes()
         options = ("--subset", "V", "--k", "3", "--list-rows", "./t.csv", "--force")
-        assert refused(capsys, example, *options) == "t.csv is what was read; it is not replaced"
+        sentence = "t.csv is not replaced: it was read for what would take its place; name another"
+        assert refused(capsys, example, *options) == f"{sentence} file"
         assert (folder / example).read_bytes() == before
 
     def test_nothing_is_left_where_the_question_is_refused(self, example, folder, capsys):

@@ -14,12 +14,18 @@ import pytest
 
 from moanon import Certificate, __version__
 from moanon.cli import main
-from moanon.experiment import load_front
+from moanon.experiment import Experiment, load_front, plan
 from moanon.front import Front
 from tests.cli.commands import Captured, done, refused
-from tests.search.people import people_frame
+from tests.search.people import COLUMNS, PLACES, config_text, people_frame
 
 pytestmark = pytest.mark.usefixtures("finished_here")
+
+CONFIG = config_text(
+    COLUMNS | {"age": "{role: quasi, kind: interval}"},
+    data="{source: people.csv, missing: drop}",
+    problem="{preset: k-suppression, eta: 0.1}",
+)
 
 
 @pytest.fixture
@@ -136,6 +142,34 @@ def test_stars_and_shuffling(stored: Front, capsys: Captured) -> None:
     assert Certificate.load("c.csv.certificate.json").origin.row_order == "shuffled"
 
 
+@pytest.fixture
+def formulas(folder: Path) -> Path:
+    """A run of a table, some of whose sensitive values a spreadsheet would run."""
+    frame = people_frame()
+    frame["ill"] = frame["ill"].where(frame["ill"] != frame["ill"][0], "- 50000.")
+    frame.to_csv("formulas.csv", index=False)
+    Path("formulas.yaml").write_text(CONFIG.replace("people.csv", "formulas.csv"))
+    (config,) = plan(["formulas.yaml"], out="formulas")
+    Experiment.prepare(config).run()
+    return Path("formulas")
+
+
+@pytest.mark.parametrize("command", ["export", "apply"])
+def test_cells_that_a_spreadsheet_would_run_are_told(
+    formulas: Path, capsys: Captured, command: str
+) -> None:
+    words = [command, formulas, 1, *(["formulas.csv"] if command == "apply" else [])]
+    lines = done(capsys, *words, "--out", "r.csv")
+    cells = (pd.read_csv("r.csv")["ill"] == "- 50000.").sum()
+    told = f" note: cells that a spreadsheet would run: {cells}, released "
+    assert cells > 1
+    assert f"{told}as they are (--spreadsheet-safe puts an apostrophe before each)" in lines
+    lines = done(capsys, *words, "--out", "safe.csv", "--spreadsheet-safe")
+    assert (pd.read_csv("safe.csv")["ill"] == "'- 50000.").sum() == cells
+    assert f"{told}with an apostrophe before each" in lines
+    assert Certificate.load("safe.csv.certificate.json").spreadsheet_safe
+
+
 def test_a_release_is_replaced_only_with_force(capsys: Captured) -> None:
     done(capsys, "export", "people", "2", "--out", "r.csv")
     words = ["export", "people", "3", "--out", "r.csv"]
@@ -232,11 +266,45 @@ def test_apply_notes_that_more_is_suppressed_than_the_run_allows(
     )
 
 
-def test_apply_spares_both_tables(capsys: Captured) -> None:
+@pytest.fixture
+def arx(folder: Path) -> Path:
+    """A run with a hierarchy as ARX writes it, which has the ending of a release."""
+    Path("place.csv").write_text(PLACES.to_arx())
+    Path("arx.yaml").write_text(
+        CONFIG.replace("place.yaml", "place.csv").replace("people.csv", "folder")
+    )
+    Path("folder").mkdir()
+    people_frame().to_csv("folder/a.csv", index=False)
+    (config,) = plan(["arx.yaml"], out="arx")
+    Experiment.prepare(config).run()
+    Path("link.csv").symlink_to("place.csv")
+    Path("same.csv").hardlink_to("folder/a.csv")
+    return Path("arx")
+
+
+@pytest.mark.parametrize("command", ["export", "apply"])
+@pytest.mark.parametrize(
+    "name", ["place.csv", "folder/a.csv", "arx/front.csv", "new.csv", "link.csv", "same.csv"]
+)
+def test_what_a_run_was_made_from_is_not_replaced(
+    arx: Path, capsys: Captured, command: str, name: str
+) -> None:
     people_frame(300, seed=5).to_csv("new.csv", index=False)
-    for name in ("new.csv", "people.csv"):
-        words = ["apply", "people", "2", "new.csv", "--out", name, "--force"]
-        assert "a release must not replace it" in refused(capsys, *words)
+    words = [command, arx, "2", *(["new.csv"] if command == "apply" else [])]
+    if (command, name) == ("export", "new.csv"):  # is any file to it
+        done(capsys, *words, "--out", name, "--force")
+        return
+    told = refused(capsys, *words, "--out", name, "--force")
+    assert told == (
+        f"moanon: {name} is not replaced: it was read for what would take its place; name another "
+        "file\n"
+    )
+
+
+def test_a_certificate_does_not_replace_what_was_read_either(capsys: Captured) -> None:
+    Path("r.csv.certificate.json").hardlink_to("place.yaml")
+    told = refused(capsys, "export", "people", "2", "--out", "r.csv", "--force")
+    assert "r.csv.certificate.json is not replaced: it was read" in told
 
 
 @pytest.mark.parametrize(
@@ -314,7 +382,7 @@ def test_what_cannot_be_used_is_one_sentence(
         (["people", "2", "r.txt"], "a release is a .csv or a .parquet file. Got 'r.txt'"),
         (["people", "2", "gone/r.csv"], "cannot be written: the folder gone does not exist"),
         (["people", "2", "/proc/r.csv"], "/proc/r.csv cannot be written: "),
-        (["people", "2", "people/front.csv"], "people/front.csv belongs to the results; a release"),
+        (["people", "2", "people/front.csv"], "people/front.csv is not replaced: it was read for"),
         (["gone", "2", "r.csv"], "gone does not exist; name a folder that moanon run has written"),
         ([".", "2", "r.csv"], ". holds no results; name a folder that moanon run has written"),
         (["people.csv", "2", "r.csv"], "people.csv is a file; name a folder that moanon run"),

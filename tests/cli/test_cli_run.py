@@ -211,3 +211,51 @@ def test_on_a_terminal_there_is_a_bar(config: str, tmp_path: Path) -> None:
     assert " solutions " in out
     assert "\x1b[" in shown
     assert re.search(r"people .*gen 1 · front \d+ · hv 0\.\d+ · .+ left", shown)
+
+
+# -- missing values ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def gaps(people: Path) -> str:
+    """A configuration that says nothing about gaps, of which there are three in two rows."""
+    header, first, second, *rest = Path("people.csv").read_text().splitlines()
+    others = first.split(",")[2:]
+    assert header.startswith("age,size")
+    first, second = ",".join(["", "", *others]), "," + second.partition(",")[2]
+    Path("people.csv").write_text("\n".join([header, first, second, *rest]) + "\n")
+    Path("people.yaml").write_text(config_text())
+    return "people.yaml"
+
+
+def test_nobody_is_left_out_in_silence(gaps: str, capsys: Captured) -> None:
+    assert main(["run", gaps]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.endswith(
+        "people.csv misses values in 'age' (2 rows) and 'size' (1 row); complete the data, or say "
+        "what becomes of such rows with missing: drop (they are left out), category (missing is a "
+        "value of its own) or error (they are refused, as now)\n"
+    )
+
+
+def test_dropped_rows_are_told_before_anything_else(gaps: str, capsys: Captured) -> None:
+    told = "note: 2 of 120 rows were dropped for missing values\n"
+    assert main(["run", gaps, "--set", "data.missing=drop", "--out", "out"]) == 0
+    assert capsys.readouterr().err.startswith(told)
+    assert json.loads(Path("out/run.json").read_text())["data"]["rows_dropped"] == 2
+    for words in (["--max-loss", "50%"], [], ["--min-k", "2", "--json"]):
+        assert main(["ask", "out", *words]) == 0
+        assert capsys.readouterr().err == told
+    assert main(["export", "out", "1", "--out", "r.csv"]) == 0
+    assert "  dropped             2 rows for missing values" in capsys.readouterr().out
+    assert main(["measure", "people.csv", "r.csv", "--config", "out/config.yaml"]) == 0
+    assert capsys.readouterr().err.startswith(told)
+    assert main(["compare", "out#1", "out#2"]) == 0
+    assert capsys.readouterr().err.startswith(told)
+
+
+def test_kept_gaps_are_nothing_to_tell(gaps: str, capsys: Captured) -> None:
+    assert main(["run", gaps, "--set", "data.missing=category", "--out", "out"]) == 0
+    assert main(["ask", "out", "--max-loss", "50%"]) == 0
+    assert "dropped" not in "".join(capsys.readouterr())

@@ -114,6 +114,32 @@ def test_preferences_decide_between_properties() -> None:
     assert goal.better is None
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "better"), [(0.0, "B"), (6.43, "B"), (6.44, None), (100.0, None)]
+)
+def test_ranks_that_differ_by_no_more_than_epsilon_are_equally_good(
+    epsilon: float, better: str | None
+) -> None:
+    # √438 - √210 = 6.437, as worked out above
+    pair, wishes = [anonymized("T3a"), anonymized("T3b")], Preferences(epsilon=[epsilon])
+    for both in (pair, pair[::-1]):
+        found = compare(both, ["size"], comparators=["rank", "cov"], preferences=wishes)
+        letters = {"B": "B"} if both is pair else {"B": "A"}
+        assert verdict(found, "size", "rank").better == letters.get(better or "")
+        assert verdict(found, "size", "cov").better == letters["B"]  # of which nothing is said
+
+
+def test_an_epsilon_itself_is_overlooked() -> None:
+    pair = [anonymized("T3a"), anonymized("T3b")]
+    found = compare(pair, ["size"], comparators=["rank"])
+    rank = verdict(found, "size", "rank")
+    assert isinstance(rank.forward, float)
+    assert isinstance(rank.backward, float)
+    wishes = Preferences(epsilon=[rank.forward - rank.backward])
+    found = compare(pair, ["size"], comparators=["rank"], preferences=wishes)
+    assert verdict(found, "size", "rank").better is None
+
+
 def test_preferences_go_by_the_index_they_are_told() -> None:
     pair = [anonymized("T3a"), anonymized("T3b")]
     wishes = Preferences(index="mean", goals=[5, 1], weights=[1.0, 0.0])

@@ -83,6 +83,45 @@ def test_what_is_left_open_is_filled_in() -> None:
     assert settled.order == ("size", "utility")
     assert settled.epsilon == {"size": 0.1, "utility": 0}
     assert settled.goals is None
+    assert settled.rank_epsilon == {"size": 0, "utility": 0}
+
+
+@pytest.mark.parametrize(
+    ("index", "comparators", "expected"),
+    [
+        ("cov", ("rank",), 2.0),
+        ("rank", ("rank", "lex"), 2.0),
+        ("cov", ("rank", "lex"), 0.0),  # it is a difference of coverages
+    ],
+)
+def test_an_epsilon_is_a_difference_of_one_index(
+    index: str, comparators: tuple[str, ...], expected: float
+) -> None:
+    settled = Preferences(index, epsilon=[2.0]).settle(["size"], comparators)
+    assert settled.rank_epsilon == {"size": expected}
+
+
+@pytest.mark.parametrize(
+    ("wishes", "comparators", "message"),
+    [
+        ({"weights": [1.0]}, ("rank", "lex"), "weights is for wtd only, and compared is by rank, "),
+        ({"epsilon": [2.0]}, ("cov", "wtd"), "epsilon is for lex, rank only, and compared is by c"),
+        ({"order": ["size"]}, ("rank",), "order is for lex only, and compared is by rank"),
+        ({"goals": [1.0]}, ("lex",), "goal is for goal only, and compared is by lex"),
+        ({"ideals": {"size": 1}}, ("min", "wtd"), "ideal is for rank only, and compared is by min"),
+        ({"index": "hv"}, ("rank",), "index is for wtd, lex, goal only, and compared is by rank"),
+    ],
+)
+def test_what_no_comparator_has_a_use_for_is_refused(
+    wishes: dict, comparators: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"^{message}"):
+        Preferences(**wishes).settle(["size"], comparators)
+
+
+def test_an_ideal_is_of_use_where_rank_is_the_index() -> None:
+    wishes = Preferences(index="rank", ideals={"size": 20})
+    assert wishes.settle(["size"], ("wtd",)).ideals == {"size": 20}
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_quickstart_is_the_papers_table() -> None:
 def test_optional_sections_have_defaults(tmp_path: Path) -> None:
     config = Config.load(write(tmp_path, BASE, "my table.yaml"))
     assert config.name == "my-table"
-    assert config.data.missing == "drop"
+    assert config.data.missing == "error"
     assert config.data.missing_tokens == ("",)
     assert (config.problem.preset, config.problem.eta) == ("k-suppression", 0.0)
     assert config.problem.diversity == "distinct"
@@ -685,7 +685,7 @@ def test_the_resolved_text_runs_from_anywhere(tmp_path: Path) -> None:
 def test_the_digest_follows_the_meaning(tmp_path: Path) -> None:
     one = f"{BASE}  sex: {{role: sensitive}}\nname: x\n"
     same = (
-        "name: x # a comment\ndata:\n  missing: drop\n  source: adult\ncolumns:\n"
+        "name: x # a comment\ndata:\n  missing: error\n  source: adult\ncolumns:\n"
         "  sex: {role: sensitive}\n  age: {kind: interval, role: quasi}\n"
     )
     other = one.replace("adult", "adult-full")

@@ -209,10 +209,11 @@ def test_the_text_counts_and_shows_no_identifying_value(tmp_path: Path) -> None:
     assert "  # 2 different values, all integers; missing in 2 rows\n" in text
 
 
-def test_without_gaps_no_policy_is_suggested(tmp_path: Path) -> None:
+def test_without_gaps_the_policy_is_written_out_too(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "t.csv", {"name": ["a", "", ""], "sex": ["f", "m", "m"]})
     text = write_starter(file, tmp_path / "c.yaml")[0].read_text(encoding="utf-8")
-    assert "missing:" not in text
+    assert "  # No value is missing in a column that would be released; if one ever is, err" in text
+    assert "  missing: error\n" in text
 
 
 def test_a_token_that_is_a_word_like_others_is_no_gap(tmp_path: Path) -> None:

@@ -37,7 +37,9 @@ refusal = partial(refusal_of, DataError)
 
 
 def test_roles_come_in_file_order() -> None:
-    table = read_table(PEOPLE, {"ill": "sensitive", "age": "quasi", "name": Role.IDENTIFYING})
+    table = read_table(
+        PEOPLE, {"ill": "sensitive", "age": "quasi", "name": Role.IDENTIFYING}, missing="drop"
+    )
     assert list(table.roles.items()) == [
         ("name", Role.IDENTIFYING),
         ("age", Role.QUASI),
@@ -47,7 +49,7 @@ def test_roles_come_in_file_order() -> None:
 
 
 def test_columns_by_role() -> None:
-    table = read_table(PEOPLE, {**ROLES, "extra": "quasi"})
+    table = read_table(PEOPLE, {**ROLES, "extra": "quasi"}, missing="drop")
     assert table.identifying == ("name",)
     assert table.quasi == ("extra", "age")
     assert table.sensitive == ("ill",)
@@ -55,7 +57,7 @@ def test_columns_by_role() -> None:
 
 
 def test_undeclared_columns_are_named_and_left_out() -> None:
-    table = read_table(PEOPLE, {"age": "quasi"})
+    table = read_table(PEOPLE, {"age": "quasi"}, missing="drop")
     assert table.undeclared == ("name", "extra", "note", "ill")
     assert list(table.columns) == ["age"]
 
@@ -107,7 +109,7 @@ def test_a_declared_column_that_is_not_there() -> None:
 
 
 def test_a_column_that_was_never_declared() -> None:
-    table = read_table(PEOPLE, {"age": "quasi"})
+    table = read_table(PEOPLE, {"age": "quasi"}, missing="drop")
     assert table.column("age") is table.columns["age"]
     assert refusal(table.column, "agee") == (
         "the table from DataFrame has no column 'agee' (did you mean 'age'?)"
@@ -118,20 +120,20 @@ def test_a_column_that_was_never_declared() -> None:
 
 
 def test_drop_removes_rows_without_quasi_or_sensitive_value() -> None:
-    table = read_table(PEOPLE, ROLES)  # rows 3 and 5 miss age, rows 4 and 5 miss ill
+    table = read_table(PEOPLE, ROLES, missing="drop")  # 3 and 5 miss age, 4 and 5 ill
     assert texts(table.column("age")) == ["30", "41"]
     assert texts(table.column("ill")) == ["flu", "flu"]
     assert (table.rows, table.rows_in, table.rows_dropped) == (2, 5, 3)
 
 
 def test_drop_leaves_gaps_in_other_columns() -> None:
-    table = read_table(PEOPLE, ROLES)
+    table = read_table(PEOPLE, ROLES, missing="drop")
     assert texts(table.column("name")) == ["Ada", None]
     assert texts(table.column("note")) == ["x", None]
 
 
 def test_drop_leaves_no_ghosts_of_dropped_rows() -> None:
-    table = read_table(PEOPLE, ROLES)
+    table = read_table(PEOPLE, ROLES, missing="drop")
     assert table.column("ill").values == ("flu",)  # gout went with row 3
     assert table.column("note").values == ("x",)
     native = table.column("age").native
@@ -148,10 +150,27 @@ def test_category_keeps_every_row_and_gap() -> None:
 
 def test_error_names_columns_and_rows() -> None:
     frame = PEOPLE.assign(ill=["flu", "flu", "gout", "", "flu"])
-    assert refusal(read_table, frame, ROLES, missing="error") == (
-        "DataFrame misses values in 'age' (2 rows) and 'ill' (1 row), and missing is 'error': "
-        "complete the data, or choose drop or category"
+    sentence = (
+        "DataFrame misses values in 'age' (2 rows) and 'ill' (1 row); complete the data, or say "
+        "what becomes of such rows with missing: drop (they are left out), category (missing is a "
+        "value of its own) or error (they are refused, as now)"
     )
+    assert refusal(read_table, frame, ROLES, missing="error") == sentence
+    assert refusal(read_table, frame, ROLES) == sentence  # nobody is left out in silence
+    assert refusal(settle, read_source(frame), ROLES) == sentence
+
+
+@pytest.mark.parametrize(
+    ("dropped", "told"),
+    [
+        (0, ""),
+        (1, "1 of 1,200 rows was dropped for missing values"),
+        (1100, "1,100 of 1,200 rows were dropped for missing values"),
+    ],
+)
+def test_dropped_rows_are_told(dropped: int, told: str) -> None:
+    frame = pd.DataFrame({"a": [""] * dropped + ["1"] * (1200 - dropped)})
+    assert read_table(frame, {"a": "quasi"}, missing="drop").dropped == told
 
 
 def test_error_looks_at_quasi_and_sensitive_columns_only() -> None:
@@ -178,7 +197,7 @@ def test_other_columns_may_be_empty() -> None:
 
 def test_nothing_left_after_dropping() -> None:
     frame = pd.DataFrame({"a": ["1", "", ""], "b": ["", "2", "3"]})
-    assert refusal(read_table, frame, {"a": "quasi", "b": "sensitive"}) == (
+    assert refusal(read_table, frame, {"a": "quasi", "b": "sensitive"}, missing="drop") == (
         "DataFrame has no row left: all 3 rows were dropped for missing values in "
         "'a' (2 rows) and 'b' (1 row)"
     )
@@ -247,4 +266,4 @@ def test_a_table_knows_the_files_it_comes_from(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("age\n1\n")
     assert read_table(path, {"age": "quasi"}).files == (path.resolve(),)
-    assert read_table(PEOPLE, ROLES).files == ()
+    assert read_table(PEOPLE, ROLES, missing="drop").files == ()

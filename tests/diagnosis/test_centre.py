@@ -147,6 +147,13 @@ class TestReading:
         assert gaps.endswith("no row is dropped: b (1), c (1)")
         assert drops.startswith("the configuration drops 2 rows without a value in b, c")
 
+    def test_rows_that_the_configuration_refuses_are_told(self, config):
+        config.write_text(config.read_text().replace("missing: drop, ", ""))
+        assert Diagnosis.read(config).notes[-1] == (
+            "the configuration refuses 2 rows without a value in b, c (data.missing: error); here "
+            "they are examined"
+        )
+
     def test_what_is_named_wins_over_a_configuration(self, config):
         found = Diagnosis.read(config, ["a", "c"], ["d"])
         assert (found.columns, found.sensitive) == (("a", "c"), ("d",))

@@ -515,3 +515,14 @@ def test_another_tree_of_a_sensitive_column_is_another_run(config: Path) -> None
     Path("ill.yaml").write_text("Any:\n  Bad: [flu, cold]\n  Good: [gout, none]\n")
     with pytest.raises(SearchError, match="other configuration"):
         prepared(config, distance, out="x", resume=True)
+
+
+@pytest.mark.parametrize("name", ["front.csv", "eta-0.1/front.csv", "comparison.csv"])
+def test_results_never_replace_what_they_are_made_from(config: Path, name: str) -> None:
+    Path("out/eta-0.1").mkdir(parents=True)
+    data = Path("people.csv").rename(Path("out") / name)
+    before = data.read_bytes()
+    message = rf"{name} is read by this run and would be replaced by its results; name another"
+    with pytest.raises(OutputError, match=message):
+        run(config, f"data.source={data}", out="out", force=True)
+    assert data.read_bytes() == before

@@ -136,3 +136,14 @@ def test_a_bound_that_nothing_breaks_changes_no_front_of_k_and_l(bound: dict[str
     )
     assert len(free) > 10
     assert bounded.to_frame().equals(free.to_frame())
+
+
+def test_rows_with_gaps_are_an_error_or_dropped_aloud() -> None:
+    frame = people_frame().astype(object)
+    frame.loc[[3, 5, 7], "age"] = None
+    with pytest.raises(DataError, match=r"misses values in 'age' \(3 rows\); complete the data, o"):
+        optimize(frame)
+    with pytest.warns(UserWarning, match=r"^3 of 120 rows were dropped for missing values$"):
+        front = optimize(frame, missing="drop")
+    assert front.instance is not None
+    assert front.instance.table.rows == 117

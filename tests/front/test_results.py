@@ -13,7 +13,7 @@ import pytest
 from moanon import __version__
 from moanon.errors import DataError
 from moanon.front import Front
-from moanon.front.results import find_fronts, is_part, read_listed, read_record
+from moanon.front.results import find_fronts, read_listed, read_record
 
 
 @pytest.fixture
@@ -255,15 +255,6 @@ def test_a_folder_with_a_front_of_its_own_is_itself(front: Front, results: Path)
     front.save(results / "eta-0.1")
     assert find_fronts(results) == (results,)
     assert find_fronts(results / "gone") == (results / "gone",)
-
-
-def test_which_files_make_up_a_folder(results: Path, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(results / "front.csv")
-    assert is_part(results, results / "run.json")
-    assert is_part(results, tmp_path / "link")
-    assert not is_part(results, results / "release.csv")
-    (results / "release.csv").touch()
-    assert not is_part(results, results / "release.csv")
 
 
 # -- limits --------------------------------------------------------------------------------------

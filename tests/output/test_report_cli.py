@@ -57,6 +57,25 @@ def test_a_report_goes_into_the_results_folder(results: Path, capsys: Captured) 
     assert len(tab["sizes"]) == len((results / "front.csv").read_text().splitlines()) - 1
 
 
+@pytest.mark.parametrize("name", ["people.yaml", "people.csv", "results/front.csv", "page"])
+def test_a_page_replaces_no_file_of_another_kind(
+    results: Path, capsys: Captured, name: str
+) -> None:
+    before = Path(name).read_bytes() if Path(name).exists() else b""
+    assert main(["report", "results", "--out", name, "--force"]) == 2
+    wanted = f"a report is a .html or .htm file. Got {Path(name).name!r}"
+    assert capsys.readouterr().err == f"moanon: {wanted}\n"
+    assert Path(name).read_bytes() == before if before else not Path(name).exists()
+
+
+def test_a_page_replaces_no_input_of_its_run_by_another_name(
+    results: Path, capsys: Captured
+) -> None:
+    Path("page.html").hardlink_to("people.csv")
+    assert main(["report", "results", "--out", "page.html", "--force"]) == 2
+    assert "page.html is not replaced: it was read for" in capsys.readouterr().err
+
+
 def test_its_own_report_is_replaced_but_no_other_file(results: Path, capsys: Captured) -> None:
     for _ in range(2):
         assert main(["report", "results"]) == 0

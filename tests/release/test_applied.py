@@ -25,7 +25,7 @@ from moanon.grouping import Grouping
 from moanon.measures import MEASURES
 from moanon.measures.measuring import measure_grouping
 from moanon.measures.suppression import Suppression
-from moanon.release import applied
+from moanon.release import applied, formats
 from moanon.release.formats import ReleasedColumn, write_csv
 from tests.release.tables import SIZES, releases, shirts, values_of
 
@@ -359,7 +359,7 @@ def test_the_source_itself_is_never_replaced(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("size\nS\nM\n")
     instance = Instance.build(read_table(path, {"size": "quasi"}), {"size": SIZES})
-    with pytest.raises(OutputError, match=r"table\.csv is the table that was read"):
+    with pytest.raises(OutputError, match=r"table\.csv is not replaced: it was read for"):
         Release.of(instance, [0, 0]).write(path, force=True)
     assert path.read_text() == "size\nS\nM\n"
 
@@ -382,7 +382,7 @@ def test_no_part_of_the_source_is_replaced(
 ) -> None:
     instance = Instance.build(read_table(source, {"size": "quasi"}), {"size": SIZES})
     monkeypatch.chdir(parts)  # relative names mean other files from here
-    with pytest.raises(OutputError, match=rf"{target} is a part of the table that was read; a rel"):
+    with pytest.raises(OutputError, match=rf"{target} is not replaced: it was read for"):
         Release.of(instance, [0, 0]).write(target, force=True)
     assert (parts / target).read_text() == "size\nS\nM\n"
     assert names_in(parts) == ["a.csv", "b.csv"]
@@ -398,7 +398,7 @@ def test_the_source_is_not_replaced_through_a_link(
     if not read_through_link:
         source, target = target, source
     instance = Instance.build(read_table(parts / source, {"size": "quasi"}), {"size": SIZES})
-    with pytest.raises(OutputError, match=rf"{target} is the table that was read"):
+    with pytest.raises(OutputError, match=rf"{target} is not replaced: it was read for"):
         Release.of(instance, [0, 0]).write(parts / target, force=True)
     assert (parts / target).read_text() == "size\nS\nM\n"
 
@@ -530,15 +530,15 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     assert {each.name: each.read_text() for each in tmp_path.iterdir()} == before
 
 
-def merging_labels(path: Path, columns: list[ReleasedColumn], *, raw_cells: bool) -> None:
-    write_csv(path, columns, raw_cells=raw_cells)
+def merging_labels(path: Path, columns: list[ReleasedColumn]) -> None:
+    write_csv(path, columns)
     path.write_text(path.read_text().replace("L", "M"))
 
 
 def test_a_file_that_measures_otherwise_is_not_left(
     target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(applied, "write_csv", merging_labels)
+    monkeypatch.setattr(formats, "write_csv", merging_labels)
     with pytest.raises(
         CertificateError,
         match=r"r\.csv does not measure as promised: groups is 2 in the file, 3 was promised",
@@ -564,8 +564,8 @@ def test_the_first_quantity_that_differs_is_named(
     changed: str,
     complaint: str,
 ) -> None:
-    def tampering(path: Path, columns: list[ReleasedColumn], *, raw_cells: bool) -> None:
-        write_csv(path, columns, raw_cells=raw_cells)
+    def tampering(path: Path, columns: list[ReleasedColumn]) -> None:
+        write_csv(path, columns)
         text = path.read_text()
         assert original in text
         path.write_text(text.replace(original, changed))
@@ -573,7 +573,7 @@ def test_the_first_quantity_that_differs_is_named(
     frame = pd.DataFrame({"size": ["S", "S", "M", "M", "M"], "s": ["a", "b", "c", "e", "e"]})
     table = read_table(frame, {"size": "quasi", "s": "sensitive"})
     release = Release.of(Instance.build(table, {"size": SIZES}), [1, 1])
-    monkeypatch.setattr(applied, "write_csv", tampering)
+    monkeypatch.setattr(formats, "write_csv", tampering)
     with pytest.raises(CertificateError, match=complaint):
         release.write(tmp_path / "r.csv")
     assert names_in(tmp_path) == []

@@ -29,7 +29,7 @@ from tests.release.tables import certify, genome_of, instances, releases
 
 @given(releases(), st.sampled_from(["csv", "parquet"]), st.booleans())
 def test_certificate_is_what_the_oracle_finds(
-    drawn: tuple[Release, int], ending: str, raw_cells: bool
+    drawn: tuple[Release, int], ending: str, safe: bool
 ) -> None:
     release, k = drawn
     instance = release.instance
@@ -41,7 +41,7 @@ def test_certificate_is_what_the_oracle_finds(
     n, q = len(rows), len(m)
     gl = sum(naive.row_loss(rows[i], m) for members in kept for i in members) / (n * q)
 
-    certificate = certify(release, f"release.{ending}", raw_cells=raw_cells)
+    certificate = certify(release, f"release.{ending}", spreadsheet_safe=safe)
 
     assert certificate.rows == released
     assert certificate.suppressed == n - released
@@ -223,9 +223,10 @@ def test_certificate_names_its_entries() -> None:
     entries = json.loads(certify(Release.of(illustrative_example(), [1] * 8)).to_json())
     assert list(entries) == [
         "moanon", "file", "rows_in", "rows_dropped_missing", "rows", "suppressed",
-        "suppressed_rows", "row_order", "k", "groups", "weighted_k", "weighted_k_exact",
-        "weighted_k_released", "weighted_k_released_exact", "privacy", "l", "recursive_c", "alpha",
-        "closeness", "compared_with", "gl", "sl", "loss", "quasi", "sensitive", "genome", "digests",
+        "suppressed_rows", "row_order", "formula_cells", "spreadsheet_safe", "k", "groups",
+        "weighted_k", "weighted_k_exact", "weighted_k_released", "weighted_k_released_exact",
+        "privacy", "l", "recursive_c", "alpha", "closeness", "compared_with", "gl", "sl", "loss",
+        "quasi", "sensitive", "genome", "digests",
     ]  # fmt: skip
     assert list(entries["privacy"]) == [
         "k", "l_distinct", "l_frequency", "l_entropy", "l_recursive", "p_sensitive", "alpha",
@@ -256,6 +257,8 @@ def test_certificate_of_table_t1_to_the_letter() -> None:
         "suppressed": 2,
         "suppressed_rows": "star",
         "row_order": "shuffled",
+        "formula_cells": 0,
+        "spreadsheet_safe": False,
         "k": 5,
         "groups": 1,
         "weighted_k": 29 / 7,

@@ -1,10 +1,12 @@
-"""Writing cells: what a file shows can be read back, and no spreadsheet runs it."""
+"""Writing cells: what a file shows can be read back; on request no spreadsheet runs it."""
 
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon import Instance, IntervalSpec, Release, read_table
-from moanon.release.formats import ReleasedColumn, defuse, write_csv
+from moanon.release.formats import ReleasedColumn, defuse, is_formula, spreadsheet_safe, write_csv
 from moanon.release.readback import undefuse
-from tests.release.tables import shirts, values_of
+from tests.release.tables import shirts
 
 
 @pytest.mark.parametrize(
@@ -53,6 +55,12 @@ def test_defusing_can_be_undone(text: str) -> None:
 
 
 @given(FORMULAS)
+def test_what_is_defused_is_no_formula(text: str) -> None:
+    assert not is_formula(defuse(text))
+    assert is_formula(text) <= (defuse(text) == "'" + text)
+
+
+@given(FORMULAS)
 def test_no_defused_cell_is_run(text: str) -> None:
     shown = defuse(text)
     if shown and shown[0] in "=+-@\t\r\n＝":
@@ -61,15 +69,16 @@ def test_no_defused_cell_is_run(text: str) -> None:
 
 @given(st.lists(st.none() | st.text() | FORMULAS, min_size=1), st.booleans())
 def test_csv_cells_are_read_back_as_they_were(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[str | None], raw: bool
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str | None], safe: bool
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "cells.csv"
     column = ReleasedColumn("=a", np.array(texts, dtype=object), np.arange(len(texts)))
-    write_csv(path, [column, column], raw_cells=raw)
+    columns = [column, column]
+    write_csv(path, spreadsheet_safe(columns) if safe else columns)
     with path.open(encoding="utf-8", newline="") as stream:
         header, *rows = csv.reader(stream, strict=True)
-    assert header == (["=a"] * 2 if raw else ["'=a"] * 2)
-    found = [cell if raw else undefuse(cell) for _, cell in rows]
+    assert header == (["'=a"] * 2 if safe else ["=a"] * 2)
+    found = [undefuse(cell) if safe else cell for _, cell in rows]
     assert found == ["" if text is None else text for text in texts]
 
 
@@ -82,22 +91,37 @@ def test_csv_is_quoted_where_it_must_be(tmp_path: Path) -> None:
     )
 
 
-def test_formula_cells_and_names_are_defused_in_csv_alone(tmp_path: Path) -> None:
-    release = Release.of(shirts(**{"=s": ["=1", "-2", "'=1", "@x", "ok"]}), [1, 1])
-    release.write(tmp_path / "r.csv")
-    assert (tmp_path / "r.csv").read_text() == "size,'=s\nS,'=1\nS,-2\nM,''=1\nL,'@x\nM,ok\n"
-    release.write(tmp_path / "raw.csv", raw_cells=True)
-    assert (tmp_path / "raw.csv").read_text() == "size,=s\nS,=1\nS,-2\nM,'=1\nL,@x\nM,ok\n"
-    release.write(tmp_path / "r.parquet")
-    assert [cell for _, cell in values_of(tmp_path / "r.parquet")] == [
-        "=1", "-2", "'=1", "@x", "ok",
-    ]  # fmt: skip
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("safe", [False, True])
+def test_formula_cells_and_names_are_released_as_they_are_or_behind_an_apostrophe(
+    tmp_path: Path, ending: str, safe: bool
+) -> None:
+    given, shown = ["=1", "-2", "'=1", "@x", "ok"], ["'=1", "-2", "''=1", "'@x", "ok"]
+    path = tmp_path / f"r.{ending}"
+    release = Release.of(shirts(**{"=s": given}), [1, 1])
+    certificate = release.write(path, spreadsheet_safe=safe)
+    found = pd.read_csv(path, dtype=str) if ending == "csv" else duckdb.read_parquet(str(path)).df()
+    assert list(found.columns) == (["size", "'=s"] if safe else ["size", "=s"])
+    assert found.iloc[:, 1].tolist() == (shown if safe else given)
+    # =s, =1 and @x: -2 is a number, and '=1 a text
+    assert (certificate.origin.formula_cells, certificate.spreadsheet_safe) == (3, safe)
+    entries = json.loads(path.with_name(f"{path.name}.certificate.json").read_text())
+    assert (entries["formula_cells"], entries["spreadsheet_safe"]) == (3, safe)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_numbers_and_dates_are_no_formulas(tmp_path: Path, ending: str) -> None:
+    numbers = np.array([-1.5, -np.inf, 2.0, 3.0, -4.0])
+    release = Release.of(shirts(s=numbers, i=np.array([-1, 2, -3, 4, 5])), [1, 1])
+    certificate = release.write(tmp_path / f"r.{ending}", spreadsheet_safe=True)
+    assert certificate.origin.formula_cells == 0
+    assert "'" not in (tmp_path / f"r.{ending}").read_bytes().decode(errors="replace")
 
 
 def test_labels_that_look_like_formulas_are_defused_and_certified(tmp_path: Path) -> None:
     frame = pd.DataFrame({"q": ["-5", "-4", None]}, dtype=object)
     table = read_table(frame, {"q": "quasi"}, missing="category")
     release = Release.of(Instance.build(table, {"q": IntervalSpec()}), [1, 0])
-    certificate = release.write(tmp_path / "r.csv")
+    certificate = release.write(tmp_path / "r.csv", spreadsheet_safe=True)
     assert (tmp_path / "r.csv").read_text() == "q\n-5\n'-4..(missing)\n'-4..(missing)\n"
     assert certificate.gl == pytest.approx(1 / 3)  # two rows of 1/2, of three cells

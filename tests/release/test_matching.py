@@ -87,13 +87,18 @@ def test_a_release_is_found_again_row_by_row(
     assert (found.k, found.suppressed) == (promised["k", ""], promised["suppressed", ""])
 
 
-def test_labels_of_a_release_are_read_whatever_a_spreadsheet_would_do(tmp_path: Path) -> None:
+@pytest.mark.parametrize("safe", [False, True])
+def test_labels_of_a_release_are_read_whatever_a_spreadsheet_would_do(
+    tmp_path: Path, safe: bool
+) -> None:
     frame = pd.DataFrame({"=op": ["=1", "'=1", "-x", "=1"], "s": ["a", "b", "-c", "a"]})
     table = read_table(frame, {"=op": "quasi", "s": "sensitive"})
     made = Instance.build(table, {"=op": OrderedSpec(("=1", "'=1", "-x"))})
-    Release.of(made, [1, 1]).write(tmp_path / "a.csv")
-    found = read_released(tmp_path / "a.csv", made)
-    assert sizes(found) == [2, 1, 1, 2]
+    release = Release.of(made, [1, 1])
+    for name in ("a.csv", "a.parquet"):
+        release.write(tmp_path / name, spreadsheet_safe=safe)
+        found = read_released(tmp_path / name, made)
+        assert (sizes(found), found.matched_by) == ([2, 1, 1, 2], "position")
 
 
 # -- files of other programs ---------------------------------------------------------------------
@@ -324,7 +329,7 @@ def test_a_cell_without_a_label_is_refused(tmp_path: Path) -> None:
 
 def test_incomplete_rows_of_the_original_are_named(tmp_path: Path) -> None:
     frame = PEOPLE.assign(age=["21", "24", "24", "36", "37", None])
-    table = read_table(frame, {"age": "quasi"})
+    table = read_table(frame, {"age": "quasi"}, missing="drop")
     path = tmp_path / "a.csv"
     path.write_text("age\n" + "x\n" * 6)
     with pytest.raises(DataError, match=r"has 6 rows and DataFrame \(without 1 incomplete rows\)"):

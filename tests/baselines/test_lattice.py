@@ -130,7 +130,7 @@ def test_solutions_are_stored_with_their_rule() -> None:
     assert recodings.suppression.eta == 0.2
 
 
-# -- published optima ------------------------------------------------------------------------------
+# -- known optima ----------------------------------------------------------------------------------
 
 KS = (2, 5, 10, 20, 50)
 #: The optimal losses at these k, for each share of rows that may be suppressed.

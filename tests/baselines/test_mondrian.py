@@ -200,13 +200,13 @@ def test_a_demand_forbids_a_cut_that_k_allows() -> None:
     assert len(mondrian(instance, 2, demands=[("alpha", 0.6)])) == 1  # 2 of 3 are 250
 
 
-# -- published figures -----------------------------------------------------------------------------
+# -- figures of record -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("k", "classes", "dm", "mistakes"), [(2, 6842, 256_020, 5788), (10, 1896, 547_630, 6513)]
 )
-def test_credit_default_gives_the_published_classes(
+def test_credit_default_gives_the_known_classes(
     k: int, classes: int, dm: int, mistakes: int
 ) -> None:
     # Mean sizes 2.19 k and 1.58 k; mistakes 19.3 % and 21.7 % of 30,000.

@@ -5,7 +5,7 @@ Each takes an instance and k, and gives one release of it, with a `grouping` for
 - ``mondrian``: Mondrian, strict and relaxed; every group has its own blocks (`Boxes`).
 - ``datafly``: Datafly; ``lattice``: Incognito, OLA and Flash; ``mingen``: MinGen. One level of its
   hierarchy for each column (`FullDomain`), found by different ways and for different ends.
-- ``full_domain``: the lattice that these four files share; ``requirement``: what every group must
+- ``full_domain``: the lattice that these three files share; ``requirement``: what every group must
   meet, as a rule of suppression.
 
 >>> import pandas as pd

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Ints
+from moanon.arrays import Bools, Ints
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.kernels.costs import COSTS, block_costs
@@ -41,6 +41,45 @@ def suppress_groups(
     if not suppression.is_ordered:
         rule = rule._replace(suppression=GIVEN)
     return grouping.keep(_evaluate(grouping, grouping.instance, rule, thresholds).groups)
+
+
+def meet_constraints(
+    instance: Instance, cells: Ints, group: Ints, sizes: Ints, suppression: Suppression
+) -> Bools:
+    """Tell for each of some groups whether it meets the constraints of a rule.
+
+    For whoever makes groups and must know before they are a `Grouping`.
+
+    Parameters
+    ----------
+    instance : Instance
+    cells, group : arrays
+        Some cells of the table and the group of each; other cells are in none.
+    sizes : array (groups,)
+        Rows of each group.
+    suppression : Suppression
+        Only its constraints count.
+    """
+    rule = group_rule(suppression, instance.cells.rows)._replace(suppression=GIVEN)
+    if not rule.with_values:
+        return np.asarray(sizes >= rule.least)
+    listed = instance.listed_values
+    lengths = np.diff(listed.starts)[cells]
+    ends = np.cumsum(lengths)
+    places = np.arange(int(lengths.sum())) + np.repeat(
+        listed.starts[cells] - ends + lengths, lengths
+    )
+    pairs = np.repeat(group, lengths), listed.values[places], listed.counts[places]
+    return evaluate_groups(
+        rule,
+        sizes.astype(np.uint32),
+        np.zeros(len(sizes), dtype=np.int64),
+        np.zeros((len(COSTS), len(sizes)), dtype=np.int64),
+        _list_values(instance, len(sizes), *pairs),
+        instance.plan.total,
+        instance.plan,
+        0,
+    ).groups
 
 
 def measure_grouping(
@@ -119,7 +158,7 @@ def _evaluate(
         grouping.sizes.astype(np.uint32),
         grouping.integer_losses,
         costs,
-        _list_values(grouping, instance),
+        _list_values(instance, len(grouping), *_pairs(grouping, instance)),
         instance.plan.total,
         instance.plan,
         instance.losses.scale * len(instance.layout.columns),
@@ -127,17 +166,16 @@ def _evaluate(
     )
 
 
-def _list_values(grouping: Grouping, instance: Instance) -> Lists:
-    """List the sensitive values and class labels of groups, ascending."""
+def _list_values(instance: Instance, groups: int, owner: Ints, value: Ints, counts: Ints) -> Lists:
+    """List the sensitive values and class labels of groups, ascending; see `_pairs`."""
     first = instance.plan.first
     columns, values = len(first) - 1, max(1, int(first[-1]))
-    owner, value, counts = _pairs(grouping, instance)
     owner, value, counts = owner[owner >= 0], value[owner >= 0], counts[owner >= 0]
     keys, entry = np.unique(owner * values + value, return_inverse=True)
     group, value = np.divmod(keys, values)
     segment = group * columns + np.searchsorted(first, value, side="right") - 1
-    lists = make_lists(instance.plan, len(grouping), len(keys))
-    lists.starts[:] = np.searchsorted(segment, np.arange(len(grouping) * columns + 1))
+    lists = make_lists(instance.plan, groups, len(keys))
+    lists.starts[:] = np.searchsorted(segment, np.arange(groups * columns + 1))
     lists.value[: len(keys)] = value
     np.add.at(lists.rows, entry, counts.astype(np.uint32))
     return lists

@@ -18,11 +18,11 @@ from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES, applicable
 from moanon.measures.evaluate import Evaluator
-from moanon.measures.measuring import measure_grouping, suppress_groups
+from moanon.measures.measuring import measure_grouping, meet_constraints, suppress_groups
 from moanon.measures.suppression import Suppression
 from moanon.release import Release
 from tests.compare.source import without_meaning
-from tests.strategies import instances, populations, rich_instances
+from tests.strategies import boxes, instances, populations, rich_instances
 
 
 @given(st.data())
@@ -188,3 +188,15 @@ def test_sensitive_values_that_are_not_there_are_left_out(known):
     whole = measure_grouping(seen)
     assert found == {n: v for n, v in whole.items() if MEASURES[n].requires != "sensitive"}
     assert len(found) < len(whole)
+
+
+@given(st.data())
+def test_groups_of_some_cells_meet_constraints_as_those_of_a_grouping_do(
+    data: st.DataObject,
+) -> None:
+    instance = data.draw(instances(sensitive=1))
+    grouping = Grouping.of_boxes(instance, *data.draw(boxes(instance)))
+    rule = Suppression("none", constraints=(("k", 2), ("l_distinct", 2), ("t_js", 0.3)))
+    cells = np.flatnonzero(grouping.cell_group >= 0)
+    met = meet_constraints(instance, cells, grouping.cell_group[cells], grouping.sizes, rule)
+    assert met.tolist() == suppress_groups(grouping, rule).kept.tolist()

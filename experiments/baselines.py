@@ -1,0 +1,182 @@
+"""The classical algorithms on Adult and on credit default: what each loses for every k.
+
+Adult has the nine columns and the domains of ``configs/quickstart.yaml``; credit default has the
+five quasi-identifiers of M (Marchand), taken as integers. Columns without a tree have two levels
+for the full-domain algorithms, the values as they are and none. Mondrian and MinGen suppress
+nothing, so they stand at η = 0 alone.
+
+    python experiments/baselines.py              some minutes
+    python experiments/baselines.py --k 50       one k: does everything work?
+
+writes to ``results/baselines``
+
+- ``adult.csv``, ``credit.csv``: losses, groups and CPU time of every algorithm, k and η;
+- ``mondrian_ties.csv``: how far the loss of strict Mondrian on Adult depends on which columns are
+  cut first where several have the same range, over all choices of the first two;
+- ``loss.png``: loss against k.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from moanon import Config, Grouping, Instance, IntervalSpec, datasets, read_table
+from moanon.baselines import BASELINES
+from moanon.measures.measuring import measure_grouping
+from moanon.output.figure_files import write_figures
+from moanon.output.figure_style import COLOURS, PAGE, SMALL, dress, new_figure, scale_axis, title
+
+REPOSITORY = Path(__file__).parents[1]
+KS = (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+ETAS = (0.0, 0.01, 0.1)
+MEASURES = ("k", "loss", "entropy_loss", "dm", "c_avg", "suppressed")
+CREDIT = ("LIMIT_BAL", "SEX", "EDUCATION", "MARRIAGE", "AGE")
+
+#: Our own ways to a release of a table for k and η, by name; they stand beside the baselines.
+OWN: dict[str, Callable[[Instance, int, float], Grouping]] = {}
+
+#: What is drawn, and which algorithms it stands for: three of them find the same.
+LINES = {
+    "Mondrian, strict": "mondrian",
+    "Mondrian, relaxed": "mondrian-relaxed",
+    "Incognito, OLA, Flash": "flash",
+    "Datafly": "datafly",
+    "MinGen": "mingen",
+    **{name: name for name in OWN},
+}
+MARKS = ("o", "s", "^", "D", "v", "P")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run everything and write the tables and the figure."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--k", type=int, action="append", help=f"default: {KS}")
+    parser.add_argument("--out", type=Path, default=REPOSITORY / "results" / "baselines")
+    options = parser.parse_args(arguments)
+    ks = tuple(options.k or KS)
+    options.out.mkdir(parents=True, exist_ok=True)
+    tables = {}
+    for name, instance in {"adult": adult(), "credit": credit()}.items():
+        tables[name] = pd.DataFrame(list(compare(instance, ks, name)))
+        write(tables[name], options.out / f"{name}.csv")
+    write(pd.DataFrame(list(ties(adult(), ks))), options.out / "mondrian_ties.csv")
+    write_figures({"loss": partial(draw, tables)}, options.out, ["png"])
+
+
+def adult() -> Instance:
+    """Adult as in the quickstart."""
+    return Config.load(REPOSITORY / "configs" / "quickstart.yaml").instance()
+
+
+def credit() -> Instance:
+    """Credit default; all limits are multiples of 80, so steps of 80 tell all of them apart."""
+    table = read_table(datasets.load("credit"), dict.fromkeys(CREDIT, "quasi"))
+    steps = {name: IntervalSpec(80 if name == "LIMIT_BAL" else 1) for name in CREDIT}
+    return Instance.build(table, steps)
+
+
+def compare(instance: Instance, ks: Sequence[int], table: str) -> Iterator[dict[str, Any]]:
+    """One row for each algorithm, k and η."""
+    for name, baseline in BASELINES.items():
+        baseline.run(instance, ks[0])  # once for the compiler and for loading
+        for eta in ETAS if "eta" in baseline.takes else (0.0,):
+            given = {"eta": eta} if "eta" in baseline.takes else {}
+            for k in ks:
+                started = time.process_time()
+                found = baseline.run(instance, k, **given)
+                spent = time.process_time() - started
+                row = {"algorithm": name, "eta": eta, **described(found.grouping(instance), k)}
+                row["checked"] = getattr(found, "checked", None)
+                yield told(table, {**row, "cpu_seconds": round(spent, 3)})
+    for name, own in OWN.items():
+        own(instance, ks[0], 0.0)
+        for eta in ETAS:
+            for k in ks:
+                started = time.process_time()
+                grouping = own(instance, k, eta)
+                spent = time.process_time() - started
+                row = {"algorithm": name, "eta": eta, **described(grouping, k), "checked": None}
+                yield told(table, {**row, "cpu_seconds": round(spent, 3)})
+
+
+def described(grouping: Grouping, k: int) -> dict[str, Any]:
+    """Measures of a release that was asked to have groups of at least `k` rows."""
+    found = measure_grouping(grouping)
+    assert found["k"] >= k
+    shown = {name: found[name] for name in MEASURES if name in found}
+    rounded = {n: round(v, 4) if isinstance(v, float) else v for n, v in shown.items()}
+    return {"asked_k": k, **rounded, "groups": int(grouping.kept.sum())}
+
+
+def told(table: str, row: dict[str, Any]) -> dict[str, Any]:
+    """Print a row as it comes."""
+    print(table, *(f"{key} {value}" for key, value in row.items()), sep=", ", flush=True)
+    return row
+
+
+def ties(instance: Instance, ks: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """For each k the least, the median and the greatest loss over the choices of two columns."""
+    run = BASELINES["mondrian"].run
+    orders = [(), *permutations(instance.layout.columns, 2)]
+    for k in ks:
+        found = [
+            described(run(instance, k, ties=order).grouping(instance), k)["loss"]
+            for order in orders
+        ]
+        yield told(
+            "ties",
+            {
+                "k": k,
+                "orders": len(orders) - 1,
+                "loss": found[0],  # in the order of the table
+                "least": min(found[1:]),
+                "median": round(float(np.median(found[1:])), 4),
+                "greatest": max(found[1:]),
+            },
+        )
+
+
+def write(table: pd.DataFrame, path: Path) -> None:
+    """Write a table."""
+    table.astype({"checked": "Int64"} if "checked" in table else {}).to_csv(
+        path, index=False, lineterminator="\n"
+    )
+
+
+def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+    """Loss against k, for each table; with a tenth suppressed where an algorithm can."""
+    figure = new_figure(PAGE, 3.0)
+    for ax, (name, table) in zip(figure.subplots(1, len(tables)), tables.items(), strict=True):
+        dress(ax)
+        scale_axis(ax, "x", "k", table["asked_k"])
+        scale_axis(ax, "y", "loss", 100 * table["loss"])
+        title(ax, [name, "η = 10 % where rows can be suppressed"], columns=len(tables))
+        for (label, algorithm), colour, mark in zip(LINES.items(), COLOURS, MARKS, strict=False):
+            rows = table[table["algorithm"] == algorithm]
+            rows = rows[rows["eta"] == rows["eta"].max()]
+            ax.plot(
+                rows["asked_k"],
+                100 * rows["loss"],
+                color=colour,
+                marker=mark,
+                markersize=3,
+                linewidth=1.1,
+                label=label,
+            )
+        ax.set_ylim(0, 102)
+    figure.axes[0].legend(fontsize=SMALL, frameon=False)
+    return figure
+
+
+if __name__ == "__main__":
+    main()

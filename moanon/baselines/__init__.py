@@ -1,0 +1,107 @@
+"""Baselines: the classical algorithms, on the same plane as our fronts.
+
+Each takes an instance and k, and gives one release of it, with a `grouping` for all that follows.
+
+- ``mondrian``: Mondrian, strict and relaxed; every group has its own blocks (`Boxes`).
+- ``datafly``: Datafly; ``lattice``: Incognito, OLA and Flash; ``mingen``: MinGen. One level of its
+  hierarchy for each column (`FullDomain`), found by different ways and for different ends.
+- ``full_domain``: the lattice that these three files share; ``requirement``: what every group must
+  meet, as a rule of suppression.
+
+>>> import pandas as pd
+>>> from moanon.data.domain import IntervalSpec, OrderedSpec
+>>> from moanon.data.table import read_table
+>>> from moanon.genome import Instance
+>>> frame = pd.DataFrame({"age": [20, 21, 22, 30, 31, 45], "sex": list("ffmmff")})
+>>> table = read_table(frame, {"age": "quasi", "sex": "quasi"})
+>>> instance = Instance.build(table, {"age": IntervalSpec(10), "sex": OrderedSpec(("f", "m"))})
+>>> find_baseline("mondrian").run(instance, 3).grouping(instance).sizes.tolist()
+[3, 3]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from moanon.errors import unknown_name
+
+if TYPE_CHECKING:
+    from moanon.baselines.full_domain import FullDomain
+    from moanon.baselines.mondrian import Boxes
+
+__all__ = ["BASELINES", "Baseline", "find_baseline"]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What an algorithm does in a few words, where it is, and what it takes beside k.
+
+    Attributes
+    ----------
+    about : str
+    home : tuple of str
+        The module of this package and the function in it; loaded when it is first used.
+    takes : tuple of str
+        Settings that it has a use for.
+    fixed : mapping of str to Any
+        Settings that make the algorithm what its name says.
+    """
+
+    about: str
+    home: tuple[str, str]
+    takes: tuple[str, ...]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def run(self) -> Callable[..., Boxes | FullDomain]:
+        """The function: takes an instance, k, and the settings by name."""
+        module, function = self.home
+        return partial(getattr(import_module(f"{__name__}.{module}"), function), **self.fixed)
+
+
+_GROUPS = ("demands", "recursive_c")
+
+#: Algorithms by name.
+BASELINES = {
+    "mondrian": Baseline(
+        "cuts the table at medians, group by group",
+        ("mondrian", "mondrian"),
+        (*_GROUPS, "ties"),
+    ),
+    "mondrian-relaxed": Baseline(
+        "the same with blocks that may overlap at the median",
+        ("mondrian", "mondrian"),
+        (*_GROUPS, "ties"),
+        {"relaxed": True},
+    ),
+    "datafly": Baseline(
+        "generalizes the column with the most values, again and again",
+        ("datafly", "datafly"),
+        ("eta",),
+    ),
+    "incognito": Baseline(
+        "the best levels, by sets of columns", ("lattice", "incognito"), ("eta", *_GROUPS)
+    ),
+    "ola": Baseline(
+        "the best levels, by halving the lattice", ("lattice", "ola"), ("eta", *_GROUPS)
+    ),
+    "flash": Baseline(
+        "the best levels, by halving paths through the lattice",
+        ("lattice", "flash"),
+        ("eta", *_GROUPS),
+    ),
+    "mingen": Baseline(
+        "the greatest precision, by looking at all levels", ("mingen", "mingen"), _GROUPS
+    ),
+}
+
+
+def find_baseline(name: str) -> Baseline:
+    """Return a baseline by name."""
+    if name not in BASELINES:
+        raise unknown_name("baseline", name, BASELINES)
+    return BASELINES[name]

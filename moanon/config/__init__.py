@@ -115,6 +115,13 @@ class Config(BaseModel):
         if self.problem.preset == "kl-safety" and "sensitive" not in roles:
             raise refusal(f"the preset kl-safety {_NEEDS['sensitive']}", "problem.preset")
         self._check_measures()
+        algorithm, recoding = self.search.algorithm, self.problem.recoding
+        if algorithm != "auto" and (algorithm == "local") != (recoding == "local"):
+            raise refusal(
+                f"the algorithm {algorithm} is for the other kind of recoding. Got "
+                f"problem.recoding {recoding}; leave the algorithm to auto",
+                "search.algorithm",
+            )
         return self
 
     def _check_class_column(self) -> None:

@@ -44,6 +44,7 @@ from moanon.search.algorithms import (
     AUTO,
     AUTO_EXHAUSTIVE,
     DEFAULT_EVALUATIONS,
+    Recoding,
     foreign_settings,
 )
 
@@ -300,6 +301,9 @@ class ProblemSection(BaseModel):
     eta: Eta | Several[Eta] | None = None
     """Largest share of rows that may be suppressed (k-suppression, kl-safety). Default 0. A list:
     one run for each."""
+    recoding: Recoding = "global"
+    """global: one generalization of each column for the whole table. local: every group has blocks
+    of its own, which loses less at the same k, but the labels of a column overlap."""
     objectives: Annotated[
         Annotated[Several[str], AfterValidator(_check_objectives)] | None,
         "a list of measures, e.g. [k, gl]",
@@ -357,6 +361,15 @@ class ProblemSection(BaseModel):
         ):
             if getattr(self, key) is not None and self.preset != preset:
                 raise refusal(f"{key} is for the preset {preset} only. Got {self.preset}", key)
+        if self.recoding == "local":
+            if self.preset == "any-suppression":
+                raise refusal(
+                    "local recodings need a limit of suppression: take the preset k-suppression. "
+                    "Got any-suppression",
+                    "preset",
+                )
+            if self.suppress_by is not None:
+                raise refusal("suppress_by is for the recoding global only. Got local", "recoding")
         return self
 
 

@@ -40,13 +40,21 @@ from moanon.experiment.folder import (
     with_limits,
     write_evaluated,
 )
-from moanon.experiment.optimization import changed, checked_threads, etas_of, make_problem
+from moanon.experiment.optimization import (
+    changed,
+    checked_threads,
+    etas_of,
+    make_limits,
+    make_problem,
+    prepare_kernels,
+)
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.paths import checked_path
-from moanon.search.algorithms import choose_algorithm, foreign_settings, make_search, room_of
-from moanon.search.archive import SharedLimits, front_of
+from moanon.search.algorithms import choose_algorithm, foreign_settings
+from moanon.search.archive import SharedLimits
 from moanon.search.checkpoint import Checkpoints, Identity, State, part_of, prefixed
+from moanon.search.local import LocalLimits
 from moanon.search.running import (
     OnGeneration,
     Outcome,
@@ -54,7 +62,6 @@ from moanon.search.running import (
     Stop,
     run_search,
     stop_of,
-    warm_up,
 )
 
 #: Share of the effort for a further limit, which starts from what was found for the others.
@@ -171,7 +178,7 @@ class Experiment(Outlined):
         Keeps other runs away from the folder, from `prepare` to the end of `run`.
     instance : Instance
         The table.
-    limits : SharedLimits
+    limits : SharedLimits or LocalLimits
         Everything found so far, for each limit of suppression.
     known : dict of float to Path
         Limits for which the folder has results, and where.
@@ -192,7 +199,7 @@ class Experiment(Outlined):
     config: Config
     lock: FolderLock
     instance: Instance
-    limits: SharedLimits
+    limits: SharedLimits | LocalLimits
     known: Mapping[float, Path]
     identity: Identity
     checkpoints: Checkpoints
@@ -250,7 +257,9 @@ class Experiment(Outlined):
             if etas == known.keys() and not resume:
                 raise _already(folder)
             problem = make_problem(config, instance, threads)
-            algorithm = choose_algorithm(instance.layout.count(), config.search)
+            algorithm = choose_algorithm(
+                instance.layout.count(), config.search, config.problem.recoding
+            )
             if saved is None:
                 notes += _notes_on_folder(folder, known, etas, resume=resume)
             notes += _notes_on_settings(config, algorithm)
@@ -260,7 +269,7 @@ class Experiment(Outlined):
                 config=config,
                 lock=lock,
                 instance=instance,
-                limits=SharedLimits(problem, tuple(etas), room_of(config.search, algorithm)),
+                limits=make_limits(config, problem, etas, known),
                 known=known,
                 identity=identity,
                 checkpoints=checkpoints,
@@ -294,22 +303,23 @@ class Experiment(Outlined):
         started = time.monotonic()
         try:
             self._take_folder()
-            compiling = warm_up(self.limits.problems[0])
+            compiling = prepare_kernels(self.limits.problems[0], self.algorithm)
             begin, courses = self._begin()
             for number in range(begin, len(self.phases)):
                 outcome = self._search(number, courses, on_generation, interrupted)
                 if outcome.reason == "interrupted":
-                    return Result(self.folder, outcome, {}, len(self.limits.evaluated), compiling)
+                    return Result(self.folder, outcome, {}, self.limits.evaluations, compiling)
                 course = self._course(outcome, compiling, time.monotonic() - started)
                 courses[self.phases[number]] = course
-                if outcome.reason == "exhausted":  # and so it is for all the others
+                # With every genome evaluated for one limit, they are for all the others.
+                if outcome.reason == "exhausted" and isinstance(self.limits, SharedLimits):
                     courses.update(dict.fromkeys(self.phases[number:], course))
                     break
             fronts = self._fronts()
             self._write(fronts, courses)
             self.checkpoints.remove()  # from here on the folder is finished
             self.show(fronts)
-            return Result(self.folder, outcome, fronts, len(self.limits.evaluated), compiling)
+            return Result(self.folder, outcome, fronts, self.limits.evaluations, compiling)
         except InfeasibleError as error:
             mark_without_solution(self.folder, str(error))
             raise
@@ -334,7 +344,7 @@ class Experiment(Outlined):
         """Bring in what is there; return the phase to begin with, and how those before it went."""
         if self.saved is None:
             self.checkpoints.remove()  # of a run that is replaced
-            if self.known:
+            if self.known and isinstance(self.limits, SharedLimits):
                 self.limits.learn(read_evaluated(self.folder, self.known, self.identity))
             return 0, {}
         self.limits.restore(part_of(self.saved, "limits."))
@@ -351,12 +361,8 @@ class Experiment(Outlined):
         """Search for one of the limits, saving everything now and then."""
         eta = self.phases[number]
         place = self.limits.etas.index(eta)
-        search = make_search(self.limits.problems[place], self.config.search)
-        if len(self.limits.archives[place]):
-            search.inherit(self.limits.archives[place], self.limits.evaluated)
-        else:
-            self.limits.archives[place] = search.archive
-        further = (number > 0 or self.known) and self.algorithm != "exhaustive"
+        search = self.limits.search_for(place, self.config.search)
+        further = (number > 0 or self.known) and self.algorithm not in ("exhaustive", "local")
         several = len(self.limits.etas) > 1
         resumed = self.saved is not None and number == int(self.saved["phase"])
 
@@ -409,9 +415,8 @@ class Experiment(Outlined):
 
     def _fronts(self) -> dict[float, Front]:
         """Make all fronts before any is written: one may lack a solution within its constraints."""
-        found = zip(self.limits.etas, self.limits.problems, self.limits.archives, strict=True)
         cap = self.config.search.cap
-        return {eta: front_of(problem, archive, cap) for eta, problem, archive in found}
+        return {eta: self.limits.front(place, cap) for place, eta in enumerate(self.limits.etas)}
 
     def _write(self, fronts: Mapping[float, Front], courses: Mapping[float, _Course]) -> None:
         """Write the results of each limit, and clear away what does not belong to them."""
@@ -424,7 +429,8 @@ class Experiment(Outlined):
                 texts={"config.yaml": config.to_yaml()},
                 force=self.replace,
             )
-        if self.algorithm != "exhaustive":  # which needs no head start
+        # An enumeration needs no head start.
+        if self.algorithm != "exhaustive" and isinstance(self.limits, SharedLimits):
             write_evaluated(self.folder, self.limits.evaluated, self.identity)
         kept = set(RESULTS)
         if len(fronts) > 1:
@@ -468,7 +474,7 @@ class Experiment(Outlined):
             before = json.loads((self.known[eta] / "run.json").read_bytes())
             record |= {key: before[key] for key in ("search", "times", "notes") if key in before}
         if len(self.limits.etas) > 1:
-            total = len(self.limits.evaluated)
+            total = self.limits.evaluations
             record["shared"] = {"etas": sorted(self.limits.etas), "evaluations": total}
         return record
 
@@ -512,7 +518,8 @@ class Experiment(Outlined):
     @cached_property
     def algorithm(self) -> str:
         """What ``auto`` has become."""
-        return choose_algorithm(self.instance.layout.count(), self.config.search)
+        space, settings = self.instance.layout.count(), self.config.search
+        return choose_algorithm(space, settings, self.config.problem.recoding)
 
     @property
     def stop(self) -> Stop:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,12 @@ from moanon.data.table import read_table
 from moanon.errors import ConfigError, got
 from moanon.front import Front
 from moanon.genome import Instance
+from moanon.measures import find_measure
 from moanon.measures.suppression import find_preset, suppress_by
 from moanon.progress import show_progress
-from moanon.search.algorithms import choose_algorithm, make_search
-from moanon.search.archive import front_of
+from moanon.search.algorithms import choose_algorithm, room_of
+from moanon.search.archive import SharedLimits
+from moanon.search.local import LocalLimits, warm_up_local
 from moanon.search.problem import SearchProblem
 from moanon.search.running import run_search, stop_of, warm_up
 
@@ -67,12 +69,38 @@ def make_problem(config: Config, instance: Instance, threads: int = 1) -> Search
         chosen["eta"] = max(etas_of(config))
     preset = find_preset(section.preset).with_settings(**chosen)
     objectives = section.objectives or preset.objectives
+    if section.recoding == "local":  # where no rule has thresholds, there is what it would attain
+        attained = [find_measure(name).attained or (name, 0) for name in objectives]
+        objectives = tuple(dict.fromkeys(name for name, _ in attained))
     suppression = preset.suppression
     if suppression.kind == "limit":
         suppression = replace(suppression, by=section.suppress_by or suppress_by(objectives))
     problem = SearchProblem(instance, objectives, suppression, threads, config.bounds)
     check_reach(config.bounds, instance)
     return problem
+
+
+def make_limits(
+    config: Config,
+    problem: SearchProblem,
+    etas: Iterable[float],
+    known: Mapping[float, Path],
+) -> SharedLimits | LocalLimits:
+    """Make what is searched: a problem for each limit of suppression.
+
+    `known` are folders with results for some of them. Boxes are read from there; genomes are
+    evaluated once more.
+    """
+    if config.problem.recoding == "local":
+        fronts = {eta: Front.load(path, problem.instance) for eta, path in known.items()}
+        return LocalLimits(problem, tuple(etas), fronts)
+    algorithm = choose_algorithm(problem.layout.count(), config.search)
+    return SharedLimits(problem, tuple(etas), room_of(config.search, algorithm))
+
+
+def prepare_kernels(problem: SearchProblem, algorithm: str) -> float:
+    """Have everything compiled or loaded that a search needs; return the seconds that it took."""
+    return warm_up_local(problem) if algorithm == "local" else warm_up(problem)
 
 
 def optimize(
@@ -147,13 +175,16 @@ def optimize(
             f"optimize takes one eta. Got {list(config.problem.eta)}; moanon run compares several"
         )
     task = make_problem(config, instance, threads)
-    algorithm = choose_algorithm(instance.layout.count(), config.search)
-    warm_up(task)  # which a limit in seconds should not count
+    limits = make_limits(config, task, etas_of(config), {})
+    algorithm = choose_algorithm(instance.layout.count(), config.search, config.problem.recoding)
+    prepare_kernels(task, algorithm)  # which a limit in seconds should not count
     with show_progress(config.name, quiet=not progress) as show:
-        outcome = run_search(
-            make_search(task, config.search), stop_of(config.search, algorithm), on_generation=show
+        run_search(
+            limits.search_for(0, config.search),
+            stop_of(config.search, algorithm),
+            on_generation=show,
         )
-    return front_of(task, outcome.archive, config.search.cap)
+    return limits.front(0, config.search.cap)
 
 
 def _read(

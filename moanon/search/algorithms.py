@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from moanon.errors import SearchError
 
 if TYPE_CHECKING:
-    from moanon.arrays import Bits
+    from moanon.arrays import Bits, Floats
     from moanon.search.archive import Archive
     from moanon.search.checkpoint import State
     from moanon.search.problem import SearchProblem
@@ -29,16 +29,43 @@ AUTO_EXHAUSTIVE = 20_000
 MOST_GENOMES = 2_000_000
 #: Evaluations per second that even a slow machine manages.
 _SLOWEST = 1_000
+#: Why a search among genomes is complete.
+ALL_GENOMES = "every valid genome was evaluated"
 #: Settings that mean something to everybody, even if the result does not depend on them.
 _COMMON = frozenset({"population", "seed"})
+
+
+class Found(Protocol):
+    """What a search has found, as points of which less is better in every column."""
+
+    @property
+    def values(self) -> Floats:
+        """Objectives, one row for each solution."""
+        ...
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether they meet the constraints, all of them or none."""
+        ...
 
 
 class Search(Protocol):
     """An algorithm that can be stopped between any two steps and go on from its saved state."""
 
     problem: SearchProblem
-    archive: Archive
     generation: int
+    #: Why it ends when it is exhausted, as part of a sentence.
+    complete: str
+
+    @property
+    def archive(self) -> Found:
+        """What it has found so far."""
+        ...
+
+    @property
+    def space(self) -> int:
+        """Evaluations after which it is exhausted."""
+        ...
 
     @property
     def evaluations(self) -> int:
@@ -54,16 +81,25 @@ class Search(Protocol):
         """Evaluate one more generation, at most `most` genomes; return how many it was."""
         ...
 
-    def inherit(self, archive: Archive, evaluated: Bits) -> None:
-        """Begin with the archive and the evaluated genomes of other searches."""
-        ...
-
     def state(self) -> State:
         """Everything the next step depends on."""
         ...
 
     def restore(self, state: State) -> None:
         """Go on from a saved state."""
+        ...
+
+
+class GenomeSearch(Search, Protocol):
+    """A search among genomes, which other searches can give a head start."""
+
+    @property
+    def archive(self) -> Archive:
+        """What it has found so far."""
+        ...
+
+    def inherit(self, archive: Archive, evaluated: Bits) -> None:
+        """Begin with the archive and the evaluated genomes of other searches."""
         ...
 
 
@@ -106,7 +142,14 @@ ALGORITHMS = {
         ("nsga2", "NSGA2Search"),
         ("population", "seed", "crossover", "mutation", "moves"),
     ),
+    "local": Algorithm(
+        "of local recodings: boxes split from the whole table down; ends by itself",
+        ("local", "LocalSearch"),
+        (),
+    ),
 }
+
+Recoding = Literal["global", "local"]
 
 
 class SearchSettings(Protocol):
@@ -121,12 +164,14 @@ class SearchSettings(Protocol):
     cap: int
 
 
-def choose_algorithm(space: int, settings: SearchSettings) -> str:
-    """Settle what ``auto`` means for a space of so many genomes.
+def choose_algorithm(space: int, settings: SearchSettings, recoding: Recoding = "global") -> str:
+    """Settle what ``auto`` means for a space of so many genomes; for boxes there is one algorithm.
 
     Enumeration where the space has at most `AUTO_EXHAUSTIVE` genomes and the limits leave room for
     all of them; half an enumeration would be worse than any search.
     """
+    if recoding == "local":
+        return "local"
     if settings.algorithm != AUTO:
         return settings.algorithm
     budgets = [AUTO_EXHAUSTIVE]
@@ -139,14 +184,14 @@ def choose_algorithm(space: int, settings: SearchSettings) -> str:
     return "exhaustive" if space <= min(budgets) else "archive"
 
 
-def make_search(problem: SearchProblem, settings: SearchSettings) -> Search:
-    """Build the search that settings ask for, before its first generation."""
+def make_search(problem: SearchProblem, settings: SearchSettings) -> GenomeSearch:
+    """Build the search among genomes that settings ask for, before its first generation."""
     name = choose_algorithm(problem.layout.count(), settings)
     if name not in ALGORITHMS:
         known = ", ".join((AUTO, *ALGORITHMS))
         raise SearchError(f"algorithm must be one of {known}. Got {name}")
     module, kind = ALGORITHMS[name].home
-    build: Callable[..., Search] = getattr(import_module(f"moanon.search.{module}"), kind)
+    build: Callable[..., GenomeSearch] = getattr(import_module(f"moanon.search.{module}"), kind)
     chosen = {setting: getattr(settings, setting) for setting in ALGORITHMS[name].settings}
     return build(problem, room=room_of(settings, name), **chosen)
 

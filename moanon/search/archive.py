@@ -18,6 +18,7 @@ from moanon.arrays import Bits, Bools, Floats, Ints, Outlined
 from moanon.errors import InfeasibleError
 from moanon.front import Front
 from moanon.measures.suppression import row_limit
+from moanon.search.algorithms import Search, SearchSettings, make_search
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.problem import INFEASIBLE, Points, SearchProblem
 
@@ -262,6 +263,24 @@ class SharedLimits:
             return np.zeros((min(len(packed), 1), 0), dtype=np.uint8)
         _, first = np.unique(packed, axis=0, return_index=True)
         return np.unpackbits(packed[np.sort(first)], axis=1, count=self._bits)
+
+    @property
+    def evaluations(self) -> int:
+        """Different genomes evaluated so far."""
+        return len(self.evaluated)
+
+    def search_for(self, place: int, settings: SearchSettings) -> Search:
+        """Build the search for the limit at `place`, with what was found for the others."""
+        search = make_search(self.problems[place], settings)
+        if len(self.archives[place]):
+            search.inherit(self.archives[place], self.evaluated)
+        else:
+            self.archives[place] = search.archive
+        return search
+
+    def front(self, place: int, cap: int) -> Front:
+        """The front of what was found for the limit at `place`; see `front_of`."""
+        return front_of(self.problems[place], self.archives[place], cap)
 
     def learn(self, genomes: Bits) -> None:
         """Take in the solutions of genomes that an earlier run has evaluated."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from moanon.arrays import Bits, Floats, Ints
 from moanon.errors import SearchError
-from moanon.search.algorithms import MOST_GENOMES
+from moanon.search.algorithms import ALL_GENOMES, MOST_GENOMES
 from moanon.search.archive import Archive, normalized
 from moanon.search.checkpoint import State, generator_state, restore_generator
 from moanon.search.operators import SEED_SHARE, Moves, Unseen, first_genomes
@@ -42,6 +42,8 @@ _LISTED = 1_000_000
 class ArchiveSearch:
     """The default search: `population` genomes per generation, bred from the archive."""
 
+    complete = ALL_GENOMES
+
     def __init__(
         self, problem: SearchProblem, population: int, seed: int, room: int = 8_000
     ) -> None:
@@ -63,6 +65,11 @@ class ArchiveSearch:
         self.archive = archive
         self.unseen.remove(evaluated)
         self._inherited = self.unseen.removed
+
+    @property
+    def space(self) -> int:
+        """How many genomes there are."""
+        return self.problem.layout.count()
 
     @property
     def exhausted(self) -> bool:
@@ -183,6 +190,8 @@ class ArchiveSearch:
 
 class ExhaustiveSearch:
     """Goes through the space in order, `population` genomes at a time: the exact front."""
+
+    complete = ALL_GENOMES
 
     def __init__(
         self, problem: SearchProblem, population: int = 1_000, room: int = 100_000

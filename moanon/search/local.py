@@ -17,7 +17,8 @@ is drawn at random: the seed does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
@@ -25,8 +26,8 @@ from math import ceil, isfinite
 
 import numpy as np
 
-from moanon.arrays import Bits, Codes, Floats, Ints
-from moanon.errors import InfeasibleError, SearchError
+from moanon.arrays import Codes, Floats, Ints
+from moanon.errors import InfeasibleError
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, Grouping
@@ -46,7 +47,7 @@ from moanon.measures.scores import objective_matrix
 from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
 from moanon.search.archive import thin
-from moanon.search.checkpoint import State
+from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.problem import SearchProblem
 
 #: Sizes up to this are all targets; larger ones grow by this factor.
@@ -70,32 +71,17 @@ _ROUNDS, _SWEEPS, _GAIN = 2, 6, 0.006
 
 
 class LocalSearch:
-    """Searches for the local front of a problem; keeps to `moanon.search.algorithms.Search`.
-
-    Parameters
-    ----------
-    problem : SearchProblem
-        Thresholds of a suppression rule among its objectives mean what is attained of them.
-    room : int
-        Not needed: there are a few hundred solutions at most.
-    """
+    """Searches for the local front of a problem; keeps to `moanon.search.algorithms.Search`."""
 
     #: Why it stops when it is through.
     complete = "every target was reached for"
 
-    def __init__(self, problem: SearchProblem, room: int = 0) -> None:
-        if problem.suppression.kind == "weighted-k":
-            raise SearchError(
-                "local recodings need a limit of suppression; take the preset k-suppression "
-                "instead of any-suppression (problem.preset)"
-            )
+    def __init__(self, problem: SearchProblem) -> None:
         self.problem = problem
         self.generation = 0
         self.evaluations = 0
-        names = {name: find_measure(name).attained or (name, 0) for name in problem.objectives}
-        self.objectives = tuple(dict.fromkeys(name for name, _ in names.values()))
-        self.archive = LocalArchive(len(self.objectives))
-        self._runs = _spread(_targets(problem.instance, problem.suppression, self.objectives))
+        self.archive = LocalArchive(len(problem.objectives))
+        self._runs = _spread(_targets(problem.instance, problem.suppression, problem.objectives))
         self._workplaces: list[_Workplace] = []
         self._starts: list[tuple[int, Ints]] = []  # what the first target of each run came to
 
@@ -142,17 +128,14 @@ class LocalSearch:
         ]
         return min(fit, key=lambda found: found[0])[1]
 
-    def inherit(self, archive: object, evaluated: Bits) -> None:
-        """Nothing: limits of suppression are searched for one by one."""
-
     def _take(self, group: Ints) -> None:
         """Measure a solution, and keep it if it meets the bounds on the whole table."""
         grouping = _grouping(self._workplaces[0], group)
         bounds = self.problem.bounds
-        measures = [*map(find_measure, self.objectives), *bounds]
+        measures = [*self.problem.measures, *bounds]
         scores = score_grouping(grouping, measures, self.problem.suppression)
         if all(measure.meets(measure.of(scores), bound)[0] for measure, bound in bounds.items()):
-            self.archive.add(group, objective_matrix(scores, self.objectives)[0])
+            self.archive.add(group, objective_matrix(scores, self.problem.objectives)[0])
 
     def front(self, cap: int) -> Front:
         """Make the front of what was found: at most `cap` solutions.
@@ -174,7 +157,7 @@ class LocalSearch:
         return Front.of_recodings(
             self.problem.instance,
             self.problem.suppression,
-            self.objectives,
+            self.problem.objectives,
             recodings,
             found=len(self.archive.groups),
             bounds={measure.name: bound for measure, bound in self.problem.bounds.items()},
@@ -195,12 +178,66 @@ class LocalSearch:
 
     def restore(self, state: State) -> None:
         """Go on from a saved state."""
-        self.archive = LocalArchive(len(self.objectives))
+        self.archive = LocalArchive(len(self.problem.objectives))
         for group, values in zip(state["groups"], state["values"], strict=True):
             self.archive.add(group.astype(np.int64), values)
         starts = zip(state["losses"].tolist(), state["starts"], strict=True)
         self._starts = [(loss, group.astype(np.int64)) for loss, group in starts]
         self.generation, self.evaluations = state["done"].tolist()
+
+
+class LocalLimits:
+    """Problems that differ in η alone, as `moanon.search.archive.SharedLimits`; nothing is shared.
+
+    Fronts that an earlier run has found for some of them are given.
+    """
+
+    def __init__(
+        self, problem: SearchProblem, etas: Sequence[float], known: Mapping[float, Front]
+    ) -> None:
+        self.etas = tuple(sorted(etas, reverse=True))
+        self.problems = tuple(problem.with_eta(eta) for eta in self.etas)
+        self._known = known
+        self._searches: dict[int, LocalSearch] = {}
+
+    @property
+    def evaluations(self) -> int:
+        """Targets reached for so far."""
+        return sum(search.evaluations for search in self._searches.values())
+
+    def search_for(self, place: int, settings: object) -> LocalSearch:
+        """Build the search for the limit at `place`."""
+        self._searches[place] = LocalSearch(self.problems[place])
+        return self._searches[place]
+
+    def front(self, place: int, cap: int) -> Front:
+        """The front of what was found for the limit at `place`."""
+        if self.etas[place] in self._known:
+            return self._known[self.etas[place]]
+        return self._searches[place].front(cap)
+
+    def state(self) -> State:
+        """What was found so far, as arrays."""
+        found: State = {"places": np.array([*self._searches], dtype=np.int64)}
+        for place, search in self._searches.items():
+            found |= prefixed(f"{place}.", search.state())
+        return found
+
+    def restore(self, state: State) -> None:
+        """Go on from a saved state; it must be of the same limits."""
+        for place in state["places"].tolist():
+            self.search_for(place, None).restore(part_of(state, f"{place}."))
+
+
+def warm_up_local(problem: SearchProblem) -> float:
+    """Have the kernels compiled or loaded, as `moanon.search.running.warm_up` for genomes."""
+    started = time.monotonic()
+    rows = float(problem.instance.cells.rows)
+    target = replace(
+        problem.suppression, constraints=(("k", rows), *problem.suppression.constraints)
+    )
+    _solve(_Workplace.of(problem.instance), [target], None)  # of all rows, which is nothing to do
+    return time.monotonic() - started
 
 
 class LocalArchive:

@@ -18,6 +18,7 @@ from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
 from moanon.arrays import Bits, Floats, Ints
 from moanon.errors import SearchError
+from moanon.search.algorithms import ALL_GENOMES
 from moanon.search.archive import Archive, thin
 from moanon.search.checkpoint import State, generator_state, restore_generator
 from moanon.search.operators import (
@@ -48,6 +49,8 @@ class NSGA2Search:
     room : int
         Most solutions the archive holds.
     """
+
+    complete = ALL_GENOMES
 
     def __init__(
         self,
@@ -87,6 +90,11 @@ class NSGA2Search:
     @property
     def evaluations(self) -> int:
         return self.unseen.removed
+
+    @property
+    def space(self) -> int:
+        """How many genomes there are."""
+        return self.problem.layout.count()
 
     @property
     def exhausted(self) -> bool:

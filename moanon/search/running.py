@@ -21,8 +21,7 @@ from moanon.arrays import Floats
 from moanon.errors import SearchError
 from moanon.genome import Instance
 from moanon.measures import Measure
-from moanon.search.algorithms import MOST_GENOMES, Search, SearchSettings
-from moanon.search.archive import Archive
+from moanon.search.algorithms import MOST_GENOMES, Found, Search, SearchSettings
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.problem import SearchProblem
 
@@ -74,8 +73,11 @@ class Stop:
 def stop_of(settings: SearchSettings, algorithm: str) -> Stop:
     """Read the limits off settings, for the algorithm that was chosen.
 
-    An enumeration never stalls: what it has yet to see does not follow from what it has seen.
+    An enumeration never stalls: what it has yet to see does not follow from what it has seen. A
+    search for boxes ends by itself; other limits than seconds are about genomes.
     """
+    if algorithm == "local":
+        return Stop(seconds=settings.seconds)
     stall = None if algorithm == "exhaustive" else settings.stall
     return Stop(settings.generations, settings.evaluations, settings.seconds, stall)
 
@@ -127,13 +129,14 @@ class Outcome:
     or ``interrupted`` where the run can be resumed.
     """
 
-    archive: Archive
+    archive: Found
     reason: Reason
     generation: int
     evaluations: int
     seconds: float
     hypervolume: float | None
     stop: Stop
+    complete: str
 
     @property
     def why(self) -> str:
@@ -143,7 +146,7 @@ class Outcome:
             "evaluations": f"{self.stop.evaluations} evaluations were reached",
             "seconds": f"{self.stop.seconds} seconds were over",
             "stall": f"the hypervolume did not grow for {self.stop.stall} generations",
-            "exhausted": "every valid genome was evaluated",
+            "exhausted": self.complete,
             "idle": f"no new genome was found for {_MOST_IDLE} generations",
             "interrupted": "it was interrupted",
         }[self.reason]
@@ -224,10 +227,11 @@ def run_search(
         seconds=run.seconds,
         hypervolume=run.hypervolume.of(_front(search.archive)),
         stop=stop,
+        complete=search.complete,
     )
 
 
-def _front(archive: Archive) -> Floats:
+def _front(archive: Found) -> Floats:
     """Objectives of the solutions found so far; none as long as all are infeasible."""
     return archive.values if archive.is_feasible else archive.values[:0]
 
@@ -238,7 +242,7 @@ class _Run:
     def __init__(self, search: Search, stop: Stop) -> None:
         self.search = search
         self.stop = stop
-        space = search.problem.layout.count()
+        space = search.space
         self.space = space if space <= MOST_GENOMES else None  # no end in sight of a larger one
         self.hypervolume = _Hypervolume(search.problem)
         if stop.stall is not None and self.hypervolume.why_not is not None:

@@ -158,6 +158,9 @@ class BoxRecodings:
     def entry(self, row: int) -> dict[str, Any]:
         return {"boxes": self.boxes[row]}
 
+    def files(self) -> dict[str, bytes]:
+        return {}
+
 
 PLACES = Hierarchy.from_nested("Anywhere", {"North": ["Oslo", "Bergen"], "South": ["Rome", "Bari"]})
 ROLES = {"age": "quasi", "place": "quasi", "ill": "sensitive"}

@@ -40,7 +40,7 @@ class BoxColumns(NamedTuple):
 
 
 def make_box_columns(
-    widths: Sequence[Ints], trees: Sequence[tuple[Ints, Ints, Ints] | None]
+    widths: Sequence[Ints], trees: Sequence[tuple[Ints, Ints, Ints] | None], full: int
 ) -> BoxColumns:
     """Lay columns out for the kernels.
 
@@ -50,6 +50,8 @@ def make_box_columns(
         Integer loss of a block by its number of values.
     trees : sequence of (starts, stops, parents), or None
         Nodes of each column's hierarchy in pre-order; None where it has none.
+    full : int
+        Loss of a row that is suppressed.
     """
     sizes = np.array([len(width) - 1 for width in widths], dtype=np.int64)
     leaf, start, stop, parent = [], [], [], []
@@ -82,7 +84,7 @@ def make_box_columns(
         np.concatenate(empty + start).astype(np.int64),
         np.concatenate(empty + stop).astype(np.int64),
         np.concatenate(empty + parent).astype(np.int64),
-        int(sum(width[-1] for width in widths)),
+        full,
     )
     few = sizes <= _FEW
     squares = np.where(few, sizes**2, 0)

@@ -27,7 +27,7 @@ from math import ceil, isfinite
 import numpy as np
 
 from moanon.arrays import Codes, Floats, Ints
-from moanon.errors import InfeasibleError
+from moanon.errors import InfeasibleError, SearchError
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, Grouping
@@ -80,6 +80,13 @@ class LocalSearch:
         self.problem = problem
         self.generation = 0
         self.evaluations = 0
+        limit = problem.suppression.most_rows(problem.instance.cells.rows)
+        named = {*problem.objectives, *(measure.name for measure in problem.bounds)}
+        if limit and "weighted_k" in named:
+            raise SearchError(
+                "weighted_k also counts groups that are suppressed, and rows that a local recoding "
+                "suppresses have none; take eta 0, or another measure"
+            )
         self.archive = LocalArchive(len(problem.objectives))
         self._runs = _spread(_targets(problem.instance, problem.suppression, problem.objectives))
         self._workplaces: list[_Workplace] = []
@@ -400,7 +407,7 @@ class _Workplace:
         codes = np.ascontiguousarray(instance.cells.codes[order])
         return cls(
             instance,
-            make_box_columns(widths, nodes),
+            make_box_columns(widths, nodes, losses.scale * len(sizes)),
             order,
             codes,
             instance.cells.counts.astype(np.int64),

@@ -1,0 +1,394 @@
+"""Local fronts: what every solution must be, whatever the table; and that runs can be repeated."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import moanon
+from moanon.config import Config
+from moanon.data.domain import IntervalSpec, TreeSpec
+from moanon.data.hierarchy import Hierarchy
+from moanon.data.table import read_table
+from moanon.errors import ConfigError, DataError, InfeasibleError, SearchError
+from moanon.experiment import Experiment, plan
+from moanon.front import Front
+from moanon.genome import Instance
+from moanon.grouping import Grouping
+from moanon.kernels.boxes import make_box_columns
+from moanon.measures.suppression import Suppression
+from moanon.recoding import LocalRecodings
+from moanon.release import Certificate
+from moanon.search.local import LocalSearch
+from moanon.search.problem import SearchProblem
+from tests import naive
+from tests.checkout import REPOSITORY
+from tests.search.people import config_text, people, people_frame
+from tests.strategies import rich_instances
+
+#: Checks of groups are compiled for minutes; as plain Python they are quick on small tables.
+UNCOMPILED = bool(os.environ.get("NUMBA_DISABLE_JIT"))
+
+
+def searched(instance: Instance, rule: Suppression, **more: object) -> LocalSearch:
+    objectives = more.pop("objectives", ("k", "loss"))
+    search = LocalSearch(SearchProblem(instance, objectives, rule, **more))
+    while not search.exhausted:
+        search.step()
+    return search
+
+
+def shown_rows(grouping: Grouping) -> list[tuple[tuple[int, int], ...] | None]:
+    """The blocks that each row is released with; None where it is suppressed."""
+    assert grouping.starts is not None
+    assert grouping.stops is not None
+    blocks = np.stack([grouping.starts, grouping.stops], axis=2)
+    return [
+        tuple((int(a), int(b)) for a, b in blocks[:, group]) if group >= 0 else None
+        for group in grouping.row_group
+    ]
+
+
+def check_solution(instance: Instance, grouping: Grouping) -> tuple[int, Fraction]:
+    """Boxes are the smallest around their rows; return k and the loss, as the oracle has them."""
+    base, shown = naive.base_rows(instance), shown_rows(grouping)
+    members = naive.groups_of([row for row in shown if row is not None])
+    of_box: dict[object, list[tuple[int, ...]]] = {}
+    for values, row in zip(base, shown, strict=True):
+        if row is not None:
+            assert all(a <= value < b for value, (a, b) in zip(values, row, strict=True))
+            of_box.setdefault(row, []).append(values)
+    for box, inside in of_box.items():
+        for column, (name, domain) in enumerate(instance.layout.domains.items()):
+            low, high = min(v[column] for v in inside), max(v[column] for v in inside)
+            expected = (low, high + 1)
+            if name in instance.layout.trees:
+                tree = instance.layout.trees[name]
+                node = tree.lowest(low, high + 1)
+                expected = (tree.starts[node], tree.stops[node])
+            assert box[column] == expected, (name, domain.size)  # type: ignore[index]
+    sizes = [domain.size for domain in instance.layout.domains.values()]
+    lost = sum(
+        naive.row_loss(row, sizes) if row is not None else Fraction(len(sizes)) for row in shown
+    )
+    return min(map(len, members.values())), lost / (len(base) * len(sizes))
+
+
+@given(rich_instances(24), st.sampled_from([0.0, 0.1, 0.4]))
+@settings(max_examples=40)
+def test_every_solution_is_what_the_front_says(instance: Instance, eta: float) -> None:
+    search = searched(instance, Suppression("limit", eta))
+    front = search.front(1000)
+    assert front.found == len(front) == len(search.archive.groups)
+    for number in front.ids.tolist():
+        grouping = front.grouping(number)
+        k, loss = check_solution(instance, grouping)
+        assert front.measures["k"][number - 1] == k
+        assert front.measures["loss"][number - 1] == pytest.approx(float(loss), abs=1e-9)
+        assert grouping.suppressed <= int(Fraction(str(eta)) * grouping.rows)
+    k, loss = front.measures["k"], front.measures["loss"]
+    assert (np.diff(k) > 0).all()  # in the order of k, nothing dominated
+    assert (np.diff(loss) > 0).all()
+
+
+@given(rich_instances(24), st.sampled_from([0.0, 0.3]), st.integers(1, 3))
+@settings(max_examples=30)
+@pytest.mark.skipif(not UNCOMPILED, reason="runs without the compiler, in a process of its own")
+def test_every_group_meets_the_constraints(instance: Instance, eta: float, least: int) -> None:
+    rule = Suppression("limit", eta, constraints=(("l_distinct", least), ("k", 2)))
+    assume(instance.cells.sensitive)
+    try:
+        front = searched(instance, rule).front(1000)
+    except InfeasibleError:
+        assume(False)  # there is a test of its own
+    values = {
+        column.name: naive.sensitive_rows(instance, column.name)
+        for column in instance.cells.sensitive
+    }
+    for number in front.ids.tolist():
+        grouping = front.grouping(number)
+        check_solution(instance, grouping)
+        for members in naive.members(grouping):
+            assert len(members) >= 2
+            for column in values.values():
+                assert naive.distinct_l([column[row] for row in members]) >= least
+
+
+@pytest.mark.skipif(not UNCOMPILED, reason="runs without the compiler, in a process of its own")
+def test_other_objectives_of_groups_have_levels() -> None:
+    front = searched(
+        people(), Suppression("limit", 0.1), objectives=("k", "l_distinct", "loss")
+    ).front(1000)
+    pairs = {*zip(front.measures["k"].tolist(), front.measures["l_distinct"].tolist(), strict=True)}
+    assert len(pairs) > 10
+    assert len({diversity for _, diversity in pairs}) >= 3
+
+
+def test_constraints_hold_without_the_compiler() -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"),
+            *(__file__, "-k", "meets_the_constraints or have_levels"),
+        ],
+        cwd=REPOSITORY,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "2 passed" in done.stdout
+
+
+# -- by hand ---------------------------------------------------------------------------------------
+
+
+def test_a_box_knows_what_it_loses() -> None:
+    tree = Hierarchy.from_nested("Any", {"AB": ["a", "b"], "CDE": ["c", "d", "e"]})
+    nodes = np.array(tree.starts), np.array(tree.stops), np.array(tree.parents)
+    widths = np.arange(-1, 5) * 10
+    columns = make_box_columns([widths, widths], [nodes, None], 100)
+    # a and b are AB, 2 of 5 values; b and c only meet in the root; c to e is a node
+    in_tree, in_order = columns.pairs.reshape(2, 5, 5)
+    assert [in_tree[pair] for pair in ((0, 0), (0, 1), (1, 2), (2, 4))] == [0, 10, 40, 20]
+    assert [in_order[pair] for pair in ((0, 0), (1, 2), (0, 4))] == [0, 10, 40]
+
+
+def test_columns_with_too_many_values_to_list_lose_the_same() -> None:
+    tree = Hierarchy.from_nested(
+        "Any", {f"{i}": [f"{i}.{j}" for j in range(20)] for i in range(20)}
+    )
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"a": rng.choice(tree.leaves, 80), "b": rng.integers(0, 999, 80)})
+    table = read_table(frame, {"a": "quasi", "b": "quasi"})
+    instance = Instance.build(table, {"a": TreeSpec(tree), "b": IntervalSpec(1, (0, 999))})
+    front = searched(instance, Suppression("limit", 0.1)).front(1000)
+    for number in front.ids.tolist():
+        k, loss = check_solution(instance, front.grouping(number))
+        assert front.measures["k"][number - 1] == k
+        assert front.measures["loss"][number - 1] == pytest.approx(float(loss), abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def villages() -> Front:
+    frame = pd.DataFrame({"age": [20, 20, 60, 60], "place": ["Oslo", "Oslo", "Rome", "Rome"]})
+    places = Hierarchy.from_nested("Any", {"North": ["Oslo", "Bergen"], "South": ["Rome", "Bari"]})
+    table = read_table(frame, {"age": "quasi", "place": "quasi"})
+    instance = Instance.build(table, {"age": IntervalSpec(10, (20, 69)), "place": TreeSpec(places)})
+    return searched(instance, Suppression("limit", 0.0)).front(10)
+
+
+def test_two_villages_are_split_where_nothing_is_lost(villages: Front) -> None:
+    assert villages.measures["k"].tolist() == [2, 4]
+    assert villages.measures["loss"].tolist() == [0.0, 1.0]
+    assert villages.blocks[0] == {"age": ("[20-29]", "[60-69]"), "place": ("Oslo", "Rome")}
+
+
+def test_a_stranger_is_trimmed_where_that_loses_less() -> None:
+    # Nine alike and one far away: with 2 per group all would share one box that loses everything.
+    frame = pd.DataFrame({"age": [20] * 9 + [60]})
+    instance = Instance.build(read_table(frame, {"age": "quasi"}), {"age": IntervalSpec(10)})
+    front = searched(instance, Suppression("limit", 0.1)).front(10)
+    place = front.measures["k"].tolist().index(9)
+    assert front.measures["loss"][place] == pytest.approx(0.1)  # one of ten rows
+    assert front.measures["suppressed"][place] == 1
+
+
+def test_a_cell_moves_into_a_box_that_holds_it() -> None:
+    # Splits cannot leave two boxes that overlap; moves do, or nothing is gained beyond splits.
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({name: rng.integers(0, 12, 300) for name in ("a", "b", "c")})
+    specs = dict.fromkeys(("a", "b", "c"), IntervalSpec(1, (0, 11)))
+    instance = Instance.build(read_table(frame, dict.fromkeys(frame, "quasi")), specs)
+    front = searched(instance, Suppression("limit", 0.0)).front(1000)
+    grouping = front.grouping(front.measures["k"].tolist().index(10) + 1)
+    starts, stops = grouping.starts, grouping.stops
+    assert starts is not None
+    assert stops is not None
+    both = (starts[:, :, None] < stops[:, None]) & (starts[:, None] < stops[:, :, None])
+    overlapping = both.all(axis=0) & ~np.eye(len(grouping), dtype=bool)
+    assert overlapping.any()
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def local_front() -> Front:
+    return searched(people(), Suppression("limit", 0.1)).front(1000)
+
+
+def same(one: Front, other: Front) -> bool:
+    files = one.recodings.files() == other.recodings.files()
+    return files and all(np.array_equal(one.measures[m], other.measures[m]) for m in one.measures)
+
+
+def test_threads_change_nothing(local_front: Front) -> None:
+    assert same(searched(people(), Suppression("limit", 0.1), threads=3).front(1000), local_front)
+
+
+def test_a_search_goes_on_where_it_was_saved(local_front: Front) -> None:
+    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
+    half = LocalSearch(problem)
+    for _ in range(half.space // 8):
+        half.step()
+    rest = LocalSearch(problem)
+    rest.restore(half.state())
+    while not rest.exhausted:
+        rest.step()
+    assert same(rest.front(1000), local_front)
+
+
+def test_a_front_comes_back_from_its_folder_bit_for_bit(local_front: Front, tmp_path: Path) -> None:
+    local_front.save(tmp_path)
+    again = Front.load(tmp_path, local_front.instance)
+    assert isinstance(again.recodings, LocalRecodings)
+    assert same(again, local_front)
+    assert again.blocks == local_front.blocks
+    for number in again.ids.tolist():
+        assert np.array_equal(
+            again.grouping(number).row_group, local_front.grouping(number).row_group
+        )
+
+
+def test_boxes_that_are_damaged_are_refused(local_front: Front, tmp_path: Path) -> None:
+    local_front.save(tmp_path)
+    (tmp_path / "boxes.npz").write_bytes(b"nothing")
+    with pytest.raises(DataError, match=r"boxes\.npz is not the file that .* belongs to"):
+        Front.load(tmp_path)
+
+
+def test_boxes_of_another_front_are_refused(local_front: Front, tmp_path: Path) -> None:
+    local_front.save(tmp_path)
+    fewer = local_front.recodings.take(np.arange(2)).files()["boxes.npz"]
+    (tmp_path / "boxes.npz").write_bytes(fewer)
+    record = json.loads((tmp_path / "run.json").read_text())
+    record["files"]["boxes.npz"] = hashlib.sha256(fewer).hexdigest()
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    with pytest.raises(DataError, match="does not hold the solutions"):
+        Front.load(tmp_path)
+
+
+def test_every_solution_is_exported_as_the_front_says(local_front: Front, tmp_path: Path) -> None:
+    for number in local_front.ids.tolist():
+        path = tmp_path / f"{number}.csv"
+        certificate = local_front.release(number).write(path)
+        assert certificate.k == local_front.measures["k"][number - 1]
+        assert Certificate.load(f"{path}.certificate.json").k == certificate.k
+
+
+def test_new_rows_go_into_the_boxes_that_hold_them(local_front: Front) -> None:
+    table = read_table(people_frame().iloc[::-1], local_front.instance.table.roles)
+    number = int(np.flatnonzero(local_front.measures["k"] == 10)[0]) + 1
+    grouping = local_front.apply(number, table, outside="suppress", k=5).grouping
+    assert grouping.k >= 5
+    codes, group = grouping.instance.cells.codes.astype(np.int64), grouping.cell_group
+    assert (group >= 0).any()
+    for cell in np.flatnonzero(group >= 0):
+        assert (codes[:, cell] >= grouping.starts[:, group[cell]]).all()
+        assert (codes[:, cell] < grouping.stops[:, group[cell]]).all()
+
+
+@pytest.fixture
+def strangers() -> pd.DataFrame:
+    """Two villagers and an old man of Oslo, whose values are known, and who is in no box."""
+    return pd.DataFrame({"age": [60, 20, 20], "place": ["Oslo", "Oslo", "Oslo"]})
+
+
+def test_new_rows_in_no_box_are_refused(villages: Front, strangers: pd.DataFrame) -> None:
+    table = read_table(strangers, {"age": "quasi", "place": "quasi"})
+    with pytest.raises(DataError, match=r": 1 row lies in none of the solution's boxes; choose"):
+        villages.apply(1, table)
+
+
+def test_new_rows_in_no_box_are_suppressed_on_request(
+    villages: Front, strangers: pd.DataFrame
+) -> None:
+    table = read_table(strangers, {"age": "quasi", "place": "quasi"})
+    release = villages.apply(1, table, outside="suppress")
+    assert release.to_frame().values.tolist() == [["[20-29]", "Oslo"]] * 2
+
+
+# -- configurations --------------------------------------------------------------------------------
+
+
+def local_config(**problem: object) -> Config:
+    text = {"preset": "k-suppression", "recoding": "local", **problem}
+    return Config.from_dict(
+        {
+            "data": {"source": "people.csv", "missing": "drop"},
+            "columns": {"age": {"role": "quasi", "kind": "interval"}},
+            "problem": text,
+        }
+    )
+
+
+def test_a_run_makes_a_folder_like_any_other(people: Path) -> None:
+    problem = "{preset: k-suppression, eta: [0, 0.1], recoding: local}"
+    Path("people.yaml").write_text(
+        config_text(
+            data="{source: people.csv, missing: drop}", problem=problem, search="{algorithm: auto}"
+        )
+    )
+    (config,) = plan(["people.yaml"], out="found")
+    result = Experiment.prepare(config).run()
+    assert result.outcome.why == "every target was reached for"
+    for eta in (0.0, 0.1):
+        front = moanon.load_front(f"found/eta-{eta}")
+        assert same(front, result.fronts[eta])
+    less = result.fronts[0.1].measures["loss"].sum() / len(result.fronts[0.1])
+    assert 0 < less < 1
+
+
+def test_optimize_knows_local_recodings() -> None:
+    columns = {"age": {"role": "quasi", "kind": "interval", "granularity": 10}}
+    frame = people_frame()[["age"]]
+    problem = {"recoding": "local", "eta": 0.1}
+    front = moanon.optimize(frame, columns, problem=problem, progress=False)
+    assert isinstance(front.recodings, LocalRecodings)
+    for one, other in pairwise(front.measures["loss"].tolist()):
+        assert one < other
+
+
+@pytest.mark.parametrize(
+    ("problem", "reason"),
+    [
+        ({"preset": "any-suppression"}, "local recodings need a limit of suppression"),
+        ({"suppress_by": "k"}, "suppress_by is for the recoding global only"),
+    ],
+)
+def test_what_boxes_do_not_have_is_refused(problem: dict[str, object], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        local_config(**problem)
+
+
+@pytest.mark.parametrize(("algorithm", "recoding"), [("nsga2", "local"), ("local", "global")])
+def test_algorithms_are_for_one_kind_of_recoding(algorithm: str, recoding: str) -> None:
+    config = local_config().model_dump(exclude_none=True)
+    config["problem"]["recoding"], config["search"]["algorithm"] = recoding, algorithm
+    with pytest.raises(ConfigError, match=f"{algorithm} is for the other kind of recoding"):
+        Config.from_dict(config)
+
+
+def test_weighted_k_of_suppressed_rows_is_refused() -> None:
+    problem = SearchProblem(people(), ("weighted_k", "loss"), Suppression("limit", 0.1))
+    with pytest.raises(SearchError, match="weighted_k also counts groups that are suppressed"):
+        LocalSearch(problem)
+
+
+def test_constraints_that_no_group_can_meet_are_refused() -> None:
+    rule = Suppression("limit", 0.1, constraints=(("alpha", 0.01),))
+    with pytest.raises(InfeasibleError, match=r"all rows together do not have alpha at most 0\.01"):
+        LocalSearch(SearchProblem(people(), ("k", "loss"), rule))

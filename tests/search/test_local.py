@@ -23,7 +23,7 @@ from moanon.data.domain import IntervalSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.errors import ConfigError, DataError, InfeasibleError, SearchError
-from moanon.experiment import Experiment, plan
+from moanon.experiment import Experiment, load_front, plan
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.grouping import Grouping
@@ -346,7 +346,7 @@ def test_a_run_makes_a_folder_like_any_other(people: Path) -> None:
     result = Experiment.prepare(config).run()
     assert result.outcome.why == "every target was reached for"
     for eta in (0.0, 0.1):
-        front = moanon.load_front(f"found/eta-{eta}")
+        front = load_front(f"found/eta-{eta}")
         assert same(front, result.fronts[eta])
     less = result.fronts[0.1].measures["loss"].sum() / len(result.fronts[0.1])
     assert 0 < less < 1

@@ -17,8 +17,9 @@ The way of the data, and where each station stands::
 - ``moanon.measures``: named numbers of a grouping, for privacy, risk and loss; what is true of each
   and when a bound on it is met (``measure``); which groups are given up, and by what where nobody
   says it (``suppression``: presets, ``suppress_by``, η).
-- ``moanon.recoding``: how the solutions of a front become groupings.
-- ``moanon.search``: the algorithms and their budget (``algorithms``), checkpoints;
+- ``moanon.recoding``: how the solutions of a front become groupings: genomes, or boxes.
+- ``moanon.search``: the algorithms and their budget (``algorithms``), boxes (``local``),
+  checkpoints;
   ``moanon.front``: what they find, a `Front` to look at and ask.
 - ``moanon.baselines``: the classical algorithms (Mondrian, Datafly, Incognito, OLA, Flash, MinGen).
 - ``moanon.release``: applies a grouping to the rows and writes the file (`Release`); reads labels
@@ -46,6 +47,7 @@ block           neighbouring base values that are shown as one; in a tree, a nod
 cell            distinct tuple of base values, with its number of rows; also one field of a table
 generalization  blocks of every column; *global* if the same for all rows, *local* if not
 genome          a global generalization as bits: 1 keeps two neighbouring base values apart
+box             the blocks of one group of a local generalization, the smallest around its rows
 group           rows that show the same tuple of labels (the papers' equivalence class)
 suppressed      left out of the release: row, or group with all its rows
 η (eta)         largest share of rows that may be suppressed

@@ -1,4 +1,4 @@
-"""Searching the space of genomes for the front between privacy and loss.
+"""Searching for the front between privacy and loss.
 
 What is searched:
 
@@ -12,6 +12,8 @@ two.
 - ``algorithms``: the register of them, by the names that configurations use.
 - ``archive_search``: breeding from the archive, the default, or every genome of a small space.
 - ``nsga2``: NSGA-II, the search of the paper.
+- ``local``: no genomes but boxes, for all sizes of groups in one run; `LocalLimits` for several
+  limits of suppression.
 - ``operators``: how genomes are made of genomes, and which of them are new.
 
 How long:

@@ -286,7 +286,8 @@ class Measure:
         """
         if self.precision in ("exact", "quotient"):
             return 0.0
-        return max(TOLERANCE * abs(bound), LEAST_TOLERANCE)
+        # A bound that somebody wrote may be a whole number that no float holds.
+        return max(TOLERANCE * min(abs(bound), LARGEST), LEAST_TOLERANCE)
 
     def worst(self, bound: float) -> float:
         """The worst value that meets a bound in the better direction."""

@@ -62,8 +62,9 @@ _TRIES = 16
 _Wanted = tuple[int, int, GroupCheck | None]
 #: Targets, and the groups to begin with.
 _Task = tuple[Sequence[Suppression], Ints | None]
-#: Ways to split: what suppressing a row costs, in losses of the row; how far to look ahead.
-_FAR, _NEAR, _DEAR = (1.0, 32), (1.0, 8), (1.4, 32)
+#: Ways to split: what suppressing a row costs, in losses of the row; how far to look ahead, where
+#: 1 is not at all, the greedy way.
+_FAR, _NEAR, _DEAR, _GREEDY = (1.0, 32), (1.0, 8), (1.4, 32), (1.0, 1)
 #: With room for fewer groups, several ways are tried.
 _FEW_GROUPS = 30
 #: Rounds of moving and splitting, sweeps in each, and the share of the loss a sweep must gain.
@@ -424,7 +425,7 @@ class _Workplace:
             self.counts,
             *wanted,
             price * self.columns.full,
-            _TRIES,
+            _TRIES if horizon > 1 else 1,
             horizon,
             int(group.max()) + 1,
             self.splitting,
@@ -480,10 +481,13 @@ def _solve(place: _Workplace, targets: Sequence[Suppression], start: Ints | None
 
 
 def _solve_afresh(place: _Workplace, wanted: _Wanted) -> Ints:
-    """Split the whole table; in more than one way where groups are few and each counts."""
+    """Split the whole table: looking ahead, which mostly pays, and greedily.
+
+    Where groups are few and each counts, in more ways.
+    """
     least, limit, _ = wanted
     few = place.counts.sum() < _FEW_GROUPS * least
-    ways = [_FAR, *([_NEAR] if few else []), *([_DEAR] if few and limit else [])]
+    ways = [_FAR, _GREEDY, *([_NEAR] if few else []), *([_DEAR] if few and limit else [])]
     whole = np.zeros(len(place.counts), dtype=np.int64)
     found = [_improve(place, wanted, whole, way, _ROUNDS) for way in ways]
     return min(found, key=place.loss)

@@ -345,9 +345,8 @@ ETA = "eta must be a number or a list of numbers in [0, 1)"
         ),
         (
             f"{BASE}search: {{algorithm: nsga}}",
-            "algorithm must be one of auto, archive, exhaustive, nsga2. Got nsga; did you mean "
-            "nsga2? "
-            "(a.yaml: search.algorithm)",
+            "algorithm must be one of auto, archive, exhaustive, nsga2, local. Got nsga; did you "
+            "mean nsga2? (a.yaml: search.algorithm)",
         ),
         (
             f"{BASE}search: {{moves: 1}}",

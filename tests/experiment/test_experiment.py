@@ -495,11 +495,11 @@ def test_a_run_that_was_killed_after_one_without_a_solution_is_unfinished(config
 
 
 def test_compiling_is_told_but_not_counted(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def slow(problem: SearchProblem) -> float:
+    def slow(problem: SearchProblem, algorithm: str) -> float:
         time.sleep(0.2)
         return 7.5
 
-    monkeypatch.setattr("moanon.experiment.experiment.warm_up", slow)
+    monkeypatch.setattr("moanon.experiment.experiment.prepare_kernels", slow)
     result = run(config, out="a")
     assert result.compiling == 7.5
     times = record("a")["times"]

@@ -98,6 +98,8 @@ class Script:
     generation: int = 0
     evaluations: int = 0
     exhausted: bool = False
+    space: int = 10**9
+    complete: str = "all was found"
     archive: Archive = field(default_factory=lambda: Archive.empty(2, 1, 100))
 
     def step(self, most: int | None = None) -> int:

@@ -92,7 +92,9 @@ def _measured(front: Front, solution: int, path: Path) -> Iterator[tuple[str, fl
         yield f"export: {error}", None
         return
     shown = certificate.measures
-    yield from shown.items()
+    # Of local recodings a front tells weighted_k only where all of its solutions have one.
+    known = {*front.measures, *(front.suppression.own_name(name) for name in front.measures)}
+    yield from ((name, value) for name, value in shown.items() if name in known)
     if certificate.sensitive:
         yield "l", shown[f"l_{front.suppression.diversity}"]
     yield from _by_pandas(path, certificate).items()

@@ -53,7 +53,7 @@ def check(
     instance = checked.instance()
     problem = make_problem(checked, instance)
     _show_columns(instance)
-    show_facts(_facts(instance) | _task(problem))
+    show_facts(_facts(instance) | _task(problem, checked.problem.recoding))
     if measures:
         _show_measures(instance)
         typer.echo(f" {_SOURCES}")
@@ -137,7 +137,7 @@ def _facts(instance: Instance) -> dict[str, str]:
     return facts
 
 
-def _task(problem: SearchProblem) -> dict[str, str]:
+def _task(problem: SearchProblem, recoding: str) -> dict[str, str]:
     """What is optimized, under which bounds."""
     from moanon.measures import find_measure
 
@@ -148,7 +148,9 @@ def _task(problem: SearchProblem) -> dict[str, str]:
         )
     }
     rule = problem.suppression
-    if rule.kind == "limit":
+    if recoding == "local":
+        task["recoding"] = "local: every group has blocks of its own"
+    elif rule.kind == "limit":
         task["suppressed"] = f"the worst groups by {rule.by}, within eta"
     bounds = [(find_measure(name), bound) for name, bound in rule.constraints]
     bounds += problem.bounds.items()

@@ -13,14 +13,15 @@ The way of the data, and where each station stands::
 - ``moanon.grouping``: a `Grouping` says which rows share a released tuple, what it shows, and which
   are suppressed; from a genome, from boxes, or from a released file. All that follows takes one.
 - ``moanon.kernels``: compiled loops that group cells (``forms``), measure groups (``diversity``,
-  ``closeness``, …) and settle which are kept, step by step (``selection``); many genomes at once.
+  ``closeness``, …) and settle which are kept, step by step (``selection``), many genomes at once;
+  or split and move boxes (``splitting``, ``moving``).
 - ``moanon.measures``: named numbers of a grouping, for privacy, risk and loss; what is true of each
   and when a bound on it is met (``measure``); which groups are given up, and by what where nobody
   says it (``suppression``: presets, ``suppress_by``, η).
 - ``moanon.recoding``: how the solutions of a front become groupings: genomes, or boxes.
-- ``moanon.search``: the algorithms and their budget (``algorithms``), boxes (``local``),
-  checkpoints;
-  ``moanon.front``: what they find, a `Front` to look at and ask.
+- ``moanon.search``: the algorithms, their budget and what ``auto`` means (``algorithms``), boxes
+  (``local``), checkpoints.
+- ``moanon.front``: what they find, a `Front` to look at and ask.
 - ``moanon.baselines``: the classical algorithms (Mondrian, Datafly, Incognito, OLA, Flash, MinGen).
 - ``moanon.release``: applies a grouping to the rows and writes the file (`Release`); reads labels
   back, also from files of others (``labels``, ``matching``), and states what the written file was

@@ -142,4 +142,5 @@ def _written(experiment: Experiment) -> Iterator[str]:
         yield "comparison.csv"
         yield from sorted(place.name for place in experiment.places.values())
     else:
-        yield from ("front.csv", "solutions.json", "config.yaml", "run.json")
+        boxes = ("boxes.npz",) if experiment.algorithm == "local" else ()
+        yield from ("front.csv", "solutions.json", *boxes, "config.yaml", "run.json")

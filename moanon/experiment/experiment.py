@@ -51,6 +51,7 @@ from moanon.experiment.optimization import (
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.paths import checked_path
+from moanon.recoding import BOXES
 from moanon.search.algorithms import choose_algorithm, foreign_settings
 from moanon.search.archive import SharedLimits
 from moanon.search.checkpoint import Checkpoints, Identity, State, part_of, prefixed
@@ -432,7 +433,7 @@ class Experiment(Outlined):
         # An enumeration needs no head start.
         if self.algorithm != "exhaustive" and isinstance(self.limits, SharedLimits):
             write_evaluated(self.folder, self.limits.evaluated, self.identity)
-        kept = set(RESULTS)
+        kept = set(RESULTS) - (set() if self.algorithm == "local" else {BOXES})
         if len(fronts) > 1:
             kept = {"config.yaml", ETA_TABLE}
             every = _with_eta(self.config, tuple(sorted(fronts)))

@@ -30,7 +30,7 @@ from moanon.front.results import (
     unfinished,
 )
 from moanon.genome import Instance
-from moanon.recoding import GlobalRecodings
+from moanon.recoding import BOXES, GlobalRecodings
 from moanon.search.checkpoint import NAMES, Identity, read_arrays, write_arrays
 
 #: The file that is locked while a run is at work.
@@ -43,7 +43,7 @@ _NO_LOCKS = frozenset(
     for name in ("EACCES", "EPERM", "EROFS", "EINVAL", "ENOLCK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP")
 )
 #: What a finished run leaves.
-RESULTS = ("front.csv", "solutions.json", "config.yaml", "run.json")
+RESULTS = ("front.csv", "solutions.json", BOXES, "config.yaml", "run.json")
 #: Bits that were evaluated.
 _EVALUATED = ".evaluated.npz"
 #: Names of the figures that runs draw (`moanon.output.figure_files`).

@@ -1,6 +1,6 @@
 """Fronts: undominated solutions with all their measures, to look at, to ask and to release from.
 
-- ``front``: `Front`; on disk, three files of a results folder.
+- ``front``: `Front`; on disk, files of a results folder, which `Front.save` writes.
 - ``results``: whether a results folder can be used, and which fronts lie in it.
 - ``asking``: a publisher's `Question` to a front and its `Answer`; ``nearby``: the near misses
   worth knowing; ``choices``: `Limit`, `Choice`, and how values are written.

@@ -30,7 +30,7 @@ FORMAT = 2
 #: The file that completes a results folder.
 RECORD = "run.json"
 #: The others, and what else only a run leaves behind.
-_OTHERS = ("front.csv", "solutions.json", "config.yaml")
+_OTHERS = ("front.csv", "solutions.json", "boxes.npz", "config.yaml")
 _TRACES = ("front.csv", "solutions.json", ".moanon-*")
 _CHECKPOINTS = "checkpoint*.npz"
 #: Stands beside a checkpoint where the run has ended, and nothing meets its constraints.

@@ -9,7 +9,7 @@ What is searched:
 How: each algorithm is a `Search`, which goes one generation at a time and can be saved between any
 two.
 
-- ``algorithms``: the register of them, by the names that configurations use.
+- ``algorithms``: the register of them, by the names that configurations use; what ``auto`` means.
 - ``archive_search``: breeding from the archive, the default, or every genome of a small space.
 - ``nsga2``: NSGA-II, the search of the paper.
 - ``local``: no genomes but boxes, for all sizes of groups in one run; `LocalLimits` for several

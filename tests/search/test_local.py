@@ -352,6 +352,15 @@ def test_a_run_makes_a_folder_like_any_other(people: Path) -> None:
     assert 0 < less < 1
 
 
+def test_boxes_go_with_the_run_that_they_belong_to(people: Path) -> None:
+    text = config_text(data="{source: people.csv, missing: drop}", search="{algorithm: auto}")
+    Path("people.yaml").write_text(text)
+    for sets, expected in ((["problem.recoding=local"], True), ([], False)):
+        (config,) = plan(["people.yaml"], sets, out="found")
+        Experiment.prepare(config, force=True).run()
+        assert Path("found/boxes.npz").exists() == expected
+
+
 def test_optimize_knows_local_recodings() -> None:
     columns = {"age": {"role": "quasi", "kind": "interval", "granularity": 10}}
     frame = people_frame()[["age"]]

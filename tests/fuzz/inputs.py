@@ -140,6 +140,7 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "columns.shoe.role": ("sensitive", "identifying"),
     "columns.memo.role": ("sensitive", "identifying", "quasi"),
     "problem.preset": ("zero-suppression", "any-suppression", "kl-safety"),
+    "problem.recoding": ("local", "local", "global"),
     "problem.eta": ("0", "0.001", "0.999", "[0.1, 0.2]", "[0.1, 0.1]", "null", "1e-9"),
     "problem.objectives": (
         *("[l, loss]", "[t_closeness, ncp]", "[k, l_entropy, delta, dm]", "[cm, prec]", "[k]"),

@@ -46,7 +46,6 @@ problem:
   eta: 0.3
   objectives: [k, loss]
   constraints: {k: {min: 2}, loss: {max: 0.99}}
-  suppress_by: k
   class_column: shoe
   recursive_c: 3
   diversity: distinct

@@ -11,6 +11,7 @@ of a solution, the sizes of the groups that each keeps, and what is written to `
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -196,8 +197,15 @@ class LocalRecodings(Outlined):
         Raises
         ------
         KeyError, TypeError, ValueError, zipfile.BadZipFile
-            If it is something else.
+            If it is something else, or damaged.
         """
+        try:
+            return cls._of_arrays(content)
+        except (EOFError, NotImplementedError, RuntimeError, zlib.error) as error:
+            raise ValueError(f"{BOXES} is damaged: {error}") from None
+
+    @classmethod
+    def _of_arrays(cls, content: bytes) -> LocalRecodings:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             digest = arrays["digest"].tobytes().decode()
             number = int(arrays["solutions"])
@@ -206,6 +214,8 @@ class LocalRecodings(Outlined):
         for cells, (first, last) in zip(group, boxes, strict=True):
             if cells.ndim != 1 or first.ndim != 2 or cells.max() + 1 != first.shape[1]:
                 raise ValueError(f"boxes of shape {first.shape} for {cells.max() + 1} groups")
+            if cells.min() < -1 or first.min() < 0:
+                raise ValueError("groups and blocks are counted from 0")
             if not (first < last).all():
                 raise ValueError("a block without values")
         return cls(digest, group, *zip(*boxes, strict=True)) if boxes else cls(digest, (), (), ())
@@ -242,7 +252,7 @@ class LocalRecodings(Outlined):
 
     def blocks(self, instance: Instance) -> tuple[Blocks, ...]:
         found = []
-        domains = instance.layout.domains.items()
+        domains, trees = instance.layout.domains.items(), instance.layout.trees
         known: dict[tuple[str, int, int], str] = {}
         for starts, stops in zip(self.starts, self.stops, strict=True):
             if len(starts) != len(domains) or (stops > instance.layout.sizes[:, None]).any():
@@ -253,6 +263,8 @@ class LocalRecodings(Outlined):
                 for start, stop in np.unique(np.stack([first, last]), axis=1).T.tolist():
                     key = name, start, stop
                     if key not in known:
+                        if name in trees and (start, stop) not in trees[name].node_of:
+                            raise GenomeError(f"a box of column {name!r} is no node of its tree")
                         known[key] = domain.label(start, stop)
                     shown.append(known[key])
                 blocks[name] = tuple(shown)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from moanon.compare import compare
 from moanon.data.domain import IntervalSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
-from moanon.errors import CertificateError, ConfigError, OutputError
+from moanon.errors import CertificateError, ConfigError, GenomeError, OutputError
 from moanon.front import Front
 from moanon.genome import Generalization, Instance
 from moanon.grouping import NO_GROUP, Grouping
@@ -25,7 +27,7 @@ from moanon.measures import MEASURES, applicable
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.measuring import measure_grouping
 from moanon.measures.suppression import Suppression
-from moanon.recoding import Blocks, GlobalRecodings, Recodings
+from moanon.recoding import BOXES, Blocks, GlobalRecodings, LocalRecodings, Recodings
 from moanon.release import Certificate, Release, read_released
 from tests import naive, naive_measures
 from tests.strategies import populations, rich_instances
@@ -401,3 +403,53 @@ def test_a_front_of_nothing_is_empty() -> None:
     empty = Front.of_recodings(table(), Suppression("none"), ("k", "loss"), BoxRecodings(()))
     assert len(empty) == 0
     assert repr(empty) == "Front(no solutions)"
+
+
+# -- files of boxes --------------------------------------------------------------------------------
+
+
+def stored_boxes() -> LocalRecodings:
+    """The solutions, as a results folder holds them."""
+    return LocalRecodings.of_groupings(SOLUTIONS.grouping(row, table()) for row in range(3))
+
+
+def test_a_file_of_boxes_that_cannot_be_unpacked_is_damaged() -> None:
+    content = bytearray(stored_boxes().files()[BOXES])
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        member = archive.getinfo("boxes0.npy")
+    packed = content.index(b"boxes0.npy", member.header_offset) + len("boxes0.npy")
+    extra = int.from_bytes(content[member.header_offset + 28 : member.header_offset + 30], "little")
+    content[packed + extra : packed + extra + 4] = b"\xff" * 4
+    with pytest.raises(ValueError, match=r"boxes\.npz is damaged: Error -3"):
+        LocalRecodings.of_file(bytes(content))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("group1", -3, "groups and blocks are counted from 0"),
+        ("boxes1", -1, "groups and blocks are counted from 0"),
+        ("boxes1", 99, "a block without values"),
+    ],
+)
+def test_a_file_of_boxes_with_impossible_numbers_is_refused(
+    name: str, change: int, message: str
+) -> None:
+    with np.load(io.BytesIO(stored_boxes().files()[BOXES])) as arrays:
+        changed = {each: arrays[each].astype(np.int64) for each in arrays.files}
+    changed["digest"] = changed["digest"].astype(np.uint8)
+    changed[name].reshape(-1)[0] = change
+    buffer = io.BytesIO()
+    np.savez(buffer, **changed)
+    with pytest.raises(ValueError, match=message):
+        LocalRecodings.of_file(buffer.getvalue())
+
+
+def test_a_box_that_is_no_node_of_a_tree_has_no_label() -> None:
+    boxes = stored_boxes()
+    stops = boxes.stops[0].copy()
+    stops[1, stops[1] == 2] = 3  # Oslo to Rome
+    with pytest.raises(GenomeError, match="a box of column 'place' is no node of its tree"):
+        LocalRecodings(
+            boxes.digest, boxes.cell_group, boxes.starts, (stops, *boxes.stops[1:])
+        ).blocks(table())

@@ -279,9 +279,23 @@ def write_evaluated(folder: Path, genomes: Bits, identity: Identity) -> None:
 
 
 def read_evaluated(folder: Path, known: Mapping[float, Path], identity: Identity) -> Bits:
-    """Return the genomes that runs here have evaluated; at least those of their fronts."""
-    fronts = [Front.load(path).recodings for path in known.values()]
-    found = [each.genomes for each in fronts if isinstance(each, GlobalRecodings)]
+    """Return the genomes that runs here have evaluated; at least those of their fronts.
+
+    Raises
+    ------
+    OutputError
+        If the solutions of a front are no genomes.
+    """
+    found = []
+    for path in known.values():
+        recodings = Front.load(path).recodings
+        if not isinstance(recodings, GlobalRecodings):
+            raise OutputError(
+                f"{path} holds the results of another run (its solutions are boxes, and this one "
+                "searches for genomes); replace them with --force, or name another folder with "
+                "--out"
+            )
+        found.append(recodings.genomes)
     for place in {folder, *known.values()}:
         if (place / _EVALUATED).exists():
             try:

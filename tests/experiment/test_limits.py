@@ -13,6 +13,7 @@ from moanon.errors import OutputError, SearchError
 from moanon.experiment import Experiment, Result, load_front, plan
 from moanon.experiment.finished import largest_ks, least_losses
 from moanon.front import Front
+from moanon.recoding import LocalRecodings
 from tests import naive
 from tests.search.people import config_text
 
@@ -243,3 +244,16 @@ def test_the_table_of_a_comparison_has_a_row_for_each_question() -> None:
     header, first, *_ = Path("a/comparison.csv").read_text().splitlines()
     assert header == "question,limit,eta 0.0,eta 0.2"
     assert first.startswith("least loss with k at least,2,0.")
+
+
+def test_boxes_are_nothing_to_learn_genomes_from() -> None:
+    front = run(0.1, out="a").fronts[0.1]
+    boxes = LocalRecodings.of_groupings(front.grouping(number) for number in front.ids.tolist())
+    other = Front.of_recodings(front.instance, front.suppression, front.objectives, boxes)
+    record = json.loads(Path("a/run.json").read_text())
+    texts = {"config.yaml": Path("a/config.yaml").read_text()}
+    other.save("a", record=record, texts=texts, force=True)
+    with pytest.raises(
+        OutputError, match=r"a holds the results of another run \(its solutions are"
+    ):
+        run(0.1, 0.2, out="a")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from moanon.baselines import BASELINES
 from moanon.cli.application import app
 from moanon.cli.options import ConfigArgument, QuietOption, SetOption, argument, flag, given
 from moanon.cli.printing import note, on_one_line, show_grid
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def baseline(
     name: Annotated[
         str,
-        argument("NAME", "mondrian, mondrian-relaxed, datafly, incognito, ola, flash or mingen."),
+        argument("NAME", f"One of {', '.join(BASELINES)}."),
     ],
     config: ConfigArgument,
     ks: Annotated[

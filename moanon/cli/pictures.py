@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @app.command(
-    epilog="Examples: moanon plot results/quickstart --format svg --out figures; "
+    epilog="Example: moanon plot results/quickstart --format svg --out figures; "
     "moanon plot results/quickstart results/quickstart-mondrian --out both.png"
 )
 def plot(
@@ -82,7 +82,7 @@ def _plot_together(
 
 
 @app.command(
-    epilog="Examples: moanon report results/quickstart; "
+    epilog="Example: moanon report results/quickstart; "
     "moanon report results/quickstart results/quickstart-mondrian --out both.html"
 )
 def report(

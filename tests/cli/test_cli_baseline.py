@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from moanon.cli import main
+from moanon.experiment import load_front
+from moanon.measures.suppression import Suppression
+from moanon.search.local import LocalSearch
+from moanon.search.problem import SearchProblem
 from tests.cli.commands import Captured, done, refused
 from tests.search.people import config_text
 
@@ -91,18 +95,35 @@ def test_its_results_are_drawn_and_reported(mondrian: str, flash: str, capsys: C
         assert (Path(folder) / "report.html").exists()
 
 
-def test_solutions_of_all_kinds_are_compared(
+def save_local_front(like: str, folder: str) -> None:
+    """The front of local recodings, in a folder like that of a search on the same table."""
+    instance = load_front(like).instance
+    assert instance is not None
+    search = LocalSearch(SearchProblem(instance, ("k", "loss"), Suppression("limit", 0.1)))
+    while not search.exhausted:
+        search.step()
+    record = json.loads(Path(like, "run.json").read_text()) | {"name": "local"}
+    Path(folder).mkdir()
+    texts = {"config.yaml": Path(like, "config.yaml").read_text()}
+    search.front(2_000).save(folder, record=record, texts=texts)
+
+
+def test_results_of_all_kinds_are_compared_and_drawn_together(
     config: str, mondrian: str, flash: str, capsys: Captured
 ) -> None:
     assert main(["run", config, "--out", "global", "--quiet"]) == 0
-    assert main(["compare", "global#5", f"{mondrian}#2", f"{flash}#2", "--json"]) == 0
+    save_local_front("global", "local")
+    folders = ["global", "local", mondrian, flash]
+    assert main(["compare", *(f"{folder}#2" for folder in folders), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert [each["matched_by"] for each in told["anonymized"].values()] == [
-        "genome",
-        "boxes",
-        "genome",
-    ]
+    how = [each["matched_by"] for each in told["anonymized"].values()]
+    assert how == ["genome", "boxes", "boxes", "genome"]
     assert {verdict["property"] for verdict in told["verdicts"]} >= {"size", "utility"}
+    done(capsys, "plot", *folders, "--out", "all.png")
+    done(capsys, "report", *folders, "--out", "all.html")
+    page = Path("all.html").read_text(encoding="utf-8")
+    for title in ("people, \\u03b7 = 10 %", "local, \\u03b7 = 10 %", "people-mondrian"):
+        assert f'"title":"{title}"' in page
 
 
 @pytest.mark.parametrize(

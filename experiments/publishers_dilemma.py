@@ -35,7 +35,7 @@ from moanon.experiment import Experiment, plan
 from moanon.front import Front
 from moanon.front.landmarks import find_landmarks, spell
 from moanon.output.figure_files import Drawing, write_figures
-from moanon.output.front_figures import plot_etas, plot_front, plot_magnified
+from moanon.output.front_figures import plot_front, plot_fronts, plot_magnified
 from moanon.output.objective_figures import (
     plot_filtered,
     plot_limits,
@@ -293,7 +293,7 @@ def figures(runs: Runs) -> dict[str, Drawing]:
         "figure10-attained": partial(plot_preferences, sides, 0.3),
         "figure11": partial(plot_limits, paper["problem4-l"], limits, measures=aims),
         "figure11-attained": partial(plot_limits, own["problem4-l"], limits),
-        "etas": partial(plot_etas, runs.etas),
+        "etas": partial(plot_fronts, runs.etas),
     }
 
 

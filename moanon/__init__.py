@@ -22,7 +22,9 @@ The way of the data, and where each station stands::
 - ``moanon.search``: the algorithms, their budget and what ``auto`` means (``algorithms``), boxes
   (``local``), checkpoints.
 - ``moanon.front``: what they find, a `Front` to look at and ask.
-- ``moanon.baselines``: the classical algorithms (Mondrian, Datafly, Incognito, OLA, Flash, MinGen).
+- ``moanon.baselines``: the classical algorithms (Mondrian, Datafly, Incognito, OLA, Flash, MinGen);
+  ``find_baseline("mondrian").run(instance, 5)`` gives a release with its ``grouping``, and
+  ``moanon.experiment.baseline`` puts one for each k on a `Front`.
 - ``moanon.release``: applies a grouping to the rows and writes the file (`Release`); reads labels
   back, also from files of others (``labels``, ``matching``), and states what the written file was
   measured to be (`Certificate`).

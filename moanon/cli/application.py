@@ -41,6 +41,7 @@ _NO_MEMORY = (
 #: Commands in the order of the help, by their modules.
 _COMMANDS = {
     "ask_command": ["ask"],
+    "baseline_command": ["baseline"],
     "compare_command": ["compare"],
     "configure_command": ["check", "init", "schema"],
     "diagnose_command": ["diagnose"],

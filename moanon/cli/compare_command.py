@@ -147,7 +147,8 @@ def compare(
     if len(anonymized) < 2:
         raise ConfigError(f"compared are two or more anonymizations. Got {anonymized[0]} alone")
     if plot is not None:  # before anything is read
-        from moanon.output.compare_figures import plot_ending, save_comparison
+        from moanon.output.compare_figures import save_comparison
+        from moanon.output.figure_files import plot_ending
 
         plot_ending(plot)
     found, protected = read_anonymized(anonymized, original, known, stars.value)

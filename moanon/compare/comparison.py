@@ -43,6 +43,7 @@ from moanon.data.column import did_you_mean
 from moanon.data.domain import Domain
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError
+from moanon.genome import Instance
 from moanon.grouping import Grouping
 
 if TYPE_CHECKING:
@@ -311,7 +312,7 @@ def _why_no_utility(anonymized: Sequence[Grouping]) -> str:
         if not each.has_meaning:
             return f"what labels mean is not known of {each.name}"
     for other in anonymized[1:]:
-        if column := _other_base_values(anonymized[0], other):
+        if column := other_base_values(anonymized[0].instance, other.instance):
             return (
                 f"{other.name} counts losses in other base values than {anonymized[0].name} "
                 f"(column {column!r})"
@@ -327,14 +328,14 @@ def _refuse_other_base_values(anonymized: Sequence[Grouping]) -> None:
         )
 
 
-def _other_base_values(one: Grouping, other: Grouping) -> str:
+def other_base_values(one: Instance, other: Instance) -> str:
     """Name a column whose base values differ, if there is one.
 
     A loss counts base values (D eq. 3): a decade is nothing lost where decades are the base values,
     and much where years are. Their order, and what may be merged, does not matter.
     """
-    there = other.instance.layout.domains
-    for name, domain in one.instance.layout.domains.items():
+    there = other.layout.domains
+    for name, domain in one.layout.domains.items():
         if domain != there[name] and _base_values(domain) != _base_values(there[name]):
             return name
     return ""

@@ -19,9 +19,11 @@ nothing meets the constraints they stay, and ``no-solution.txt`` beside them say
 time works in a folder, behind a lock that the system takes back when the process ends.
 
 - ``experiment``: `plan` and `Experiment`, the way from the configuration to the written folder.
+- ``baseline``: the same folder from a classical algorithm of `moanon.baselines`.
 - ``optimization``: `make_problem`, what a configuration optimizes; `optimize`, the front in one
   call and without a folder.
 - ``folder``: which run a folder holds, and the lock.
+- ``plane``: results of one table, made in any way, laid over one another.
 - ``finished``: finished runs; `load_front` reads one again, together with its table.
 - ``originals``: what `moanon compare` and `moanon measure` read: the table before, released files,
   and solutions of results folders (``RESULTS#17``).

@@ -139,6 +139,27 @@ def _with_eta(config: Config, eta: float | tuple[float, ...]) -> Config:
 # -- one run ---------------------------------------------------------------------------------------
 
 
+def make_record(config: Config, instance: Instance, identity: Identity) -> dict[str, Any]:
+    """What ``run.json`` tells about results of any kind: what they were made from, and by what."""
+    table = instance.table
+    return {
+        "name": config.name,
+        "moanon": __version__,
+        "versions": identity.versions
+        | {"python": platform.python_version(), "numba": version("numba")},
+        "config": {"digest": config.digest, "search": identity.config},
+        "roles": config.roles,
+        "data": {
+            "source": table.source,
+            "digest": table.digest,
+            "rows_in": table.rows_in,
+            "rows_dropped": table.rows_dropped,
+            "rows": table.rows,
+            "cells": len(instance.cells),
+        },
+    }
+
+
 @dataclass(frozen=True, repr=False)
 class Result(Outlined):
     """What came of an experiment.
@@ -450,25 +471,8 @@ class Experiment(Outlined):
         self, eta: float, config: Config, courses: Mapping[float, _Course]
     ) -> dict[str, Any]:
         """What ``run.json`` tells about the run."""
-        table, identity = self.instance.table, self.identity
-        record: dict[str, Any] = {
-            "name": self.config.name,
-            "moanon": __version__,
-            "seed": identity.seed,
-            "versions": identity.versions
-            | {"python": platform.python_version(), "numba": version("numba")},
-            "config": {"digest": config.digest, "search": identity.config},
-            "roles": config.roles,
-            "data": {
-                "source": table.source,
-                "digest": table.digest,
-                "rows_in": table.rows_in,
-                "rows_dropped": table.rows_dropped,
-                "rows": table.rows,
-                "cells": len(self.instance.cells),
-            },
-            "cap": self.config.search.cap,
-        }
+        record = make_record(config, self.instance, self.identity)
+        record |= {"seed": self.identity.seed, "cap": self.config.search.cap}
         if eta in courses:
             record |= courses[eta]
         else:  # it was searched for earlier

@@ -287,12 +287,27 @@ def write_page(
     force : bool
         Whether `path` may be replaced.
     """
-    from moanon.output.page import write_report
+    place = results / "report.html" if path is None else path
+    titles = [_title(run, results) for run in runs]
+    write_tabs([*zip(titles, runs, strict=True)], place, force=force or path is None)
+    return place
+
+
+def write_tabs(
+    runs: Sequence[tuple[str, FinishedRun]],
+    path: Path,
+    *,
+    force: bool,
+    axes: tuple[str, str] | None = None,
+) -> None:
+    """Write a page with a tab for each run and its title; `axes` as for `report_html`."""
+    from moanon.output.page import write_report  # here, as it is not needed for anything else
     from moanon.output.page_data import Tab
 
+    check_page(path)
     tabs = [
         Tab(
-            _title(run, results),
+            title,
             run.front,
             run.record,
             str(run.folder),
@@ -301,14 +316,16 @@ def write_page(
             without_table=run.without_table,
             exportable=has_config(run.record),
         )
-        for run in runs
+        for title, run in runs
     ]
-    place = results / "report.html" if path is None else path
-    if place.suffix.lower() not in _PAGES:
-        raise OutputError(f"a report is a {' or '.join(_PAGES)} file. Got {place.name!r}")
-    spared = [file for run in runs for file in files_of(run.folder, run.front)]
-    write_report(tabs, place, force=force or path is None, spared=spared)
-    return place
+    spared = [file for _, run in runs for file in files_of(run.folder, run.front)]
+    write_report(tabs, path, force=force, spared=spared, axes=axes)
+
+
+def check_page(path: Path) -> None:
+    """Refuse a name that no page has."""
+    if path.suffix.lower() not in _PAGES:
+        raise OutputError(f"a report is a {' or '.join(_PAGES)} file. Got {path.name!r}")
 
 
 def _marks(front: Front) -> dict[int, str]:

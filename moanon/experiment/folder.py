@@ -42,7 +42,7 @@ _NO_LOCKS = frozenset(
     getattr(errno, name)
     for name in ("EACCES", "EPERM", "EROFS", "EINVAL", "ENOLCK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP")
 )
-#: What a finished run leaves.
+#: What a finished run leaves; boxes only where its solutions are some.
 RESULTS = ("front.csv", "solutions.json", BOXES, "config.yaml", "run.json")
 #: Bits that were evaluated.
 _EVALUATED = ".evaluated.npz"
@@ -218,14 +218,17 @@ def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
             ended = not _holds_checkpoint(path)
             record = read_record(path) if ended else json.loads((path / RECORD).read_bytes())
             eta = float(record["problem"]["suppression"]["eta"])
-            difference = identity.difference(
-                {
-                    "versions": record["versions"],
-                    "data": record["data"]["digest"],
-                    "seed": record["seed"],
-                    "config": record["config"]["search"],
-                }
-            )
+            if "baseline" in record:  # which has no seed, and nothing to start from
+                difference: str | None = f"of the baseline {record['baseline']['name']}"
+            else:
+                difference = identity.difference(
+                    {
+                        "versions": record["versions"],
+                        "data": record["data"]["digest"],
+                        "seed": record["seed"],
+                        "config": record["config"]["search"],
+                    }
+                )
         except _UNREADABLE:
             difference = f"its {RECORD} cannot be read"
         if difference is not None:
@@ -256,6 +259,27 @@ def clear_results(folder: Path) -> None:
     for place in (folder / "plots", folder):
         if place.is_dir() and not any(place.iterdir()):
             place.rmdir()
+
+
+def check_vacant(folder: Path) -> None:
+    """Refuse a folder in which a run has left anything, finished or not."""
+    names = [*RESULTS, *NAMES, *(path.name for path in sorted(folder.glob("eta-*/")))]
+    found = next((name for name in names if os.path.lexists(folder / name)), None)
+    if found is not None:
+        raise OutputError(
+            f"{folder} holds results already ({found}); replace them with --force, or name another "
+            "folder with --out"
+        )
+
+
+def clear_others(folder: Path, kept: Iterable[str]) -> None:
+    """Remove what earlier runs have left in a folder besides the files that are its results now."""
+    clear_pictures(folder)
+    for path in folder.glob("eta-*/"):
+        clear_results(path)
+    left = {*RESULTS, *NAMES, _EVALUATED, NO_SOLUTION, "comparison.csv"}
+    for name in left.difference(kept):
+        (folder / name).unlink(missing_ok=True)
 
 
 def clear_pictures(folder: Path) -> None:

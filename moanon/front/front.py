@@ -5,6 +5,9 @@ generalization, with more or fewer of its small groups given up, is another solu
 (``id``) is its place in the order of the objectives, from 1. Every measure of a front comes from
 one evaluation of exactly these solutions, and must agree with what the search saw.
 
+The front of a baseline is the exception: it has a solution for every k that was asked for, also
+those that another one beats.
+
 `Front.ask` answers a publisher's questions, `Front.release` applies a solution to the table it was
 found on, `Front.apply` to rows that came later.
 

@@ -23,6 +23,7 @@ from moanon import __version__
 from moanon.errors import DataError, got
 from moanon.measures.measure import is_number
 from moanon.paths import checked_path
+from moanon.recoding import BOXES
 
 #: What results files look like; others are refused. To be raised when an old reader would
 #: misunderstand a new file or the other way round.
@@ -30,7 +31,7 @@ FORMAT = 2
 #: The file that completes a results folder.
 RECORD = "run.json"
 #: The others, and what else only a run leaves behind.
-_OTHERS = ("front.csv", "solutions.json", "boxes.npz", "config.yaml")
+_OTHERS = ("front.csv", "solutions.json", BOXES, "config.yaml")
 _TRACES = ("front.csv", "solutions.json", ".moanon-*")
 _CHECKPOINTS = "checkpoint*.npz"
 #: Stands beside a checkpoint where the run has ended, and nothing meets its constraints.

@@ -4,7 +4,7 @@ A figure has a function, which takes and returns the axes (or, of figures with m
 figure) it draws on:
 
 - ``front_figures``: one privacy measure against one cost, with its landmarks, whole, magnified, and
-  for several limits η;
+  of several fronts over each other;
 - ``group_figures``: how the rows of a solution are spread over group sizes;
 - ``objective_figures``: three objectives and more, in pairs, under limits, and k with ℓ;
 - ``compare_figures``: anonymizations of one table against each other;

@@ -14,10 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter, SymmetricalLogLocator
 
 from moanon.arrays import Floats
-from moanon.atomic import StagedFiles
 from moanon.compare import Comparison, Headcount
-from moanon.errors import OutputError
-from moanon.output.figure_files import save_figure
+from moanon.output.figure_files import save_one
 from moanon.output.figure_style import (
     COLOURS,
     GREY,
@@ -34,7 +32,6 @@ from moanon.output.figure_style import (
 #: Each colour also has a dash pattern of its own.
 _DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (9, 3)))
 _AREA: dict[str, Any] = {"alpha": 0.25, "linewidth": 0}
-_FORMATS = (".png", ".svg", ".pdf")
 #: A vector is drawn at this many places at most: more cannot be told apart on paper.
 _PLACES = 2_000
 #: Longer names are cut in front: their ends tell files of one folder apart.
@@ -88,19 +85,7 @@ def save_comparison(comparison: Comparison, path: Path, *, force: bool = False) 
         If the file exists and `force` is not set, has another ending than ``.png``, ``.svg`` and
         ``.pdf``, or cannot be written.
     """
-    ending = plot_ending(path)
-    with StagedFiles(path, force=force) as staged:
-        save_figure(plot_comparison(comparison), staged[path], ending[1:])
-        staged.move()
-
-
-def plot_ending(path: Path) -> str:
-    """Give the ending of a file for a plot; refused where it is none of those that are drawn."""
-    if path.suffix.lower() not in _FORMATS:
-        raise OutputError(
-            f"a plot is a {', '.join(_FORMATS[:-1])} or {_FORMATS[-1]} file. Got {path.name!r}"
-        )
-    return path.suffix.lower()
+    save_one(lambda: plot_comparison(comparison), path, force=force)
 
 
 # -- panels --------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ those of several limits η; `write_figures` takes any.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -22,7 +22,7 @@ from moanon.front import Front
 from moanon.front.choices import attained_privacy
 from moanon.front.landmarks import TradeOff
 from moanon.output.figure_style import problem_words, root_figure, told_share
-from moanon.output.front_figures import plot_etas, plot_front, plot_magnified, steep_parts
+from moanon.output.front_figures import plot_front, plot_fronts, plot_magnified, steep_parts
 from moanon.output.group_figures import plot_group_sizes, typical_solutions
 from moanon.output.objective_figures import (
     costs_of,
@@ -124,7 +124,7 @@ def write_eta_plots(
     figures: Figures = {}
     names = attained_privacy(next(iter(ordered.values())).objectives) if ordered else ("k",)
     for i, privacy in enumerate(names):
-        draw = partial(plot_etas, ordered, privacy=privacy, words=(name,))
+        draw = partial(plot_fronts, ordered, privacy=privacy, words=(name,))
         figures["etas" if i == 0 else f"etas-{privacy}"] = draw
     return write_figures(figures, folder, formats)
 
@@ -203,12 +203,43 @@ def write_figures(
         raise OutputError(f"the folder {folder} cannot be made: {error.strerror}") from error
     with StagedFiles(*paths, force=True) as staged:
         for name, draw in figures.items():
-            drawn = draw()
-            figure = drawn if isinstance(drawn, Figure) else root_figure(drawn)
+            figure = _drawn(draw)
             for ending in endings:
                 save_figure(figure, staged[folder / f"{name}.{ending}"], ending)
         staged.move()
     return paths
+
+
+def save_one(
+    draw: Drawing, path: Path, *, force: bool = False, spared: Iterable[Path] = ()
+) -> None:
+    """Draw a figure into a file whose ending says its format, but into none that is spared.
+
+    Raises
+    ------
+    OutputError
+        If the file exists and `force` is not set, has another ending than ``.png``, ``.svg`` and
+        ``.pdf``, or cannot be written.
+    """
+    ending = plot_ending(path)
+    with StagedFiles(path, force=force, spared=spared) as staged:
+        save_figure(_drawn(draw), staged[path], ending[1:])
+        staged.move()
+
+
+def plot_ending(path: Path) -> str:
+    """Give the ending of a file for a plot; refused where it is none of those that are drawn."""
+    endings = [f".{ending}" for ending in _OPTIONS]
+    if path.suffix.lower() not in endings:
+        raise OutputError(
+            f"a plot is a {', '.join(endings[:-1])} or {endings[-1]} file. Got {path.name!r}"
+        )
+    return path.suffix.lower()
+
+
+def _drawn(draw: Drawing) -> Figure:
+    drawn = draw()
+    return drawn if isinstance(drawn, Figure) else root_figure(drawn)
 
 
 def save_figure(figure: Figure, path: Path, ending: str) -> None:

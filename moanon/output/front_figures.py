@@ -1,7 +1,6 @@
 """Figures of one privacy measure against one cost.
 
-A front with its landmarks, its steep parts magnified, and fronts of several limits η over each
-other.
+A front with its landmarks, its steep parts magnified, and several fronts over each other.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from moanon.front.landmarks import Landmarks, TradeOff, find_landmarks, spell
 from moanon.output.figure_labels import Label, add_legend, crosses, place_labels
 from moanon.output.figure_style import (
     BLUE,
+    COLOURS,
     COLUMN,
     DARK_GREEN,
     DARK_VERMILION,
@@ -60,7 +60,9 @@ _FEWEST = 6
 _ARROW_GAP = 0.02
 #: Marks at some of the points, so that curves also differ without their colours.
 _MARKS = ("o", "s", "^", "D", "v", "P")
-#: Where: along the way from the least privacy to the most.
+#: All points of a curve that has no more than this many, else some of them: ...
+_ALL_MARKED = 15
+#: ... along the way from the least privacy to the most.
 _PLACES = np.linspace(0, 1, 9)
 
 #: How landmarks look.
@@ -281,30 +283,39 @@ def _clear_way(ax: Axes, after: Axes, part: TradeOff) -> Floats:
     return root_figure(ax).transFigure.inverted().transform(next(clear, ways[0]))
 
 
-# -- several limits --------------------------------------------------------------------------------
+# -- several fronts --------------------------------------------------------------------------------
 
 
-def plot_etas(
+def plot_fronts(
     fronts: Mapping[str, Front],
     ax: Axes | None = None,
     *,
     privacy: str | None = None,
     cost: str | None = None,
     heading: str = "rows that may be suppressed",
+    ordered: bool = True,
+    size: tuple[float, float] = (COLUMN, 2.7),
     words: Sequence[str] = (),
 ) -> Axes:
-    """Draw several fronts of one problem over each other, each of its own limit η.
+    """Draw several fronts over each other: of several limits η, or of several ways to anonymize.
+
+    Solutions of two objectives that another one of the same front beats are hollow: a baseline has
+    some, a search has none.
 
     Parameters
     ----------
     fronts : mapping of str to Front
-        What each is called, and the front, in the order of the limits.
+        What each is called, and the front.
     ax : Axes, optional
         Where to draw. Default: a new figure as wide as a column.
     privacy, cost : str, optional
         As for `moanon.front.landmarks.TradeOff.of`, by the first front.
     heading : str
         What the names of the fronts are.
+    ordered : bool
+        Whether they are in the order of some limit, which their colours then show.
+    size : (float, float)
+        Width and height of a new figure, in inches.
     words : sequence of str
         What to say above.
 
@@ -317,7 +328,7 @@ def plot_etas(
         raise ConfigError("a comparison takes at least one front. Got none")
     own = ax is None
     if ax is None:
-        ax = new_axes(COLUMN, 2.7)
+        ax = new_axes(*size)
     first = TradeOff.of(next(iter(fronts.values())), privacy, cost)
     tradeoffs = [TradeOff.of(front, first.privacy, first.cost) for front in fronts.values()]
     dress(ax)
@@ -327,22 +338,39 @@ def plot_etas(
     title(ax, words)
     curves, entries = [], []
     for i, (label, tradeoff) in enumerate(zip(fronts, tradeoffs, strict=True)):
+        again, place = divmod(i, len(COLOURS))
         look: dict[str, Any] = {
-            "color": SEQUENCE(0.25 + 0.75 * i / max(1, len(fronts) - 1)),
-            "marker": _MARKS[i % len(_MARKS)],
+            "color": SEQUENCE(0.25 + 0.75 * i / max(1, len(fronts) - 1))
+            if ordered
+            else COLOURS[place],
+            "marker": _MARKS[(i + again) % len(_MARKS)],  # a colour comes back with another mark
             "markersize": 3.2,
             "markeredgewidth": 0,
             "linewidth": 0.9,
         }
         curves.append(_draw_tradeoff(ax, tradeoff, color=look["color"], dots=False))
+        _mark_beaten(ax, fronts[label], tradeoff, look)
         x, y = curves[-1][::2].T
-        marked = np.unique(np.abs(tradeoff.gains[:, None] - _PLACES).argmin(axis=0))
+        marked = np.arange(len(tradeoff))
+        if len(tradeoff) > _ALL_MARKED:
+            marked = np.unique(np.abs(tradeoff.gains[:, None] - _PLACES).argmin(axis=0))
         ax.plot(x[marked], y[marked], zorder=4, **(look | {"linestyle": "none"}))
         entries.append(Line2D([], [], label=plain(label), **look))
     if own:
         settle(root_figure(ax))
     add_legend(ax, entries, heading=heading, lines=curves)
     return ax
+
+
+def _mark_beaten(ax: Axes, front: Front, tradeoff: TradeOff, look: Mapping[str, Any]) -> None:
+    """Mark solutions that are not on the stair, where no third objective keeps them."""
+    beaten = ~np.isin(front.ids, tradeoff.ids)
+    if len(front.objectives) > 2 or not beaten.any():
+        return
+    names = tradeoff.privacy, tradeoff.cost
+    x, y = (shown(name, front.measures[name])[beaten] for name in names)
+    hollow = {"linestyle": "none", "markerfacecolor": "none", "markeredgewidth": 0.6}
+    ax.plot(x, y, zorder=3, **{**look, **hollow, "markeredgecolor": look["color"]})
 
 
 # -- what they are made of -------------------------------------------------------------------------

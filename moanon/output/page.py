@@ -42,13 +42,16 @@ _SCRIPTS = (
 _PLACE = re.compile(r"@([a-z]+)@")
 
 
-def report_html(tabs: Sequence[Tab]) -> str:
+def report_html(tabs: Sequence[Tab], axes: tuple[str, str] | None = None) -> str:
     """Return a page that shows fronts, one tab for each.
 
     Parameters
     ----------
     tabs : sequence of Tab
         At least one, each with at least one solution.
+    axes : (str, str), optional
+        A cost and a privacy by which all of them are laid over each other, to begin with. Default:
+        those with the same objectives are, on a tab behind theirs.
 
     Raises
     ------
@@ -67,14 +70,18 @@ def report_html(tabs: Sequence[Tab]) -> str:
         "version": __version__,
         "title": _as_text(page_title(tabs)),
         "style": _part("page.css"),
-        "data": _as_json(page_data(tabs)),
+        "data": _as_json(page_data(tabs, axes)),
         "script": program,
     }
     return _PLACE.sub(lambda place: parts[place[1]], _part("page.html"))
 
 
 def write_report(
-    tabs: Sequence[Tab], path: str | Path, force: bool = False, spared: Iterable[Path] = ()
+    tabs: Sequence[Tab],
+    path: str | Path,
+    force: bool = False,
+    spared: Iterable[Path] = (),
+    axes: tuple[str, str] | None = None,
 ) -> None:
     """Write the page of `report_html` to a file, but to none of those that are spared.
 
@@ -84,7 +91,7 @@ def write_report(
         If there is nothing to show, the file is spared, or exists and `force` is not set, or it
         cannot be written.
     """
-    page, path = report_html(tabs), Path(path)
+    page, path = report_html(tabs, axes), Path(path)
     with StagedFiles(path, force=force, spared=spared) as staged:
         staged[path].write_text(page, encoding="utf-8", newline="\n")
         staged.move()

@@ -84,8 +84,8 @@ def page_title(tabs: Sequence[Tab]) -> str:
     return names.pop() if len(names) == 1 else f"{len(tabs)} fronts"
 
 
-def page_data(tabs: Sequence[Tab]) -> dict[str, Any]:
-    """Return everything the page shows."""
+def page_data(tabs: Sequence[Tab], axes: tuple[str, str] | None = None) -> dict[str, Any]:
+    """Return everything the page shows; as for `moanon.output.page.report_html`."""
     used = dict.fromkeys(name for tab in tabs for name in tab.front.measures)
     measures = {}
     for name in used:
@@ -100,16 +100,20 @@ def page_data(tabs: Sequence[Tab]) -> dict[str, Any]:
     return {
         "measures": measures,
         "tabs": [_tab_data(tab) for tab in tabs],
-        "comparisons": _comparisons(tabs),
+        "comparisons": _comparisons(tabs, axes),
     }
 
 
-def _comparisons(tabs: Sequence[Tab]) -> list[list[int]]:
-    """Tabs that can be laid over each other: those with the same objectives."""
+def _comparisons(tabs: Sequence[Tab], axes: tuple[str, str] | None) -> list[dict[str, Any]]:
+    """Tabs that are laid over each other: all on given axes, else those of like objectives."""
+    if axes is not None:
+        x, y = axes
+        return [{"members": list(range(len(tabs))), "axes": {"x": x, "y": y}}]
     alike: dict[tuple[str, ...], list[int]] = {}
     for i, tab in enumerate(tabs):
         alike.setdefault(tab.front.objectives, []).append(i)
-    return [members for members in alike.values() if len(members) > 1]
+    several = (members for members in alike.values() if len(members) > 1)
+    return [{"members": members, "axes": None} for members in several]
 
 
 def _tab_data(tab: Tab) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from moanon.cli import main
-from tests.cli.commands import Captured
+from tests.cli.commands import Captured, done, refused
 from tests.search.people import AGE_AND_SIZE, config_text, people_frame
 
 
@@ -20,6 +20,16 @@ def results(people: Path) -> Path:
     )
     assert main(["run", "people.yaml", "--out", "results", "--quiet"]) == 0
     return Path("results")
+
+
+#: What is in a folder before anything is drawn.
+RESULTS_OF_A_SEARCH = (
+    ".evaluated.npz",
+    "config.yaml",
+    "front.csv",
+    "run.json",
+    "solutions.json",
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -120,3 +130,47 @@ def test_results_themselves_stay_as_they_are(results: Path) -> None:
     assert main(["plot", "results", "--format", "png", "--quiet"]) == 0
     assert {path: path.read_bytes() for path in before} == before
     assert json.loads((results / "run.json").read_text())["name"] == "people"
+
+
+# -- several results -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mondrian(results: Path) -> Path:
+    """A baseline on the same table."""
+    assert main(["baseline", "mondrian", "people.yaml", "--out", "mondrian", "--quiet"]) == 0
+    return Path("mondrian")
+
+
+def test_several_results_make_one_figure(mondrian: Path, capsys: Captured) -> None:
+    assert done(capsys, "plot", "results", "mondrian", "--out", "both.svg") == [" Wrote both.svg"]
+    assert names(Path("results")) == sorted([*RESULTS_OF_A_SEARCH])
+    assert "<svg" in Path("both.svg").read_text()
+
+
+def test_a_figure_is_replaced_with_force_only(mondrian: Path, capsys: Captured) -> None:
+    Path("both.png").write_text("mine")
+    told = refused(capsys, "plot", "results", "mondrian", "--out", "both.png")
+    assert told == "moanon: both.png exists already; it is replaced only with --force\n"
+    done(capsys, "plot", "results", "mondrian", "--out", "both.png", "--force")
+    assert Path("both.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ([], "several results make one figure; name its file with --out FILE"),
+        (["--out", "both"], "a plot is a .png, .svg or .pdf file. Got 'both'"),
+        (["--out", "a.svg", "--format", "svg"], "the ending of FILE says the format"),
+    ],
+)
+def test_one_figure_goes_to_one_file(
+    options: list[str], reason: str, mondrian: Path, capsys: Captured
+) -> None:
+    assert reason in refused(capsys, "plot", "results", "mondrian", *options)
+
+
+def test_a_figure_replaces_no_file_of_the_results(mondrian: Path, capsys: Captured) -> None:
+    Path("both.png").hardlink_to("people.csv")
+    told = refused(capsys, "plot", "results", "mondrian", "--out", "both.png", "--force")
+    assert "both.png is not replaced: it was read for" in told

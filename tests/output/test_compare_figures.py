@@ -9,7 +9,8 @@ import pytest
 
 from moanon.compare import Comparison, compare
 from moanon.errors import OutputError
-from moanon.output.compare_figures import plot_comparison, plot_ending, save_comparison
+from moanon.output.compare_figures import plot_comparison, save_comparison
+from moanon.output.figure_files import plot_ending
 from tests.compare.source import anonymized
 
 PROPERTIES = ("size", "sensitive_share", "utility")

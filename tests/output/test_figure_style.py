@@ -16,7 +16,7 @@ from matplotlib.text import Annotation, Text
 from moanon.front import Front
 from moanon.measures.suppression import Suppression
 from moanon.output.figure_style import new_axes, plain, problem_words, root_figure
-from moanon.output.front_figures import plot_etas, plot_front, plot_magnified
+from moanon.output.front_figures import plot_front, plot_fronts, plot_magnified
 from moanon.output.group_figures import plot_group_sizes
 from moanon.output.objective_figures import (
     plot_diversity,
@@ -33,7 +33,7 @@ from tests.search.people import found_front
 ON_AXES: dict[str, Callable[[Front, Axes | None], Axes]] = {
     "front": plot_front,
     "diversity": lambda front, ax: plot_diversity(front, 0.5, ax),
-    "etas": lambda front, ax: plot_etas({"1 %": front}, ax),
+    "etas": lambda front, ax: plot_fronts({"1 %": front}, ax),
     "groups": lambda front, ax: plot_group_sizes(front, 1, ax),
 }
 ON_FIGURES: dict[str, Callable[[Front, Figure | None], Figure]] = {

@@ -9,7 +9,8 @@ from matplotlib.lines import Line2D
 from moanon.errors import ConfigError
 from moanon.front import Front
 from moanon.front.landmarks import TradeOff
-from moanon.output.front_figures import plot_etas, plot_front, plot_magnified, steep_parts
+from moanon.output.figure_style import COLOURS
+from moanon.output.front_figures import plot_front, plot_fronts, plot_magnified, steep_parts
 from tests.output.drawn import made_front, markers, words
 
 # -- a front -------------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ def test_fronts_of_several_limits_are_told_apart() -> None:
         "0 %": made_front(k=[1, 50], loss=[0.1, 0.8]),
         "10 %": made_front(k=[1, 90], loss=[0.1, 0.7]),
     }
-    ax = plot_etas(fronts)
+    ax = plot_fronts(fronts)
     legend = ax.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["0 %", "10 %"]
@@ -161,6 +162,22 @@ def test_fronts_of_several_limits_are_told_apart() -> None:
     assert len({(handle.get_marker(), str(handle.get_color())) for handle in handles}) == 2
 
 
+def test_fronts_of_no_order_have_colours_that_differ() -> None:
+    fronts = {f"front {i}": made_front(k=[1, 50 + i], loss=[0.1, 0.8]) for i in range(8)}
+    legend = plot_fronts(fronts, heading="", ordered=False).get_legend()
+    assert legend is not None
+    handles = [handle for handle in legend.legend_handles if isinstance(handle, Line2D)]
+    looks = [(handle.get_marker(), handle.get_color()) for handle in handles]
+    assert len(set(looks)) == 8
+    assert len({colour for _, colour in looks}) == len(COLOURS)
+
+
+def test_a_solution_that_another_of_its_front_beats_is_hollow() -> None:
+    ax = plot_fronts({"baseline": made_front(k=[2, 5, 4], loss=[0.1, 0.3, 0.6])}, ordered=False)
+    hollow = [line for line in ax.lines if line.get_markerfacecolor() == "none"]
+    assert [line.get_xydata().tolist() for line in hollow] == [[[4, 60]]]
+
+
 def test_a_comparison_of_nothing_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"takes at least one front\. Got none"):
-        plot_etas({})
+        plot_fronts({})

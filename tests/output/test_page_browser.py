@@ -753,6 +753,51 @@ def test_fronts_with_the_same_axes_are_laid_over_each_other(several: Report) -> 
     assert several.page.text("[role=tab][aria-selected=true]") == "η = 10 %"
 
 
+def test_what_a_chosen_k_costs_is_told_of_each_front(several: Report) -> None:
+    several.page.open(several.path)
+    several.page.click("[role=tab]:last-child")
+    several.page.run(
+        "(() => { const asked = document.querySelector('.choice input[type=number]');"
+        " asked.value = 9; asked.dispatchEvent(new Event('input')); })()"
+    )
+    for place, (title, csv) in enumerate(
+        {"η = 10 %": several.csv, "η = 30 %": several.others}.items(), 1
+    ):
+        enough = csv[csv["k"] >= 9]
+        cheapest = enough[enough["loss"] == enough["loss"].min()]["k"].idxmax()
+        row = f".prices tbody tr:nth-child({place})"
+        assert several.page.text(f"{row} th") == title
+        percent = f"{100 * csv['loss'][cheapest]:.2f}\u202f%"
+        assert several.page.text(f"{row} td:nth-child(2)") == percent
+        assert several.page.text(f"{row} td:nth-child(5)") == str(cheapest)
+    several.page.click(f"{row} td:nth-child(5) button")
+    assert several.shown() == cheapest
+    assert several.page.text("[role=tab][aria-selected=true]") == "η = 30 %"
+    assert silent(several)
+
+
+def test_a_k_that_nobody_has_costs_nothing_known(several: Report) -> None:
+    several.page.open(several.path)
+    several.page.click("[role=tab]:last-child")
+    several.page.run(
+        "(() => { const asked = document.querySelector('.choice input[type=number]');"
+        " asked.value = 121; asked.dispatchEvent(new Event('input')); })()"
+    )
+    assert several.page.texts(".prices tbody td") == ["–"] * 8
+
+
+def test_fronts_of_other_objectives_are_laid_over_each_other_on_given_axes(
+    spare: Page, front: Front, kl_front: Front, tmp_path: Path
+) -> None:
+    tabs = [Tab("k and l", kl_front, RECORD, "a"), Tab("k", front, RECORD, "b")]
+    write_report(tabs, tmp_path / "report.html", axes=("loss", "k"))
+    spare.open(tmp_path / "report.html")
+    assert spare.text("[role=tab][aria-selected=true]") == "Compare"
+    assert spare.texts(".legend button") == ["k and l", "k"]
+    assert "Highest k within a limit of loss" in spare.texts("h2")
+    assert spare.complaints() == []
+
+
 def test_a_front_that_is_laid_over_another_can_be_hidden_and_clicked(several: Report) -> None:
     several.page.open(several.path)
     several.page.click("[role=tab]:last-child")

@@ -11,7 +11,7 @@ import pytest
 
 from moanon.cli import main
 from moanon.front import Front
-from tests.cli.commands import Captured
+from tests.cli.commands import Captured, done, refused
 from tests.search.people import AGE_AND_SIZE, config_text, people_frame
 
 
@@ -189,3 +189,38 @@ def test_what_holds_no_results_is_refused(config: str, capsys: Captured) -> None
     }.items():
         assert main(["report", name]) == 2
         assert capsys.readouterr().err == f"moanon: {message}\n"
+
+
+# -- several results -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mondrian(config: str) -> Path:
+    """A baseline on the same table."""
+    assert main(["baseline", "mondrian", config, "--out", "mondrian", "--quiet"]) == 0
+    return Path("mondrian")
+
+
+def test_several_results_are_laid_over_one_another(
+    several: Path, mondrian: Path, capsys: Captured
+) -> None:
+    lines = done(capsys, "report", "results", "mondrian", "--out", "all.html")
+    assert lines[0].startswith("Wrote all.html ")
+    assert [tab["title"] for tab in told_by(Path("all.html"))] == [
+        "people, η = 5 %",
+        "people, η = 10 %",
+        "people, η = 30 %",
+        "people-mondrian",
+    ]
+    assert '"comparisons":[{"members":[0,1,2,3],"axes":{"x":"loss","y":"k"}}]' in Path(
+        "all.html"
+    ).read_text(encoding="utf-8")
+
+
+def test_a_page_of_several_results_needs_a_name(
+    results: Path, mondrian: Path, capsys: Captured
+) -> None:
+    told = refused(capsys, "report", "results", "mondrian")
+    assert told == "moanon: several results make one page; name its file with --out FILE\n"
+    told = refused(capsys, "report", "results", "mondrian", "--out", "all.txt")
+    assert told == "moanon: a report is a .html or .htm file. Got 'all.txt'\n"

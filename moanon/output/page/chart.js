@@ -28,6 +28,19 @@ function stairsOf(x) {
   return higherIsBetter(x) ? "vh" : "hv";
 }
 
+/** Solutions on the stairs, from left to right: without those of a baseline that another one beats. */
+function unbeaten({ order, ys, stairs }, y) {
+  const fromBest = stairs === "hv" ? order : [...order].reverse();
+  const sign = higherIsBetter(y) ? 1 : -1;
+  let best = -Infinity;
+  const steps = fromBest.filter((id) => {
+    const isBetter = sign * ys[id - 1] > best;
+    if (isBetter) best = sign * ys[id - 1];
+    return isBetter;
+  });
+  return stairs === "hv" ? steps : steps.reverse();
+}
+
 /** Room for the numbers left of a plot. */
 function leftRoom(fronts, name) {
   const most = isShare(name) ? 100 : highest(fronts, name);
@@ -183,11 +196,13 @@ class Chart {
   }
 
   /** What can be had at each limit. */
-  paintStairs(pen, { order, right, down, colour, stairs }) {
+  paintStairs(pen, series) {
+    const { right, down, colour, stairs } = series;
+    const steps = unbeaten(series, this.picture.y.name);
     pen.beginPath();
-    order.forEach((id, at) => {
+    steps.forEach((id, at) => {
       const [x, y] = [right[id - 1], down[id - 1]];
-      const before = order[at - 1];
+      const before = steps[at - 1];
       if (at && stairs === "hv") pen.lineTo(x, down[before - 1]);
       else if (at) pen.lineTo(right[before - 1], y);
       pen.lineTo(x, y);

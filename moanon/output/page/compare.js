@@ -1,13 +1,15 @@
-// Several fronts with the same objectives, laid over each other.
+// Several fronts that share a privacy and a cost, laid over each other.
 
 const LIMITS = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5];
+/** The k that is asked about first: many publishers' least. */
+const FIRST_K = 5;
 const SYMBOLS = ["circle", "square", "diamond", "triangle", "plus", "cross", "star"];
 
 class Comparison {
-  constructor(fronts, members, open) {
+  constructor(fronts, { members, axes }, open) {
     this.fronts = members.map((i) => fronts[i]);
     this.open = (at, id) => open(members[at], id);
-    this.axes = firstAxes(this.fronts[0]);
+    this.axes = axes ?? firstAxes(this.fronts[0]);
     this.hidden = new Set();
     const label =
       "Fronts laid over each other: arrow keys go along a front and from front to front, Enter " +
@@ -28,9 +30,18 @@ class Comparison {
         this.chart.element,
         make("div", { class: "below" }, make("p", { class: "hint" }, this.hint()), this.chart.tools),
       ),
+      this.costs(),
       this.limits(),
     );
     theme.listeners.push(() => this.draw());
+  }
+
+  /** What all of them are asked for: what was searched for, as attained. */
+  get privacy() {
+    const { y } = this.axes;
+    return this.fronts.every((front) => front.privacy === this.fronts[0].privacy)
+      ? this.fronts[0].privacy
+      : y;
   }
 
   show() {
@@ -38,7 +49,8 @@ class Comparison {
   }
 
   hint() {
-    const hidden = this.fronts[0].objectives.filter((n) => n !== this.axes.x && n !== this.axes.y);
+    const objectives = [...new Set(this.fronts.flatMap((front) => front.objectives))];
+    const hidden = objectives.filter((n) => n !== this.axes.x && n !== this.axes.y);
     const more = hidden.length ? ` Not shown here: ${hidden.join(", ")}.` : "";
     return `Click a point to open its solution; click a name to hide its front.${more}`;
   }
@@ -87,9 +99,51 @@ class Comparison {
     return make("button", attributes, picture, title);
   }
 
+  /** What a chosen k costs, front by front. */
+  costs() {
+    const most = highest(this.fronts, "k");
+    const value = Math.min(FIRST_K, most);
+    const oninput = () => this.tellCosts();
+    const attributes = { type: "number", min: 1, max: most, step: 1, value, oninput };
+    this.asked = make("input", attributes);
+    this.prices = make("tbody", {});
+    const head = make("tr", {});
+    for (const name of ["", "least loss", "of it suppression", "k", "solution"]) {
+      head.append(make("th", { scope: "col" }, name));
+    }
+    this.tellCosts();
+    const table = make("table", { class: "answered prices" }, make("thead", {}, head), this.prices);
+    return make(
+      "section",
+      { class: "card", "aria-label": "What a k costs" },
+      make("h2", {}, "What a k costs"),
+      make("label", { class: "choice" }, make("span", {}, "k at least"), this.asked),
+      make("div", { class: "window" }, table),
+    );
+  }
+
+  tellCosts() {
+    const least = Number(this.asked.value);
+    const found = this.fronts.map((front) => (least >= 1 ? front.cheapest(least) : 0));
+    const losses = found.map((id, at) => (id ? this.fronts[at].value("loss", id) : Infinity));
+    const best = Math.min(...losses);
+    const rows = this.fronts.map((front, at) => {
+      const row = make("tr", {}, make("th", { scope: "row" }, front.title));
+      const id = found[at];
+      const texts = id ? ["loss", "sl", "k"].map((name) => front.shown(name, id)) : ["–", "–", "–"];
+      if (id && losses[at] === best) texts[0] = make("strong", {}, texts[0]);
+      const onclick = () => this.open(at, id);
+      const title = `Open solution ${id}`;
+      const link = id ? make("button", { type: "button", class: "link", title, onclick }, `${id}`) : "–";
+      row.append(...[...texts, link].map((text) => make("td", {}, text)));
+      return row;
+    });
+    this.prices.replaceChildren(...rows);
+  }
+
   /** The best privacy within each limit of loss, front by front. */
   limits() {
-    const privacy = this.fronts[0].privacy;
+    const privacy = this.privacy;
     const head = make("tr", {}, make("th", { scope: "col" }, "loss at most"));
     for (const front of this.fronts) head.append(make("th", { scope: "col" }, front.title));
     const body = make("tbody", {});
@@ -98,7 +152,7 @@ class Comparison {
       this.fronts.forEach((front, at) => row.append(make("td", {}, this.answer(front, at, limit))));
       body.append(row);
     }
-    const table = make("table", { class: "limits" }, make("thead", {}, head), body);
+    const table = make("table", { class: "answered limits" }, make("thead", {}, head), body);
     return make(
       "section",
       { class: "card", "aria-label": "Best within a limit" },
@@ -108,11 +162,11 @@ class Comparison {
   }
 
   answer(front, at, limit) {
-    const id = front.best(limit);
+    const id = front.best(limit, this.privacy);
     if (!id) return "–";
     const title = `Solution ${id}, loss ${front.shown("loss", id)}`;
     const onclick = () => this.open(at, id);
     const attributes = { type: "button", class: "link", title, onclick };
-    return make("button", attributes, front.shown(front.privacy, id));
+    return make("button", attributes, front.shown(this.privacy, id));
   }
 }

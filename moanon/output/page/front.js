@@ -71,19 +71,30 @@ class Front {
   }
 
   /** The solution with the best privacy whose loss is within a limit; none: 0. */
-  best(limit) {
+  best(limit, privacy = this.privacy) {
     let found = 0;
     for (let id = 1; id <= this.count; id++) {
       if (this.value("loss", id) > limit) continue;
-      if (!found || this.isBetter(id, found)) found = id;
+      if (!found || this.isBetter(id, found, privacy)) found = id;
     }
     return found;
   }
 
-  isBetter(id, other) {
-    const [here, there] = [id, other].map((each) => this.value(this.privacy, each));
+  isBetter(id, other, privacy) {
+    const [here, there] = [id, other].map((each) => this.value(privacy, each));
     if (here === there) return this.value("loss", id) < this.value("loss", other);
-    return higherIsBetter(this.privacy) ? here > there : here < there;
+    return higherIsBetter(privacy) ? here > there : here < there;
+  }
+
+  /** The solution with the least loss that has at least this k, of several the most private; or 0. */
+  cheapest(k) {
+    let found = 0;
+    for (let id = 1; id <= this.count; id++) {
+      if (this.value("k", id) < k) continue;
+      const lead = found ? this.value("loss", found) - this.value("loss", id) : Infinity;
+      if (lead > 0 || (lead === 0 && this.value("k", id) > this.value("k", found))) found = id;
+    }
+    return found;
   }
 
   /** Whether a solution protects better than the worst of the front. */

@@ -249,12 +249,14 @@ function start() {
     panel.select(id);
     tabs.buttons[at].focus();
   };
-  for (const members of data.comparisons) {
-    const title = comparisonTitle(fronts, members);
-    views.push({ title, make: () => new Comparison(fronts, members, open) });
+  for (const compared of data.comparisons) {
+    const title = comparisonTitle(fronts, compared.members);
+    views.push({ title, make: () => new Comparison(fronts, compared, open) });
   }
   const tabs = new Tabs(document.getElementById("main"), views);
-  tabs.open(0);
+  // Axes are given where somebody asked for this very comparison.
+  const asked = data.comparisons.findIndex(({ axes }) => axes);
+  tabs.open(asked < 0 ? 0 : fronts.length + asked);
   preparePrinting(tabs);
   say("");
   performance.mark("ready");

@@ -38,7 +38,16 @@ from moanon.front import Front
 from moanon.measures.measuring import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.output.figure_files import write_figures
-from moanon.output.figure_style import COLOURS, PAGE, SMALL, dress, new_figure, scale_axis, title
+from moanon.output.figure_style import (
+    COLOURS,
+    INK,
+    PAGE,
+    SMALL,
+    dress,
+    new_figure,
+    scale_axis,
+    title,
+)
 from moanon.search.algorithms import DEFAULT_EVALUATIONS, make_search
 from moanon.search.archive import front_of
 from moanon.search.local import LocalSearch
@@ -86,7 +95,7 @@ LINES = {
     "MinGen": "mingen",
     **{name: name for name in OWN},
 }
-MARKS = ("o", "s", "^", "D", "v", "P")
+MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -194,7 +203,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         scale_axis(ax, "x", "k", table["asked_k"])
         scale_axis(ax, "y", "loss", 100 * table["loss"])
         title(ax, [name, "η = 10 % where rows can be suppressed"], columns=len(tables))
-        for (label, algorithm), colour, mark in zip(LINES.items(), COLOURS, MARKS, strict=False):
+        lines = zip(LINES.items(), (*COLOURS, INK), MARKS, strict=True)
+        for (label, algorithm), colour, mark in lines:
             rows = table[table["algorithm"] == algorithm]
             rows = rows[rows["eta"] == rows["eta"].max()]
             ax.plot(
@@ -203,11 +213,12 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
                 color=colour,
                 marker=mark,
                 markersize=3,
-                linewidth=1.1,
+                linewidth=1.8 if algorithm in OWN else 1.1,
                 label=label,
             )
-        ax.set_ylim(0, 102)
-    figure.axes[0].legend(fontsize=SMALL, frameon=False)
+        ax.set_ylim(0, 132)  # with room for the legend
+        ax.set_yticks(range(0, 101, 20))
+    figure.axes[0].legend(fontsize=SMALL, frameon=False, ncols=2, loc="upper left")
     return figure
 
 

@@ -267,7 +267,7 @@ def parquet_tables(rng: Random) -> Words:
 def hierarchies(rng: Random) -> Words:
     """Spoil the tree of towns (YAML) or that of ills (in the way of ARX)."""
     if rng.random() < 0.5:
-        path = Path("town.yaml")
+        column, path = "town", Path("town.yaml")
         how = rng.randrange(4)
         if how == 0:
             path.write_bytes(spoil_bytes(rng, path.read_bytes()))
@@ -275,26 +275,24 @@ def hierarchies(rng: Random) -> Words:
             path.write_bytes(rng.choice(_YAML_TRICKS).encode())
         else:
             _dump(path, spoil_document(rng, _document(path.read_bytes())))
-        option = "town=town.yaml"
     else:
-        path = Path("ill.csv")
+        column, path = "ill", Path("ill.csv")
         if rng.random() < 0.4:
             path.write_bytes(spoil_bytes(rng, path.read_bytes()))
         else:
             rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines(), delimiter=";"))
             _write_rows(path, spoil_table(rng, rows), rng.choice(";;;,\t|"))
-        option = "ill=ill.csv"
+    distance = ["--sensitive", column, "--t", "0.5", "--hierarchy", path.name, "--quiet"]
     return rng.choice(
         [
             ["check", "people.yaml"],
             ["run", "people.yaml", "--out", "new", *_SHORT],
             ["export", "people", "1", "--out", "r.csv"],
             ["export", "people", "2", "--out", "r.csv", "--k", "3", "--max-suppression", "90%"],
-            ["measure", "people.csv", "released.csv", "--hierarchy", option],
-            *[["diagnose", "people.csv", "--columns", "age,size", "--subset", "age", "--sensitive",
-               option.partition("=")[0], "--t", "0.5", "--hierarchy", path.name, "--quiet"]],
+            ["measure", "people.csv", "released.csv", "--hierarchy", f"{column}={path}"],
+            ["diagnose", "people.csv", "--columns", "age,size", "--subset", "age", *distance],
         ]
-    )  # fmt: skip
+    )
 
 
 # -- results ---------------------------------------------------------------------------------------

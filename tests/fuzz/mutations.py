@@ -110,7 +110,7 @@ def _near(rng: Random, value: Any) -> Any:
         if isinstance(value, bool):
             return int(value)
         if isinstance(value, int | float):
-            return rng.choice([value + 1, value - 1, -value, value * 1000, value / 7, str(value)])
+            return rng.choice([value + 1, value - 1, -value, value * 1000, value // 7, str(value)])
         if isinstance(value, str) and value:
             spoilt = spoil_bytes(rng, value.encode(errors="surrogatepass"))
             return spoilt.decode(errors="replace")

@@ -26,7 +26,7 @@ from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
-from moanon.recoding import LocalRecodings
+from moanon.recoding import BOXES, LocalRecodings
 from moanon.release import Certificate
 from tests import naive, naive_measures
 from tests.release import tables
@@ -148,40 +148,18 @@ def _given_up(
 
 @st.composite
 def _of_boxes(draw: st.DrawFn, instance: Instance) -> tuple[Front, int, Shown, list[list[int]]]:
-    drawn = [draw(boxes(instance)) for _ in range(draw(st.integers(1, 2)))]
-    recodings = LocalRecodings.of_groupings(Grouping.of_boxes(instance, *each) for each in drawn)
-    rule = Suppression("none")
-    front = Front.of_recodings(instance, rule, ("k", "loss"), recodings)
-    order = [front.recoding(number) for number in front.ids.tolist()]
-    solution = draw(st.integers(1, len(order)))
-    # The front has put them in order; the oracle goes by what was drawn.
-    for cell_box, starts, stops in drawn:
-        shown: Shown = []
-        for cell in instance.cells.row_cell.tolist():
-            box = cell_box[cell]
-            blocks = zip(starts[:, box].tolist(), stops[:, box].tolist(), strict=True)
-            shown.append(None if box < 0 else tuple(blocks))
-        groups = [rows for row, rows in naive.groups_of(shown).items() if row is not None]
-        held = front.grouping(solution)
-        if sorted(map(len, groups)) == sorted(held.sizes[held.kept].tolist()) and _same(
-            held, shown
-        ):
-            return front, solution, shown, groups
-    raise AssertionError("a front of boxes holds other boxes than it was given")
-
-
-def _same(grouping: Grouping, shown: Shown) -> bool:
-    """Whether a grouping shows these blocks, row by row."""
-    assert grouping.starts is not None
-    assert grouping.stops is not None
-    for row, group in zip(shown, grouping.row_group.tolist(), strict=True):
-        if (row is None) != (group < 0):
-            return False
-        if row is not None:
-            first, last = grouping.starts[:, group].tolist(), grouping.stops[:, group].tolist()
-            if row != tuple(zip(first, last, strict=True)):
-                return False
-    return True
+    """A front of one solution, which went through the file that holds boxes."""
+    cell_box, starts, stops = draw(boxes(instance))
+    found = LocalRecodings.of_groupings([Grouping.of_boxes(instance, cell_box, starts, stops)])
+    recodings = LocalRecodings.of_file(found.files()[BOXES])
+    front = Front.of_recodings(instance, Suppression("none"), ("k", "loss"), recodings)
+    shown: Shown = []
+    for cell in instance.cells.row_cell.tolist():
+        box = cell_box[cell]
+        blocks = zip(starts[:, box].tolist(), stops[:, box].tolist(), strict=True)
+        shown.append(None if box < 0 else tuple(blocks))
+    groups = [rows for row, rows in naive.groups_of(shown).items() if row is not None]
+    return front, 1, shown, groups
 
 
 # -- checking --------------------------------------------------------------------------------------

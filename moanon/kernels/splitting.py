@@ -388,6 +388,8 @@ def _try_apart(
     boxes, rest = buffers.boxes[0], buffers.rest
     for other in active:
         rest[0, other], rest[1, other] = 2**40, -1
+    for bucket in range(number):  # or a bucket to come would be taken for a part of this one
+        buffers.side[bucket] = number
     for bucket in range(number):
         buffers.side[bucket] = apart
         size = buffers.rows[bucket + 1] - buffers.rows[bucket]

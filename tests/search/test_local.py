@@ -127,6 +127,17 @@ def test_every_group_meets_the_constraints(instance: Instance, eta: float, least
 
 
 @pytest.mark.skipif(not UNCOMPILED, reason="runs without the compiler, in a process of its own")
+def test_a_child_meets_the_constraints_by_itself_and_not_with_another() -> None:
+    # Town A has the flu alone; together with C, which is looked at later, it has two illnesses.
+    rows = {"town": list("AABBCC"), "ill": ["flu", "flu", *("flu", "gout") * 2]}
+    table = read_table(pd.DataFrame(rows), {"town": "quasi", "ill": "sensitive"})
+    towns = TreeSpec(Hierarchy.from_yaml("Any: [A, B, C]"))
+    rule = Suppression("limit", 0.0, constraints=(("l_distinct", 2),))
+    front = searched(Instance.build(table, {"town": towns}), rule).front(1000)
+    assert front.measures["l_distinct"].min() == 2
+
+
+@pytest.mark.skipif(not UNCOMPILED, reason="runs without the compiler, in a process of its own")
 def test_other_objectives_of_groups_have_levels() -> None:
     front = searched(
         people(), Suppression("limit", 0.1), objectives=("k", "l_distinct", "loss")
@@ -149,7 +160,7 @@ def test_constraints_hold_without_the_compiler() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-2000:]
-    assert "2 passed" in done.stdout
+    assert "3 passed" in done.stdout
 
 
 # -- by hand ---------------------------------------------------------------------------------------

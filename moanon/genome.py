@@ -21,6 +21,7 @@ from moanon.arrays import Bits, Bools, Ints, Outlined
 from moanon.data.cells import Cells, SensitiveCounts, count_values
 from moanon.data.domain import Domain, DomainSpec, OrderedDomain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
+from moanon.data.populations import PopulationRule, Populations
 from moanon.data.pricing import column_shares, histogram_column, price_cells
 from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, GenomeError
@@ -254,6 +255,8 @@ class Instance(Outlined):
         What a quasi-identifier counts in weighted losses; 1 where none is given.
     label : SensitiveCounts or None
         The column of class labels, for measures of what can be learnt from a release.
+    population_rule : PopulationRule or None
+        Which populations a release should still tell something about; None where nobody asks.
     """
 
     table: Table
@@ -262,6 +265,13 @@ class Instance(Outlined):
     distances: Mapping[str, Domain] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     label: SensitiveCounts | None = None
+    population_rule: PopulationRule | None = None
+
+    @cached_property
+    def populations(self) -> Populations:
+        """Its large populations, found on first use; by L's rule where there is none."""
+        rule = self.population_rule or PopulationRule()
+        return Populations.find(self.layout.domains, self.cells, rule)
 
     @cached_property
     def prices(self) -> Prices:
@@ -352,6 +362,7 @@ class Instance(Outlined):
         distances: Mapping[str, DomainSpec] | None = None,
         weights: Mapping[str, float] | None = None,
         label: str | None = None,
+        population_rule: PopulationRule | None = None,
     ) -> Instance:
         """Build the domain of every quasi-identifier and count the cells.
 
@@ -366,6 +377,8 @@ class Instance(Outlined):
             Weights of quasi-identifiers.
         label : str, optional
             Name of the column of class labels; it must be released as it is.
+        population_rule : PopulationRule, optional
+            For measures of what a release tells of large populations.
         """
         quasi = table.quasi
         for name in specs:
@@ -387,6 +400,7 @@ class Instance(Outlined):
             _build_distances(table, distances or {}),
             dict(weights or {}),
             None if label is None else _count_labels(table, label, cells),
+            population_rule,
         )
 
     @classmethod
@@ -424,7 +438,7 @@ class Instance(Outlined):
         """The same domains, distances, weights and class column over other rows."""
         cells = Cells.build(table, self.layout.domains)
         label = None if self.label is None else _count_labels(table, self.label.name, cells)
-        return Instance(table, self.layout, cells, self.distances, self.weights, label)
+        return replace(self, table=table, cells=cells, label=label)
 
 
 def _build_distances(table: Table, specs: Mapping[str, DomainSpec]) -> dict[str, Domain]:

@@ -48,6 +48,7 @@ from moanon.config.sections import (
     SearchSection,
 )
 from moanon.data.domain import DomainSpec
+from moanon.data.populations import PopulationRule
 from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text
 from moanon.data.table import Role, Table, read_table
 from moanon.errors import ConfigError
@@ -73,6 +74,7 @@ _NEEDS = {
     "tree": "needs a quasi column of the kind tree",
     "label": "needs class_column, the column of class labels",
     "weights": "needs a quasi column with a weight",
+    "populations": "needs a column with the role sensitive",
 }
 
 
@@ -158,6 +160,7 @@ class Config(BaseModel):
             "tree": any(column.role == "quasi" and column.kind == "tree" for column in columns),
             "label": problem.class_column is not None,
             "weights": any(column.weight is not None for column in columns),
+            "populations": any(column.role == "sensitive" for column in columns),
         }
         for what, key, name in named:
             need = MEASURES[name].requires
@@ -295,7 +298,18 @@ class Config(BaseModel):
             distances=self.distances(),
             weights=self.weights,
             label=self.problem.class_column,
+            population_rule=self._population_rule(),
         )
+
+    def _population_rule(self) -> PopulationRule | None:
+        if self.problem.min_support is None:
+            return None
+        return PopulationRule(self.problem.min_support, self.ancestors)
+
+    @property
+    def ancestors(self) -> dict[str, tuple[int, ...]]:
+        """Widths of ranges of each quasi-identifier that has some."""
+        return {name: c.ancestors for name, c in self.columns.items() if c.ancestors is not None}
 
 
 def _texts(values: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:

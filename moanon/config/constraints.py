@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from moanon.config.reading import nearest, refusal
 from moanon.errors import InfeasibleError, got
 from moanon.measures import MEASURES, find_measure
-from moanon.measures.measure import LARGEST, is_number, table_sizes
+from moanon.measures.measure import LARGEST, SYNONYMS, is_number, table_sizes
 
 if TYPE_CHECKING:
     from moanon.genome import Instance
@@ -37,6 +37,10 @@ def check_constraints(given: object) -> object:
         return None
     if not isinstance(given, Mapping):
         raise refusal()
+    for synonym, known in SYNONYMS.items():
+        if synonym in given and known in given:
+            raise refusal(f"name {synonym} and {known}, which are the same")
+    given = {SYNONYMS.get(name, name): bound for name, bound in given.items()}
     for name, bound in given.items():
         if name not in MEASURES:
             near = nearest(str(name), MEASURES) or f". Known: {', '.join(MEASURES)}"

@@ -12,7 +12,7 @@ import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -34,9 +34,11 @@ from moanon.config.constraints import CONSTRAINTS_SCHEMA, check_constraints
 from moanon.config.reading import nearest, refusal
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
+from moanon.data.populations import MIN_SUPPORT
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind
 from moanon.data.table import MissingPolicy
 from moanon.errors import ConfigError
+from moanon.measures.measure import SYNONYMS
 from moanon.measures.suppression import MOST_RECURSIVE_C
 from moanon.paths import checked_path
 from moanon.search.algorithms import (
@@ -136,11 +138,12 @@ def _check_range(ends: tuple[Any, Any]) -> tuple[Any, Any]:
 def _check_objectives(names: tuple[str, ...]) -> tuple[str, ...]:
     from moanon.measures import MEASURES  # here, because it waits for the compiler
 
-    for name in names:
+    chosen = tuple(SYNONYMS.get(name, name) for name in names)
+    for name in chosen:
         if name not in MEASURES:
             known = ", ".join(MEASURES)
             raise refusal(f"must be among {known}. Got {name}{nearest(name, MEASURES)}")
-    return names
+    return _check_distinct(chosen)
 
 
 def _check_suppress_by(name: str) -> str:
@@ -249,6 +252,13 @@ class ColumnSection(BaseModel):
     weight: Annotated[float, Field(ge=0)] | None = None
     """Of a quasi column: what it counts in weighted losses (gl_weighted, loss_weighted, ncp).
     Default 1."""
+    ancestors: Annotated[
+        Annotated[tuple[Annotated[int, Field(ge=2)], ...], Strict(False)] | None,
+        "widths of ranges, each at least 2 steps or values, e.g. [5, 10, 20]",
+    ] = None
+    """Of an interval or ordered quasi column: widths of the ranges, in steps or values, that u_loss
+    and moanon frontier know besides single ones. Default: 2, 4, 8, ... steps of an interval, none
+    of an order."""
 
     @model_validator(mode="after")
     def _check_keys(self) -> ColumnSection:
@@ -262,6 +272,8 @@ class ColumnSection(BaseModel):
             )
         if self.weight is not None and self.role != "quasi":
             raise refusal(f"weight is for quasi columns only. Got role {self.role}", "weight")
+        if self.ancestors is not None and (self.role != "quasi" or self.kind == "tree"):
+            raise refusal("ancestors are of interval and ordered quasi columns only", "ancestors")
         for owner, keys in _KIND_KEYS.items():
             for key in keys:
                 if key in given and self.kind not in (None, owner):
@@ -328,6 +340,9 @@ class ProblemSection(BaseModel):
     """Column of class labels, for the measure cm. Sensitive or insensitive."""
     recursive_c: Annotated[float, Field(gt=0, le=MOST_RECURSIVE_C)] = 3.0
     """The constant c of recursive (c,l)-diversity."""
+    min_support: Annotated[float, Field(gt=0, le=1)] | None = None
+    """For the measure u_loss: least share of the rows that makes a population large. Default: 0.05
+    where u_loss is an objective or has a bound; otherwise it is not measured."""
     prefer: Literal["k", "l"] | None = None
     """Of kl-safety: which property counts first. Default k."""
     safety: Literal["ordered", "strict"] | None = None
@@ -347,6 +362,9 @@ class ProblemSection(BaseModel):
         defaults: dict[str, Any] = {"eta": 0.0} if preset in _WITH_ETA else {}
         if preset == "kl-safety":
             defaults |= {"prefer": "k", "safety": "strict"}
+        named = [stated.get("objectives") or (), stated.get("constraints") or ()]
+        if any(isinstance(names, Iterable) and "u_loss" in names for names in named):
+            defaults["min_support"] = MIN_SUPPORT
         return {**defaults, **stated}
 
     @model_validator(mode="after")

@@ -228,9 +228,18 @@ def divergences(
 
 @inner
 def largest_ratios(
-    column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
+    column: int,
+    groups: int,
+    sizes: UInts,
+    plan: Plan,
+    lists: Lists,
+    of_all: bool,
+    out: Floats,
 ) -> None:
-    """``max |ln(p / q)|`` over the column's values; infinite where one is absent."""
+    """``max |ln(p / q)|`` over the column's values, infinite where one is absent; or of the others.
+
+    `of_all` says whether absent values count.
+    """
     columns, table, total = len(plan.first) - 1, plan.rows, plan.total
     starts, value, rows = lists.starts, lists.value, lists.rows
     for group in range(groups):
@@ -239,11 +248,11 @@ def largest_ratios(
         known = plan.first[column + 1] - plan.first[column]
         for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
             if rows[at] == 0:
-                break
+                continue
             p, q = float(int64(rows[at]) * table), float(total[value[at]] * size)
             ratio = max(ratio, p / q, q / p)
             known -= 1
-        if known > 0:
+        if known > 0 and of_all:
             out[group] = -inf
             continue
         out[group] = min(out[group], -log(ratio))

@@ -39,8 +39,10 @@ MODELS = (
     "equal",  # minus the same with all values equally far apart
     "js",  # minus the Jensen-Shannon divergence from the table, in nats
     "delta",  # minus the largest |ln(share in the group / share in the table)|
+    "delta_present",  # minus the same over the values that the group has
 )
-_DISTINCT, _FREQUENCY, _ENTROPY, _RECURSIVE, _ALPHA, _CLOSENESS, _EQUAL, _JS, _DELTA = range(9)
+_DISTINCT, _FREQUENCY, _ENTROPY, _RECURSIVE, _ALPHA = range(5)
+_CLOSENESS, _EQUAL, _JS, _DELTA, _DELTA_PRESENT = range(5, 10)
 
 
 @inner
@@ -197,7 +199,7 @@ def measure_models(
     if need[_RECURSIVE]:
         out, counts = models[_RECURSIVE], lists.sorted
         _recursions(starts, rows, groups, columns, begin, end, above, below, counts, out)
-    for model in range(_CLOSENESS, _DELTA + 1):
+    for model in range(_CLOSENESS, _DELTA_PRESENT + 1):
         if need[model]:
             models[model, :groups] = inf
     for column in range(begin, end):
@@ -208,6 +210,8 @@ def measure_models(
         if need[_JS]:
             divergences(column, groups, sizes, plan, lists, models[_JS])
         if need[_DELTA]:
-            largest_ratios(column, groups, sizes, plan, lists, models[_DELTA])
+            largest_ratios(column, groups, sizes, plan, lists, True, models[_DELTA])
+        if need[_DELTA_PRESENT]:
+            largest_ratios(column, groups, sizes, plan, lists, False, models[_DELTA_PRESENT])
     if plan.label >= 0:
         _mistakes(plan.label, starts, rows, sizes, groups, columns, mistakes)

@@ -1,10 +1,10 @@
 """Measures: named numbers of a grouping, for privacy, risk and loss.
 
-``measure`` says what a `Measure` is and keeps the register; ``privacy``, ``risk``, ``loss`` and
-``people`` define them, each with everything that is true of it. ``suppression`` says which groups
-are given up (the four problems of D §5, and constraints). ``evaluate`` scores populations of
-genomes under such a rule, ``measuring`` one grouping of any origin; both give `Scores`
-(``scores``), which measures are read off, and ask the kernels for no more than is needed
+``measure`` says what a `Measure` is and keeps the register; ``privacy``, ``risk``, ``loss``,
+``utility`` and ``people`` define them, each with everything that is true of it. ``suppression``
+says which groups are given up (the four problems of D §5, and constraints). ``evaluate`` scores
+populations of genomes under such a rule, ``measuring`` one grouping of any origin; both give
+`Scores` (``scores``), which measures are read off, and ask the kernels for no more than is needed
 (``demand``).
 
 What is true of a measure is known without the compiler: only the last four need it.
@@ -20,6 +20,9 @@ from moanon.measures import risk  # noqa: F401
 
 # isort: split
 from moanon.measures import loss  # noqa: F401
+
+# isort: split
+from moanon.measures import utility  # noqa: F401
 
 # isort: split
 from moanon.measures import people  # noqa: F401

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 
@@ -13,6 +13,7 @@ from moanon.arrays import Bits, Ints
 from moanon.data.domain import TreeDomain
 from moanon.errors import ConfigError
 from moanon.genome import Instance, Layout
+from moanon.grouping import Grouping
 from moanon.kernels.population import Mode, PopulationKernel, RawScores
 from moanon.kernels.selection import GroupRule
 from moanon.kernels.thresholds import GIVEN
@@ -148,7 +149,20 @@ class Evaluator:
     ) -> Scores:
         levels = partial(cut_levels, self.instance.layout, genomes)
         scale = self.kernel.losses.scale
-        return Scores(self.instance, suppression, scale, raw, Demand.met_by(rule), levels)
+        groupings = partial(_groupings, self.instance, suppression, genomes)
+        return Scores(
+            self.instance, suppression, scale, raw, Demand.met_by(rule), levels, groupings
+        )
+
+
+def _groupings(
+    instance: Instance, suppression: Suppression, genomes: Bits, entry: Ints, thresholds: Ints
+) -> Iterator[Grouping]:
+    """The groupings of some genomes under a rule that has arrived at thresholds."""
+    from moanon.measures.measuring import suppress_groups  # which goes by what stands here
+
+    for genome, threshold in zip(genomes[entry], thresholds, strict=True):
+        yield suppress_groups(Grouping.of_genome(instance, genome), suppression, threshold)
 
 
 def cut_levels(layout: Layout, genomes: Bits) -> Ints:

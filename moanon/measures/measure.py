@@ -28,7 +28,7 @@ Direction = Literal["max", "min"]
 #: numbers are ``exact``; a ``quotient`` is so as long as both of its terms are below 2^53;
 #: ``summed`` is a sum of rounded terms; a ``logarithm`` is one, or goes back to some.
 Precision = Literal["exact", "quotient", "summed", "logarithm"]
-Requirement = Literal["", "sensitive", "tree", "label", "weights"]
+Requirement = Literal["", "sensitive", "tree", "label", "weights", "populations"]
 
 #: Sums of rounded terms and logarithms are off in their last digits: three equally frequent values
 #: have an entropy ℓ of 3 give or take a rounding, and an ncp of 3/10 may come out just above 0.3. A
@@ -45,6 +45,8 @@ _WANTING: dict[Requirement, str] = {
     "tree": "needs a quasi-identifier with a tree, and the table has none",
     "label": "needs a class column, and the table has none",
     "weights": "needs the weight of a quasi-identifier, and none is given",
+    "populations": "needs a sensitive column and min_support, the least share of rows of a "
+    "population",
 }
 
 
@@ -210,7 +212,7 @@ class Measure:
         Whether it stands for privacy, in its own direction; the others stand for loss.
     precision : {"exact", "quotient", "summed", "logarithm"}
         How exact its values are.
-    requires : {"", "sensitive", "tree", "label", "weights"}
+    requires : {"", "sensitive", "tree", "label", "weights", "populations"}
         What the table must have.
     group : GroupScale or None
         How kernels see it, where every group has a value of it and a release that of its worst one.
@@ -218,6 +220,9 @@ class Measure:
         Whether a certificate states it, read from the released file.
     reads_labels : bool
         Whether it follows from what labels stand for.
+    reads_groups : bool
+        Whether the blocks of every group must be looked at, one release at a time; kernels that
+        score populations of genomes do not tell it, nor do their staircases.
     attained : tuple of (str, int) or None
         Of a threshold that a suppression rule arrives at: the measure that says what is attained of
         it, and what to add to that. Only what is attained protects anybody.
@@ -247,6 +252,7 @@ class Measure:
     group: GroupScale | None = None
     certified: bool = False
     reads_labels: bool = False
+    reads_groups: bool = False
     attained: tuple[str, int] | None = None
     of_kept: bool = False
     on_pairs: bool = False
@@ -319,11 +325,14 @@ class Measure:
             "tree": any(domain.kind == "tree" for domain in instance.layout.domains.values()),
             "label": instance.label is not None,
             "weights": bool(instance.weights),
+            "populations": bool(instance.population_rule and instance.cells.sensitive),
         }
         return None if has[self.requires] else _WANTING[self.requires]
 
 
 MEASURES: dict[str, Measure] = {}
+#: Other names under which configurations may know a measure.
+SYNONYMS = {"p_loss": "t_js"}
 
 
 def measure(

@@ -134,6 +134,7 @@ def score_grouping(
         ),
         Demand.met_by(kernel_rule),
         lambda: _levels(instance, released),
+        lambda entry, thresholds: [released],
     )
 
 

@@ -14,6 +14,7 @@ of values.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,7 @@ _ENTROPIES = GroupScale("entropy", lambda value: log(max(value, 0.5)), 0.02, lam
 _DIVERGENCES = GroupScale("js", lambda value: -value, 0.005, lambda rows: -log(2))
 #: ln(p / q) is within ± ln n where it is finite; the class below is for groups where it is not.
 _RATIOS = GroupScale("delta", lambda value: -value, 0.05, lambda rows: -log(rows) - 0.05)
+_PRESENT_RATIOS = replace(_RATIOS, model="delta_present")
 
 
 # -- sizes -----------------------------------------------------------------------------------------
@@ -342,3 +344,23 @@ def delta(scores: Scores) -> Values:
     Infinite where a group lacks a value. Finite values are below ln n.
     """
     return -scores.goodness("delta")
+
+
+@sensitive_measure(
+    "min",
+    between(0, "inf", without="high"),
+    "nats",
+    "largest |ln(share in the group / share in the table)| in a kept group, over the values that "
+    "it has",
+    "L §2.2, as its figures suggest: values that are missing from a group are passed over",
+    most=lambda instance: log(max(2, instance.cells.rows)),
+    precision="logarithm",
+    group=_PRESENT_RATIOS,
+)
+def delta_present(scores: Scores) -> Values:
+    """``max |ln(p_s / q_s)|`` over the values that occur in a kept group.
+
+    Another reading of semantic privacy than `delta`, and a weaker promise: who sees that a value is
+    missing from a group learns that nobody in it has it.
+    """
+    return -scores.goodness("delta_present")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from moanon.arrays import Floats, Ints, Outlined
 from moanon.errors import ConfigError
 from moanon.genome import Instance
+from moanon.grouping import Grouping
 from moanon.kernels.costs import COSTS
 from moanon.kernels.population import RawScores
 from moanon.kernels.selection import FIELDS
@@ -40,6 +41,11 @@ class Scores(Outlined):
         What is in `raw`, and in which order.
     levels : callable
         Gives the level of each tree column (entries, tree columns).
+    groupings : callable
+        Gives the groupings of some entries, by their numbers and thresholds, one after another; for
+        measures that read groups.
+    entry : array (entries,) or None
+        The number of each entry in `groupings`; None where they are in order.
     rows_outside : int
         Rows that no kernel has seen, because they hold a value outside the domains; they count as
         suppressed rows of the table.
@@ -51,6 +57,8 @@ class Scores(Outlined):
     raw: RawScores
     measured: Demand
     levels: Callable[[], Ints]
+    groupings: Callable[[Ints, Ints], Iterable[Grouping]]
+    entry: Ints | None = None
     rows_outside: int = 0
 
     def __len__(self) -> int:
@@ -144,6 +152,11 @@ class Scores(Outlined):
         """Integer losses as a fraction of ``n * q``."""
         return losses / float(self.scale * self.rows * self.columns)
 
+    def each_grouping(self) -> Iterable[Grouping]:
+        """The grouping of each entry, with those groups suppressed that it gives up."""
+        entry = np.arange(len(self)) if self.entry is None else self.entry
+        return self.groupings(entry, np.stack([self.field("d1"), self.field("d2")], axis=1))
+
     # -- what meets the constraints ----------------------------------------------------------------
 
     @property
@@ -175,7 +188,9 @@ class Scores(Outlined):
         `on_pairs`.
         """
         genome = self.step_genome
-        return replace(self, raw=self.raw.of_steps(), levels=lambda: self.levels()[genome])
+        return replace(
+            self, raw=self.raw.of_steps(), levels=lambda: self.levels()[genome], entry=genome
+        )
 
 
 def objective_matrix(scores: Scores, names: Sequence[str]) -> Floats:

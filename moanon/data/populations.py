@@ -1,0 +1,302 @@
+"""Large populations of a table: whom a release should still tell something about (L §4.2).
+
+A *population* is a conjunction of at most one *node* per quasi-identifier, such as "age [20-39] and
+sex Female"; it is *large* where at least a share ``min_support`` of the rows meet it. All of them
+are found, once per table, from its cells. Nodes are
+
+- every base value;
+- of a tree: its inner nodes;
+- of an interval column: ranges of steps, 2, 4, 8, ... steps wide as long as they are shorter than
+  the domain; or as wide as `PopulationRule.ancestors` says (with steps of a year, ``(5, 10, 20,
+  40)`` is L's age). Ranges begin at multiples of their width from the column's origin, so that ten
+  years are ``[20-29]``; at the ends of the domain they are cut off;
+- of an ordered column: ranges as wide as `PopulationRule.ancestors` says, counted from its first
+  value. Without a word, none: the order of races says nothing about people.
+
+The whole domain is no node, since it leaves nobody out; equal sets of base values are one; missing
+values are a base value, and in no range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+
+from moanon.arrays import Floats, Ints, Outlined
+from moanon.data.cells import Cells, SensitiveCounts
+from moanon.data.domain import Domain, IntervalDomain, TreeDomain
+from moanon.errors import ConfigError, got
+
+#: A share of the rows that makes a population large, where nobody says it (L §5.1).
+MIN_SUPPORT = 0.05
+#: More populations than this are refused, unless somebody asks for them.
+MOST_POPULATIONS = 100_000
+#: Numbers kept for all populations together; more would not fit into memory.
+_MOST_NUMBERS = 200_000_000
+
+
+@dataclass(frozen=True)
+class PopulationRule:
+    """Which populations of a table count.
+
+    Attributes
+    ----------
+    min_support : float
+        Least share of the rows, in (0, 1].
+    ancestors : mapping of str to tuple of int
+        For interval and ordered columns the widths of ranges, in base values.
+    most : int
+        If there are more populations, they are refused.
+    """
+
+    min_support: float = MIN_SUPPORT
+    ancestors: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    most: int = MOST_POPULATIONS
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that mean nothing."""
+        share = self.min_support
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
+            raise ConfigError(f"min_support must be in (0, 1]. Got {got(share)}")
+        if isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1:
+            raise ConfigError(
+                f"the most populations must be a whole number, at least 1. Got {got(self.most)}"
+            )
+        for column, widths in self.ancestors.items():
+            for width in widths:
+                if isinstance(width, bool) or not isinstance(width, int) or width < 2:
+                    raise ConfigError(
+                        f"ancestors of column {column!r} must be widths of at least 2 base values. "
+                        f"Got {got(width)}"
+                    )
+
+    def least_rows(self, rows: int) -> int:
+        """Rows that a population of a table of `rows` must have; exact on the digits as written.
+
+        >>> PopulationRule(0.05).least_rows(45222), PopulationRule(0.1).least_rows(30)
+        (2262, 3)
+        """
+        return max(1, ceil(Fraction(repr(float(self.min_support))) * rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A table as a release shows it: parts, each spread evenly over the base values of its box.
+
+    Attributes
+    ----------
+    starts, stops : arrays (columns, parts)
+        Their boxes: base values ``start .. stop - 1``.
+    weight : array (parts,)
+        How much of the sensitive values of its owner each part brings.
+    owner : array (parts,)
+    """
+
+    starts: Ints
+    stops: Ints
+    weight: Floats
+    owner: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Histograms:
+    """How often owners have each value of a sensitive column (compressed rows).
+
+    Owner ``i`` has ``rows[j]`` of value ``values[j]``, ``j`` in ``starts[i] .. starts[i+1] - 1``.
+    """
+
+    starts: Ints
+    values: Ints
+    rows: Floats
+    number: int
+
+    @classmethod
+    def of_cells(cls, counts: SensitiveCounts) -> Histograms:
+        """Those of a table's cells."""
+        rows = counts.counts.astype(np.float64)
+        return cls(counts.starts, counts.values.astype(np.int64), rows, len(counts.labels))
+
+    @classmethod
+    def count(cls, owner: Ints, value: Ints, rows: Ints, owners: int, number: int) -> Histograms:
+        """Add up rows of owners; what has no owner (below 0) is left out."""
+        has = owner >= 0
+        keys, place = np.unique(owner[has] * number + value[has], return_inverse=True)
+        total = np.bincount(place.reshape(-1), weights=rows[has], minlength=len(keys))
+        starts = np.searchsorted(keys, np.arange(owners + 1) * number)
+        return cls(starts.astype(np.int64), keys % number, total.astype(np.float64), number)
+
+    def sum(self) -> Floats:
+        """Rows of all owners by value."""
+        total = np.bincount(self.values, weights=self.rows, minlength=self.number)
+        return total.astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Populations(Outlined):
+    """All large populations of a table, in the order of `moanon.kernels.large_populations`.
+
+    Attributes
+    ----------
+    domains : mapping of str to Domain
+        The quasi-identifiers.
+    rule : PopulationRule
+    node_column, node_start, node_stop : arrays (nodes,)
+        The nodes that populations are made of.
+    last_node, depth, rows : arrays (populations,)
+        The last node of each, its number of nodes less 1, and its rows.
+    truth : mapping of str to array (populations, values)
+        For each sensitive column how many rows have each of its values.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from moanon.data.domain import OrderedDomain
+    >>> from moanon.data.table import read_table
+    >>> frame = pd.DataFrame({"sex": list("mfmm"), "ill": list("abab")})
+    >>> table = read_table(frame, {"sex": "quasi", "ill": "sensitive"})
+    >>> domains = {"sex": OrderedDomain(("f", "m"))}
+    >>> found = Populations.find(domains, Cells.build(table, domains), PopulationRule(0.5))
+    >>> list(found.predicates()), found.truth["ill"].tolist()
+    ([{'sex': 'm'}], [[2.0, 1.0]])
+    """
+
+    domains: Mapping[str, Domain]
+    rule: PopulationRule
+    node_column: Ints
+    node_start: Ints
+    node_stop: Ints
+    last_node: Ints
+    depth: Ints
+    rows: Ints
+    truth: Mapping[str, Floats]
+
+    @classmethod
+    def find(cls, domains: Mapping[str, Domain], cells: Cells, rule: PopulationRule) -> Populations:
+        """Find all large populations.
+
+        Raises
+        ------
+        ConfigError
+            If there are none, or more than the rule allows, or its ancestors name what is no
+            interval or ordered column.
+        """
+        from moanon.kernels.large_populations import find_populations  # a rule is known without it
+
+        least = rule.least_rows(cells.rows)
+        nodes = np.array(list(_nodes(domains, cells, rule, least)), dtype=np.int64).reshape(-1, 3)
+        column, start, stop = np.ascontiguousarray(nodes.T)
+        widest = max(domain.size for domain in domains.values())
+        last, depth, rows = find_populations(
+            cells.codes, cells.counts, widest, column, start, stop, least, rule.most
+        )
+        values = sum(len(counts.labels) for counts in cells.sensitive)
+        _check_number(len(last), values, rule)
+        found = cls(domains, rule, column, start, stop, last, depth, rows, {})
+        codes = cells.codes.astype(np.int64)
+        each = Parts(codes, codes + 1, np.ones(len(cells)), np.arange(len(cells)))
+        truth = {
+            counts.name: found.estimate(each, Histograms.of_cells(counts))
+            for counts in cells.sensitive
+        }
+        return replace(found, truth=truth)
+
+    def __len__(self) -> int:
+        return len(self.last_node)
+
+    def estimate(self, parts: Parts, histograms: Histograms) -> Floats:
+        """Rows of each population by sensitive value (populations, values), as parts tell them."""
+        from moanon.kernels.large_populations import estimate_populations  # as above
+
+        out = np.zeros((len(self), histograms.number))
+        estimate_populations(
+            self.node_column,
+            self.node_start,
+            self.node_stop,
+            self.last_node,
+            self.depth,
+            np.ascontiguousarray(parts.starts),
+            np.ascontiguousarray(parts.stops),
+            parts.weight,
+            parts.owner,
+            histograms.starts,
+            histograms.values,
+            histograms.rows,
+            out,
+        )
+        return out
+
+    def predicates(self) -> Iterator[dict[str, str]]:
+        """For each population, the label of the block that it names in each of its columns."""
+        names = list(self.domains)
+        above: list[tuple[str, str]] = []
+        for node, depth in zip(self.last_node.tolist(), self.depth.tolist(), strict=True):
+            name = names[self.node_column[node]]
+            label = self.domains[name].label(int(self.node_start[node]), int(self.node_stop[node]))
+            above = [*above[:depth], (name, label)]
+            yield dict(above)
+
+
+def _check_number(number: int, values: int, rule: PopulationRule) -> None:
+    """Refuse populations that nobody could work with."""
+    if number == 0:
+        raise ConfigError(
+            f"no population has a share of {rule.min_support:g} of the rows; take a smaller "
+            "min_support"
+        )
+    if number > rule.most:
+        raise ConfigError(
+            f"more than {rule.most:,} populations have a share of {rule.min_support:g} of the "
+            "rows; take a larger min_support, or allow more of them (max_populations)"
+        )
+    if number * values > _MOST_NUMBERS:
+        raise ConfigError(
+            f"{number:,} populations with {values:,} sensitive values are more than memory is for; "
+            "take a larger min_support"
+        )
+
+
+def _nodes(
+    domains: Mapping[str, Domain], cells: Cells, rule: PopulationRule, least: int
+) -> Iterator[tuple[int, int, int]]:
+    """Nodes that enough rows are in: column, start and stop, column by column."""
+    for name in rule.ancestors:
+        if name not in domains or isinstance(domains[name], TreeDomain):
+            raise ConfigError(
+                f"ancestors are of interval and ordered quasi-identifiers. Got {name!r}"
+            )
+    for column, (name, domain) in enumerate(domains.items()):
+        blocks = {(value, value + 1) for value in range(domain.size)}
+        blocks |= set(_ancestors(domain, rule.ancestors.get(name)))
+        blocks.discard((0, domain.size))
+        rows = np.bincount(cells.codes[column], weights=cells.counts, minlength=domain.size)
+        below = np.concatenate(([0], np.cumsum(rows.astype(np.int64))))
+        for start, stop in sorted(blocks):
+            if below[stop] - below[start] >= least:
+                yield column, start, stop
+
+
+def _ancestors(domain: Domain, widths: tuple[int, ...] | None) -> Iterator[tuple[int, int]]:
+    """Blocks of a column that hold several base values, the whole domain perhaps among them."""
+    if isinstance(domain, TreeDomain):
+        yield from zip(domain.hierarchy.starts, domain.hierarchy.stops, strict=True)
+        return
+    values = domain.size - domain.has_missing
+    first = 0  # of the base values in the count that widths go by
+    if isinstance(domain, IntervalDomain):
+        first = domain.steps.first
+        widths = tuple(_doubled(values)) if widths is None else widths
+    for width in widths or ():
+        for place in range(first // width, (first + values - 1) // width + 1):
+            start, stop = place * width - first, (place + 1) * width - first
+            yield max(start, 0), min(stop, values)
+
+
+def _doubled(values: int) -> Iterator[int]:
+    width = 2
+    while width < values:
+        yield width
+        width *= 2

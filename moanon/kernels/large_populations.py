@@ -1,0 +1,288 @@
+"""Large populations: found among the cells of a table, and estimated from a release of it.
+
+A *population* is a conjunction of at most one *node* per column: a run of base values, such as one
+value, a node of a tree or a range of steps. All populations of enough rows make a tree: a
+population without its last column is a larger one. They are listed as that tree is walked, depth
+first; so each is told by its last node and its depth, and whatever is summed over a population
+needs only what is left of the population above it.
+
+Nodes are numbered through, column by column.
+"""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+
+from moanon.arrays import Bools, Codes, Floats, Ints
+from moanon.kernels.jit import compiled, inner, int64
+
+
+@inner
+def _count_nodes(
+    codes: Codes,
+    counts: Ints,
+    cells: Ints,
+    begin: int,
+    node_column: Ints,
+    node_start: Ints,
+    node_stop: Ints,
+    rows_below: Ints,
+    support: Ints,
+) -> None:
+    """Rows of some cells in each node, from node `begin` on, which is the first of its column."""
+    node = begin
+    while node < len(node_column):
+        column = node_column[node]
+        rows_below[:] = 0
+        for cell in cells:
+            rows_below[int64(codes[column, cell]) + 1] += counts[cell]
+        for i in range(1, len(rows_below)):
+            rows_below[i] += rows_below[i - 1]
+        while node < len(node_column) and node_column[node] == column:
+            support[node] = rows_below[node_stop[node]] - rows_below[node_start[node]]
+            node += 1
+
+
+@compiled
+def find_populations(
+    codes: Codes,
+    counts: Ints,
+    widest: int,
+    node_column: Ints,
+    node_start: Ints,
+    node_stop: Ints,
+    least: int,
+    most: int,
+) -> Ints:
+    """List all populations of at least `least` rows; of more than `most`, one more than that.
+
+    Parameters
+    ----------
+    codes : array (columns, cells)
+    counts : array (cells,)
+        Rows of each cell.
+    widest : int
+        Base values of the column that has most.
+    node_column, node_start, node_stop : arrays (nodes,)
+        Nodes in the order of their columns: base values ``start .. stop - 1``.
+    least, most : int
+
+    Returns
+    -------
+    array (3, populations)
+        The last node of each, its depth (0 with a single node), its rows.
+    """
+    columns, all_cells = codes.shape
+    nodes = len(node_column)
+    first_node = np.searchsorted(node_column, np.arange(columns + 1))
+    rows_below = np.zeros(widest + 1, dtype=np.int64)
+    cells = np.empty((columns, all_cells), dtype=np.int64)  # of the population at each depth
+    number = np.zeros(columns, dtype=np.int64)
+    support = np.zeros((columns, nodes), dtype=np.int64)
+    cursor = np.zeros(columns, dtype=np.int64)
+    found = np.empty((3, 1024), dtype=np.int64)
+    total, depth = int64(0), int64(0)
+    cells[0] = np.arange(all_cells)
+    number[0] = all_cells
+    _count_nodes(
+        codes, counts, cells[0], 0, node_column, node_start, node_stop, rows_below, support[0]
+    )
+    while depth >= 0 and total <= most:
+        node = cursor[depth]
+        if node == nodes:
+            depth -= 1
+            continue
+        cursor[depth] += 1
+        if support[depth, node] < least:
+            continue
+        if total == found.shape[1]:
+            more = np.empty((3, 2 * total), dtype=np.int64)
+            more[:, :total] = found
+            found = more
+        found[0, total], found[1, total], found[2, total] = node, depth, support[depth, node]
+        total += 1
+        column = node_column[node]
+        after = first_node[column + 1]
+        if after == nodes:
+            continue
+        inside = int64(0)
+        for cell in cells[depth, : number[depth]]:
+            if node_start[node] <= codes[column, cell] < node_stop[node]:
+                cells[depth + 1, inside] = cell
+                inside += 1
+        depth += 1
+        number[depth], cursor[depth] = inside, after
+        here = cells[depth, :inside]
+        _count_nodes(
+            codes,
+            counts,
+            here,
+            after,
+            node_column,
+            node_start,
+            node_stop,
+            rows_below,
+            support[depth],
+        )
+    return found[:, :total].copy()
+
+
+@compiled
+def estimate_populations(
+    node_column: Ints,
+    node_start: Ints,
+    node_stop: Ints,
+    last_node: Ints,
+    depth: Ints,
+    starts: Ints,
+    stops: Ints,
+    weight: Floats,
+    owner: Ints,
+    value_starts: Ints,
+    values: Ints,
+    value_rows: Floats,
+    out: Floats,
+) -> None:
+    """Estimate how many rows of each population have each value.
+
+    Parts of a table lie in boxes, and are spread evenly over the base values of theirs: a
+    population gets of each part the share of its box that lies inside. A part brings `weight`
+    times the values of its owner.
+
+    Parameters
+    ----------
+    node_column, node_start, node_stop, last_node, depth
+        As of `find_populations`.
+    starts, stops : arrays (columns, parts)
+        Their boxes: base values ``start .. stop - 1``.
+    weight : array (parts,)
+    owner : array (parts,)
+    value_starts : array (owners + 1,)
+        Where the values of each owner begin ...
+    values, value_rows : arrays
+        ... in these: which they are, and how often.
+    out : array (populations, values)
+        Result.
+    """
+    columns, parts = starts.shape
+    owners = len(value_starts) - 1
+    part = np.empty((columns + 1, parts), dtype=np.int64)
+    left = np.empty((columns + 1, parts), dtype=np.float64)
+    number = np.zeros(columns + 1, dtype=np.int64)
+    share = np.zeros(owners, dtype=np.float64)
+    touched = np.empty(owners, dtype=np.int64)
+    part[0] = np.arange(parts)
+    left[0] = weight
+    number[0] = parts
+    for population in range(len(last_node)):
+        node, level = last_node[population], depth[population]
+        column = node_column[node]
+        low, high = node_start[node], node_stop[node]
+        inside = int64(0)
+        seen = int64(0)
+        for i in range(number[level]):
+            which = part[level, i]
+            start, stop = starts[column, which], stops[column, which]
+            common = min(stop, high) - max(start, low)
+            if common <= 0:
+                continue
+            here = left[level, i]
+            if common < stop - start:
+                here *= common / (stop - start)
+            part[level + 1, inside] = which
+            left[level + 1, inside] = here
+            inside += 1
+            mine = owner[which]
+            if share[mine] == 0.0:
+                touched[seen] = mine
+                seen += 1
+            share[mine] += here
+        number[level + 1] = inside
+        row = out[population]
+        for i in range(seen):
+            mine = touched[i]
+            for at in range(value_starts[mine], value_starts[mine + 1]):
+                row[values[at]] += share[mine] * value_rows[at]
+            share[mine] = 0.0
+
+
+@compiled
+def population_divergences(truth: Floats, estimate: Floats, fallback: Floats, out: Floats) -> None:
+    """Jensen-Shannon divergence of each estimated distribution from the true one, in nats.
+
+    ``½ [KL(P, M) + KL(R, M)]``, M the mean of P and R. Where nothing is estimated, `fallback` is
+    taken. Arrays (populations, values) of rows, in any unit.
+    """
+    for population in range(len(truth)):
+        row = estimate[population]
+        of_truth = truth[population].sum()
+        of_estimate = row.sum()
+        if of_estimate <= 0.0:
+            row = fallback
+            of_estimate = row.sum()
+        found = 0.0
+        for value in range(truth.shape[1]):
+            p = truth[population, value] / of_truth
+            r = row[value] / of_estimate
+            if p > 0.0:
+                found += p * log(2 * p / (p + r))
+            if r > 0.0:
+                found += r * log(2 * r / (p + r))
+        out[population] = max(0.0, found / 2)
+
+
+@compiled
+def estimate_counts(
+    columns: Ints,
+    below: Ints,
+    wanted: Bools,
+    starts: Ints,
+    stops: Ints,
+    weight: Floats,
+    owner: Ints,
+    value_starts: Ints,
+    values: Ints,
+    value_rows: Floats,
+    out: Floats,
+) -> None:
+    """Estimate how many rows some queries count.
+
+    A query names base values of some columns, and sensitive values; it gets of each part of the
+    table the share of its box that it names, as in `estimate_populations`.
+
+    Parameters
+    ----------
+    columns : array (queries, dimensions)
+        The columns that each query looks at.
+    below : array (queries, dimensions, base values + 1)
+        How many of the first so many base values it names.
+    wanted : array (queries, values)
+        Which sensitive values it counts.
+    starts, stops, weight, owner, value_starts, values, value_rows
+        As of `estimate_populations`.
+    out : array (queries,)
+        Result.
+    """
+    parts = starts.shape[1]
+    for query in range(len(columns)):
+        total = 0.0
+        for part in range(parts):
+            here = weight[part]
+            for i in range(columns.shape[1]):
+                start, stop = starts[columns[query, i], part], stops[columns[query, i], part]
+                named = below[query, i, stop] - below[query, i, start]
+                if named == 0:
+                    here = 0.0
+                    break
+                if named < stop - start:
+                    here *= named / (stop - start)
+            if here == 0.0:
+                continue
+            rows = 0.0
+            for at in range(value_starts[owner[part]], value_starts[owner[part] + 1]):
+                if wanted[query, values[at]]:
+                    rows += value_rows[at]
+            total += here * rows
+        out[query] = total

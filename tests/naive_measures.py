@@ -120,6 +120,11 @@ def delta(values: Sequence[Hashable], table: Sequence[Hashable]) -> float:
     return max(abs(math.log(p[s] / q[s])) for s in q)
 
 
+def delta_present(values: Sequence[Hashable], table: Sequence[Hashable]) -> float:
+    p, q = shares(values), shares(table)
+    return max(abs(math.log(p[s] / q[s])) for s in p)
+
+
 def sensitive_places(instance: Instance, name: str) -> list[int]:
     """Place of every row's sensitive value in the domain of its distance."""
     domain, column = instance.distances[name], instance.table.columns[name]
@@ -157,6 +162,7 @@ def group_models(instance: Instance, rows: Rows, c: Fraction = Fraction(3)) -> d
             "t_equal": float(emd_equal(values, table)),
             "t_js": js_divergence(values, table),
             "delta": delta(values, table),
+            "delta_present": delta_present(values, table),
         }
         for measure, value in each.items():
             found.setdefault(measure, []).append(value)

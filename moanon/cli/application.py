@@ -46,6 +46,7 @@ _COMMANDS = {
     "configure_command": ["check", "init", "schema"],
     "diagnose_command": ["diagnose"],
     "export_command": ["export", "apply"],
+    "frontier_command": ["frontier"],
     "measure_command": ["measure"],
     "pictures": ["plot", "report"],
     "run_command": ["run"],

@@ -93,6 +93,14 @@ def export(
         ),
     ] = None,
     suppressed: _SuppressedOption = _Shown.ABSENT,
+    bucketize: Annotated[
+        bool,
+        flag(
+            "--bucketize",
+            "Publish quasi-identifiers as they are, and sensitive values per bucket only, in a "
+            "second file; k then protects nobody from being found in the table.",
+        ),
+    ] = False,
     shuffle: _ShuffleOption = None,
     spreadsheet_safe: _SafeOption = False,
     data: _DataOption = None,
@@ -110,6 +118,14 @@ def export(
         raise typer.BadParameter("--max-suppression goes with --k; a solution has its own limit")
     front = load_front(results, data)
     release = front.release(solution, k=k, max_suppression=max_suppression)
+    if bucketize:
+        if spreadsheet_safe or suppressed is _Shown.STARS:
+            raise typer.BadParameter(
+                "--bucketize writes released rows only, and cells as they are; leave out "
+                "--spreadsheet-safe and --suppressed stars"
+            )
+        _write_buckets(release, front, results, out, shuffle, force=force)
+        return
     certificate = _write(
         release, front, results, out, suppressed, shuffle, safe=spreadsheet_safe, force=force
     )
@@ -204,6 +220,34 @@ def _write(
     )
 
 
+def _write_buckets(
+    release: Release, front: Front, results: Path, out: Path, shuffle: int | None, *, force: bool
+) -> None:
+    """Write a release as buckets, and show the few numbers that matter."""
+    from moanon.experiment.finished import files_of
+    from moanon.front.results import read_record
+    from moanon.release.bucketized import PRESENCE, BucketizedRelease
+
+    certificate = BucketizedRelease(release).write(
+        out,
+        force=force,
+        config_digest=read_record(results).get("config", {}).get("digest"),
+        shuffle=shuffle,
+        spared=files_of(results, front),
+    )
+    path, beside = (on_one_line(str(out.with_name(name))) for name in certificate.files)
+    typer.echo(f" Wrote {path} ({counted(certificate.rows, 'row')}), {beside} and")
+    typer.echo(f"  {path}.certificate.json")
+    smallest = f"the smallest of {counted(certificate.smallest_bucket, 'row')}"
+    typer.echo(f"  {'buckets':<20}{certificate.buckets:,}, {smallest}")
+    for column, models in certificate.models.items():
+        told = f"l {models['l_distinct']} distinct, {models['l_frequency']} frequency; "
+        told += f"t_closeness {models['t_closeness']:.3f}, t_js {models['t_js']:.3f}"
+        typer.echo(f"  {on_one_line(column):<20}{told}")
+    typer.echo(f"  {'unique':<20}{counted(certificate.unique_rows, 'row')} in quasi-identifiers")
+    typer.echo(f" note: {PRESENCE}")
+
+
 def _show(
     certificate: Certificate, out: Path, front: Front, *, beside: int | None, why: str = ""
 ) -> None:
@@ -247,7 +291,7 @@ def _other_models(front: Front) -> list[str]:
     rule = front.suppression
     named = (*front.objectives, *(name for name, _ in rule.constraints), rule.by)
     others = [name for name in dict.fromkeys(named) if name not in ("k", "l")]
-    return [name for name in others if find_measure(name).group]
+    return [name for name in others if find_measure(name).group and find_measure(name).certified]
 
 
 def _model(certificate: Certificate, name: str) -> str:

@@ -191,20 +191,25 @@ def _configured(config: Config, source: str | None, known: KnownColumns) -> _Ori
 
 def _of_instance(instance: Instance, known: KnownColumns) -> _Original:
     """Take an original, with the columns for sensitive that the command line names."""
-    table = instance.table
     if known.sensitive is None:
-        return instance, table.sensitive
-    for name in known.sensitive:
+        return instance, instance.table.sensitive
+    return with_sensitive(instance, known.sensitive), tuple(known.sensitive)
+
+
+def with_sensitive(instance: Instance, columns: Sequence[str]) -> Instance:
+    """The same table with other sensitive columns; quasi-identifiers stay what they are."""
+    table = instance.table
+    for name in columns:
         table.column(name)  # refused where there is none
     # Only now, so that no row is dropped for a gap that the release was not made without.
     roles: dict[str, Role] = {}
     for name, role in table.roles.items():
         kept = Role.INSENSITIVE if role is Role.SENSITIVE else role
-        named = name in known.sensitive and role is not Role.QUASI
+        named = name in columns and role is not Role.QUASI
         roles[name] = Role.SENSITIVE if named else kept
     table = replace(table, roles=roles)
     cells = Cells.build(table, instance.layout.domains)
-    return replace(instance, table=table, cells=cells), tuple(known.sensitive)
+    return replace(instance, table=table, cells=cells)
 
 
 def _plain(source: str, known: KnownColumns, released: Sequence[str]) -> _Original:

@@ -106,7 +106,7 @@ def place_releases(
     most: int = MOST_POPULATIONS,
     bucketize: bool = False,
     queries: int = 0,
-    dimensions: int = DIMENSIONS,
+    dimensions: int | None = None,
     selectivity: float = SELECTIVITY,
     reading: Reading = "whole",
     seed: int = 1,
@@ -130,7 +130,9 @@ def place_releases(
         Also place each release with its groups as buckets.
     queries : int
         How many random COUNT queries to ask; 0 for none.
-    dimensions, selectivity, reading, seed
+    dimensions : int, optional
+        Quasi-identifiers that each looks at. Default: 4, as far as there are any.
+    selectivity, reading, seed
         Of these; see `CountQueries.draw`.
 
     Raises
@@ -145,14 +147,14 @@ def place_releases(
     column = find_sensitive(first, sensitive)
     rule = _rule(first, min_support, ancestors, most)
     instance = _only(first, column, rule)
-    populations = instance.populations
+    populations, columns = instance.populations, instance.layout.columns
     asked = None
     if queries:
         asked = CountQueries.draw(
             instance,
             column,
             queries,
-            dimensions=dimensions,
+            dimensions=min(DIMENSIONS, len(columns)) if dimensions is None else dimensions,
             selectivity=selectivity,
             reading=reading,
             seed=seed,

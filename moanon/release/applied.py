@@ -354,7 +354,7 @@ class Release(Outlined):
         form = _format(path)
         if not isinstance(config_digest, (str, NoneType)):
             raise ConfigError(f"config_digest must be a text. Got {config_digest!r}")
-        columns = _shuffled(self._columns(suppressed), shuffle)
+        columns = shuffled(self._columns(suppressed), shuffle)
         notice = path.with_name(path.name + ".certificate.json")
         spared = (*self.instance.table.files, *spared)
         try:
@@ -391,7 +391,7 @@ class Release(Outlined):
             header=tuple(column.name for column in columns),
             quasi={name: label_rules(d) for name, d in self.instance.layout.domains.items()},
             sensitive={
-                name: _sensitive_facts(table.columns[name], self.instance.distances.get(name))
+                name: sensitive_facts(table.columns[name], self.instance.distances.get(name))
                 for name in table.sensitive
             },
             table_rows=self.rows,
@@ -417,7 +417,7 @@ class Release(Outlined):
         )
 
 
-def _sensitive_facts(column: Column, domain: Domain | None) -> SensitiveFacts:
+def sensitive_facts(column: Column, domain: Domain | None) -> SensitiveFacts:
     """Say in plain texts and numbers which values a sensitive column has, and where they stand."""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
     rows = dict(zip(column.values, counts.tolist(), strict=True))
@@ -440,7 +440,7 @@ def check_k(k: int) -> int:
     return int(k)
 
 
-def _shuffled(columns: list[ReleasedColumn], seed: int | None) -> list[ReleasedColumn]:
+def shuffled(columns: list[ReleasedColumn], seed: int | None) -> list[ReleasedColumn]:
     """Permute the rows, all columns alike, so that a line number tells nothing."""
     if seed is None:
         return columns

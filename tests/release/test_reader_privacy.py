@@ -17,7 +17,7 @@ from moanon.data.domain import DomainSpec
 from moanon.errors import CertificateError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.release.applied import _sensitive_facts
+from moanon.release.applied import sensitive_facts
 from moanon.release.labels import IntervalLabels
 from moanon.release.reader_privacy import SensitiveFacts, worst_privacy
 from tests import naive_measures
@@ -38,7 +38,7 @@ def facts_of(values: list[str], spec: DomainSpec | None = None) -> SensitiveFact
     """What the reader would be told about a column of these values."""
     frame = pd.DataFrame({"q": ["x"] * len(values), "s": values})
     column = read_table(frame, {"q": "quasi", "s": "sensitive"}).columns["s"]
-    return _sensitive_facts(column, None if spec is None else spec.build(column))
+    return sensitive_facts(column, None if spec is None else spec.build(column))
 
 
 def worst(facts: SensitiveFacts, *groups: list[str]) -> dict[str, float]:
@@ -170,7 +170,7 @@ def test_both_sides_find_what_the_oracle_finds(instance: Instance, seed: int) ->
         values = naive_measures.naive.sensitive_rows(instance, name)
         released = [rows for rows, stays in zip(members, kept, strict=True) if stays]
         shown = [[values[i] for i in rows] for rows in released]
-        facts = _sensitive_facts(instance.table.columns[name], instance.distances.get(name))
+        facts = sensitive_facts(instance.table.columns[name], instance.distances.get(name))
         t = float(max(naive_measures.emd(instance, name, rows) for rows in released))
         t_equal = float(max(naive_measures.emd_equal(each, values) for each in shown))
         js = max(naive_measures.js_divergence(each, values) for each in shown)

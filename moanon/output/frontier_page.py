@@ -1,0 +1,61 @@
+"""``frontier.html``: releases on the plane of privacy loss and utility loss, to be explored.
+
+The page is made as ``report.html`` is (see ``page``): one file, no requests, nothing of the data is
+markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from moanon import __version__
+from moanon.frontier import Frontier
+from moanon.output.page import _PLACE, _as_json, _as_script, _as_text, _part, _policy
+from moanon.release.bucketized import PRESENCE
+
+_SCRIPTS = ("elements.js", "theme.js", "frontier.js")
+
+
+def frontier_html(
+    frontier: Frontier, sources: Mapping[str, tuple[str, int | None]], series: Sequence[str]
+) -> str:
+    """Return the page of a frontier.
+
+    Parameters
+    ----------
+    frontier : Frontier
+    sources : mapping of str to (str, int or None)
+        For each release its results folder and the number of its solution, or its file.
+    series : sequence of str
+        For each release what it belongs to.
+    """
+    joined = "\n".join(_part(name) for name in _SCRIPTS)
+    program = _as_script(f'"use strict";\n(() => {{\n{joined}\n}})();\n')
+    parts = {
+        "policy": _policy(program),
+        "version": __version__,
+        "title": _as_text(f"Privacy and utility of {frontier.sensitive}"),
+        "style": _part("page.css"),
+        "data": _as_json(_page_data(frontier, sources, series)),
+        "script": program,
+    }
+    return _PLACE.sub(lambda place: parts[place[1]], _part("frontier.html"))
+
+
+def _page_data(
+    frontier: Frontier, sources: Mapping[str, tuple[str, int | None]], series: Sequence[str]
+) -> dict[str, Any]:
+    releases = []
+    for release, of in zip(frontier.releases, series, strict=True):
+        source, number = sources[release.name]
+        releases.append({**asdict(release), "source": source, "id": number, "series": of})
+    return {
+        "sensitive": frontier.sensitive,
+        "populations": frontier.populations,
+        "min_support": frontier.rule.min_support,
+        "no_quasi": frontier.no_quasi,
+        "presence": PRESENCE,
+        "releases": releases,
+    }

@@ -1,0 +1,392 @@
+"""Bucketized releases: quasi-identifiers as they are, sensitive values known per bucket only.
+
+A grouping can be published in another way than by its blocks. The rows of a group become a
+*bucket*; every row shows its own quasi-identifiers and the number of its bucket, and a second file
+tells how often each sensitive value occurs in each bucket, as Anatomy publishes them (Xiao and Tao,
+VLDB 2006; L §2.1). Who is found in a bucket may have any of its sensitive values, each with the
+share it has there: that is what ℓ, t and δ of buckets bound. But **k protects nobody from being
+found**: whether somebody is in the table can be read off the first file.
+
+- ``FILE``: one line for each row that is not suppressed: its quasi-identifying and insensitive
+  columns as they were read, ``(missing)`` where a quasi-identifier has no value, and ``bucket``.
+- ``STEM.sensitive.csv``: one line for each value in a bucket: ``bucket``, ``column``, ``value`` and
+  ``rows``. Of several sensitive columns it is not told which values go together.
+- ``FILE.certificate.json``: what both were measured to be, by a reader that parses them anew and
+  counts in plain Python; see `BucketCertificate`.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from moanon import __version__
+from moanon.arrays import Outlined
+from moanon.atomic import StagedFiles
+from moanon.data.domain import MISSING
+from moanon.data.readers import long_fields
+from moanon.data.table import Role
+from moanon.errors import CertificateError, OutputError
+from moanon.release import formats
+from moanon.release.applied import Release, sensitive_facts, shuffled
+from moanon.release.formats import ReleasedColumn
+from moanon.release.reader_privacy import SensitiveFacts, worst_privacy
+
+#: What a certificate and the page say wherever buckets are published.
+PRESENCE = (
+    "Quasi-identifiers are published as they are: k does not protect against presence disclosure. "
+    "Who knows a person's quasi-identifiers sees whether the person is in the table; only which "
+    "sensitive value is theirs is hidden, as far as the numbers for buckets say."
+)
+#: The columns of the second file.
+_TOLD = ("bucket", "column", "value", "rows")
+
+
+@dataclass(frozen=True)
+class BucketCertificate:
+    """What two linked files were measured to be; it holds no value of the table.
+
+    Attributes
+    ----------
+    files : tuple of str
+        Names of the files with the rows and with the sensitive values.
+    bucket_column : str
+        The column that links them.
+    rows_in, rows_dropped, rows, suppressed : int
+        Rows of the source, those dropped for missing values, those released, and those of the table
+        that are not.
+    buckets, smallest_bucket : int
+    unique_rows : int
+        Released rows whose quasi-identifiers no other one shares: whoever knows these finds them.
+    models : mapping of str to mapping of str to float
+        For each sensitive column every privacy model of the worst bucket, by the names that they
+        have in a front.
+    recursive_c : float
+        The constant of recursive (c,ℓ)-diversity.
+    formula_cells : int
+        Cells that a spreadsheet would run.
+    row_order : str
+        ``source`` or ``shuffled``.
+    digests : mapping of str to str or None
+        SHA-256 of the source, of the configuration, and of the two files.
+    """
+
+    files: tuple[str, str]
+    bucket_column: str
+    rows_in: int
+    rows_dropped: int
+    rows: int
+    suppressed: int
+    buckets: int
+    smallest_bucket: int
+    unique_rows: int
+    models: Mapping[str, Mapping[str, float]]
+    recursive_c: float
+    formula_cells: int
+    row_order: str
+    digests: Mapping[str, str | None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entries as numbers, texts, lists and dicts only."""
+        told = {
+            column: {name: "inf" if value == math.inf else value for name, value in found.items()}
+            for column, found in self.models.items()
+        }
+        return {
+            "moanon": __version__,
+            "method": "bucketized",
+            "presence": PRESENCE,
+            "files": list(self.files),
+            "bucket_column": self.bucket_column,
+            "rows_in": self.rows_in,
+            "rows_dropped_missing": self.rows_dropped,
+            "rows": self.rows,
+            "suppressed": self.suppressed,
+            "row_order": self.row_order,
+            "formula_cells": self.formula_cells,
+            "buckets": self.buckets,
+            "smallest_bucket": self.smallest_bucket,
+            "unique_rows": self.unique_rows,
+            "privacy_of_buckets": told,
+            "recursive_c": self.recursive_c,
+            "compared_with": "all rows of the table, suppressed ones included",
+            "digests": dict(self.digests),
+        }
+
+    def to_json(self) -> str:
+        """Return the text of a certificate file."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BucketizedRelease(Outlined):
+    """A release whose groups are published as buckets.
+
+    Attributes
+    ----------
+    release : Release
+        The groups, of which only the kept ones are published; the table must have a sensitive
+        column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from moanon import Instance, IntervalSpec, read_table
+    >>> people = pd.DataFrame({"age": [21, 24, 35], "ill": ["flu", "gout", "flu"]})
+    >>> table = read_table(people, {"age": "quasi", "ill": "sensitive"})
+    >>> instance = Instance.build(table, {"age": IntervalSpec(range=(20, 39), granularity=10)})
+    >>> rows, sensitive = BucketizedRelease(Release.of(instance, [1], k=2)).columns()
+    >>> [[column.name, *column.texts[column.codes]] for column in rows]
+    [['age', '21', '24'], ['bucket', '1', '1']]
+    >>> [[column.name, *column.texts[column.codes]] for column in sensitive]
+    [['bucket', '1', '1'], ['column', 'ill', 'ill'], ['value', 'flu', 'gout'], ['rows', '1', '1']]
+    """
+
+    release: Release
+
+    def __post_init__(self) -> None:
+        """Refuse a table in which nothing is to be hidden."""
+        if not self.release.instance.table.sensitive:
+            raise OutputError(
+                "a bucketized release hides which sensitive value is whose, and the table has no "
+                "sensitive column"
+            )
+
+    @property
+    def bucket_column(self) -> str:
+        """Name of the column that links the files: ``bucket``, unless the table has one."""
+        name = "bucket"
+        while name in self.release.instance.table.roles:
+            name += "_"
+        return name
+
+    def columns(self) -> tuple[list[ReleasedColumn], list[ReleasedColumn]]:
+        """The columns of the two files."""
+        grouping, table = self.release.grouping.released(), self.release.instance.table
+        kept, shown = self.release.kept, []
+        for name, role in table.roles.items():
+            if role not in (Role.QUASI, Role.INSENSITIVE):
+                continue
+            column = table.columns[name]
+            texts = np.array(
+                [*column.values, MISSING if role is Role.QUASI else None], dtype=object
+            )
+            codes = np.where(column.codes < 0, len(column.values), column.codes)[kept]
+            shown.append(ReleasedColumn(name, texts, codes))
+        numbers = _texts(range(1, len(grouping) + 1))
+        bucket = grouping.row_group[kept]
+        shown.append(ReleasedColumn(self.bucket_column, numbers, bucket))
+        lines: list[tuple[int, str, str, int]] = []
+        for name in table.sensitive:
+            column = table.columns[name]
+            labels = [*column.values, MISSING]
+            codes = np.where(column.codes < 0, len(column.values), column.codes)[kept]
+            keys, rows = np.unique(bucket * len(labels) + codes, return_counts=True)
+            for key, count in zip(keys.tolist(), rows.tolist(), strict=True):
+                lines.append((key // len(labels), name, labels[key % len(labels)], count))
+        lines.sort()
+        told = [
+            _column(self.bucket_column if at == 0 else name, [line[at] for line in lines], at)
+            for at, name in enumerate(_TOLD)
+        ]
+        return shown, told
+
+    def write(
+        self,
+        path: str | Path,
+        *,
+        force: bool = False,
+        config_digest: str | None = None,
+        shuffle: int | None = None,
+        spared: Iterable[Path] = (),
+    ) -> BucketCertificate:
+        """Write both files and their certificate, all of them or none.
+
+        Parameters
+        ----------
+        path : path
+            Of the file with the rows; ends in ``.csv``.
+        force, config_digest, shuffle, spared
+            As for `moanon.release.Release.write`.
+
+        Raises
+        ------
+        OutputError
+            If a file exists and `force` is not set, is spared, or cannot be written.
+        CertificateError
+            If the written files do not measure as promised.
+        """
+        path = Path(path)
+        if path.suffix.lower() != ".csv":
+            raise OutputError(f"a bucketized release is a .csv file. Got {path.name!r}")
+        beside = path.with_name(f"{path.stem}.sensitive.csv")
+        notice = path.with_name(path.name + ".certificate.json")
+        spared = (*self.release.instance.table.files, *spared)
+        rows, told = self.columns()
+        rows = shuffled(rows, shuffle)
+        try:
+            with StagedFiles(path, beside, notice, force=force, spared=spared) as staged:
+                formats.write_csv(staged[path], rows)
+                formats.write_csv(staged[beside], told)
+                staged.sync(path)
+                staged.sync(beside)
+                certificate = self._certify(
+                    staged[path],
+                    staged[beside],
+                    (path.name, beside.name),
+                    config_digest,
+                    formats.formula_cells(rows) + formats.formula_cells(told),
+                    "source" if shuffle is None else "shuffled",
+                )
+                staged[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
+                staged.move()
+        except UnicodeEncodeError as error:
+            raise OutputError(f"{path} cannot be written: a text is not Unicode: {error}") from None
+        return certificate
+
+    def _certify(
+        self,
+        rows_file: Path,
+        values_file: Path,
+        names: tuple[str, str],
+        config_digest: str | None,
+        formula_cells: int,
+        row_order: str,
+    ) -> BucketCertificate:
+        release, table = self.release, self.release.instance.table
+        facts = {
+            name: sensitive_facts(table.columns[name], release.instance.distances.get(name))
+            for name in table.sensitive
+        }
+        header = [n for n, role in table.roles.items() if role in (Role.QUASI, Role.INSENSITIVE)]
+        found = _measure(
+            rows_file,
+            values_file,
+            [*header, self.bucket_column],
+            [header.index(name) for name in table.quasi],
+            facts,
+            Fraction(str(release.recursive_c)),
+        )
+        promised = release.promised
+        for name, here in (("rows", found.rows), ("groups", found.buckets), ("k", found.smallest)):
+            _compare(names[0], name, here, promised[name, ""])
+        for column, models in found.models.items():
+            for name, value in models.items():
+                _compare(names[1], f"{name} of column {column!r}", value, promised[name, column])
+        return BucketCertificate(
+            names,
+            self.bucket_column,
+            table.rows_in,
+            table.rows_dropped,
+            found.rows,
+            release.rows - found.rows,
+            found.buckets,
+            found.smallest,
+            found.unique_rows,
+            found.models,
+            release.recursive_c,
+            formula_cells,
+            row_order,
+            {
+                "input": table.digest,
+                "config": config_digest,
+                names[0]: _digest(rows_file),
+                names[1]: _digest(values_file),
+            },
+        )
+
+
+def _texts(values: Iterable[object]) -> Any:
+    return np.array([str(value) for value in values], dtype=object)
+
+
+def _column(name: str, values: Sequence[object], at: int) -> ReleasedColumn:
+    """A column of the second file; values as they stand, numbers counted from 1 for buckets."""
+    shown = [int(str(value)) + 1 if at == 0 else value for value in values]
+    different = list(dict.fromkeys(shown))
+    place = {value: number for number, value in enumerate(different)}
+    return ReleasedColumn(name, _texts(different), np.array([place[value] for value in shown]))
+
+
+# -- reading back ----------------------------------------------------------------------------------
+
+# From here on nothing is shared with what writes: the files are parsed from their bytes, and
+# counted in plain Python.
+
+
+@dataclass(frozen=True)
+class _Found:
+    rows: int
+    buckets: int
+    smallest: int
+    unique_rows: int
+    models: Mapping[str, Mapping[str, float]]
+
+
+def _measure(
+    rows_file: Path,
+    values_file: Path,
+    header: list[str],
+    quasi: list[int],
+    facts: Mapping[str, SensitiveFacts],
+    c: Fraction,
+) -> _Found:
+    """Measure two linked files from what is in them."""
+    sizes: Counter[str] = Counter()
+    people: Counter[tuple[str, ...]] = Counter()
+    for row in _read(rows_file, header):
+        sizes[row[-1]] += 1
+        people[tuple(row[place] for place in quasi)] += 1
+    if not sizes:
+        raise CertificateError("the released file has no rows")
+    told: dict[str, dict[str, dict[str, int]]] = {name: defaultdict(dict) for name in facts}
+    for bucket, column, value, rows in _read(values_file, [header[-1], *_TOLD[1:]]):
+        if column not in told or bucket not in sizes or value in told[column][bucket]:
+            raise CertificateError("a line of the sensitive values belongs to nothing released")
+        if not rows.isascii() or not rows.isdigit() or int(rows) < 1:
+            raise CertificateError("a line of the sensitive values counts no rows")
+        told[column][bucket][value] = int(rows)
+    models = {}
+    for column, of_buckets in told.items():
+        if {bucket: sum(counts.values()) for bucket, counts in of_buckets.items()} != sizes:
+            raise CertificateError(f"column {column!r} has not a value for each row of a bucket")
+        models[column] = worst_privacy(list(of_buckets.values()), facts[column], c)
+    alone = sum(1 for count in people.values() if count == 1)
+    return _Found(sum(sizes.values()), len(sizes), min(sizes.values()), alone, models)
+
+
+def _read(path: Path, header: list[str]) -> Iterable[list[str]]:
+    with long_fields(), path.open(encoding="utf-8", newline="") as stream:
+        lines = csv.reader(stream, strict=True)
+        if (found := next(lines, [])) != header:
+            raise CertificateError(f"its columns are {', '.join(found)}, not {', '.join(header)}")
+        for row in lines:
+            if len(row) != len(header):
+                raise CertificateError(f"a row has {len(row)} cells instead of {len(header)}")
+            yield row
+
+
+def _compare(file: str, name: str, here: float | Fraction, there: float | Fraction) -> None:
+    same = here == there or math.isclose(here, there, rel_tol=1e-9, abs_tol=1e-10)
+    if isinstance(here, int):
+        same = here == there
+    if not same:
+        raise CertificateError(
+            f"{file} does not measure as promised: {name} is {here} in the file, {there} was "
+            "promised"
+        )
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

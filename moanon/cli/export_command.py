@@ -291,7 +291,7 @@ def _other_models(front: Front) -> list[str]:
     rule = front.suppression
     named = (*front.objectives, *(name for name, _ in rule.constraints), rule.by)
     others = [name for name in dict.fromkeys(named) if name not in ("k", "l")]
-    return [name for name in others if find_measure(name).group and find_measure(name).certified]
+    return [name for name in others if find_measure(name).group]
 
 
 def _model(certificate: Certificate, name: str) -> str:

@@ -254,7 +254,7 @@ class ColumnSection(BaseModel):
     Default 1."""
     ancestors: Annotated[
         Annotated[tuple[Annotated[int, Field(ge=2)], ...], Strict(False)] | None,
-        "widths of ranges, each at least 2 steps or values, e.g. [5, 10, 20]",
+        "a list of widths of at least 2 steps or values, e.g. [5, 10, 20]",
     ] = None
     """Of an interval or ordered quasi column: widths of the ranges, in steps or values, that u_loss
     and moanon frontier know besides single ones. Default: 2, 4, 8, ... steps of an interval, none

@@ -356,6 +356,7 @@ def delta(scores: Scores) -> Values:
     most=lambda instance: log(max(2, instance.cells.rows)),
     precision="logarithm",
     group=_PRESENT_RATIOS,
+    certified=True,
 )
 def delta_present(scores: Scores) -> Values:
     """``max |ln(p_s / q_s)|`` over the values that occur in a kept group.

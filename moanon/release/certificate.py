@@ -24,9 +24,10 @@ The keys of ``FILE.certificate.json``:
   ``frequency``, ``entropy`` and ``recursive`` (largest ℓ for the constant ``recursive_c``).
 - ``alpha``: the largest share of one value in a group.
 - ``closeness``: how far a group is from the whole table: ``t_closeness`` by the ground ``distance``
-  (``equal``, ``ordered`` or ``tree``), ``t_equal``, ``t_js`` and ``delta``, which is ``"inf"``
-  where a group lacks a value. ``compared_with``: what the whole table is, in words. The file alone
-  does not show what was suppressed, so only who has the original can check these.
+  (``equal``, ``ordered`` or ``tree``), ``t_equal``, ``t_js``, ``delta``, which is ``"inf"`` where a
+  group lacks a value, and ``delta_present``, which passes over such values. ``compared_with``: what
+  the whole table is, in words. The file alone does not show what was suppressed, so only who has
+  the original can check these.
 - ``gl``, ``sl``, ``loss``: fractions of all cells of the quasi-identifiers.
 - ``quasi``, ``sensitive``: columns. ``genome``: the generalization, as 0 and 1.
 - ``digests``: SHA-256 of ``input``, ``config`` (null where there was none) and ``output``.
@@ -58,7 +59,7 @@ _DIVERSITY = {
     "entropy": "l_entropy",
     "recursive": "l_recursive",
 }
-_CLOSENESS = ("t_closeness", "t_equal", "t_js", "delta")
+_CLOSENESS = ("t_closeness", "t_equal", "t_js", "delta", "delta_present")
 
 
 @dataclass(frozen=True)

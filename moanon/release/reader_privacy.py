@@ -210,6 +210,7 @@ def _beside_table(counts: Counts, facts: SensitiveFacts) -> dict[str, float]:
         "t_equal": _equal(counts, facts),
         "t_js": _divergence(counts, facts),
         "delta": _delta(counts, facts),
+        "delta_present": _largest_ratio(counts, facts),
     }
 
 
@@ -282,8 +283,11 @@ def _divergence(counts: Counts, facts: SensitiveFacts) -> float:
 
 def _delta(counts: Counts, facts: SensitiveFacts) -> float:
     """``max |ln(p / q)|`` over the values of the table."""
-    if len(counts) < len(facts.rows):
-        return math.inf
+    return math.inf if len(counts) < len(facts.rows) else _largest_ratio(counts, facts)
+
+
+def _largest_ratio(counts: Counts, facts: SensitiveFacts) -> float:
+    """``max |ln(p / q)|`` over the values of the group."""
     size, table = sum(counts.values()), facts.table_rows
     pairs = [(rows * table, facts.rows[value] * size) for value, rows in counts.items()]
     return math.log(max(max(p / q, q / p) for p, q in pairs))

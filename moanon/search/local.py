@@ -54,8 +54,9 @@ from moanon.search.problem import SearchProblem
 _SMALL, _GROWTH = 30, 1.025
 #: Targets in a run; see `_cut_runs`.
 _RUN, _SHORT_RUN = 10, 5
-#: The factor where other objectives have levels, so many each, that go with every size.
-_FEW_GROWTH, _LEVELS = 1.5, 10
+#: The factor where other objectives have levels, so many each, that go with every size; and how
+#: many a single one has that goes with no size.
+_FEW_GROWTH, _LEVELS, _LEVELS_ALONE = 1.5, 10, 40
 #: Splits of a node that are followed to the end; all of them in most tables.
 _TRIES = 16
 #: Rows of a group, rows that may be suppressed, and what else a group must have.
@@ -298,7 +299,8 @@ def _targets(
             f"no group can meet the constraints: all rows together do not have {wanted}"
         )
     others = [name for name in objectives if find_measure(name).group and name != "k"]
-    levels = [_levels(everything, suppression, name) for name in others]
+    number = _LEVELS_ALONE if len(others) == 1 and "k" not in objectives else _LEVELS
+    levels = [_levels(everything, suppression, name, number) for name in others]
     rows, limit = instance.cells.rows, suppression.most_rows(instance.cells.rows)
     least = max([1, *(ceil(bound) for name, bound in suppression.constraints if name == "k")])
     sizes = [1] if others and "k" not in objectives else _sizes(rows, limit, bool(others))
@@ -352,16 +354,16 @@ def _sizes(rows: int, limit: int, few: bool) -> list[int]:
     return [*sizes, rows - limit, rows]
 
 
-def _levels(everything: Grouping, suppression: Suppression, name: str) -> list[float]:
-    """Levels of a measure of groups, from the best there is, that of all rows together, on."""
+def _levels(everything: Grouping, suppression: Suppression, name: str, number: int) -> list[float]:
+    """So many levels of a measure of groups, from the best on, that of all rows together."""
     measure = find_measure(name)
     best = measure.of(score_grouping(everything, [measure], suppression))[0].item()
     if measure.range.whole:
-        return [float(level) for level in range(int(best), 0, -1)][:_LEVELS]
+        return [float(level) for level in range(int(best), 0, -1)][:number]
     worst = measure.range.low if measure.higher_is_better else measure.range.high
     if isinstance(worst, str) or not isfinite(worst):
         worst = best + 3.0  # as δ, whose range has no end
-    shares = (np.arange(_LEVELS) / _LEVELS) ** 2
+    shares = (np.arange(number) / number) ** 2
     return [best + (worst - best) * share for share in shares.tolist()]
 
 

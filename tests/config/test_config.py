@@ -240,8 +240,8 @@ ORDER = (
     "(adult/education, adult/race, adult/salary-class, adult/sex)"
 )
 HIERARCHY = (
-    "hierarchy must be an embedded hierarchy (adult/marital-status, adult/native-country, "
-    "adult/occupation, adult/workclass) or a .yaml, .yml, .csv file"
+    "hierarchy must be an embedded hierarchy (adult/education, adult/marital-status, "
+    "adult/native-country, adult/occupation, adult/workclass) or a .yaml, .yml, .csv file"
 )
 ETA = "eta must be a number or a list of numbers in [0, 1)"
 
@@ -266,7 +266,7 @@ ETA = "eta must be a number or a list of numbers in [0, 1)"
         (
             f'{BASE}  "a.b": {{role: insensitive, x: 1}}',
             'a.yaml, line 4: unknown key columns."a.b".x; known here are role, kind, granularity, '
-            "range, origin, type, order, hierarchy, weight",
+            "range, origin, type, order, hierarchy, weight, ancestors",
         ),
         (
             f"{BASE}  age: {{role: sensitive}}",

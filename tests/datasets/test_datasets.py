@@ -134,7 +134,7 @@ def test_every_value_of_an_ordered_column_is_in_its_order(
 
 def test_trees_and_orders_cover_all_columns_but_age() -> None:
     described = [*datasets.hierarchy_names(), *datasets.order_names()]
-    assert sorted(described) == sorted(f"adult/{column}" for column in NINE if column != "age")
+    assert sorted(set(described)) == sorted(f"adult/{column}" for column in NINE if column != "age")
 
 
 def test_order_is_given_lowest_first() -> None:

@@ -230,10 +230,10 @@ def test_certificate_names_its_entries() -> None:
     ]  # fmt: skip
     assert list(entries["privacy"]) == [
         "k", "l_distinct", "l_frequency", "l_entropy", "l_recursive", "p_sensitive", "alpha",
-        "t_closeness", "t_equal", "t_js", "delta",
+        "t_closeness", "t_equal", "t_js", "delta", "delta_present",
     ]  # fmt: skip
     assert list(entries["closeness"]["status"]) == [
-        "distance", "t_closeness", "t_equal", "t_js", "delta",
+        "distance", "t_closeness", "t_equal", "t_js", "delta", "delta_present",
     ]  # fmt: skip
     assert list(entries["digests"]) == ["input", "config", "output"]
     assert list(entries["l"]["status"]) == ["distinct", "frequency", "entropy", "recursive"]

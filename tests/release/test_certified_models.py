@@ -48,6 +48,7 @@ BOUNDS: dict[str, tuple[float, ...]] = {
     "t_equal": (1, 0.5, 0.3),
     "t_js": (0.69, 0.3, 0.1),
     "delta": (5, 1, 0.5),
+    "delta_present": (5, 1, 0.5),
     "loss": (1, 0.7, 0.4),
     "dm": (1600, 300, 60),
     "suppressed": (20, 3, 0),
@@ -103,6 +104,7 @@ def column_models(
         "t_equal": float(max(naive_measures.emd_equal(values, whole) for values in groups)),
         "t_js": max(naive_measures.js_divergence(values, whole) for values in groups),
         "delta": max(naive_measures.delta(values, whole) for values in groups),
+        "delta_present": max(naive_measures.delta_present(values, whole) for values in groups),
     }
 
 

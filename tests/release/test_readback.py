@@ -82,6 +82,7 @@ def test_reader_counts_what_is_in_the_file(tmp_path: Path) -> None:
         ("t_equal", "s"): 0.25,
         ("t_js", "s"): pytest.approx(js),
         ("delta", "s"): math.inf,
+        ("delta_present", "s"): pytest.approx(math.log(2)),  # of b in {a, b}
     }
 
 

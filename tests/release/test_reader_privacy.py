@@ -175,6 +175,7 @@ def test_both_sides_find_what_the_oracle_finds(instance: Instance, seed: int) ->
         t_equal = float(max(naive_measures.emd_equal(each, values) for each in shown))
         js = max(naive_measures.js_divergence(each, values) for each in shown)
         delta = max(naive_measures.delta(each, values) for each in shown)
+        present = max(naive_measures.delta_present(each, values) for each in shown)
         alpha = float(max(naive_measures.alpha(each) for each in shown))
         distinct = min(map(naive_measures.naive.distinct_l, shown))
         frequency = min(map(naive_measures.naive.frequency_l, shown))
@@ -187,6 +188,7 @@ def test_both_sides_find_what_the_oracle_finds(instance: Instance, seed: int) ->
             assert (found["t_closeness"], found["t_equal"]) == (t, t_equal)  # to the last bit
             assert found["t_js"] == pytest.approx(js, rel=1e-9, abs=1e-12)
             assert found["delta"] == pytest.approx(delta, rel=1e-9, abs=1e-12)
+            assert found["delta_present"] == pytest.approx(present, rel=1e-9, abs=1e-12)
             assert (found["l_distinct"], found["p_sensitive"]) == (distinct, distinct)
             assert (found["l_frequency"], found["l_recursive"]) == (frequency, recursive)
             assert found["l_entropy"] == pytest.approx(entropy, rel=1e-9)

@@ -41,7 +41,7 @@ function chart() {
   const y = (value) => SIZE.height - SIZE.bottom - (value / ends.y) * (SIZE.height - SIZE.bottom - SIZE.top);
   const box = `0 0 ${SIZE.width} ${SIZE.height}`;
   const label = `${releases.length} releases: privacy loss against ${COSTS[state.cost]}`;
-  const svg = draw("svg", { viewBox: box, class: "frontier words", role: "img", "aria-label": label });
+  const svg = draw("svg", { viewBox: box, class: "words", role: "img", "aria-label": label });
   for (const [value, text] of ticks(ends.x)) {
     svg.append(draw("text", { x: x(value), y: SIZE.height - 24, class: "middle" }, text));
   }
@@ -163,7 +163,7 @@ function render() {
     tile("large populations", data.populations.toLocaleString("en")),
     tile("of at least", `${+(100 * data.min_support).toPrecision(6)} % of the rows`),
     tile("utility loss without quasi-identifiers", number(data.no_quasi)));
-  const plot = make("div", { class: "card" }, tools(), chart(), make("p", { class: "hint" }, "Filled points publish generalized groups, open ones buckets."));
+  const plot = make("div", { class: "card" }, tools(), make("div", { class: "plot" }, chart()), make("p", { class: "hint" }, "Filled points publish generalized groups, open ones buckets."));
   const left = make("div", { class: "left" }, plot, list());
   document.getElementById("main").replaceChildren(make("div", { class: "headline" }, tiles), make("div", { class: "two" }, left, details()));
 }

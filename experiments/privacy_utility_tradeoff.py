@@ -1,0 +1,292 @@
+"""Privacy loss against utility loss on Adult: figures 2a-3c of L (Li and Li), and our own fronts.
+
+The table, its trees and the steps of age are those of ``configs/adult/tradeoff.yaml``: 45,222 rows,
+six quasi-identifiers, occupation sensitive. Mondrian is run under the four privacy models with the
+grids of L; δ in both readings: a value that a group lacks makes it infinite, or is passed over.
+Which of several equally wide columns Mondrian cuts first is open in L, and with few groups it
+decides: the spread over all orders is told for k = 5000.
+
+    python experiments/privacy_utility_tradeoff.py            some ten minutes
+    python experiments/privacy_utility_tradeoff.py --quick    few grid points, orders and steps
+
+writes to ``results/privacy_utility_tradeoff``
+
+- ``releases.csv``: every model, parameter and method: p_loss, u_loss, query_error, groups;
+- ``ties.csv``: p_loss and u_loss of Mondrian at k = 5000 for every order of ties;
+- ``queries.csv``: query_error by selectivity and by dimension, in both readings of selectivity;
+- ``fronts.csv``: our global and local fronts, ``dominance.csv``: for each release of Mondrian the
+  least u_loss of ours that gives away no more;
+- ``figure2a.png`` … ``figure3c.png``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from functools import partial
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+import moanon
+from moanon import Config, Front, Grouping, Instance
+from moanon.baselines import find_baseline
+from moanon.frontier import CountQueries, Frontier, place_releases
+from moanon.output.figure_files import write_figures
+from moanon.output.figure_style import COLOURS, GREY, LABEL, SMALL, dress, new_axes, write
+
+REPOSITORY = Path(__file__).parents[1]
+CONFIG = REPOSITORY / "configs" / "adult" / "tradeoff.yaml"
+GRIDS: dict[str, tuple[float, ...]] = {
+    "k": (10, 50, 100, 200, 500, 1000, 2000, 5000),
+    "l": (3, 3.5, 4, 4.25, 4.5, 4.75, 5, 5.5),
+    "t": (0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4),
+    "delta": (1, 1.2, 1.4, 1.5, 1.7, 1.9, 2, 2.1),
+    "delta_present": (1, 1.2, 1.4, 1.5, 1.7, 1.9, 2, 2.1),
+}
+WORDS = {
+    "k": "k-anonymity",
+    "l": "ℓ-diversity",
+    "t": "t-closeness",
+    "delta": "δ, missing values infinite",
+    "delta_present": "δ, missing values passed over",
+    "global": "our global front",
+    "local": "our local front",
+}
+MARKS = dict(zip(WORDS, "osD^vPX", strict=True))
+SELECTIVITIES, DIMENSIONS = (0.01, 0.03, 0.05, 0.1), (2, 3, 4, 5)
+PRIVACY = "privacy loss (nats)"
+
+
+def mondrian(instance: Instance, model: str, bound: float, ties: Sequence[str] = ()) -> Grouping:
+    """Mondrian under one of the privacy models."""
+    demand = {"l": ("alpha", 1 / bound), "t": ("t_js", bound)}.get(model, (model, bound))
+    settings: dict[str, Any] = {} if model == "k" else {"demands": [demand]}
+    least = int(bound) if model == "k" else 1
+    found = find_baseline("mondrian").run(instance, least, ties=ties, **settings)
+    return found.grouping(instance)
+
+
+def releases(instance: Instance, grids: dict[str, tuple[float, ...]], seed: int) -> pd.DataFrame:
+    """All releases of Mondrian, generalized and bucketized."""
+    named = {
+        f"{model}:{bound}": mondrian(instance, model, bound)
+        for model, bounds in grids.items()
+        for bound in bounds
+    }
+    found = place_releases(named, bucketize=True, queries=1000, seed=seed)
+    print(
+        f"{found.populations} populations; without any quasi-identifier u_loss {found.no_quasi:.4f}"
+    )
+    return split_names(found)
+
+
+def split_names(found: Frontier) -> pd.DataFrame:
+    """The releases of a frontier, with model and parameter in columns of their own."""
+    table = found.to_frame().drop(columns="efficient")
+    parts = table.pop("name").str.split(":", expand=True)
+    table.insert(0, "model", parts[0])
+    table.insert(1, "parameter", parts[1].astype(float))
+    return table
+
+
+def tie_orders(instance: Instance, number: int | None) -> pd.DataFrame:
+    """Mondrian at k = 5000 for all orders of ties, or the first so many."""
+    orders = list(permutations(instance.layout.columns))[:number]
+    named = {",".join(order): mondrian(instance, "k", 5000, order) for order in orders}
+    return place_releases(named).to_frame()[["name", "p_loss", "u_loss", "groups"]]
+
+
+def query_errors(instance: Instance, bounds: Sequence[float], seed: int) -> pd.DataFrame:
+    """Errors of bucketized t-closeness by selectivity and by dimension, in both readings."""
+    groupings = {bound: mondrian(instance, "t", bound) for bound in bounds}
+    cases = [(selectivity, 4) for selectivity in SELECTIVITIES]
+    cases += [(0.05, dimensions) for dimensions in DIMENSIONS if dimensions != 4]
+    rows = []
+    for reading in ("whole", "column"):
+        for selectivity, dimensions in cases:
+            asked = CountQueries.draw(
+                instance,
+                "occupation",
+                dimensions=dimensions,
+                selectivity=selectivity,
+                reading=reading,
+                seed=seed,
+            )
+            for bound, grouping in groupings.items():
+                rows.append(
+                    {
+                        "reading": reading,
+                        "selectivity": selectivity,
+                        "dimensions": dimensions,
+                        "t": bound,
+                        "query_error": asked.error(grouping, bucketized=True),
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def own_fronts(instance: Instance, evaluations: int, seed: int) -> pd.DataFrame:
+    """Our fronts between privacy loss and utility loss, global and local."""
+    config = Config.load(CONFIG)
+    tables = []
+    for recoding in ("global", "local"):
+        started = time.process_time()
+        problem = config.problem.model_dump(exclude_none=True) | {"recoding": recoding}
+        columns = {name: c.model_dump(exclude_none=True) for name, c in config.columns.items()}
+        search = {"seed": seed} | ({"evaluations": evaluations} if recoding == "global" else {})
+        front = moanon.optimize(
+            config.data.source, columns, problem=problem, search=search, progress=False
+        )
+        print(
+            f"{recoding} front: {len(front)} solutions, {time.process_time() - started:.0f} CPU s"
+        )
+        named = {f"{recoding}:{number}": front.grouping(number) for number in _chosen(front)}
+        started = time.process_time()
+        tables.append(split_names(place_releases(named, bucketize=True, queries=1000, seed=seed)))
+        print(f"  placed in {time.process_time() - started:.1f} CPU s")
+    return pd.concat(tables, ignore_index=True)
+
+
+def _chosen(front: Front) -> list[int]:
+    return [int(number) for number in front.ids]
+
+
+def dominance(table: pd.DataFrame, fronts: pd.DataFrame) -> pd.DataFrame:
+    """For each release of Mondrian, what ours lose that give away no more."""
+    rows = []
+    for each in table[table.method == "generalized"].itertuples():
+        row = {"model": each.model, "parameter": each.parameter, "p_loss": each.p_loss}
+        row["u_loss"] = each.u_loss
+        for name in ("global", "local"):
+            ours = fronts[(fronts.model == name) & (fronts.method == "generalized")]
+            row[name] = ours[ours.p_loss <= each.p_loss].u_loss.min()
+        row["local_dominates"] = row["local"] <= each.u_loss
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+# -- figures -------------------------------------------------------------------------------------
+
+
+def _line(ax: Axes, points: pd.DataFrame, cost: str, name: str, place: int, **style: Any) -> None:
+    points = points.sort_values("p_loss")
+    colour = COLOURS[place % len(COLOURS)]
+    style = {"color": colour, "markersize": 3.4, "linewidth": 1.0, "label": name} | style
+    ax.plot(points.p_loss, points[cost], **style)
+
+
+def _finish(ax: Axes, words: str, across: str = PRIVACY) -> Axes:
+    dress(ax)
+    ax.set_ylim(bottom=0)
+    write(ax.set_xlabel(across), LABEL)
+    write(ax.set_ylabel(words), LABEL)
+    ax.legend(frameon=False, fontsize=SMALL)
+    return ax
+
+
+def models(table: pd.DataFrame, fronts: pd.DataFrame, ties: pd.DataFrame | None, cost: str) -> Axes:
+    """Figures 2a and 3a: all models, generalized, and our fronts."""
+    ax = new_axes(5.6, 3.9)
+    both = pd.concat([table, fronts])
+    both = both[both.method == "generalized"]
+    for place, (name, words) in enumerate(WORDS.items()):
+        points = both[both.model == name]
+        if not len(points):
+            continue
+        own = name in ("global", "local")
+        style: dict[str, Any] = {"marker": MARKS[name]}
+        if own:
+            style |= {"marker": "", "linewidth": 1.6, "linestyle": "-" if name == "local" else ":"}
+            points = points[points.p_loss <= table.p_loss.max()]
+        _line(ax, points, cost, words, place, **(style | ({"color": "#222222"} if own else {})))
+    if ties is not None:
+        low, high = ties[["p_loss", "u_loss"]].min(), ties[["p_loss", "u_loss"]].max()
+        ax.fill_between(
+            [low.p_loss, high.p_loss],
+            low.u_loss,
+            high.u_loss,
+            color=GREY,
+            alpha=0.18,
+            linewidth=0,
+            label="k = 5000, all orders of ties",
+        )
+    if cost == "query_error":
+        ax.set_yscale("log")
+        return _finish_log(ax)
+    return _finish(ax, "utility loss (nats)")
+
+
+def _finish_log(ax: Axes) -> Axes:
+    dress(ax)
+    write(ax.set_xlabel(PRIVACY), LABEL)
+    write(ax.set_ylabel("mean relative error of COUNT queries"), LABEL)
+    ax.legend(frameon=False, fontsize=SMALL)
+    return ax
+
+
+def methods(table: pd.DataFrame) -> Axes:
+    """Figure 2b: generalization against bucketization."""
+    ax = new_axes(5.0, 3.4)
+    for place, name in enumerate(("l", "t")):
+        for method, dash in (("generalized", "-"), ("bucketized", "--")):
+            points = table[(table.model == name) & (table.method == method)]
+            words = f"{WORDS[name]}, {method}"
+            _line(ax, points, "u_loss", words, place, marker=MARKS[name], linestyle=dash)
+    return _finish(ax, "utility loss (nats)")
+
+
+def by_query(table: pd.DataFrame, errors: pd.DataFrame, key: str) -> Axes:
+    """Figures 3b and 3c: errors of bucketized t-closeness by selectivity or dimension."""
+    ax = new_axes(5.6, 3.6)
+    p_loss = table[(table.model == "t") & (table.method == "bucketized")]
+    p_loss = p_loss.set_index("parameter").p_loss
+    fixed = {"selectivity": ("dimensions", 4), "dimensions": ("selectivity", 0.05)}[key]
+    chosen = errors[errors[fixed[0]] == fixed[1]]
+    for place, (value, points) in enumerate(chosen.groupby(key)):
+        for reading, dash in (("whole", "-"), ("column", ":")):
+            here = points[points.reading == reading]
+            here = here.assign(p_loss=here.t.map(p_loss))
+            words = f"{key} {value:g}, share of the {reading}"
+            _line(ax, here, "query_error", words, place, marker=".", linestyle=dash)
+    return _finish(ax, "mean relative error of COUNT queries")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run everything and write tables and figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="does everything work?")
+    parser.add_argument("--seed", type=int, default=1)
+    default = REPOSITORY / "results" / "privacy_utility_tradeoff"
+    parser.add_argument("--out", type=Path, default=default)
+    options = parser.parse_args(arguments)
+    quick, seed, out = options.quick, options.seed, options.out
+    out.mkdir(parents=True, exist_ok=True)
+    grids = {name: bounds[::4] if quick else bounds for name, bounds in GRIDS.items()}
+    instance = Config.load(CONFIG).instance()
+    table = releases(instance, grids, seed)
+    ties = tie_orders(instance, 5 if quick else None)
+    errors = query_errors(instance, grids["t"], seed)
+    for name, frame in {"releases": table, "ties": ties, "queries": errors}.items():
+        frame.to_csv(out / f"{name}.csv", index=False, lineterminator="\n", float_format="%.6g")
+    fronts = own_fronts(instance, 200 if quick else 3_000, seed)
+    compared = dominance(table, fronts)
+    for name, frame in {"fronts": fronts, "dominance": compared}.items():
+        frame.to_csv(out / f"{name}.csv", index=False, lineterminator="\n", float_format="%.6g")
+    print(f"our local front dominates {compared.local_dominates.sum()} of {len(compared)} releases")
+    figures = {
+        "figure2a": partial(models, table, fronts, ties, "u_loss"),
+        "figure2b": partial(methods, table),
+        "figure3a": partial(models, table, fronts, None, "query_error"),
+        "figure3b": partial(by_query, table, errors, "selectivity"),
+        "figure3c": partial(by_query, table, errors, "dimensions"),
+    }
+    write_figures(figures, out, formats=("png",))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""Bucketized releases: what the two files show, and what their certificate says."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moanon.data.domain import IntervalSpec
+from moanon.data.table import read_table
+from moanon.errors import CertificateError, OutputError
+from moanon.genome import Instance
+from moanon.grouping import Grouping
+from moanon.release import Release, formats
+from moanon.release.bucketized import PRESENCE, BucketizedRelease
+from tests import naive, naive_measures
+from tests.strategies import boxes, rich_instances
+
+FRAME = pd.DataFrame(
+    {
+        "name": ["ann", "bob", "cid", "dan", "eve"],
+        "age": [21, 24, 25, 38, 52],
+        "ill": ["flu", "gout", "flu", "gout", "flu"],
+        "note": ["x", None, "y", "=1+1", "z"],
+    }
+)
+ROLES = {"name": "identifying", "age": "quasi", "ill": "sensitive", "note": "insensitive"}
+
+
+def release(k: int | None = 2) -> Release:
+    specs = {"age": IntervalSpec(20, (20, 59))}
+    return Release.of(Instance.build(read_table(FRAME, ROLES), specs), [1], k=k)
+
+
+def lines(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.reader(stream))
+
+
+def test_two_files_link_rows_with_the_values_of_their_buckets(tmp_path: Path) -> None:
+    BucketizedRelease(release()).write(tmp_path / "r.csv")
+    # 20-39 has four rows; 40-59 has one, which is suppressed.
+    assert lines(tmp_path / "r.csv") == [
+        ["age", "note", "bucket"],
+        ["21", "x", "1"],
+        ["24", "", "1"],
+        ["25", "y", "1"],
+        ["38", "=1+1", "1"],
+    ]
+    assert lines(tmp_path / "r.sensitive.csv") == [
+        ["bucket", "column", "value", "rows"],
+        ["1", "ill", "flu", "2"],
+        ["1", "ill", "gout", "2"],
+    ]
+
+
+def test_the_certificate_says_what_k_does_not_protect_from(tmp_path: Path) -> None:
+    BucketizedRelease(release()).write(tmp_path / "r.csv")
+    entries = json.loads((tmp_path / "r.csv.certificate.json").read_text())
+    assert entries["presence"] == PRESENCE
+    assert "k does not protect against presence disclosure" in PRESENCE
+    assert "k" not in entries
+    assert (entries["rows"], entries["suppressed"], entries["buckets"]) == (4, 1, 1)
+    assert (entries["smallest_bucket"], entries["unique_rows"]) == (4, 4)
+    assert entries["formula_cells"] == 1
+    found = entries["privacy_of_buckets"]["ill"]
+    assert (found["l_distinct"], found["l_frequency"], found["alpha"]) == (2, 2, 0.5)
+    assert found["t_equal"] == pytest.approx(0.1)  # 1/2 of gout instead of 2/5
+    assert list(entries["digests"]) == ["input", "config", "r.csv", "r.sensitive.csv"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_every_model_of_buckets_is_the_oracles(data: st.DataObject) -> None:
+    instance = data.draw(rich_instances(20))
+    grouping = Grouping.of_boxes(instance, *data.draw(boxes(instance)))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "r.csv"
+        certificate = BucketizedRelease(Release(grouping)).write(path)
+        shown = lines(path)[1:]
+        told = lines(path.with_name("r.sensitive.csv"))[1:]
+    groups = naive.members(grouping)
+    assert sorted(Counter(row[-1] for row in shown).values()) == sorted(map(len, groups))
+    values = {name: naive.sensitive_rows(instance, name) for name in instance.table.sensitive}
+    for name, column in values.items():
+        buckets: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        for bucket, of, value, rows in told:
+            if of == name:
+                buckets[bucket][value] = int(rows)
+        slow = [Counter(column[i] or "(missing)" for i in members) for members in groups]
+        keyed = [sorted(each.items()) for each in buckets.values()]
+        assert sorted(keyed) == sorted(sorted(each.items()) for each in slow)
+        here = [[column[i] for i in members] for members in groups]
+        found = certificate.models[name]
+        assert found["l_distinct"] == min(map(naive.distinct_l, here))
+        assert found["alpha"] == float(max(map(naive_measures.alpha, here)))
+        js = max(naive_measures.js_divergence(each, column) for each in here)
+        assert found["t_js"] == pytest.approx(js, rel=1e-9, abs=1e-12)
+
+
+def test_a_table_may_have_a_column_called_bucket(tmp_path: Path) -> None:
+    frame = FRAME.rename(columns={"note": "bucket"})
+    roles = {("bucket" if name == "note" else name): role for name, role in ROLES.items()}
+    instance = Instance.build(read_table(frame, roles), {"age": IntervalSpec(20, (20, 59))})
+    certificate = BucketizedRelease(Release.of(instance, [1], k=2)).write(tmp_path / "r.csv")
+    assert certificate.bucket_column == "bucket_"
+    assert lines(tmp_path / "r.csv")[0] == ["age", "bucket", "bucket_"]
+
+
+def test_shuffled_rows_keep_their_buckets(tmp_path: Path) -> None:
+    certificate = BucketizedRelease(release(None)).write(tmp_path / "r.csv", shuffle=7)
+    assert certificate.row_order == "shuffled"
+    ages = {row[0]: row[-1] for row in lines(tmp_path / "r.csv")[1:]}
+    assert ages == {"21": "1", "24": "1", "25": "1", "38": "1", "52": "2"}
+
+
+def test_files_that_measure_otherwise_are_not_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = formats.write_csv
+
+    def swap(path: Path, columns: list[formats.ReleasedColumn]) -> None:
+        if columns[-1].name == "rows":  # one value more, one less
+            columns[-1].texts[columns[-1].codes[0]] = "3"
+        write(path, columns)
+
+    monkeypatch.setattr(formats, "write_csv", swap)
+    with pytest.raises(CertificateError, match="has not a value for each row of a bucket"):
+        BucketizedRelease(release()).write(tmp_path / "r.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_exists_is_not_replaced_unless_asked(tmp_path: Path) -> None:
+    (tmp_path / "r.sensitive.csv").write_text("mine")
+    with pytest.raises(OutputError, match="exists"):
+        BucketizedRelease(release()).write(tmp_path / "r.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["r.sensitive.csv"]
+    BucketizedRelease(release()).write(tmp_path / "r.csv", force=True)
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_other_endings_and_tables_without_secrets_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"a bucketized release is a \.csv file"):
+        BucketizedRelease(release()).write(tmp_path / "r.parquet")
+    instance = Instance.build(read_table(FRAME[["age"]], {"age": "quasi"}), {"age": IntervalSpec()})
+    plain = Release.of(instance, np.zeros(instance.layout.bits, dtype=np.uint8))
+    with pytest.raises(OutputError, match="the table has no sensitive column"):
+        BucketizedRelease(plain)

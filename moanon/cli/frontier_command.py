@@ -152,9 +152,9 @@ def frontier(
         note(f"{folder} holds {unfinished(folder)}, which is left out")
     _show(found.frontier)
     if bucketize:
-        note(
-            "buckets show quasi-identifiers as they are: k does not protect against presence "
-            "disclosure there"
+        typer.echo(
+            " note: buckets show quasi-identifiers as they are: k does not protect against "
+            "presence disclosure there"
         )
     typer.echo(f" Wrote {on_one_line(str(place))}: frontier.csv, frontier.png, frontier.html")
 

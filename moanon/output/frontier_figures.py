@@ -46,7 +46,7 @@ def plot_frontier(frontier: Frontier, series: Sequence[str]) -> Figure:
     words = axes[0].annotate(
         "without any quasi-identifier", (1, frontier.no_quasi), xycoords=("axes fraction", "data")
     )
-    words.set(ha="right", va="bottom")
+    words.set(ha="right", va="bottom", in_layout=False)
     write(words, SMALL, GREY)
     least = sorted((release.p_loss, release.u_loss) for release in frontier.efficient)
     axes[0].step(*zip(*least, strict=True), where="post", color=INK, linewidth=0.9, zorder=1)
@@ -84,7 +84,9 @@ def _draw(ax: Axes, frontier: Frontier, series: Sequence[str], cost: str, words:
             label=plain(name if method == "generalized" else f"{name}, bucketized"),
         )
     dress(ax)
-    ax.set_ylim(bottom=0)
-    ax.set_xlim(left=0)
+    costs = [getattr(release, cost) for release in frontier.releases]
+    most = max([0.0, *(each for each in costs if each is not None)])
+    ax.set_ylim(0, 1.1 * (max(most, frontier.no_quasi) if cost == "u_loss" else most) or 1.0)
+    ax.set_xlim(0, 1.04 * max(release.p_loss for release in frontier.releases) or 1.0)
     write(ax.set_xlabel(_PRIVACY), LABEL)
     write(ax.set_ylabel(words), LABEL)

@@ -184,6 +184,23 @@ def block_entropy(values: Sequence[int], start: int, stop: int) -> float:
     return -math.fsum(n / rows * math.log(n / rows) for n in inside.values())
 
 
+def entropy_loss(base: Sequence[Sequence[int]], shown: Shown, kept: Sequence[Rows]) -> float:
+    """What rows no longer tell of their own values, row by row."""
+    columns = list(zip(*base, strict=True))
+    n, stays = len(base), {row for rows in kept for row in rows}
+    lost, whole = [], []
+    for i in range(n):
+        for j, values in enumerate(columns):
+            own = sum(value == base[i][j] for value in values)
+            here = n
+            if i in stays:
+                start, stop = shown[i][j]
+                here = sum(start <= value < stop for value in values)
+            lost.append(math.log2(here / own))
+            whole.append(math.log2(n / own))
+    return math.fsum(lost) / math.fsum(whole) if any(whole) else 0.0
+
+
 def loss_measures(instance: Instance, genome: str, kept: Sequence[Rows]) -> dict[str, float]:
     """Losses of a release with these groups of a genome."""
     found = block_losses(instance, naive.generalized_rows(instance, genome), kept)
@@ -225,6 +242,7 @@ def block_losses(instance: Instance, shown: Shown, kept: Sequence[Rows]) -> dict
         "loss_weighted": float((weighted + gone * sum(weights)) / every),
         "ncp": float((ncp + gone * sum(weights)) / every),
         "conditional_entropy": math.fsum(entropy),
+        "entropy_loss": entropy_loss(base, shown, kept),
         "dm": sum(len(rows) ** 2 for rows in kept) + n * gone,
         "c_avg": float(Fraction(released, len(kept)) / min(map(len, kept))),
     }

@@ -26,10 +26,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from moanon.arrays import Bools, Ints
-from moanon.data.rows import row_keys
 from moanon.data.column import Column, absent_column
 from moanon.data.domain import MISSING, Domain
 from moanon.data.hierarchy import SUPPRESSED
+from moanon.data.rows import row_keys
 from moanon.data.source import read_source
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError

@@ -186,18 +186,16 @@ def block_entropy(values: Sequence[int], start: int, stop: int) -> float:
 
 def entropy_loss(base: Sequence[Sequence[int]], shown: Shown, kept: Sequence[Rows]) -> float:
     """What rows no longer tell of their own values, row by row."""
-    columns = list(zip(*base, strict=True))
     n, stays = len(base), {row for rows in kept for row in rows}
     lost, whole = [], []
-    for i in range(n):
-        for j, values in enumerate(columns):
-            own = sum(value == base[i][j] for value in values)
-            here = n
-            if i in stays:
-                start, stop = shown[i][j]
-                here = sum(start <= value < stop for value in values)
-            lost.append(math.log2(here / own))
-            whole.append(math.log2(n / own))
+    for j, values in enumerate(zip(*base, strict=True)):
+        own = Counter(values)
+        blocks = {shown[row][j] for row in stays}
+        rows_in = {block: sum(own[value] for value in range(*block)) for block in blocks}
+        for i, value in enumerate(values):
+            here = rows_in[shown[i][j]] if i in stays else n
+            lost.append(math.log2(here / own[value]))
+            whole.append(math.log2(n / own[value]))
     return math.fsum(lost) / math.fsum(whole) if any(whole) else 0.0
 
 

@@ -117,8 +117,8 @@ def test_a_folder_leaves_no_table_out(tmp_path: Path, name: str, beside: str) ->
     write(tmp_path, "a\n2\n", name)
     assert refusal(tmp_path) == (
         f"the folder {tmp_path} holds {name}, which would be left out, as only .csv, .csv.gz, "
-        ".csv.zst and .parquet files are read from a folder: name the files to read with a glob, such as "
-        f"{tmp_path}/*{name[1:].lower()}, or move it elsewhere"
+        ".csv.zst and .parquet files are read from a folder: name the files to read with a glob, "
+        f"such as {tmp_path}/*{name[1:].lower()}, or move it elsewhere"
     )
 
 

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bits, Bools, Ints, Outlined
-from moanon.data.column import Column
+from moanon.data.column import Column, Profile
 from moanon.data.hierarchy import MAX_LEAVES, SUPPRESSED, Hierarchy
 from moanon.data.notation import PLAIN, Notation
 from moanon.data.steps import Scale, Steps
@@ -100,12 +100,19 @@ class Domain(Outlined, ABC):
 
     def encode(self, column: Column) -> npt.NDArray[np.uint16]:
         """Return the base value of every row of `column`; refuses values outside the domain."""
+        # Missing cells have code -1, which picks the last entry.
+        return self.codes(column).astype(np.uint16)[column.codes]
+
+    def codes(self, column: Profile) -> Ints:
+        """Return the base value of every value of `column` and, last, that of its missing cells.
+
+        Refused are values outside the domain, and missing cells where it has no place for them.
+        """
         check_size(column.name, self.size)  # or codes would wrap around and merge strangers
         found = self.find(column.values)
         outside = np.flatnonzero(found < 0)
         if len(outside):
-            rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
-            number = int(rows[outside].sum())
+            number = int(column.counts[outside].sum())
             hold = "row holds a value" if number == 1 else "rows hold values"
             shown = ", ".join(repr(column.values[i]) for i in outside[:3])
             more = f" and {len(outside) - 3} more" if len(outside) > 3 else ""
@@ -119,8 +126,7 @@ class Domain(Outlined, ABC):
                 f"column {column.name!r}: {column.missing} {rows_have} no value, and its "
                 f"{self.kind} domain was built without one for missing cells"
             )
-        # Missing cells have code -1, which picks the entry appended last.
-        return np.asarray(np.append(found, self.size - 1).astype(np.uint16)[column.codes])
+        return np.append(found, self.size - 1)
 
     @abstractmethod
     def describe(self) -> str:
@@ -286,14 +292,14 @@ class IntervalSpec:
     notation: Notation = PLAIN
     kind: ClassVar[str] = "interval"
 
-    def build(self, column: Column) -> IntervalDomain:
+    def build(self, column: Profile) -> IntervalDomain:
         """Fix the steps for the values of `column`."""
         steps = self.steps(column)
         missing = column.missing > 0
         check_size(column.name, steps.size + missing)
         return IntervalDomain(steps, missing)
 
-    def steps(self, column: Column) -> Steps:
+    def steps(self, column: Profile) -> Steps:
         """Lay the steps over the values of `column`."""
         scale = Scale.choose(
             column.values,
@@ -332,7 +338,7 @@ class OrderedSpec(Outlined):
     order: tuple[str, ...]
     kind: ClassVar[str] = "ordered"
 
-    def build(self, column: Column) -> OrderedDomain:
+    def build(self, column: Profile) -> OrderedDomain:
         """Check the order's labels and add the missing category where the column needs it."""
         where = f"column {column.name!r}"
         if not isinstance(self.order, list | tuple):  # a text would be taken for its characters
@@ -369,7 +375,7 @@ class TreeSpec:
     hierarchy: Hierarchy
     kind: ClassVar[str] = "tree"
 
-    def build(self, column: Column) -> TreeDomain:
+    def build(self, column: Profile) -> TreeDomain:
         """Add the missing category, directly under the root, where the column needs it."""
         where, hierarchy = f"column {column.name!r}", self.hierarchy
         if SUPPRESSED in hierarchy.leaf_index:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 
-from moanon.data.column import Column
+from moanon.data.column import Profile
 from moanon.errors import DataError
 
 #: Blanks that typesetters put between thousands: a plain one stands for all of them.
@@ -78,7 +78,7 @@ class Notation:
             f"{key}: {value!r}" for key, value in given.items() if value != getattr(PLAIN, key)
         )
 
-    def of(self, column: Column) -> Notation:
+    def of(self, column: Profile) -> Notation:
         """The notation of a column: values that are no texts in their source are plain already."""
         native = column.native
         is_text = native is None or (

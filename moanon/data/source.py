@@ -30,6 +30,7 @@ from moanon.data.column import (
 )
 from moanon.data.decoding import DEFAULT_ENCODING, unreadable
 from moanon.data.readers import FileForm, read_files
+from moanon.data.rows import RowsInMemory
 from moanon.errors import DataError
 from moanon.paths import checked_path
 
@@ -73,6 +74,11 @@ class Source(Outlined):
     digest: str
     unread: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
+
+    @property
+    def store(self) -> RowsInMemory:
+        """The rows."""
+        return RowsInMemory({column.name: column for column in self.columns})
 
 
 def read_source(

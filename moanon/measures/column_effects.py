@@ -9,7 +9,7 @@ column had to tell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,23 +71,34 @@ class ColumnEffect(Outlined):
         return float(self.rows @ lost + every - self.rows.sum()) / every
 
     @property
-    def entropy_kept(self) -> float:
-        """Share of what the column told of people that the release still tells.
+    def entropy(self) -> float:
+        """What the column told of a row in the table, on average: its entropy in bits."""
+        every = int(self.before.sum())
+        return float(np.log2(every) - self.before @ _logs(self.before) / every)
 
-        One minus the column's own ``entropy_loss``; 1 where all rows had one value, and nothing was
-        there to be lost.
-        """
+    @property
+    def entropy_kept(self) -> float:
+        """Share of that which the release still tells; 1 where there was nothing to tell."""
         every = int(self.before.sum())
         below = np.concatenate(([0], np.cumsum(self.before)))
         alike = below[self.stops] - below[self.starts]  # rows of the table with a value in a block
-        untold = float(self.rows @ _logs(alike)) + (every - self.rows.sum()) * np.log(every)
-        least, most = float(self.before @ _logs(self.before)), every * np.log(every)
-        return float((most - untold) / (most - least)) if most > least else 1.0
+        untold = float(self.rows @ _logs(alike)) + (every - self.rows.sum()) * np.log2(every)
+        told = float(np.log2(every) - untold / every)
+        if self.before.max() == every:
+            return 1.0
+        return min(1.0, max(0.0, told / self.entropy))  # rounding may go beyond
+
+
+def entropy_loss(effects: Sequence[ColumnEffect]) -> float:
+    """What all columns together no longer tell of people; the measure of that name."""
+    told = sum(effect.entropy for effect in effects)
+    kept = sum(effect.entropy * effect.entropy_kept for effect in effects)
+    return 1 - kept / told if told > 0 else 0.0
 
 
 def _logs(counts: Ints) -> Floats:
     """Logarithms of counts; 0 where nothing was counted, since nothing is multiplied by it."""
-    return np.log(np.maximum(counts, 1))
+    return np.log2(np.maximum(counts, 1))
 
 
 def value_counts(instance: Instance) -> tuple[Ints, ...]:

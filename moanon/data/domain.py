@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bits, Bools, Ints, Outlined
-from moanon.data.column import Column
+from moanon.data.column import Column, Profile
 from moanon.data.hierarchy import MAX_LEAVES, SUPPRESSED, Hierarchy
 from moanon.data.steps import Scale, Steps
 from moanon.errors import DataError
@@ -96,12 +96,19 @@ class Domain(Outlined, ABC):
 
     def encode(self, column: Column) -> npt.NDArray[np.uint16]:
         """Return the base value of every row of `column`; refuses values outside the domain."""
+        # Missing cells have code -1, which picks the last entry.
+        return self.codes(column).astype(np.uint16)[column.codes]
+
+    def codes(self, column: Profile) -> Ints:
+        """Return the base value of every value of `column` and, last, that of its missing cells.
+
+        Refused are values outside the domain, and missing cells where it has no place for them.
+        """
         _check_size(column.name, self.size)  # or codes would wrap around and merge strangers
         found = self.find(column.values)
         outside = np.flatnonzero(found < 0)
         if len(outside):
-            rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
-            number = int(rows[outside].sum())
+            number = int(column.counts[outside].sum())
             hold = "row holds a value" if number == 1 else "rows hold values"
             shown = ", ".join(repr(column.values[i]) for i in outside[:3])
             more = f" and {len(outside) - 3} more" if len(outside) > 3 else ""
@@ -115,8 +122,7 @@ class Domain(Outlined, ABC):
                 f"column {column.name!r}: {column.missing} {rows_have} no value, and its "
                 f"{self.kind} domain was built without one for missing cells"
             )
-        # Missing cells have code -1, which picks the entry appended last.
-        return np.asarray(np.append(found, self.size - 1).astype(np.uint16)[column.codes])
+        return np.append(found, self.size - 1)
 
     @abstractmethod
     def describe(self) -> str:
@@ -264,7 +270,7 @@ class IntervalSpec:
     type: Literal["integer", "decimal", "date"] | None = None
     kind: ClassVar[str] = "interval"
 
-    def build(self, column: Column) -> IntervalDomain:
+    def build(self, column: Profile) -> IntervalDomain:
         """Fix the steps for the values of `column`."""
         scale = Scale.choose(
             column.values, column.name, self.type, self.granularity, (self.range or ())
@@ -295,7 +301,7 @@ class OrderedSpec(Outlined):
     order: tuple[str, ...]
     kind: ClassVar[str] = "ordered"
 
-    def build(self, column: Column) -> OrderedDomain:
+    def build(self, column: Profile) -> OrderedDomain:
         """Check the order's labels and add the missing category where the column needs it."""
         where = f"column {column.name!r}"
         if not isinstance(self.order, list | tuple):  # a text would be taken for its characters
@@ -330,7 +336,7 @@ class TreeSpec:
     hierarchy: Hierarchy
     kind: ClassVar[str] = "tree"
 
-    def build(self, column: Column) -> TreeDomain:
+    def build(self, column: Profile) -> TreeDomain:
         """Add the missing category, directly under the root, where the column needs it."""
         where, hierarchy = f"column {column.name!r}", self.hierarchy
         if SUPPRESSED in hierarchy.leaf_index:

@@ -29,6 +29,7 @@ from moanon.data.column import (
     without_tokens,
 )
 from moanon.data.readers import read_files, unreadable
+from moanon.data.rows import RowsInMemory
 from moanon.errors import DataError
 from moanon.paths import checked_path
 
@@ -69,6 +70,11 @@ class Source(Outlined):
     digest: str
     unread: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
+
+    @property
+    def store(self) -> RowsInMemory:
+        """The rows."""
+        return RowsInMemory({column.name: column for column in self.columns})
 
 
 def read_source(

@@ -151,11 +151,12 @@ class Diagnosis(Outlined):
     ) -> Diagnosis:
         """Examine what was read already; of a `Table` by default its quasi-identifiers."""
         if isinstance(table, Table):
-            name, present = table.source, dict(table.columns)
+            name, store = table.source, table.store
             columns = table.quasi if columns is None else columns
             sensitive = table.sensitive if sensitive is None else sensitive
         else:
-            name, present = table.name, {column.name: column for column in table.columns}
+            name, store = table.name, table.store
+        present = store.columns
         hidden = tuple(sensitive or ())
         chosen = tuple(present) if columns is None else tuple(columns)
         _refuse_twice("columns", chosen)
@@ -178,10 +179,10 @@ class Diagnosis(Outlined):
                 f"at most {MAX_COLUMNS} columns can be examined together. Got {len(chosen)} of "
                 f"{name}; name those that others may know"
             )
-        if not len(present[chosen[0]].codes):
+        if not store.rows:
             raise DataError(f"{name} has no rows")
         missing = {c: present[c].missing for c in (*chosen, *hidden) if present[c].missing}
-        distinct = DistinctRows.count([present[c] for c in chosen], [present[c] for c in hidden])
+        distinct = DistinctRows.count(store, chosen, hidden)
         files = () if isinstance(table, Table) else table.files
         return cls(name, chosen, hidden, missing, distinct, files, tuple(_gaps(missing)))
 
@@ -441,10 +442,11 @@ def _gaps(missing: Mapping[str, int]) -> Iterator[str]:
 
 def _not_anonymized(read: Source, settled: Sequence[str], missing: str) -> Iterator[str]:
     """Say which rows the configuration would not anonymize, examined columns or not."""
-    gaps = [column for column in read.columns if column.name in settled and column.missing]
+    columns = read.store.columns
+    gaps = [name for name in columns if name in settled and columns[name].missing]
     if gaps:
-        rows = int(np.logical_or.reduce([column.codes < 0 for column in gaps]).sum())
-        names = ", ".join(column.name for column in gaps)
+        rows = read.rows - read.store.complete(gaps).rows
+        names = ", ".join(gaps)
         found = f"{rows:,} {'row' if rows == 1 else 'rows'} without a value in {names}"
         if missing == "drop":
             found = f"drops {found} before it anonymizes"

@@ -26,6 +26,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from moanon.arrays import Codes, Floats, Ints
+from moanon.data.domain import TreeDomain
+from moanon.data.hierarchy import Hierarchy
 from moanon.errors import InfeasibleError, SearchError
 from moanon.front import Front
 from moanon.genome import Instance
@@ -300,16 +302,17 @@ class _Workplace:
     @classmethod
     def of(cls, instance: Instance) -> _Workplace:
         order = np.argsort(instance.layout.sizes, kind="stable")
-        sizes, losses, trees = instance.layout.sizes[order], instance.losses, instance.layout.trees
+        sizes, losses = instance.layout.sizes[order], instance.losses
         widths, nodes = [], []
         for column, size in zip(order.tolist(), sizes.tolist(), strict=True):
             first = losses.start[column]
             widths.append(losses.table[first : first + size + 1])
-            tree = trees.get(instance.layout.columns[column])
+            domain = instance.layout.domains[instance.layout.columns[column]]
+            # Sets of neighbouring leaves are cut like any order.
             nodes.append(
-                None
-                if tree is None
-                else (np.array(tree.starts), np.array(tree.stops), np.array(tree.parents))
+                _nodes(domain.hierarchy)
+                if isinstance(domain, TreeDomain) and not domain.sets
+                else None
             )
         codes = np.ascontiguousarray(instance.cells.codes[order])
         return cls(
@@ -375,6 +378,10 @@ class _Workplace:
             each += losses.table[losses.start[column] + width]
         lost = np.append(each, self.columns.full)[group]  # the last one: suppressed
         return int((lost * self.counts).sum())
+
+
+def _nodes(tree: Hierarchy) -> tuple[Ints, Ints, Ints]:
+    return np.array(tree.starts), np.array(tree.stops), np.array(tree.parents)
 
 
 def _solve(place: _Workplace, targets: Sequence[Suppression], start: Ints | None) -> list[Ints]:

@@ -113,12 +113,12 @@ def _members(released: Grouping) -> tuple[Ints, Ints, Floats]:
         cell = np.flatnonzero(released.cell_group >= 0)
         return released.cell_group[cell], cell, cells.counts[cell].astype(np.float64)
     kept = released.row_group >= 0
-    key = released.row_group[kept] * len(cells) + cells.row_cell[kept]
+    key = released.row_group[kept] * len(cells) + released.instance.row_cell[kept]
     pairs, rows = np.unique(key, return_counts=True)
     group, cell = np.divmod(pairs, len(cells))
     return group, cell, rows.astype(np.float64)
 
 
 def _row_values(instance: Instance, column: str, values: int) -> Ints:
-    codes = instance.table.columns[column].codes.astype(np.int64)
+    codes = instance.table.column(column).codes.astype(np.int64)
     return np.where(codes < 0, values - 1, codes)  # the last: missing

@@ -12,7 +12,7 @@ from typing import Any
 
 from moanon import __version__
 from moanon.frontier import Frontier
-from moanon.output.page import _PLACE, _as_json, _as_script, _as_text, _part, _policy
+from moanon.output.page import _PLACE, _as_json, _as_script, _policy, as_text, part
 from moanon.release.bucketized import PRESENCE
 
 _SCRIPTS = ("elements.js", "theme.js", "frontier.js")
@@ -31,17 +31,17 @@ def frontier_html(
     series : sequence of str
         For each release what it belongs to.
     """
-    joined = "\n".join(_part(name) for name in _SCRIPTS)
+    joined = "\n".join(part(name) for name in _SCRIPTS)
     program = _as_script(f'"use strict";\n(() => {{\n{joined}\n}})();\n')
     parts = {
         "policy": _policy(program),
         "version": __version__,
-        "title": _as_text(f"Privacy and utility of {frontier.sensitive}"),
-        "style": _part("page.css"),
+        "title": as_text(f"Privacy and utility of {frontier.sensitive}"),
+        "style": part("page.css"),
         "data": _as_json(_page_data(frontier, sources, series)),
         "script": program,
     }
-    return _PLACE.sub(lambda place: parts[place[1]], _part("frontier.html"))
+    return _PLACE.sub(lambda place: parts[place[1]], part("frontier.html"))
 
 
 def _page_data(

@@ -177,7 +177,7 @@ class BucketizedRelease(Outlined):
         for name, role in table.roles.items():
             if role not in (Role.QUASI, Role.INSENSITIVE):
                 continue
-            column = table.columns[name]
+            column = table.column(name)
             texts = np.array(
                 [*column.values, MISSING if role is Role.QUASI else None], dtype=object
             )
@@ -188,7 +188,7 @@ class BucketizedRelease(Outlined):
         shown.append(ReleasedColumn(self.bucket_column, numbers, bucket))
         lines: list[tuple[int, str, str, int]] = []
         for name in table.sensitive:
-            column = table.columns[name]
+            column = table.column(name)
             labels = [*column.values, MISSING]
             codes = np.where(column.codes < 0, len(column.values), column.codes)[kept]
             keys, rows = np.unique(bucket * len(labels) + codes, return_counts=True)

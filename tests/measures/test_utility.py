@@ -242,7 +242,7 @@ def test_adult_without_any_quasi_identifier(adult: Instance) -> None:
 
 
 def test_a_revealed_occupation_costs_what_is_published(adult: Instance) -> None:
-    values = adult.table.columns["occupation"]
+    values = adult.table.column("occupation")
     for occupation, loss in (("Armed-Forces", 0.692), ("Craft-repair", 0.488)):
         place = values.values.index(occupation)
         rows = np.where(values.codes == place, 0, 1)

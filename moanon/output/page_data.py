@@ -23,8 +23,11 @@ import numpy as np
 from moanon.arrays import Ints, Outlined, Values
 from moanon.front import Front
 from moanon.front.choices import attained_privacy
+from moanon.front.several_limits import why_worse
 from moanon.measures import MEASURES, find_measure
+from moanon.measures.solutions import OnPart
 from moanon.measures.suppression import Suppression, row_limit
+from moanon.search.convergence import Convergence
 
 #: Shown beside the objectives; everything else is folded away until somebody asks.
 KEY_MEASURES = ("k", "l", "loss", "gl", "sl", "suppressed", "groups")
@@ -84,7 +87,9 @@ def page_title(tabs: Sequence[Tab]) -> str:
     return names.pop() if len(names) == 1 else f"{len(tabs)} fronts"
 
 
-def page_data(tabs: Sequence[Tab], axes: tuple[str, str] | None = None) -> dict[str, Any]:
+def page_data(
+    tabs: Sequence[Tab], axes: tuple[str, str] | None = None, on_part: OnPart | None = None
+) -> dict[str, Any]:
     """Return everything the page shows; as for `moanon.output.page.report_html`."""
     used = dict.fromkeys(name for tab in tabs for name in tab.front.measures)
     measures = {}
@@ -108,12 +113,26 @@ def _comparisons(tabs: Sequence[Tab], axes: tuple[str, str] | None) -> list[dict
     """Tabs that are laid over each other: all on given axes, else those of like objectives."""
     if axes is not None:
         x, y = axes
-        return [{"members": list(range(len(tabs))), "axes": {"x": x, "y": y}}]
+        return [{"members": list(range(len(tabs))), "axes": {"x": x, "y": y}, "note": ""}]
     alike: dict[tuple[str, ...], list[int]] = {}
     for i, tab in enumerate(tabs):
         alike.setdefault(tab.front.objectives, []).append(i)
     several = (members for members in alike.values() if len(members) > 1)
-    return [{"members": members, "axes": None} for members in several]
+    return [
+        {"members": members, "axes": None, "note": _why_worse([tabs[i] for i in members])}
+        for members in several
+    ]
+
+
+def _why_worse(tabs: Sequence[Tab]) -> str:
+    """Say why a wider limit may look worse than a narrower one."""
+    fronts = {tab.front.suppression.eta: tab.front for tab in tabs}
+    if len(fronts) < len(tabs):  # not of several limits, but of several runs
+        return ""
+    told = {
+        tab.front.suppression.eta: _section(tab.record, "search").get("evaluations") for tab in tabs
+    }
+    return why_worse(fronts, {eta: n for eta, n in told.items() if isinstance(n, int)})
 
 
 def _tab_data(tab: Tab) -> dict[str, Any]:
@@ -347,6 +366,8 @@ def _facts(front: Front, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]
         _joined(_told(search, "evaluations"), f" in {generations} generations", generations),
     )
     yield "Ended because", _told(search, "why")
+    course = Convergence.of_record(record)
+    yield "Converged", "" if course is None else course.sentence
     yield (
         "Solutions",
         _joined(

@@ -13,6 +13,7 @@ import numpy as np
 from moanon import datasets
 from moanon.arrays import Ints, Outlined
 from moanon.data.column import absent_column, did_you_mean
+from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.source import Source, read_source
 from moanon.data.table import Table
 from moanon.diagnosis.column_groups import DistinctRows
@@ -134,7 +135,14 @@ class Diagnosis(Outlined):
         settled = (*quasi, *own) if data.missing != "category" else ()
         wanted = (*chosen, *settled, *hidden, *also)
         tokens = data.missing_tokens if missing_tokens is None else missing_tokens
-        read = _read(data.source, wanted, tokens, delimiter or data.delimiter)
+        read = _read(
+            data.source,
+            wanted,
+            tokens,
+            delimiter or data.delimiter,
+            data.encoding or DEFAULT_ENCODING,
+            data.sheet,
+        )
         found = cls.of(read, chosen, hidden)
         return replace(
             found,
@@ -406,6 +414,8 @@ def _read(
     columns: Sequence[str] | None,
     tokens: Sequence[str],
     delimiter: str | None,
+    encoding: str = DEFAULT_ENCODING,
+    sheet: str | None = None,
 ) -> Source:
     name = source if isinstance(source, str) else None
     return read_source(
@@ -414,6 +424,8 @@ def _read(
         missing_tokens=tokens,
         delimiter=delimiter,
         columns=None if columns is None else tuple(dict.fromkeys(columns)),
+        encoding=encoding,
+        sheet=sheet,
     )
 
 

@@ -24,7 +24,7 @@ from moanon.front.landmarks import TradeOff
 from moanon.measures.solutions import OnPart
 from moanon.output.convergence_figure import plot_convergence
 from moanon.output.figure_style import problem_words, root_figure, told_share
-from moanon.output.front_figures import plot_front, plot_fronts, plot_magnified, steep_parts
+from moanon.output.front_figures import magnified_parts, plot_front, plot_fronts, plot_magnified
 from moanon.output.group_figures import plot_group_sizes, typical_solutions
 from moanon.output.objective_figures import (
     costs_of,
@@ -74,8 +74,8 @@ def write_plots(
     Always ``front``: the privacy that was searched for against loss, with knees and flat stretches.
     Then, by what the front is of,
 
-    - one privacy objective and one cost: ``magnified``, its steep parts (D Fig. 7); without any
-      suppression, ``front`` has insets of group sizes (D Fig. 6), else ``groups`` shows them;
+    - one privacy objective and one cost: ``magnified``, where publishers choose (D Fig. 7); without
+      any suppression, ``front`` has insets of group sizes (D Fig. 6), else ``groups`` shows them;
     - three objectives or more: ``pairs`` (D Fig. 8);
     - several costs: ``filtered``, what is left under a limit of one of them (D Fig. 9);
     - k and ℓ: ``diversity``, the two within a loss (D Fig. 10), and ``limits``, what a little more
@@ -154,7 +154,7 @@ def _figures_of(front: Front, words: Sequence[str]) -> Figures:
     bare = front.suppression.kind == "none" and objectives <= 2
     insets = typical_solutions(front, 2) if bare and sizes else []
     figures: Figures = {"front": partial(plot_front, front, insets=insets, words=words)}
-    if objectives <= 2 and len(steep_parts(TradeOff.of(front), 2)) > 1:
+    if objectives <= 2 and len(magnified_parts(TradeOff.of(front), 2)) > 1:
         figures["magnified"] = partial(plot_magnified, front, words=words)
     if sizes and not bare:
         solutions = typical_solutions(front, 3)

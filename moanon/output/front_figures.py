@@ -58,7 +58,7 @@ _PART = 0.1
 #: ... and holds at least so many solutions.
 _FEWEST = 6
 #: Inches that a sign of a number below axes takes, the space between two, and beside the axes.
-_SIGN, _SPACE, _BESIDE = 0.075, 0.14, 0.55
+_SIGN, _SPACE, _BESIDE = 0.06, 0.08, 0.45
 #: The k that are magnified, from where to where.
 _RANGES = ((2, 500), (2, 50))
 #: Space between an arrow and the axes it points to, as a share of them.
@@ -280,7 +280,9 @@ def _mark_part(ax: Axes, part: TradeOff, following: TradeOff | None) -> None:
         frame = Rectangle(low, *(high - low), fill=False, edgecolor=INK, linewidth=0.8, zorder=5)
         ax.add_patch(frame)
         taken.append(frame.get_window_extent())
-    labels = _mark_flats(ax, find_landmarks(part), round(1.5 * inches(ax)[0]))
+    labels: list[Label] = []
+    if following is None or part.privacy != "k" or len(part.publishable) == len(part):
+        labels = _mark_flats(ax, find_landmarks(part), round(1.5 * inches(ax)[0]))
     place_labels(ax, labels, lines=[_stair(part)], boxes=taken)
 
 

@@ -36,6 +36,8 @@ _SCRIPTS = (
     "plot.js",
     "sizes.js",
     "solution.js",
+    "filters.js",
+    "pair.js",
     "table.js",
     "compare.js",
     "main.js",
@@ -53,7 +55,7 @@ def report_html(
     tabs : sequence of Tab
         At least one, each with at least one solution.
     axes : (str, str), optional
-        A cost and a privacy by which all of them are laid over each other, to begin with. Default:
+        A privacy and a cost by which all of them are laid over each other, to begin with. Default:
         those with the same objectives are, on a tab behind theirs.
     on_part : callable, optional
         Told how many of all solutions are described.

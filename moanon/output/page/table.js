@@ -32,7 +32,8 @@ class SolutionTable {
     const rows = Math.min(front.count, 14) + 1;
     this.window.style.maxHeight = `${rows * ROW_HEIGHT + ROW_HEIGHT / 2}px`;
     this.chosen = make("span", { class: "mark" });
-    const showAll = quietButton("Show all", "List all solutions again", () => onchoose([]));
+    const showAll = quietButton("Show all", "List all solutions again", () => onchoose(null));
+    this.filters = new Filters(front, () => onchoose(undefined));
     this.choice = make("span", { class: "bar", hidden: true }, this.chosen, showAll);
     this.element = make(
       "section",
@@ -44,14 +45,28 @@ class SolutionTable {
         this.choice,
         make("span", { class: "stretch" }),
         ...(front.others.length ? [this.allChoice()] : []),
+        quietButton("Save CSV", "Save the listed solutions with all measures", () => this.save()),
       ),
+      this.filters.element,
       this.window,
     );
     this.list(null);
   }
 
   get names() {
-    return ["id", ...this.front.main, ...(this.all ? this.front.others : [])];
+    const others = byKind(this.front.others).flatMap(([, names]) => names);
+    return ["id", ...this.front.main, ...(this.all ? others : [])];
+  }
+
+  /** Write the listed solutions to a file, as they are listed; the numbers as they are. */
+  save() {
+    const names = ["id", ...this.front.names];
+    const lines = this.order.map((id) => names.map((name) => this.value(name, id)).join(","));
+    const text = [names.join(","), ...lines, ""].join("\n");
+    const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    make("a", { href: url, download: "solutions.csv" }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 1000);
+    say(`${grouped(this.order.length)} solutions saved`);
   }
 
   text(name, id) {

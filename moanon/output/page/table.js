@@ -2,6 +2,7 @@
 
 const ROW_HEIGHT = 32; // as in the style sheet
 const BEYOND = 12; // rows kept ready above and below
+const MOST_PRINTED = 300; // rows on paper; the rest is for a file
 
 class SolutionTable {
   constructor(front, { onselect, onchoose }) {
@@ -126,13 +127,13 @@ class SolutionTable {
     const height = this.window.clientHeight;
     const top = everything ? 0 : Math.floor(this.window.scrollTop / ROW_HEIGHT) - BEYOND;
     const first = Math.max(0, top);
-    const shown = everything ? this.order.length : Math.ceil(height / ROW_HEIGHT) + 2 * BEYOND;
+    const shown = everything ? MOST_PRINTED : Math.ceil(height / ROW_HEIGHT) + 2 * BEYOND;
     const rows = this.order.slice(first, first + shown);
     const below = this.order.length - first - rows.length;
     this.body.replaceChildren(
       this.gap(first),
       ...rows.map((id, i) => this.row(id, first + i)),
-      this.gap(below),
+      everything && below ? this.untold(below) : this.gap(below),
     );
   }
 
@@ -140,6 +141,12 @@ class SolutionTable {
     const cell = make("td", { colspan: this.names.length });
     cell.style.height = `${rows * ROW_HEIGHT}px`;
     return make("tr", { class: "gap", "aria-hidden": "true", hidden: rows === 0 }, cell);
+  }
+
+  /** What stands on paper below the last row that is printed. */
+  untold(rows) {
+    const words = `and ${grouped(rows)} more: save them as CSV, or look into front.csv`;
+    return make("tr", {}, make("td", { colspan: this.names.length }, words));
   }
 
   row(id, at) {

@@ -36,6 +36,7 @@ from moanon.data.decoding import checked_encoding
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.notation import Notation
+from moanon.data.rules import EXAMPLES, checked_rule, rule_of, takes_steps
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind
 from moanon.data.table import MissingPolicy
 from moanon.errors import ConfigError, DataError
@@ -62,6 +63,8 @@ _KIND_KEYS = {
     "ordered": ("order",),
     "tree": ("hierarchy",),
 }
+#: Those that a rule for steps takes, too.
+_STEP_KEYS = set(_KIND_KEYS["interval"]) - {"granularity"}
 _TREE_FILES = (".yaml", ".yml", ".csv")
 _WITH_ETA = ("k-suppression", "kl-safety")
 
@@ -104,7 +107,12 @@ def _check_folder(folder: str) -> str:
     return folder
 
 
-def _find_hierarchy(name: str, info: ValidationInfo) -> str:
+def _find_hierarchy(name: str | dict[str, Any], info: ValidationInfo) -> str | dict[str, Any]:
+    if isinstance(name, dict):
+        try:
+            return checked_rule(name)
+        except DataError as error:
+            raise refusal(str(error)) from None
     if name in datasets.hierarchy_names():
         return name
     if not name.lower().endswith(_TREE_FILES):
@@ -194,6 +202,26 @@ else:
 _TEXT_LIST: dict[str, Any] = {
     "type": "array",
     "items": {"type": ["string", "number", "boolean", "null"]},
+}
+#: A file or an embedded hierarchy, or a rule.
+_RULE_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": "string"},
+        {
+            "type": "object",
+            "properties": {
+                "mask": {"enum": ["right", "left"]},
+                "dates": {"type": "array", "items": {"enum": list(DATE_UNITS)}},
+                "intervals": {"type": "array", "items": {"type": "number"}},
+                "group": {"type": "object"},
+                "rest": {"type": "string"},
+                "frequency": {"type": "integer"},
+            },
+            "additionalProperties": False,
+        },
+        {"type": "null"},
+    ],
+    "default": None,
 }
 
 
@@ -287,12 +315,15 @@ class ColumnSection(BaseModel):
     ] = None
     """Of an ordered column: all its values, lowest first, or adult/education."""
     hierarchy: Annotated[
-        Annotated[str, AfterValidator(_find_hierarchy)] | None,
-        f"an embedded hierarchy ({', '.join(datasets.hierarchy_names())}) or a "
-        f"{', '.join(_TREE_FILES)} file",
+        Annotated[str | dict[str, Any], AfterValidator(_find_hierarchy)] | None,
+        WithJsonSchema(_RULE_SCHEMA),
+        f"an embedded hierarchy ({', '.join(datasets.hierarchy_names())}), a "
+        f"{', '.join(_TREE_FILES)} file, or a rule such as {EXAMPLES}",
     ] = None
-    """Of a tree column: an embedded hierarchy such as adult/workclass, or a YAML or ARX CSV file,
-    relative to this file."""
+    """Of a tree column: an embedded hierarchy such as adult/workclass, a YAML or ARX CSV file,
+    relative to this file, or a rule that makes one from the values: {mask: right} for codes,
+    {dates: [month, year]}, {intervals: [5, 10, 50]}, {group: {North: [a, b]}, rest: Other},
+    {frequency: 4} to merge rare values first."""
     weight: Annotated[float, Field(ge=0)] | None = None
     """Of a quasi column: what it counts in weighted losses (gl_weighted, loss_weighted, ncp).
     Default 1."""
@@ -309,8 +340,11 @@ class ColumnSection(BaseModel):
             )
         if self.weight is not None and self.role != "quasi":
             raise refusal(f"weight is for quasi columns only. Got role {self.role}", "weight")
+        of_steps = isinstance(self.hierarchy, dict) and takes_steps(self.hierarchy)
         for owner, keys in _KIND_KEYS.items():
             for key in keys:
+                if of_steps and key in _STEP_KEYS:
+                    continue
                 if key in given and self.kind not in (None, owner):
                     raise refusal(f"{key} is for kind {owner} only. Got kind {self.kind}", key)
         if self.kind is None:
@@ -336,6 +370,8 @@ class ColumnSection(BaseModel):
             return OrderedSpec(self.order)
         if self.hierarchy is None:
             return self._interval(data)
+        if isinstance(self.hierarchy, dict):
+            return TreeSpec(rule_of(self.hierarchy, self._interval(data)))
         embedded = self.hierarchy in datasets.hierarchy_names()
         path = datasets.hierarchy_path(self.hierarchy) if embedded else Path(self.hierarchy)
         return TreeSpec(Hierarchy.read(path))

@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -368,16 +368,27 @@ class OrderedSpec(Outlined):
         return domain
 
 
+class MakesTree(Protocol):
+    """A rule that makes the tree of a column from its values; see `moanon.data.rules`."""
+
+    def make(self, column: Profile) -> tuple[Hierarchy, Steps | None]:
+        """Make the tree; where its leaves are steps of numbers or dates, also give these."""
+
+
 @dataclass(frozen=True)
 class TreeSpec:
-    """Declare a column whose values are the leaves of a hierarchy."""
+    """Declare a column whose values are the leaves of a hierarchy, or by what rule to make one."""
 
-    hierarchy: Hierarchy
+    hierarchy: Hierarchy | MakesTree
     kind: ClassVar[str] = "tree"
 
     def build(self, column: Profile) -> TreeDomain:
         """Add the missing category, directly under the root, where the column needs it."""
-        where, hierarchy = f"column {column.name!r}", self.hierarchy
+        where, steps = f"column {column.name!r}", None
+        if isinstance(self.hierarchy, Hierarchy):
+            hierarchy = self.hierarchy
+        else:
+            hierarchy, steps = self.hierarchy.make(column)
         if SUPPRESSED in hierarchy.leaf_index:
             raise DataError(
                 f"{where}: the hierarchy has a leaf called {SUPPRESSED!r}, which fully generalized "
@@ -392,7 +403,7 @@ class TreeSpec:
                 )
             hierarchy = hierarchy.with_leaf(MISSING)
         check_size(column.name, len(hierarchy.leaves))
-        return TreeDomain(hierarchy, missing)
+        return TreeDomain(hierarchy, missing, steps)
 
 
 DomainSpec = IntervalSpec | OrderedSpec | TreeSpec

@@ -52,7 +52,7 @@ _TELLING = frozenset(["-7", "-8", "-9", "-99", "-999", "-9999", "-99999"])
 _IDENTIFYING = re.compile(
     "id|uuid|guid|ssn|e?mail|phone|telephone|telefon|tel|mobile|handy|fax|passport|iban|account|"
     "surname|forename|firstname|lastname|fullname|username|nachname|vorname|login|address|adresse|"
-    "street|stra(ss|ß)e|ip|license|plate"
+    "street|stra(ss|ß)e|ip|license|plate|prenom|apellidos?|nombre"
 )
 _NAMES = [{"name"}, *({word, "name"} for word in ("first", "last", "full", "family", "given"))]
 _NAMES += [{"name", whose} for whose in ("patient", "person", "customer", "client", "employee")]
@@ -78,6 +78,8 @@ _POINTERS = {
     "addresses of pages": re.compile(r"(https?://|www\.)\S+"),
     "identifiers": re.compile(r"[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"),
 }
+#: First and last names; so many different ones are hardly anything else.
+_PERSON = re.compile(r"[^\W\d_a-z][\w.'’-]*(,? [^\W\d_a-z][\w.'’-]*){1,3}")
 #: A diagnosis as ICD-10 writes it.
 _ICD = re.compile(r"[A-TV-Z][0-9][0-9AB](\.?[0-9A-TV-Z]{1,4})?")
 #: A code: no blank, and a digit in it.
@@ -257,10 +259,12 @@ def _sensitive(column: Profile, reason: str) -> Guess:
 def _pointer(values: Sequence[str]) -> str:
     """Name what nearly all values are that point to one person; nothing if they are not."""
     for what, pattern in _POINTERS.items():
-        if sum(pattern.fullmatch(value.strip()) is not None for value in values) > 0.8 * len(
-            values
-        ):
+        matched = sum(pattern.fullmatch(value.strip()) is not None for value in values)
+        if matched > 0.8 * len(values):
             return what
+    persons = sum(_PERSON.fullmatch(value.strip()) is not None for value in values)
+    if persons > max(0.8 * len(values), MAX_BASE):
+        return "which look like names of people"
     return ""
 
 

@@ -36,7 +36,7 @@ from moanon.data.decoding import checked_encoding
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.notation import Notation
-from moanon.data.rules import EXAMPLES, checked_rule, rule_of, takes_steps
+from moanon.data.rules import checked_rule, rule_of, takes_steps
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind
 from moanon.data.table import MissingPolicy
 from moanon.errors import ConfigError, DataError
@@ -61,7 +61,7 @@ _KIND_KEYS = {
         *("format", "decimal", "thousands", "unit"),
     ),
     "ordered": ("order",),
-    "tree": ("hierarchy",),
+    "tree": ("hierarchy", "labels"),
 }
 #: Those that a rule for steps takes, too.
 _STEP_KEYS = set(_KIND_KEYS["interval"]) - {"granularity"}
@@ -318,12 +318,15 @@ class ColumnSection(BaseModel):
         Annotated[str | dict[str, Any], AfterValidator(_find_hierarchy)] | None,
         WithJsonSchema(_RULE_SCHEMA),
         f"an embedded hierarchy ({', '.join(datasets.hierarchy_names())}), a "
-        f"{', '.join(_TREE_FILES)} file, or a rule such as {EXAMPLES}",
+        f"{', '.join(_TREE_FILES)} file, or a rule such as {{mask: right}}",
     ] = None
     """Of a tree column: an embedded hierarchy such as adult/workclass, a YAML or ARX CSV file,
     relative to this file, or a rule that makes one from the values: {mask: right} for codes,
     {dates: [month, year]}, {intervals: [5, 10, 50]}, {group: {North: [a, b]}, rest: Other},
     {frequency: 4} to merge rare values first."""
+    labels: Literal["nodes", "sets"] | None = None
+    """Of a tree column in a local recoding, what a group may show: one node of the tree, or a set
+    of neighbouring ones such as {Married, Widowed}, which loses less. Default: nodes."""
     weight: Annotated[float, Field(ge=0)] | None = None
     """Of a quasi column: what it counts in weighted losses (gl_weighted, loss_weighted, ncp).
     Default 1."""
@@ -341,6 +344,8 @@ class ColumnSection(BaseModel):
         if self.weight is not None and self.role != "quasi":
             raise refusal(f"weight is for quasi columns only. Got role {self.role}", "weight")
         of_steps = isinstance(self.hierarchy, dict) and takes_steps(self.hierarchy)
+        if self.labels is not None and self.role != "quasi":
+            raise refusal(f"labels are for quasi columns only. Got role {self.role}", "labels")
         for owner, keys in _KIND_KEYS.items():
             for key in keys:
                 if of_steps and key in _STEP_KEYS:
@@ -371,10 +376,11 @@ class ColumnSection(BaseModel):
         if self.hierarchy is None:
             return self._interval(data)
         if isinstance(self.hierarchy, dict):
-            return TreeSpec(rule_of(self.hierarchy, self._interval(data)))
+            rule = rule_of(self.hierarchy, self._interval(data))
+            return TreeSpec(rule, sets=self.labels == "sets")
         embedded = self.hierarchy in datasets.hierarchy_names()
         path = datasets.hierarchy_path(self.hierarchy) if embedded else Path(self.hierarchy)
-        return TreeSpec(Hierarchy.read(path))
+        return TreeSpec(Hierarchy.read(path), sets=self.labels == "sets")
 
     def _interval(self, data: DataSection | None) -> IntervalSpec:
         notation = Notation(

@@ -49,7 +49,8 @@ from moanon.config.sections import (
 )
 from moanon.data.domain import DomainSpec
 from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text
-from moanon.data.table import Role, Table, read_table
+from moanon.data.table import Role, Table
+from moanon.engines import open_table
 from moanon.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -271,13 +272,14 @@ class Config(BaseModel):
     def read_table(self) -> Table:
         """Read the declared columns and settle their missing values."""
         data = self.data
-        return read_table(
+        return open_table(
             datasets.load(data.source) if data.source in datasets.names() else data.source,
             self.roles,
             missing=data.missing,
             missing_tokens=data.missing_tokens,
             delimiter=data.delimiter,
             name=data.source,
+            memory=data.memory,
         )
 
     def instance(self) -> Instance:

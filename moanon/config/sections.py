@@ -36,6 +36,7 @@ from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind
 from moanon.data.table import MissingPolicy
+from moanon.engines.opening import MEMORY
 from moanon.errors import ConfigError
 from moanon.measures.suppression import MOST_RECURSIVE_C
 from moanon.paths import checked_path
@@ -204,6 +205,12 @@ class DataSection(BaseModel):
         'one character, no quote and no line end, e.g. ";"',
     ] = None
     """What separates the fields of a CSV file. Default: found by itself."""
+    memory: Annotated[
+        Annotated[str, Field(pattern=MEMORY.pattern)] | None,
+        "an amount such as 500MB or 2GB",
+    ] = None
+    """How much the engine that reads files may hold; their rows then stay where they are, however
+    few. Default: large files are left where they are, and 500MB are held."""
 
 
 class ColumnSection(BaseModel):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bools, Ints
+from moanon.arrays import Bools, Ints, Values
 from moanon.data.column import Column, Profile, sorted_column
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ class RowStore(ABC):
         """Number of rows."""
 
     @abstractmethod
-    def count(self, codes: Mapping[str, Ints]) -> tuple[Ints, Ints]:
+    def count(self, codes: Mapping[str, Ints]) -> tuple[Values, Ints]:
         """Count the rows that share a tuple of codes.
 
-        Returned are the tuples that occur, in lexicographic order, as an array (columns, tuples),
-        and the rows of each.
+        Returned are the tuples that occur, in lexicographic order, as an array (columns, tuples)
+        of whole numbers, and the rows of each.
         """
 
     @abstractmethod
@@ -84,7 +84,7 @@ class RowsInMemory(RowStore):
     def rows(self) -> int:
         return len(next(iter(self.columns.values())).codes)
 
-    def count(self, codes: Mapping[str, Ints]) -> tuple[Ints, Ints]:
+    def count(self, codes: Mapping[str, Ints]) -> tuple[Values, Ints]:
         coded = [code[self.columns[name].codes] for name, code in codes.items()]
         sizes = [int(code.max()) + 1 for code in codes.values()]
         _, first, counts = np.unique(row_keys(coded, sizes), return_index=True, return_counts=True)

@@ -10,7 +10,8 @@ are allowed:
 
 A domain is *declared* (`IntervalSpec`, `OrderedSpec`, `TreeSpec`) and then *built* for the column
 at hand, because an interval may take its range from the data and a column with missing values gets
-one more base value, last in the order, called ``(missing)``.
+one more base value, last in the order, called ``(missing)``. It has no place among numbers or in an
+order, so a block that holds it and others says so: ``S..M or (missing)``.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import numpy.typing as npt
 from moanon.arrays import Bits, Bools, Ints, Outlined
 from moanon.data.column import Column, Profile
 from moanon.data.hierarchy import MAX_LEAVES, SUPPRESSED, Hierarchy
+from moanon.data.notation import PLAIN, Notation
 from moanon.data.steps import Scale, Steps
 from moanon.errors import DataError
 
@@ -36,6 +38,8 @@ MAX_BASE_VALUES = MAX_LEAVES
 MISSING = "(missing)"
 #: Stands between the first and the last value of an ordered block.
 RANGE_MARK = ".."
+#: Ends the label of a block that holds missing cells beside others.
+OR_MISSING = f" or {MISSING}"
 
 
 class Domain(Outlined, ABC):
@@ -104,7 +108,7 @@ class Domain(Outlined, ABC):
 
         Refused are values outside the domain, and missing cells where it has no place for them.
         """
-        _check_size(column.name, self.size)  # or codes would wrap around and merge strangers
+        check_size(column.name, self.size)  # or codes would wrap around and merge strangers
         found = self.find(column.values)
         outside = np.flatnonzero(found < 0)
         if len(outside):
@@ -139,17 +143,17 @@ class IntervalDomain(Domain):
 
     @property
     def size(self) -> int:
-        return self.steps.count + self.has_missing
+        return self.steps.size + self.has_missing
 
     def find(self, values: Sequence[str]) -> Ints:
         return self.steps.find(values)
 
     def _block_name(self, start: int, stop: int) -> str:
-        if stop <= self.steps.count:
+        if stop <= self.steps.size:
             return self.steps.label(start, stop)
-        if start == self.steps.count:
+        if start == self.steps.size:
             return MISSING
-        return self.steps.label(start, stop - 1) + RANGE_MARK + MISSING
+        return self.steps.label(start, stop - 1) + OR_MISSING
 
     def describe(self) -> str:
         return self.steps.describe()
@@ -181,6 +185,8 @@ class OrderedDomain(Domain):
     def _block_name(self, start: int, stop: int) -> str:
         if stop - start == 1:
             return self.order[start]
+        if self.has_missing and stop == self.size:
+            return self._block_name(start, stop - 1) + OR_MISSING
         return self.order[start] + RANGE_MARK + self.order[stop - 1]
 
     def describe(self) -> str:
@@ -190,10 +196,15 @@ class OrderedDomain(Domain):
 
 @dataclass(frozen=True, repr=False)
 class TreeDomain(Domain):
-    """The leaves of a hierarchy; blocks are its nodes."""
+    """The leaves of a hierarchy; blocks are its nodes.
+
+    Leaves are values as they are written, or `steps` of numbers or dates under the names that these
+    have.
+    """
 
     hierarchy: Hierarchy
     has_missing: bool = False
+    steps: Steps | None = None
     kind: ClassVar[str] = "tree"
 
     @property
@@ -207,6 +218,8 @@ class TreeDomain(Domain):
         return {leaf: i for leaf, i in leaves.items() if leaf != MISSING or not self.has_missing}
 
     def find(self, values: Sequence[str]) -> Ints:
+        if self.steps is not None:
+            return self.steps.find(values)
         return np.array([self._index.get(value, -1) for value in values], dtype=np.int64)
 
     def _block_name(self, start: int, stop: int) -> str:
@@ -240,6 +253,8 @@ class TreeDomain(Domain):
 
     def describe(self) -> str:
         number = self.size - self.has_missing
+        if self.steps is not None:
+            return self.steps.describe()
         if number == 1:
             return self.hierarchy.leaves[0]
         return f"the {number} leaves of {self.hierarchy.names[0]!r}"
@@ -262,25 +277,47 @@ class IntervalSpec:
         and weeks a Monday.
     type : {"integer", "decimal", "date"}, optional
         Default: the narrowest type that fits all values.
+    outside : {"clamp"}, optional
+        What becomes of values outside the range: one base value below it and one from its end on.
+        Default: they are refused.
+    notation : Notation
+        How cells are written; range and origin are plain.
     """
 
     granularity: int | float | str | None = None
     range: tuple[int | float | str, int | float | str] | None = None
     origin: int | float | str | None = None
     type: Literal["integer", "decimal", "date"] | None = None
+    outside: Literal["clamp"] | None = None
+    notation: Notation = PLAIN
     kind: ClassVar[str] = "interval"
 
     def build(self, column: Profile) -> IntervalDomain:
         """Fix the steps for the values of `column`."""
-        scale = Scale.choose(
-            column.values, column.name, self.type, self.granularity, (self.range or ())
-        )
-        steps = Steps.build(
-            scale, column.values, column.name, self.granularity, self.range, self.origin
-        )
+        steps = self.steps(column)
         missing = column.missing > 0
-        _check_size(column.name, steps.count + missing)
+        check_size(column.name, steps.size + missing)
         return IntervalDomain(steps, missing)
+
+    def steps(self, column: Profile) -> Steps:
+        """Lay the steps over the values of `column`."""
+        scale = Scale.choose(
+            column.values,
+            column.name,
+            self.type,
+            self.granularity,
+            self.range or (),
+            self.notation.of(column),
+        )
+        return Steps.build(
+            scale,
+            column.values,
+            column.name,
+            self.granularity,
+            self.range,
+            self.origin,
+            clamped=self.outside == "clamp",
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -295,7 +332,7 @@ class OrderedSpec(Outlined):
     >>> domain.encode(sizes).tolist()
     [0, 2, 3]
     >>> domain.label(0, 2), domain.label(2, 4), domain.label(0, 4)
-    ('S..M', 'L..(missing)', '*')
+    ('S..M', 'L or (missing)', '*')
     """
 
     order: tuple[str, ...]
@@ -320,12 +357,14 @@ class OrderedSpec(Outlined):
                 )
             seen.add(value)
         missing = column.missing > 0
-        for label in (SUPPRESSED, MISSING) if missing else (SUPPRESSED,):
-            if label in seen:
-                raise DataError(f"{where}: the value {label!r} is a reserved label; rename it")
+        for value in self.order:
+            if value == SUPPRESSED or (
+                missing and (value == MISSING or value.endswith(OR_MISSING))
+            ):
+                raise DataError(f"{where}: the value {value!r} is a reserved label; rename it")
         domain = OrderedDomain((*self.order, MISSING) if missing else tuple(self.order), missing)
-        _check_size(column.name, domain.size)
-        _check_labels(where, domain.order)
+        check_size(column.name, domain.size)
+        _check_labels(where, self.order)
         return domain
 
 
@@ -352,7 +391,7 @@ class TreeSpec:
                     "would carry; rename it"
                 )
             hierarchy = hierarchy.with_leaf(MISSING)
-        _check_size(column.name, len(hierarchy.leaves))
+        check_size(column.name, len(hierarchy.leaves))
         return TreeDomain(hierarchy, missing)
 
 
@@ -400,7 +439,8 @@ def _two_readings(where: str, label: str, reading: str, other: tuple[str, str]) 
     )
 
 
-def _check_size(name: str, size: int) -> None:
+def check_size(name: str, size: int) -> None:
+    """Refuse a domain that is too fine to be coded."""
     if size > MAX_BASE_VALUES:
         number = size if size < 10**15 else "more than 10^15"
         raise DataError(

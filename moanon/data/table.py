@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from moanon.arrays import Bools, Outlined
 from moanon.data.column import Column, Profile, absent_column, did_you_mean
+from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.rows import RowsInMemory, RowStore
 from moanon.data.source import Source, read_source
 from moanon.errors import DataError
@@ -149,6 +150,8 @@ def read_table(
     missing_tokens: Sequence[str] = ("",),
     delimiter: str | None = None,
     name: str | None = None,
+    encoding: str = DEFAULT_ENCODING,
+    sheet: str | None = None,
 ) -> Table:
     """Read the declared columns of a source and settle their missing values.
 
@@ -162,7 +165,7 @@ def read_table(
         Rows that miss a quasi-identifying or sensitive value are dropped and counted (``drop``),
         kept with the gap as a value of its own (``category``) or refused (``error``): nobody is
         left out unless somebody says so. Gaps in other columns are left as they are.
-    missing_tokens, delimiter, name
+    missing_tokens, delimiter, name, encoding, sheet
         As for :func:`moanon.data.source.read_source`.
 
     Raises
@@ -178,6 +181,8 @@ def read_table(
         delimiter=delimiter,
         name=name,
         columns=tuple(given),
+        encoding=encoding,
+        sheet=sheet,
     )
     return settle(read, given, missing)
 

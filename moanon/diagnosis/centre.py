@@ -13,6 +13,7 @@ import numpy as np
 from moanon import datasets
 from moanon.arrays import Ints, Outlined
 from moanon.data.column import absent_column, did_you_mean
+from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.source import Source
 from moanon.data.table import Table
 from moanon.diagnosis.column_groups import DistinctRows
@@ -135,7 +136,15 @@ class Diagnosis(Outlined):
         settled = (*quasi, *own) if data.missing != "category" else ()
         wanted = (*chosen, *settled, *hidden, *also)
         tokens = data.missing_tokens if missing_tokens is None else missing_tokens
-        read = _read(data.source, wanted, tokens, delimiter or data.delimiter, data.memory)
+        read = _read(
+            data.source,
+            wanted,
+            tokens,
+            delimiter or data.delimiter,
+            data.encoding or DEFAULT_ENCODING,
+            data.sheet,
+            data.memory,
+        )
         found = cls.of(read, chosen, hidden)
         return replace(
             found,
@@ -407,6 +416,8 @@ def _read(
     columns: Sequence[str] | None,
     tokens: Sequence[str],
     delimiter: str | None,
+    encoding: str = DEFAULT_ENCODING,
+    sheet: str | None = None,
     memory: str | None = None,
 ) -> OpenedSource:
     name = source if isinstance(source, str) else None
@@ -416,6 +427,8 @@ def _read(
         name=name,
         missing_tokens=tokens,
         delimiter=delimiter,
+        encoding=encoding,
+        sheet=sheet,
         memory=memory,
     )
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moanon.arrays import Outlined
-from moanon.data.readers import unreadable
+from moanon.data.decoding import DEFAULT_ENCODING, unreadable
 from moanon.data.rows import RowStore
 from moanon.data.source import checked_tokens, digest_files, find_files, read_source
 from moanon.data.table import (
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 #: Files of this many bytes together are not read into memory: the strict reader would take a minute
 #: and a gigabyte for ten times as much.
 LARGE = {"text": 64 << 20, "parquet": 8 << 20}
+#: Endings of files that DuckDB reads; others have readers of their own.
+_KNOWN = (".parquet", ".csv", ".tsv", ".txt", ".gz")
 #: How an amount of memory is written.
 MEMORY = re.compile("^[1-9][0-9]{0,8} ?([KMGT]i?B|[kmgt]b)$")
 
@@ -62,13 +64,15 @@ def open_table(
     missing_tokens: Sequence[str] = ("",),
     delimiter: str | None = None,
     name: str | None = None,
+    encoding: str = DEFAULT_ENCODING,
+    sheet: str | None = None,
     memory: str | None = None,
 ) -> Table:
     """Open the declared columns of a source and settle their missing values.
 
     Parameters
     ----------
-    source, roles, missing, missing_tokens, delimiter, name
+    source, roles, missing, missing_tokens, delimiter, name, encoding, sheet
         As for :func:`moanon.data.table.read_table`, which reads what fits into memory.
     memory : str, optional
         How much DuckDB may hold, such as ``2GB``; the rows of files then stay where they are,
@@ -84,7 +88,13 @@ def open_table(
     if memory is not None and not MEMORY.match(memory):
         raise DataError(f"memory must be an amount such as 500MB or 2GB. Got {memory!r}")
     asked = [column for column, role in given.items() if role in (Role.QUASI, Role.SENSITIVE)]
-    form: dict[str, Any] = {"missing_tokens": missing_tokens, "delimiter": delimiter, "name": name}
+    form: dict[str, Any] = {
+        "missing_tokens": missing_tokens,
+        "delimiter": delimiter,
+        "name": name,
+        "encoding": encoding,
+        "sheet": sheet,
+    }
     opened = _open(source, tuple(given), asked, memory=memory, **form)
     if opened is None:
         return read_table(source, given, missing=missing, **form)
@@ -106,10 +116,18 @@ def open_source(
     missing_tokens: Sequence[str] = ("",),
     delimiter: str | None = None,
     name: str | None = None,
+    encoding: str = DEFAULT_ENCODING,
+    sheet: str | None = None,
     memory: str | None = None,
 ) -> OpenedSource:
     """Open columns of a source, by default all, without roles; see `open_table`."""
-    form: dict[str, Any] = {"missing_tokens": missing_tokens, "delimiter": delimiter, "name": name}
+    form: dict[str, Any] = {
+        "missing_tokens": missing_tokens,
+        "delimiter": delimiter,
+        "name": name,
+        "encoding": encoding,
+        "sheet": sheet,
+    }
     opened = None
     if columns is not None:  # without a choice, who asks wants to look at every column and row
         opened = _open(source, columns, columns, memory=memory, **form)
@@ -127,6 +145,8 @@ def _open(
     missing_tokens: Sequence[str],
     delimiter: str | None,
     name: str | None,
+    encoding: str,
+    sheet: str | None,
     memory: str | None,
 ) -> OpenedSource | None:
     """Open files without reading them into memory; None for what is read there."""
@@ -136,7 +156,8 @@ def _open(
     tokens = checked_tokens(missing_tokens)
     try:
         files = find_files(path)
-        if memory is None and not _are_large(files):
+        is_known = files[0].suffix.lower() in _KNOWN and sheet is None
+        if not is_known or encoding != DEFAULT_ENCODING or (not memory and not _are_large(files)):
             return None
         digest = digest_files(files)
         resolved = tuple(file.resolve() for file in files)

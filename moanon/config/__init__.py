@@ -51,7 +51,7 @@ from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.domain import DomainSpec
 from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text
 from moanon.data.table import Role, Table
-from moanon.engines import open_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ class Config(BaseModel):
     def read_table(self) -> Table:
         """Read the declared columns and settle their missing values."""
         data = self.data
-        return open_table(
+        return read_table(
             datasets.load(data.source) if data.source in datasets.names() else data.source,
             self.roles,
             missing=data.missing,

@@ -10,8 +10,6 @@ tuples (`moanon.data.rows.RowStore`). Here these are answered by an engine:
   files that DuckDB reads as the strict reader does, which has the others.
 """
 
-from moanon.engines.opening import OpenedSource, open_source, open_table
+from moanon.engines.opening import OpenedSource, open_source, read_table
 
-__all__ = ["OpenedSource", "open_source", "open_table", "read_table"]
-
-read_table = open_table  # the name that it has outside
+__all__ = ["OpenedSource", "open_source", "read_table"]

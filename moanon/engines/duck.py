@@ -73,6 +73,16 @@ class DuckSession:
         except duckdb.Error as error:
             raise self.told(error) from None
 
+    def write(self, sql: str, path: Path) -> None:
+        """Run a statement that writes a file."""
+        import duckdb
+
+        try:
+            self.database.execute(sql)
+        except duckdb.Error as error:
+            told = _reason(error, self.memory).replace(f' "{path.absolute()}"', "")
+            raise OSError(told) from None
+
     def told(self, error: Exception) -> DataError:
         """Say what went wrong as one sentence about the table."""
         return DataError(f"{self.source} cannot be read: {_reason(error, self.memory)}")
@@ -134,6 +144,13 @@ def _reason(error: Exception, memory: str) -> str:
     ):
         return "the disk that DuckDB spills to is full; set TMPDIR to a larger one"
     return re.sub(r"^[A-Z][A-Za-z ]+ Error: ", "", message).removesuffix(".")
+
+
+def in_bytes(amount: str) -> float:
+    """Read an amount of memory such as 500MB."""
+    number, unit = re.fullmatch(r"([0-9]+) ?([A-Za-z]+)", amount).groups()  # type: ignore[union-attr]
+    base = 1024 if "i" in unit else 1000
+    return int(number) * float(base ** ("KMGT".index(unit[0].upper()) + 1))
 
 
 def quoted(name: str) -> str:

@@ -9,17 +9,18 @@ memory have.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from moanon.arrays import Bools, Ints, Outlined, Values
 from moanon.data.column import Column, ColumnProfile, sorted_column
-from moanon.data.rows import RowStore
+from moanon.data.rows import Labelling, RowStore
 
 if TYPE_CHECKING:
     from typing import Self
@@ -75,6 +76,26 @@ class RowsElsewhere(RowStore):
         Both are by the numbers of `look_up`, nothing being last.
         """
 
+    @abstractmethod
+    def write(
+        self, labelling: Labelling, path: Path, spell: Callable[[str], str] | None
+    ) -> tuple[int, bool]:
+        """Write the rows that are shown, with their labels.
+
+        Parameters
+        ----------
+        labelling : Labelling
+        path : Path
+            A file that nobody reads yet.
+        spell : function or None
+            How a cell of a CSV file is written; None for a Parquet file.
+
+        Returns
+        -------
+        How many cells of columns that are neither quasi-identifying nor sensitive a spreadsheet
+        would run, and whether rows stand in the order of the source.
+        """
+
     # -- what follows ----------------------------------------------------------------------------
 
     @property
@@ -110,9 +131,13 @@ class RowsElsewhere(RowStore):
         marked = {name: each[self.value_of(name)] for name, each in values.items() if each.any()}
         return self._with(outside={**self._outside, **marked})
 
+    def numbered(self, name: str) -> tuple[ColumnProfile, Ints]:
+        """The profile of a column, and for each number the place of its value there; -1: none."""
+        return self._columns.numbered(name)
+
     def value_of(self, name: str) -> Ints:
         """For each number the place of its value in the profile; -1 for none."""
-        return self._columns.numbered(name)[1]
+        return self.numbered(name)[1]
 
     @property
     def _left_out(self) -> dict[str, Bools]:

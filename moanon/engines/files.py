@@ -11,7 +11,7 @@ nearly all rows differ, all rows in a temporary Parquet file.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,8 +20,10 @@ import numpy as np
 from moanon.arrays import Bools, Ints, Values
 from moanon.data.column import Column, refuse_bad_names, typed_column, without_tokens
 from moanon.data.readers import FETCH, NATIVE, ZONED, top_level
+from moanon.data.rows import Labelling
 from moanon.engines.duck import DuckSession, TupleKeys, literal
 from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
+from moanon.engines.labelled import LabelledRows, write_columns, write_lines
 from moanon.engines.plain_csv import PlainCsv, look_at
 from moanon.errors import DataError
 
@@ -32,7 +34,7 @@ _MOSTLY = 0.3
 
 
 @dataclass
-class _Relation:
+class Relation:
     """Files as SQL: a relation whose columns are named by their places in the header."""
 
     session: DuckSession
@@ -93,7 +95,7 @@ def open_files(
     The rows and the names of all columns of the files; or None where the strict reader must have a
     look: it reads such files, or says what is wrong with them.
     """
-    relation: _Relation | None
+    relation: Relation | None
     if _is_parquet(files):
         relation = _of_parquet(DuckSession(source, memory), tuple(files))
         if relation is None or not set(names) <= set(relation.header):
@@ -119,7 +121,7 @@ def _paths(files: Sequence[Path]) -> str:
     return f"[{', '.join(map(literal, plain))}]"
 
 
-def _of_parquet(session: DuckSession, files: tuple[Path, ...]) -> _Relation | None:
+def _of_parquet(session: DuckSession, files: tuple[Path, ...]) -> Relation | None:
     """Parquet files of the same columns and types; None where they are not."""
     import duckdb
 
@@ -150,7 +152,7 @@ def _of_parquet(session: DuckSession, files: tuple[Path, ...]) -> _Relation | No
     given = ", ".join(f"a{i}" for i in range(len(header)))
     columns = ", ".join(f"{_cleaned(f'a{i}', t)} AS c{i}" for i, t in enumerate(types))
     table = f"read_parquet({_paths(files)}, hive_partitioning = false) AS t({given})"
-    return _Relation(session, files, header, types, f"(SELECT {columns} FROM {table})")
+    return Relation(session, files, header, types, f"(SELECT {columns} FROM {table})")
 
 
 def _plain_type(sql_type: str) -> str:
@@ -165,7 +167,7 @@ def _cleaned(column: str, sql_type: str) -> str:
     return column
 
 
-def _of_csv(session: DuckSession, files: tuple[Path, ...], plain: PlainCsv) -> _Relation:
+def _of_csv(session: DuckSession, files: tuple[Path, ...], plain: PlainCsv) -> Relation:
     width = len(plain.header)
     columns = ", ".join(f"c{i}: 'VARCHAR'" for i in range(width))
     names = ", ".join(f"'c{i}'" for i in range(width))
@@ -175,10 +177,10 @@ def _of_csv(session: DuckSession, files: tuple[Path, ...], plain: PlainCsv) -> _
         f"columns = {{{columns}}}, force_not_null = [{names}]"
     )
     rows = f"(SELECT * FROM read_csv({_paths(files)}, {options}))"
-    return _Relation(session, files, plain.header, ("VARCHAR",) * width, rows)
+    return Relation(session, files, plain.header, ("VARCHAR",) * width, rows)
 
 
-def _stage(relation: _Relation, asked: Sequence[str], rows: int) -> bool:
+def _stage(relation: Relation, asked: Sequence[str], rows: int) -> bool:
     """Parse CSV files once; False if DuckDB does not read as many rows as are there.
 
     A file that looks plain and is not to DuckDB (a line longer than it takes) is left alone.
@@ -217,20 +219,42 @@ def _stage(relation: _Relation, asked: Sequence[str], rows: int) -> bool:
 class RowsInFiles(RowsElsewhere):
     """Rows of Parquet and CSV files."""
 
-    def __init__(self, relation: _Relation, names: Sequence[str], tokens: frozenset[str]) -> None:
+    def __init__(self, relation: Relation, names: Sequence[str], tokens: frozenset[str]) -> None:
         super().__init__(names)
-        self._relation = relation
-        self._tokens = tokens
+        self.relation = relation
+        self.tokens = tokens
         self._tables: dict[str, str] = {}  # of the distinct values of a column: v, number
 
     @property
     def session(self) -> DuckSession:
         """The database that reads the files."""
-        return self._relation.session
+        return self.relation.session
+
+    def distinct_table(self, name: str) -> str:
+        """The table of a column's distinct values (v) and their numbers."""
+        self.distinct(name)
+        return self._tables[name]
+
+    def joined(self, codes: Mapping[str, Ints]) -> JoinedCodes:
+        """Bring codes of the values in profiles to rows, those outside among them."""
+        by_number = {name: code[self.value_of(name)] for name, code in codes.items()}
+        return JoinedCodes(self, by_number, self._incomplete, self._outside)
+
+    def write(
+        self, labelling: Labelling, path: Path, spell: Callable[[str], str] | None
+    ) -> tuple[int, bool]:
+        rows = LabelledRows(self, labelling, spell)
+        statement = write_lines(rows, path) if spell else write_columns(rows, path)
+        try:
+            with self.session.in_order():
+                self.session.write(statement, path)
+            return rows.formula_cells(), labelling.shuffle is None
+        finally:
+            rows.drop()
 
     def look_up(self, name: str) -> DistinctValues:
-        session, column = self.session, self._relation.place(name)
-        rows, number = self._relation.of([name])
+        session, column = self.session, self.relation.place(name)
+        rows, number = self.relation.of([name])
         found, table = session.new_name("found"), session.new_name("distinct")
         session.execute(
             f"CREATE TEMP TABLE {found} AS "
@@ -243,7 +267,7 @@ class RowsInFiles(RowsElsewhere):
         nothing = session.value(f"SELECT sum(n)::BIGINT FROM {found} WHERE v IS NULL") or 0
         session.drop([found])
         self._tables[name] = table
-        sql_type = self._relation.type_of(name)
+        sql_type = self.relation.type_of(name)
         fetch = FETCH[_plain_type(sql_type)].format("v")
         pairs = session.execute(f"SELECT {fetch}, n FROM {table} ORDER BY number").fetchall()
         counts = np.array([count for _, count in pairs] + [nothing], dtype=np.int64)
@@ -251,7 +275,7 @@ class RowsInFiles(RowsElsewhere):
 
     def _texts(self, name: str, values: list[object], sql_type: str) -> Column:
         """Write the distinct values of a column as the strict reader does."""
-        first = str(self._relation.files[0])
+        first = str(self.relation.files[0])
         native = NATIVE.get(sql_type)
         try:
             values = [native(value) for value in values] if native else values
@@ -259,34 +283,34 @@ class RowsInFiles(RowsElsewhere):
             raise DataError(f"{first}: column {name!r} cannot be read: {error}") from None
         numbers = np.arange(len(values), dtype=np.int32)
         column = typed_column(first, name, values, numbers, utc=sql_type in ZONED)
-        if not _is_parquet(self._relation.files):
+        if not _is_parquet(self.relation.files):
             column = Column(column.name, column.codes, column.values, None)  # texts have no type
-        return without_tokens(column, self._tokens)
+        return without_tokens(column, self.tokens)
 
     def tally(
         self, codes: Mapping[str, Ints], left_out: Mapping[str, Bools]
     ) -> tuple[Values, Ints]:
         names = [*codes, *(name for name in left_out if name not in codes)]
-        joined = _Joined(self, codes, left_out)
+        joined = JoinedCodes(self, codes, left_out, {})
         keys = TupleKeys([int(code.max(initial=0)) + 1 for code in codes.values()])
         expressions = keys.expressions([joined.code(name) for name in codes])
         columns = ", ".join(f"{each} AS k{i}" for i, each in enumerate(expressions))
-        rows, number = self._relation.of(names)
+        rows, number = self.relation.of(names)
         try:
             found = self.session.fetch(
                 f"SELECT {columns}, {number} AS rows FROM {rows} AS r {joined.joins} "
                 f"{joined.where} GROUP BY ALL"
             )
         finally:
-            joined.drop()
+            self.session.drop(joined.tables)
         parts = [np.asarray(found.pop(f"k{i}"), np.int64) for i in range(len(expressions))]
         return keys.sorted_tuples(parts, np.asarray(found.pop("rows"), np.int64))
 
     def column(self, name: str) -> Column:
         """Fetch a column row by row, in the order of the files."""
         profile, value_of = self._columns.numbered(name)
-        joined = _Joined(self, {name: np.where(value_of < 0, -1, value_of)}, self._left_out)
-        rows = self._relation.rows
+        joined = JoinedCodes(self, {name: value_of}, self._left_out, {})
+        rows = self.relation.rows
         try:
             with self.session.in_order():
                 found = self.session.fetch(
@@ -294,59 +318,72 @@ class RowsInFiles(RowsElsewhere):
                     f"{joined.where}"
                 )
         finally:
-            joined.drop()
+            self.session.drop(joined.tables)
         codes = np.asarray(found["code"]).astype(np.int32)
         return Column(name, codes, profile.values, profile.native)
 
 
-class _Joined:
-    """Joins that bring the codes of values to rows, and leave rows out."""
+class JoinedCodes:
+    """Joins that bring the codes of values to rows, and tell rows that are left out.
+
+    Attributes
+    ----------
+    tables : list of str
+        What is joined, to be dropped afterwards.
+    joins, where, outside : str
+        SQL: the joins; which rows there are; which of them hold values that have no place.
+    """
 
     def __init__(
-        self, store: RowsInFiles, codes: Mapping[str, Ints], left_out: Mapping[str, Bools]
+        self,
+        store: RowsInFiles,
+        codes: Mapping[str, Ints],
+        left_out: Mapping[str, Bools],
+        outside: Mapping[str, Bools],
     ) -> None:
         self._session = store.session
         self._aliases: dict[str, str] = {}
-        self._tables: list[str] = []
         self._nothing: dict[str, int] = {}
+        self.tables: list[str] = []
         joins: list[str] = []
-        conditions: list[str] = []
-        for name in dict.fromkeys([*codes, *left_out]):
+        conditions: dict[str, list[str]] = {"left_out": [], "outside": []}
+        for name in dict.fromkeys([*codes, *left_out, *outside]):
             numbers = len(store.distinct(name).counts)
             code = codes.get(name, np.zeros(numbers, dtype=np.int64))
-            marked = left_out.get(name, np.zeros(numbers, dtype=bool))
-            table, alias = self._store(store, name, code, marked), f"j{len(joins)}"
+            nothing = np.zeros(numbers, dtype=bool)
+            marks = {"left_out": left_out.get(name, nothing), "outside": outside.get(name, nothing)}
+            table, alias = self._store(store, name, code, marks), f"j{len(joins)}"
             self._aliases[name] = alias
             self._nothing[name] = int(code[-1])
             joins.append(
-                f"LEFT JOIN {table} AS {alias} ON r.{store._relation.place(name)} = {alias}.v"
+                f"LEFT JOIN {table} AS {alias} ON r.{store.relation.place(name)} = {alias}.v"
             )
-            if marked.any():
-                conditions.append(f"NOT coalesce({alias}.marked, {str(bool(marked[-1])).lower()})")
+            for kind, marked in marks.items():
+                if marked.any():
+                    gap = str(bool(marked[-1])).lower()
+                    conditions[kind].append(f"coalesce({alias}.{kind}, {gap})")
         self.joins = " ".join(joins)
-        self.where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        wanted = " AND ".join(f"NOT {each}" for each in conditions["left_out"])
+        self.where = f"WHERE {wanted}" if wanted else ""
+        self.outside = " OR ".join(conditions["outside"])
 
-    def _store(self, store: RowsInFiles, name: str, code: Ints, marked: Bools) -> str:
+    def _store(self, store: RowsInFiles, name: str, code: Ints, marks: Mapping[str, Bools]) -> str:
         given = self._session.store(
             {
                 "number": np.arange(len(code) - 1, dtype=np.int32),
                 "code": code[:-1].astype(np.int64),
-                "marked": marked[:-1],
+                **{kind: marked[:-1] for kind, marked in marks.items()},
             }
         )
         table = self._session.new_name("codes")
         self._session.execute(
-            f"CREATE TEMP TABLE {table} AS SELECT v, code, marked FROM {store._tables[name]} "
-            f"JOIN {given} USING (number)"
+            f"CREATE TEMP TABLE {table} AS SELECT v, code, left_out, outside "
+            f"FROM {store.distinct_table(name)} JOIN {given} USING (number)"
         )
         self._session.drop([given])
-        self._tables.append(table)
+        self.tables.append(table)
         return table
 
     def code(self, name: str) -> str:
         """SQL of the code of a row in a column."""
         return f"coalesce({self._aliases[name]}.code, {self._nothing[name]})"
-
-    def drop(self) -> None:
-        """Forget the tables that were joined."""
-        self._session.drop(self._tables)

@@ -23,9 +23,9 @@ from moanon.data.table import (
     Table,
     check_policy,
     check_roles,
-    read_table,
     settle_store,
 )
+from moanon.data.table import read_table as read_into_memory
 from moanon.errors import DataError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class OpenedSource(Outlined):
         return self.store.rows
 
 
-def open_table(
+def read_table(
     source: str | os.PathLike[str] | pd.DataFrame,
     roles: Mapping[str, Role | str],
     *,
@@ -97,7 +97,7 @@ def open_table(
     }
     opened = _open(source, tuple(given), asked, memory=memory, **form)
     if opened is None:
-        return read_table(source, given, missing=missing, **form)
+        return read_into_memory(source, given, missing=missing, **form)
     return settle_store(
         opened.store,
         given,
@@ -120,7 +120,7 @@ def open_source(
     sheet: str | None = None,
     memory: str | None = None,
 ) -> OpenedSource:
-    """Open columns of a source, by default all, without roles; see `open_table`."""
+    """Open columns of a source, by default all, without roles; see `read_table`."""
     form: dict[str, Any] = {
         "missing_tokens": missing_tokens,
         "delimiter": delimiter,

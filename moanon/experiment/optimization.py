@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from moanon.config import Config
 from moanon.config.constraints import check_reach
-from moanon.engines import open_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError, got
 from moanon.front import Front
 from moanon.genome import Instance
@@ -219,5 +219,5 @@ def _read(
     config = Config.from_dict(given)
     if is_path:
         return config, config.instance()
-    table = open_table(data, config.roles, missing=config.data.missing)
+    table = read_table(data, config.roles, missing=config.data.missing)
     return config, config.instance_of(table)

@@ -17,7 +17,8 @@ from moanon.data.cells import Cells, raw_group_sizes
 from moanon.data.domain import IntervalSpec, OrderedSpec
 from moanon.data.rows import RowsInMemory
 from moanon.data.table import Table, read_table
-from moanon.engines import open_source, open_table
+from moanon.engines import open_source
+from moanon.engines import read_table as open_table
 from moanon.engines.files import RowsInFiles
 from moanon.engines.plain_csv import look_at
 from moanon.errors import DataError

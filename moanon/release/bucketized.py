@@ -38,7 +38,7 @@ from moanon.data.readers import long_fields
 from moanon.data.table import Role
 from moanon.errors import CertificateError, OutputError
 from moanon.release import formats
-from moanon.release.applied import Release, sensitive_facts, shuffled
+from moanon.release.applied import Release, check_shuffle, sensitive_facts, shuffled
 from moanon.release.formats import ReleasedColumn
 from moanon.release.reader_privacy import SensitiveFacts, worst_privacy
 
@@ -229,6 +229,7 @@ class BucketizedRelease(Outlined):
         path = Path(path)
         if path.suffix.lower() != ".csv":
             raise OutputError(f"a bucketized release is a .csv file. Got {path.name!r}")
+        check_shuffle(shuffle)
         beside = path.with_name(f"{path.stem}.sensitive.csv")
         notice = path.with_name(path.name + ".certificate.json")
         spared = (*self.release.instance.table.files, *spared)

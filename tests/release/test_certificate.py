@@ -277,6 +277,7 @@ def test_certificate_of_table_t1_to_the_letter() -> None:
             "t_equal": 2 / 7,
             "t_js": pytest.approx(js),
             "delta": "inf",
+            "delta_present": pytest.approx(math.log(7 / 5)),  # of Civ and AF
         },
         "l": {
             "status": {
@@ -295,6 +296,7 @@ def test_certificate_of_table_t1_to_the_letter() -> None:
                 "t_equal": 2 / 7,
                 "t_js": pytest.approx(js),
                 "delta": "inf",
+                "delta_present": pytest.approx(math.log(7 / 5)),  # of Civ and AF
             }
         },
         "compared_with": "all 7 rows of the table, suppressed ones included",

@@ -34,8 +34,8 @@ The way of the data, and where each station stands::
   files as commands name them (``finished``, ``originals``).
 - ``moanon.output``: figures, and the page on which a front can be explored.
 - ``moanon.compare``: which of several anonymizations of a table is better, and for whom.
-- ``moanon.frontier``: privacy loss of individuals against utility loss for large populations, of any
-  releases of a table (`place_releases`); COUNT queries.
+- ``moanon.frontier``: privacy loss of individuals against utility loss for large populations
+  (`place_releases`), and COUNT queries.
 - ``moanon.diagnosis``: how exposed a table is, before anything is generalized (`Diagnosis`).
 - ``moanon.cli``: the command ``moanon``.
 - ``moanon.arrays``, ``errors``, ``paths``, ``atomic``, ``progress``: types of arrays, what can go
@@ -62,7 +62,7 @@ staircase       what one genome offers: a solution for every threshold within η
 measure         named number of a grouping; can be an objective, a constraint, a column of a result
 goodness        a privacy model as kernels see it: turned so that more is better
 population      conjunction of nodes of some columns; *large* where enough rows meet it
-bucket          rows of a group whose sensitive values are published together, their quasi as they are
+bucket          group whose rows show their own quasi values, and only together the sensitive ones
 front           solutions that no other one beats in all objectives; a *solution* is one of them
 release         a grouping applied to the rows; *certified* once its file was read back and measured
 =============== ====================================================================================

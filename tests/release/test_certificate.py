@@ -335,6 +335,7 @@ def test_models_of_table_t1_of_the_paper() -> None:
         "k": 2, "l_distinct": 1, "l_frequency": 1, "l_entropy": 1.0, "l_recursive": 1,
         "p_sensitive": 1, "alpha": 1.0, "t_closeness": 5 / 7, "t_equal": 5 / 7,
         "t_js": found["t_js"], "delta": math.inf,
+        "delta_present": pytest.approx(math.log(7 / 2)),  # all of {NM, NM} are 2 of 7
     }  # fmt: skip
 
 

@@ -47,6 +47,7 @@ from moanon.config.sections import (
     ProblemSection,
     SearchSection,
 )
+from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.domain import DomainSpec
 from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text
 from moanon.data.table import Role, Table, read_table
@@ -122,6 +123,13 @@ class Config(BaseModel):
                 f"problem.recoding {recoding}; leave the algorithm to auto",
                 "search.algorithm",
             )
+        for name, column in self.columns.items():
+            if column.labels == "sets" and recoding != "local":
+                raise refusal(
+                    "sets are for local recodings, where every group has labels of its own: say "
+                    f"problem.recoding local. Got {recoding}",
+                    f"columns.{name}.labels",
+                )
         return self
 
     def _check_class_column(self) -> None:
@@ -241,13 +249,15 @@ class Config(BaseModel):
     def specs(self) -> dict[str, DomainSpec]:
         """Declared domain of each quasi-identifier; reads the hierarchies."""
         return {
-            name: column.spec() for name, column in self.columns.items() if column.role == "quasi"
+            name: column.spec(self.data)
+            for name, column in self.columns.items()
+            if column.role == "quasi"
         }
 
     def distances(self) -> dict[str, DomainSpec]:
         """Sensitive columns that say how far apart their values are; reads the hierarchies."""
         return {
-            name: column.spec()
+            name: column.spec(self.data)
             for name, column in self.columns.items()
             if column.role == "sensitive" and column.kind is not None
         }
@@ -278,6 +288,8 @@ class Config(BaseModel):
             missing_tokens=data.missing_tokens,
             delimiter=data.delimiter,
             name=data.source,
+            encoding=data.encoding or DEFAULT_ENCODING,
+            sheet=data.sheet,
         )
 
     def instance(self) -> Instance:

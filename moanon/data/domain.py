@@ -6,11 +6,13 @@ are allowed:
 
 - `IntervalDomain`: integers, decimals or dates in steps of equal width; any block.
 - `OrderedDomain`: categories in a declared order; any block.
-- `TreeDomain`: the leaves of a hierarchy; only blocks that are nodes of the tree.
+- `TreeDomain`: the leaves of a hierarchy; only blocks that are nodes of the tree, or, where groups
+  have blocks of their own, any neighbouring nodes if that is asked for.
 
 A domain is *declared* (`IntervalSpec`, `OrderedSpec`, `TreeSpec`) and then *built* for the column
 at hand, because an interval may take its range from the data and a column with missing values gets
-one more base value, last in the order, called ``(missing)``.
+one more base value, last in the order, called ``(missing)``. It has no place among numbers or in an
+order, so a block that holds it and others says so: ``S..M or (missing)``.
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bits, Bools, Ints, Outlined
-from moanon.data.column import Column
+from moanon.data.column import Column, Profile
 from moanon.data.hierarchy import MAX_LEAVES, SUPPRESSED, Hierarchy
+from moanon.data.notation import PLAIN, Notation
 from moanon.data.steps import Scale, Steps
 from moanon.errors import DataError
 
@@ -36,6 +39,8 @@ MAX_BASE_VALUES = MAX_LEAVES
 MISSING = "(missing)"
 #: Stands between the first and the last value of an ordered block.
 RANGE_MARK = ".."
+#: Ends the label of a block that holds missing cells beside others.
+OR_MISSING = f" or {MISSING}"
 
 
 class Domain(Outlined, ABC):
@@ -70,6 +75,10 @@ class Domain(Outlined, ABC):
             return SUPPRESSED
         return self._block_name(start, stop)
 
+    def allows(self, start: int, stop: int) -> bool:
+        """Whether a group that has blocks of its own may show this one."""
+        return True
+
     def is_valid(self, bits: Bits) -> Bools:
         """Tell for each row of boundary bits whether all its blocks are allowed."""
         return np.ones(len(bits), dtype=bool)
@@ -96,12 +105,19 @@ class Domain(Outlined, ABC):
 
     def encode(self, column: Column) -> npt.NDArray[np.uint16]:
         """Return the base value of every row of `column`; refuses values outside the domain."""
-        _check_size(column.name, self.size)  # or codes would wrap around and merge strangers
+        # Missing cells have code -1, which picks the last entry.
+        return self.codes(column).astype(np.uint16)[column.codes]
+
+    def codes(self, column: Profile) -> Ints:
+        """Return the base value of every value of `column` and, last, that of its missing cells.
+
+        Refused are values outside the domain, and missing cells where it has no place for them.
+        """
+        check_size(column.name, self.size)  # or codes would wrap around and merge strangers
         found = self.find(column.values)
         outside = np.flatnonzero(found < 0)
         if len(outside):
-            rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
-            number = int(rows[outside].sum())
+            number = int(column.counts[outside].sum())
             hold = "row holds a value" if number == 1 else "rows hold values"
             shown = ", ".join(repr(column.values[i]) for i in outside[:3])
             more = f" and {len(outside) - 3} more" if len(outside) > 3 else ""
@@ -115,8 +131,7 @@ class Domain(Outlined, ABC):
                 f"column {column.name!r}: {column.missing} {rows_have} no value, and its "
                 f"{self.kind} domain was built without one for missing cells"
             )
-        # Missing cells have code -1, which picks the entry appended last.
-        return np.asarray(np.append(found, self.size - 1).astype(np.uint16)[column.codes])
+        return np.append(found, self.size - 1)
 
     @abstractmethod
     def describe(self) -> str:
@@ -133,17 +148,17 @@ class IntervalDomain(Domain):
 
     @property
     def size(self) -> int:
-        return self.steps.count + self.has_missing
+        return self.steps.size + self.has_missing
 
     def find(self, values: Sequence[str]) -> Ints:
         return self.steps.find(values)
 
     def _block_name(self, start: int, stop: int) -> str:
-        if stop <= self.steps.count:
+        if stop <= self.steps.size:
             return self.steps.label(start, stop)
-        if start == self.steps.count:
+        if start == self.steps.size:
             return MISSING
-        return self.steps.label(start, stop - 1) + RANGE_MARK + MISSING
+        return self.steps.label(start, stop - 1) + OR_MISSING
 
     def describe(self) -> str:
         return self.steps.describe()
@@ -175,6 +190,8 @@ class OrderedDomain(Domain):
     def _block_name(self, start: int, stop: int) -> str:
         if stop - start == 1:
             return self.order[start]
+        if self.has_missing and stop == self.size:
+            return self._block_name(start, stop - 1) + OR_MISSING
         return self.order[start] + RANGE_MARK + self.order[stop - 1]
 
     def describe(self) -> str:
@@ -184,10 +201,17 @@ class OrderedDomain(Domain):
 
 @dataclass(frozen=True, repr=False)
 class TreeDomain(Domain):
-    """The leaves of a hierarchy; blocks are its nodes."""
+    """The leaves of a hierarchy; blocks are its nodes.
+
+    Leaves are values as they are written, or `steps` of numbers or dates under the names that these
+    have. With `sets`, a group that has blocks of its own may also show several nodes that stand
+    side by side, as ``{Married, Widowed}``: the largest nodes that make up the block.
+    """
 
     hierarchy: Hierarchy
     has_missing: bool = False
+    steps: Steps | None = None
+    sets: bool = False
     kind: ClassVar[str] = "tree"
 
     @property
@@ -201,10 +225,27 @@ class TreeDomain(Domain):
         return {leaf: i for leaf, i in leaves.items() if leaf != MISSING or not self.has_missing}
 
     def find(self, values: Sequence[str]) -> Ints:
+        if self.steps is not None:
+            return self.steps.find(values)
         return np.array([self._index.get(value, -1) for value in values], dtype=np.int64)
 
     def _block_name(self, start: int, stop: int) -> str:
-        return self.hierarchy.names[self.hierarchy.node_of[start, stop]]
+        names = [self.hierarchy.names[node] for node in self._largest_nodes(start, stop)]
+        return names[0] if len(names) == 1 else f"{{{', '.join(map(_quoted, names))}}}"
+
+    def _largest_nodes(self, start: int, stop: int) -> Iterator[int]:
+        """Nodes that make up a block, each as large as possible."""
+        while start < stop:
+            end = next(end for end in range(stop, start, -1) if (start, end) in self._nodes)
+            yield self._nodes[start, end]
+            start = end
+
+    @property
+    def _nodes(self) -> dict[tuple[int, int], int]:
+        return self.hierarchy.node_of
+
+    def allows(self, start: int, stop: int) -> bool:
+        return self.sets or (start, stop) in self._nodes
 
     def is_valid(self, bits: Bits) -> Bools:
         return self.hierarchy.is_cut(bits)
@@ -234,6 +275,8 @@ class TreeDomain(Domain):
 
     def describe(self) -> str:
         number = self.size - self.has_missing
+        if self.steps is not None:
+            return self.steps.describe()
         if number == 1:
             return self.hierarchy.leaves[0]
         return f"the {number} leaves of {self.hierarchy.names[0]!r}"
@@ -256,25 +299,47 @@ class IntervalSpec:
         and weeks a Monday.
     type : {"integer", "decimal", "date"}, optional
         Default: the narrowest type that fits all values.
+    outside : {"clamp"}, optional
+        What becomes of values outside the range: one base value below it and one from its end on.
+        Default: they are refused.
+    notation : Notation
+        How cells are written; range and origin are plain.
     """
 
     granularity: int | float | str | None = None
     range: tuple[int | float | str, int | float | str] | None = None
     origin: int | float | str | None = None
     type: Literal["integer", "decimal", "date"] | None = None
+    outside: Literal["clamp"] | None = None
+    notation: Notation = PLAIN
     kind: ClassVar[str] = "interval"
 
-    def build(self, column: Column) -> IntervalDomain:
+    def build(self, column: Profile) -> IntervalDomain:
         """Fix the steps for the values of `column`."""
-        scale = Scale.choose(
-            column.values, column.name, self.type, self.granularity, (self.range or ())
-        )
-        steps = Steps.build(
-            scale, column.values, column.name, self.granularity, self.range, self.origin
-        )
+        steps = self.steps(column)
         missing = column.missing > 0
-        _check_size(column.name, steps.count + missing)
+        check_size(column.name, steps.size + missing)
         return IntervalDomain(steps, missing)
+
+    def steps(self, column: Profile) -> Steps:
+        """Lay the steps over the values of `column`."""
+        scale = Scale.choose(
+            column.values,
+            column.name,
+            self.type,
+            self.granularity,
+            self.range or (),
+            self.notation.of(column),
+        )
+        return Steps.build(
+            scale,
+            column.values,
+            column.name,
+            self.granularity,
+            self.range,
+            self.origin,
+            clamped=self.outside == "clamp",
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -289,13 +354,13 @@ class OrderedSpec(Outlined):
     >>> domain.encode(sizes).tolist()
     [0, 2, 3]
     >>> domain.label(0, 2), domain.label(2, 4), domain.label(0, 4)
-    ('S..M', 'L..(missing)', '*')
+    ('S..M', 'L or (missing)', '*')
     """
 
     order: tuple[str, ...]
     kind: ClassVar[str] = "ordered"
 
-    def build(self, column: Column) -> OrderedDomain:
+    def build(self, column: Profile) -> OrderedDomain:
         """Check the order's labels and add the missing category where the column needs it."""
         where = f"column {column.name!r}"
         if not isinstance(self.order, list | tuple):  # a text would be taken for its characters
@@ -314,23 +379,42 @@ class OrderedSpec(Outlined):
                 )
             seen.add(value)
         missing = column.missing > 0
-        for label in (SUPPRESSED, MISSING) if missing else (SUPPRESSED,):
-            if label in seen:
-                raise DataError(f"{where}: the value {label!r} is a reserved label; rename it")
+        for value in self.order:
+            if value == SUPPRESSED or (
+                missing and (value == MISSING or value.endswith(OR_MISSING))
+            ):
+                raise DataError(f"{where}: the value {value!r} is a reserved label; rename it")
         domain = OrderedDomain((*self.order, MISSING) if missing else tuple(self.order), missing)
-        _check_size(column.name, domain.size)
-        _check_labels(where, domain.order)
+        check_size(column.name, domain.size)
+        _check_labels(where, self.order)
         return domain
 
 
 @dataclass(frozen=True)
 class TreeSpec:
-    """Declare a column whose values are the leaves of a hierarchy."""
+    """Declare a column whose values are the leaves of a hierarchy.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+    sets : bool
+        Whether groups of a local recoding may show several neighbouring nodes, as ``{a, b}``.
+
+    Examples
+    --------
+    >>> from moanon.data.column import Column
+    >>> tree = Hierarchy.from_nested("any", {"north": ["a", "b"], "south": ["c", "d"]})
+    >>> town = Column("town", np.array([0, 1], dtype=np.int32), ("a", "d"), None)
+    >>> domain = TreeSpec(tree, sets=True).build(town)
+    >>> domain.label(0, 2), domain.label(1, 3), domain.label(0, 3), domain.label(0, 4)
+    ('north', '{b, c}', '{north, c}', '*')
+    """
 
     hierarchy: Hierarchy
+    sets: bool = False
     kind: ClassVar[str] = "tree"
 
-    def build(self, column: Column) -> TreeDomain:
+    def build(self, column: Profile) -> TreeDomain:
         """Add the missing category, directly under the root, where the column needs it."""
         where, hierarchy = f"column {column.name!r}", self.hierarchy
         if SUPPRESSED in hierarchy.leaf_index:
@@ -346,8 +430,21 @@ class TreeSpec:
                     "would carry; rename it"
                 )
             hierarchy = hierarchy.with_leaf(MISSING)
-        _check_size(column.name, len(hierarchy.leaves))
-        return TreeDomain(hierarchy, missing)
+        check_size(column.name, len(hierarchy.leaves))
+        for name in hierarchy.all_names if self.sets else ():
+            if name.startswith("{"):
+                raise DataError(
+                    f"{where}: the hierarchy has a node called {name!r}, which reads as a set of "
+                    "values; rename it, or do without sets"
+                )
+        return TreeDomain(hierarchy, missing, sets=self.sets)
+
+
+def _quoted(name: str) -> str:
+    """A name as a member of a set: in quotes where it could be taken for more or less than one."""
+    if name.strip() == name and not any(sign in name for sign in ',{}"'):
+        return name
+    return '"' + name.replace('"', '""') + '"'
 
 
 DomainSpec = IntervalSpec | OrderedSpec | TreeSpec
@@ -394,7 +491,8 @@ def _two_readings(where: str, label: str, reading: str, other: tuple[str, str]) 
     )
 
 
-def _check_size(name: str, size: int) -> None:
+def check_size(name: str, size: int) -> None:
+    """Refuse a domain that is too fine to be coded."""
     if size > MAX_BASE_VALUES:
         number = size if size < 10**15 else "more than 10^15"
         raise DataError(

@@ -20,7 +20,7 @@ from sys import float_info
 import numpy as np
 
 from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, Values
-from moanon.errors import InfeasibleError, SearchError
+from moanon.errors import ImpossibleError, SearchError
 from moanon.genome import Instance
 from moanon.measures import Measure, find_measure
 from moanon.measures.evaluate import Evaluator
@@ -246,7 +246,7 @@ def _check_reach(instance: Instance, measure: Measure, bound: float | None) -> N
         poorest = min(instance.cells.sensitive, key=lambda column: len(column.labels))
         most, why = len(poorest.labels), f"column {poorest.name!r} has so many values"
     if measure.worst(bound) > most:
-        raise InfeasibleError(
+        raise ImpossibleError(
             f"no group can have {measure.name} {bound:g}: it is at most {most}, because {why}"
         )
 

@@ -17,7 +17,7 @@ from math import ceil, isfinite, sqrt
 
 import numpy as np
 
-from moanon.errors import InfeasibleError
+from moanon.errors import ImpossibleError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import find_measure
@@ -82,7 +82,7 @@ def find_targets(
 
     Raises
     ------
-    InfeasibleError
+    ImpossibleError
         If even all rows together are no group.
     """
     everything = Grouping.of_boxes(
@@ -96,7 +96,7 @@ def find_targets(
             f"{name} {find_measure(name).bound_text(bound)}"
             for name, bound in suppression.constraints
         )
-        raise InfeasibleError(
+        raise ImpossibleError(
             f"no group can meet the constraints: all rows together do not have {wanted}"
         )
     others = [name for name in objectives if find_measure(name).group and name != "k"]

@@ -9,12 +9,14 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+
     from moanon.search.running import OnGeneration, Progress
 
 #: Seconds between two refreshes of the bar, and between two lines.
@@ -34,6 +36,58 @@ def show_progress(
             yield display
     else:
         yield _Lines(name, stream)
+
+
+@contextmanager
+def show_count(
+    name: str, total: int, *, quiet: bool = False, stream: TextIO | None = None
+) -> Iterator[Callable[[int], None] | None]:
+    """Show how many of some equal pieces of work are done while the context lasts.
+
+    The context is called with their number; the time that is left follows from those done in it.
+    """
+    stream = stream or sys.stderr
+    if quiet:
+        yield None
+        return
+    began, first = time.monotonic(), None
+    bar = _count_bar(name, total, stream) if stream.isatty() else _count_lines(name, total, stream)
+    with bar as tell:
+
+        def show(done: int) -> None:
+            nonlocal first
+            first = done - 1 if first is None else first
+            left = (time.monotonic() - began) / (done - first) * (total - done)
+            tell(done, f"{done:,} of {total:,}, {duration(left)} left")
+
+        yield show
+
+
+@contextmanager
+def _count_lines(name: str, total: int, stream: TextIO) -> Iterator[Callable[[int, str], None]]:
+    following = time.monotonic() + _LINE_EVERY
+
+    def tell(done: int, words: str) -> None:
+        nonlocal following
+        if time.monotonic() >= following and done < total:
+            following = time.monotonic() + _LINE_EVERY
+            stream.write(f"{name}: {words}\n")
+            stream.flush()
+
+    yield tell
+
+
+@contextmanager
+def _count_bar(name: str, total: int, stream: TextIO) -> Iterator[Callable[[int, str], None]]:
+    with _bars(name, stream) as bars:
+        task = bars.add_task("starting", total=total)
+        bars.refresh()
+
+        def tell(done: int, words: str) -> None:
+            bars.update(task, description=words, completed=done)
+            bars.refresh()
+
+        yield tell
 
 
 class _Rate:
@@ -72,8 +126,8 @@ class _Lines:
         self._stream.flush()
 
 
-@contextmanager
-def _bar(name: str, stream: TextIO) -> Iterator[OnGeneration]:
+def _bars(name: str, stream: TextIO) -> Bars:
+    """A bar that goes when it ends; refreshed by hand, as a thread would compete with the work."""
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, TextColumn
@@ -85,9 +139,13 @@ def _bar(name: str, stream: TextIO) -> Iterator[OnGeneration]:
         BarColumn(bar_width=10),
         TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
     )
+    return Bars(*columns, console=Console(file=stream), auto_refresh=False, transient=True)
+
+
+@contextmanager
+def _bar(name: str, stream: TextIO) -> Iterator[OnGeneration]:
     rate, last = _Rate(), 0.0
-    # Refreshed by hand: a thread that does it would compete with the search.
-    with Bars(*columns, console=Console(file=stream), auto_refresh=False, transient=True) as bars:
+    with _bars(name, stream) as bars:
         task = bars.add_task("starting", total=None)
 
         def show(progress: Progress) -> None:

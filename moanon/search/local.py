@@ -237,6 +237,20 @@ class LocalLimits:
             self.search_for(place, None).restore(part_of(state, f"{place}."))
 
 
+def solve_target(instance: Instance, target: Suppression) -> Grouping:
+    """Solve one target alone: groups that meet its constraints, within its limit of suppression.
+
+    Raises
+    ------
+    InfeasibleError
+        If even all rows together are no group.
+    """
+    _whole_table(instance, target)
+    place = _Workplace.of(instance)
+    (group,) = _solve(place, [target], None)
+    return _grouping(place, group)
+
+
 def warm_up_local(problem: SearchProblem) -> float:
     """Have the kernels compiled or loaded, as `moanon.search.running.warm_up` for genomes."""
     started = time.monotonic()
@@ -283,20 +297,7 @@ def _targets(
     InfeasibleError
         If even all rows together are no group.
     """
-    everything = Grouping.of_boxes(
-        instance,
-        np.zeros(len(instance.cells), dtype=np.int64),
-        np.zeros((len(instance.layout.columns), 1), dtype=np.int64),
-        instance.layout.sizes[:, None],
-    )
-    if not suppress_groups(everything, suppression).kept.all():
-        wanted = " and ".join(
-            f"{name} {find_measure(name).bound_text(bound)}"
-            for name, bound in suppression.constraints
-        )
-        raise InfeasibleError(
-            f"no group can meet the constraints: all rows together do not have {wanted}"
-        )
+    everything = _whole_table(instance, suppression)
     others = [name for name in objectives if find_measure(name).group and name != "k"]
     levels = [_levels(everything, suppression, name) for name in others]
     rows, limit = instance.cells.rows, suppression.most_rows(instance.cells.rows)
@@ -312,6 +313,25 @@ def _targets(
         for further in (tuple(zip(others, chosen, strict=True)) for chosen in product(*levels))
         for begin, end in pairwise(begins)
     ]
+
+
+def _whole_table(instance: Instance, suppression: Suppression) -> Grouping:
+    """All rows as one group; refused where even that does not meet the constraints."""
+    everything = Grouping.of_boxes(
+        instance,
+        np.zeros(len(instance.cells), dtype=np.int64),
+        np.zeros((len(instance.layout.columns), 1), dtype=np.int64),
+        instance.layout.sizes[:, None],
+    )
+    if not suppress_groups(everything, suppression).kept.all():
+        wanted = " and ".join(
+            f"{name} {find_measure(name).bound_text(bound)}"
+            for name, bound in suppression.constraints
+        )
+        raise InfeasibleError(
+            f"no group can meet the constraints: all rows together do not have {wanted}"
+        )
+    return everything
 
 
 def _cut_runs(sizes: Sequence[int], rows: int) -> list[int]:

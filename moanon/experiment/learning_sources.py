@@ -11,6 +11,7 @@ import numpy as np
 
 from moanon.arrays import Floats, Ints, Outlined
 from moanon.config import Config
+from moanon.data.rows import RowsInMemory
 from moanon.data.source import read_source
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError
@@ -228,6 +229,8 @@ class _Reader:
             Target.of(table, self._name, self._share)  # its role may be another one there
             first = next(iter(self._instances.values())).table
             _refuse_other_table(first, table, name)
+        if not isinstance(table.store, RowsInMemory):  # every row is looked at, many times
+            instance = instance.over(table.only(np.ones(table.rows, dtype=np.bool_)))
         self._instances[place] = instance.labelled(self._name)
 
     def _spread(self, folder: Path, front: Front) -> Sequence[int]:
@@ -264,7 +267,7 @@ def _refuse_other_table(first: Table, other: Table, name: str) -> None:
             f"{', '.join(first.roles)}; learned from are releases of one table"
         )
     for column in first.roles:
-        here, there = first.columns[column], other.columns[column]
+        here, there = first.column(column), other.column(column)
         if here.values != there.values or not np.array_equal(here.codes, there.codes):
             raise DataError(
                 f"{name} is of another table: column {column!r} has other values there; learned "

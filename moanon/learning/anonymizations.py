@@ -68,7 +68,7 @@ class StoredSolution(Outlined):
     columns: None = None
 
     def whole(self) -> Grouping:
-        return self.front.grouping(self.number)
+        return self.front.recodings.grouping(self.front.row(self.number), self.instance)
 
     def anew(self, instance: Instance) -> Grouping | None:
         rule = self.front.chosen(self.number).promised
@@ -114,7 +114,7 @@ class BaselineRelease(Outlined):
     columns: None = None
 
     def whole(self) -> Grouping:
-        return self.front.grouping(self.number)
+        return self.front.recodings.grouping(self.front.row(self.number), self.instance)
 
     def anew(self, instance: Instance) -> Grouping | None:
         if self.k > instance.cells.rows:

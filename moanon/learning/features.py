@@ -28,7 +28,7 @@ from typing import Protocol
 import numpy as np
 
 from moanon.arrays import Bools, Floats, Ints, Outlined
-from moanon.data.column import Column
+from moanon.data.column import Column, Profile
 from moanon.data.domain import Domain, IntervalDomain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.steps import Steps
@@ -52,7 +52,10 @@ class _QuasiFeatures(Protocol):
         ...
 
     def of_values(self, column: Column, codes: Ints) -> Floats:
-        """Raw values: of each text of a column, and last of a missing one; (texts + 1, columns)."""
+        """Raw values: of each text of a column, and last of a missing one; (texts + 1, columns).
+
+        `codes` are their base values.
+        """
         ...
 
 
@@ -91,14 +94,15 @@ class FeatureSpace(Outlined):
         """Which columns hold numbers of categories, not quantities."""
         quasi = [each.are_categories for each in self._quasi for _ in each.names]
         columns = (self.instance.table.columns[name] for name in self.others)
-        return np.array([*quasi, *(_numbers(column) is None for column in columns)], dtype=bool)
+        others = [_numbers(column) is None for column in columns]
+        return np.array([*quasi, *others], dtype=np.bool_)
 
     def raw(self, rows: Bools) -> Floats:
         """Some rows as they are."""
         table, parts = self.instance.table, []
         for name, each in zip(self.instance.layout.columns, self._quasi, strict=True):
-            column = table.columns[name]
-            codes = self.instance.layout.domains[name].find(column.values)
+            column = table.column(name)
+            codes = self.instance.layout.domains[name].codes(column)
             parts.append(each.of_values(column, codes)[column.codes[rows]])
         return np.column_stack([*parts, self._as_they_are(rows)])
 
@@ -126,7 +130,7 @@ class FeatureSpace(Outlined):
     def _as_they_are(self, rows: Bools) -> Floats:
         found = np.empty((int(np.count_nonzero(rows)), len(self.others)))
         for place, name in enumerate(self.others):
-            column = self.instance.table.columns[name]
+            column = self.instance.table.column(name)
             values = _numbers(column)
             if values is None:
                 found[:, place] = column.codes[rows]
@@ -168,12 +172,13 @@ class _Ends:
         return self._columns(least, largest, stops > values)
 
     def of_values(self, column: Column, codes: Ints) -> Floats:
+        known = codes[:-1].astype(np.float64)
         if isinstance(self.domain, IntervalDomain):
             places = self.domain.steps.scale.places(column.values)
             known = np.array([np.nan if place is None else float(place) for place in places])
-        else:
-            known = codes.astype(np.float64)
-        values = np.clip(np.append(known, np.nan), -_LARGEST, _LARGEST)
+            if len(self.least):  # where values are clamped, raw ones are as far as labels tell
+                known = np.clip(known, self.least[0], self.largest[-1])
+        values = np.append(known, np.nan)
         return self._columns(values, values, np.arange(len(values)) == len(known))
 
     def _columns(self, least: Floats, largest: Floats, missing: Bools) -> Floats:
@@ -182,13 +187,20 @@ class _Ends:
 
 
 def _step_ends(steps: Steps) -> tuple[Floats, Floats]:
-    """Least and largest value of each step; of decimals, the largest is where the next begins."""
-    width = float(steps.width)
-    least = float(steps.origin + steps.first * steps.width) + width * np.arange(steps.count)
-    largest = least + width - (0 if steps.scale.type == "decimal" else 1)
+    """Least and largest value of each step; of decimals, the largest is where the next begins.
+
+    What lies beyond a range to which values are clamped is taken for as wide as a step.
+    """
+    width, whole = float(steps.width), steps.scale.type != "decimal"
+    edges = float(steps.origin + steps.first * steps.width) + width * np.arange(steps.count + 1)
     low = -_LARGEST if steps.low is None else float(steps.low)
     high = _LARGEST if steps.high is None else float(steps.high)
-    return np.clip(least, low, high), np.clip(largest, low, high)
+    least, largest = np.clip(edges[:-1], low, high), np.clip(edges[1:] - whole, low, high)
+    if steps.clamped:
+        largest = np.minimum(largest, high - whole)  # the end itself is beyond
+        least = np.concatenate([[low - width], least, [high]])
+        largest = np.concatenate([[low - whole], largest, [high + width - whole]])
+    return least, largest
 
 
 class _Ancestors:
@@ -216,11 +228,10 @@ class _Ancestors:
         return np.asarray(self.path[nodes])
 
     def of_values(self, column: Column, codes: Ints) -> Floats:
-        leaves = np.append(codes, len(self.tree.leaves) - 1)  # the last leaf stands for a gap
-        return self.of_blocks(leaves, leaves + 1)
+        return self.of_blocks(codes, codes + 1)
 
 
-def _numbers(column: Column) -> Floats | None:
+def _numbers(column: Profile) -> Floats | None:
     """Values of a column as quantities; None where one of them is no finite number."""
     try:
         values = [float(value) for value in column.values]

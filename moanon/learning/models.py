@@ -1,7 +1,8 @@
 """Models and their scores, all of scikit-learn.
 
 A model is a pipeline: categories become indicators, gaps are filled and told by an indicator,
-numbers are scaled where a model needs that, and a classifier follows. Everything is fitted to training rows alone.
+numbers are scaled where a model needs that, and a classifier follows. Everything is fitted to
+training rows alone.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from moanon import __version__
 from moanon.learning.models import SCORES
 from moanon.learning.outcome import Outcome
 from moanon.output.learning_figures import WORDS
-from moanon.output.page import as_text, fill, page_part
+from moanon.output.page import as_text, fill, part
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,11 +58,11 @@ def learning_html(
         *_telling_tables(metrics),
     ]
     return fill(
-        page_part("learning.html"),
+        "learning.html",
         {
             "version": __version__,
             "title": as_text(f"Predicting {outcome.study.target.name}"),
-            "style": page_part("page.css"),
+            "style": part("page.css"),
             "content": "\n".join(content),
         },
     )

@@ -63,17 +63,17 @@ def report_html(tabs: Sequence[Tab], axes: tuple[str, str] | None = None) -> str
     for tab in tabs:
         if not len(tab.front):
             raise OutputError(f"the front {tab.title!r} has no solutions; there is nothing to show")
-    joined = "\n".join(page_part(name) for name in _SCRIPTS)
+    joined = "\n".join(part(name) for name in _SCRIPTS)
     program = _as_script(f'"use strict";\n(() => {{\n{joined}\n}})();\n')
     parts = {
         "policy": _policy(program),
         "version": __version__,
         "title": as_text(page_title(tabs)),
-        "style": page_part("page.css"),
+        "style": part("page.css"),
         "data": _as_json(page_data(tabs, axes)),
         "script": program,
     }
-    return fill(page_part("page.html"), parts)
+    return fill("page.html", parts)
 
 
 def write_report(
@@ -97,13 +97,13 @@ def write_report(
         staged.move()
 
 
-def fill(template: str, parts: Mapping[str, str]) -> str:
-    """Put parts in the places of a page that have their names."""
-    return _PLACE.sub(lambda place: parts[place[1]], template)
+def fill(name: str, parts: Mapping[str, str]) -> str:
+    """Put texts that are HTML already into the places of a page that are called ``@name@``."""
+    return _PLACE.sub(lambda place: parts[place[1]], part(name))
 
 
-def page_part(name: str) -> str:
-    """Read a file of the folder ``page``."""
+def part(name: str) -> str:
+    """Read a part of a page."""
     return (files("moanon.output") / "page" / name).read_text(encoding="utf-8")
 
 

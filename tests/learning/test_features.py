@@ -167,3 +167,12 @@ def test_numbers_that_models_cannot_hold_are_cut_off(value: str) -> None:
     assert abs(space.raw(_everybody(space))[0, 2]) == 1e15
     column = space.instance.table.columns["pay"]
     assert isinstance(column, Column)
+
+
+def test_beyond_a_clamped_range_a_value_is_as_far_as_a_step() -> None:
+    spec = IntervalSpec(10, (20, 40), outside="clamp")
+    space = _space(pd.DataFrame({"age": [7, 25, 39, 40, 99]}), {"age": spec})
+    # Base values <20, [20-29], [30-39], >=40.
+    assert _released(space, "111") == [[10, 19], [20, 29], [30, 39], [40, 49], [40, 49]]
+    assert _released(space, "001")[0] == [10, 39]
+    assert space.raw(_everybody(space))[:, 0].tolist() == [10, 25, 39, 40, 49]

@@ -394,9 +394,9 @@ def _check_boxes(instance: Instance, box: Ints, starts: Ints, stops: Ints) -> No
             f"{instance.layout.columns[column]!r}"
         )
     for name, tree in instance.layout.trees.items():
-        column = instance.layout.columns.index(name)
+        column, domain = instance.layout.columns.index(name), instance.layout.domains[name]
         for start, stop in np.unique([starts[column], stops[column]], axis=1).T.tolist():
-            if (start, stop) not in tree.node_of:
+            if not domain.allows(start, stop):
                 raise DataError(
                     f"in column {name!r} the block from {tree.leaves[start]!r} to "
                     f"{tree.leaves[stop - 1]!r} is not a node of the hierarchy"

@@ -252,7 +252,7 @@ class LocalRecodings(Outlined):
 
     def blocks(self, instance: Instance) -> tuple[Blocks, ...]:
         found = []
-        domains, trees = instance.layout.domains.items(), instance.layout.trees
+        domains = instance.layout.domains.items()
         known: dict[tuple[str, int, int], str] = {}
         for starts, stops in zip(self.starts, self.stops, strict=True):
             if len(starts) != len(domains) or (stops > instance.layout.sizes[:, None]).any():
@@ -263,7 +263,7 @@ class LocalRecodings(Outlined):
                 for start, stop in np.unique(np.stack([first, last]), axis=1).T.tolist():
                     key = name, start, stop
                     if key not in known:
-                        if name in trees and (start, stop) not in trees[name].node_of:
+                        if not domain.allows(start, stop):
                             raise GenomeError(f"a box of column {name!r} is no node of its tree")
                         known[key] = domain.label(start, stop)
                     shown.append(known[key])

@@ -123,6 +123,13 @@ class Config(BaseModel):
                 f"problem.recoding {recoding}; leave the algorithm to auto",
                 "search.algorithm",
             )
+        for name, column in self.columns.items():
+            if column.labels == "sets" and recoding != "local":
+                raise refusal(
+                    "sets are for local recodings, where every group has labels of its own: say "
+                    f"problem.recoding local. Got {recoding}",
+                    f"columns.{name}.labels",
+                )
         return self
 
     def _check_class_column(self) -> None:

@@ -60,7 +60,7 @@ _KIND_KEYS = {
         *("format", "decimal", "thousands", "unit"),
     ),
     "ordered": ("order",),
-    "tree": ("hierarchy",),
+    "tree": ("hierarchy", "labels"),
 }
 _TREE_FILES = (".yaml", ".yml", ".csv")
 _WITH_ETA = ("k-suppression", "kl-safety")
@@ -293,6 +293,9 @@ class ColumnSection(BaseModel):
     ] = None
     """Of a tree column: an embedded hierarchy such as adult/workclass, or a YAML or ARX CSV file,
     relative to this file."""
+    labels: Literal["nodes", "sets"] | None = None
+    """Of a tree column in a local recoding, what a group may show: one node of the tree, or a set
+    of neighbouring ones such as {Married, Widowed}, which loses less. Default: nodes."""
     weight: Annotated[float, Field(ge=0)] | None = None
     """Of a quasi column: what it counts in weighted losses (gl_weighted, loss_weighted, ncp).
     Default 1."""
@@ -309,6 +312,8 @@ class ColumnSection(BaseModel):
             )
         if self.weight is not None and self.role != "quasi":
             raise refusal(f"weight is for quasi columns only. Got role {self.role}", "weight")
+        if self.labels is not None and self.role != "quasi":
+            raise refusal(f"labels are for quasi columns only. Got role {self.role}", "labels")
         for owner, keys in _KIND_KEYS.items():
             for key in keys:
                 if key in given and self.kind not in (None, owner):
@@ -338,7 +343,7 @@ class ColumnSection(BaseModel):
             return self._interval(data)
         embedded = self.hierarchy in datasets.hierarchy_names()
         path = datasets.hierarchy_path(self.hierarchy) if embedded else Path(self.hierarchy)
-        return TreeSpec(Hierarchy.read(path))
+        return TreeSpec(Hierarchy.read(path), sets=self.labels == "sets")
 
     def _interval(self, data: DataSection | None) -> IntervalSpec:
         notation = Notation(

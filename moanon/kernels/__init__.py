@@ -11,8 +11,9 @@ A table reaches this room as its cells and leaves it as numbers.
   all that is measured of them (`FIELDS`).
 - ``evaluation``: a run of genomes on one thread, or groups that somebody else has made;
   ``population``: many genomes, on many threads.
-- ``boxes``: the smallest blocks around a group, and what they lose; ``splitting``: boxes from the
-  whole table down, looking ahead; ``moving``: cells that change groups.
+- ``boxes``: the smallest blocks around a group, and what they lose; ``group_check``: what else a
+  group must have; ``node_splits``: the ways to split one; ``splitting``: boxes from the whole table
+  down, looking ahead; ``moving``: cells that change groups.
 - ``refinement``: splits groups column by column, for the many sets of columns of a diagnosis.
 - ``jit``: the compiler's flags and cache; ``notices``: what it has to say to whoever waits.
 

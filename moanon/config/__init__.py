@@ -50,7 +50,8 @@ from moanon.config.sections import (
 from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.domain import DomainSpec
 from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text
-from moanon.data.table import Role, Table, read_table
+from moanon.data.table import Role, Table
+from moanon.engines import read_table
 from moanon.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -290,6 +291,7 @@ class Config(BaseModel):
             name=data.source,
             encoding=data.encoding or DEFAULT_ENCODING,
             sheet=data.sheet,
+            memory=data.memory,
         )
 
     def instance(self) -> Instance:

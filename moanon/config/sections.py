@@ -38,6 +38,7 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.notation import Notation
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind
 from moanon.data.table import MissingPolicy
+from moanon.engines.opening import MEMORY
 from moanon.errors import ConfigError, DataError
 from moanon.measures.suppression import MOST_RECURSIVE_C
 from moanon.paths import checked_path
@@ -236,6 +237,12 @@ class DataSection(BaseModel):
     """What stands before the fraction of numbers in texts. Default: a point."""
     thousands: Annotated[Sign | None, 'one sign, e.g. "."'] = None
     """What stands between groups of three digits in texts. Default: nothing."""
+    memory: Annotated[
+        Annotated[str, Field(pattern=MEMORY.pattern)] | None,
+        "an amount such as 500MB or 2GB",
+    ] = None
+    """How much the engine that reads files may hold; their rows then stay where they are, however
+    few. Default: large files are left where they are, and 500MB are held."""
 
 
 class ColumnSection(BaseModel):

@@ -28,6 +28,7 @@ import numpy as np
 from moanon.arrays import Bools, Ints
 from moanon.data.column import Column, absent_column
 from moanon.data.domain import MISSING, Domain
+from moanon.data.formulas import is_formula
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import row_keys
 from moanon.data.source import read_source
@@ -35,7 +36,6 @@ from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError
 from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, Grouping, MatchedBy
-from moanon.release.formats import is_formula
 from moanon.release.labels import Block, BlockLabels, label_rules
 from moanon.release.readback import undefuse
 

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moanon.cli.application import app
-from moanon.cli.options import ConfigArgument, CsvDelimiterOption, SetOption, argument, flag, given
+from moanon.cli.options import (
+    ConfigArgument,
+    CsvDelimiterOption,
+    EncodingOption,
+    SetOption,
+    SheetOption,
+    argument,
+    flag,
+    given,
+)
 from moanon.cli.printing import large, on_one_line, print_json, show_facts, show_grid
 
 if TYPE_CHECKING:
@@ -65,7 +74,7 @@ def check(
 def init(
     file: Annotated[
         str,
-        argument("FILE", "A CSV or Parquet file, a folder or a quoted glob."),
+        argument("FILE", "A CSV, Parquet or Excel file, a folder or a quoted glob."),
     ],
     out: Annotated[
         Path | None,
@@ -75,6 +84,8 @@ def init(
         ),
     ] = None,
     delimiter: CsvDelimiterOption = None,
+    encoding: EncodingOption = None,
+    sheet: SheetOption = None,
 ) -> None:
     """Write a first configuration for a table.
 
@@ -83,7 +94,7 @@ def init(
     """
     from moanon.config.starter import write_starter
 
-    path, roles = write_starter(file, out, delimiter)
+    path, roles = write_starter(file, out, delimiter, encoding, sheet)
     guessed = ", ".join(f"{number} {role}" for role, number in sorted(roles.items()))
     shown = on_one_line(str(path))
     typer.echo(

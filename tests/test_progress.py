@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from moanon import progress as shown
-from moanon.progress import Interruption, duration, show_count, show_progress
+from moanon.progress import Interruption, duration, show_progress
 from moanon.search.running import Progress
 
 
@@ -47,6 +47,16 @@ def test_in_a_pipe_there_is_a_line_every_few_seconds(clock: list[float]) -> None
     ]
 
 
+def test_it_goes_on_after_the_search(clock: list[float]) -> None:
+    stream = io.StringIO()
+    with show_progress("adult", stream=stream) as show:
+        assert show is not None
+        for second in range(1, 13):
+            clock[0] = second
+            show.step("figures", second, 12)
+    assert stream.getvalue() == "adult: figures, 5 of 12\nadult: figures, 10 of 12\n"
+
+
 def test_what_is_not_known_is_left_out(clock: list[float]) -> None:
     stream = io.StringIO()
     with show_progress("adult", stream=stream) as show:
@@ -54,29 +64,6 @@ def test_what_is_not_known_is_left_out(clock: list[float]) -> None:
         clock[0] = 9.0
         show(progress(1, hypervolume=None, done=None))
     assert stream.getvalue() == "adult: generation 1, 200 evaluations, 1,234 solutions\n"
-
-
-def test_counted_work_has_a_line_every_few_seconds_too(clock: list[float]) -> None:
-    stream = io.StringIO()
-    with show_count("learn", 12, stream=stream) as show:
-        assert show is not None
-        for done in range(3, 13):  # two were known before, and each takes two seconds
-            clock[0] += 2
-            show(done)
-    assert stream.getvalue().splitlines() == [
-        "learn: 5 of 12, 14 s left",
-        "learn: 8 of 12, 8 s left",
-        "learn: 11 of 12, 2 s left",
-    ]
-
-
-def test_on_a_terminal_there_is_a_bar() -> None:
-    stream = io.StringIO()
-    stream.isatty = lambda: True  # type: ignore[method-assign]
-    with show_count("learn", 4, stream=stream) as show:
-        assert show is not None
-        show(1)
-    assert "1 of 4" in stream.getvalue()
 
 
 def test_quiet_shows_nothing() -> None:

@@ -146,11 +146,11 @@ def _called(text: str) -> str:
 
 def _run(run: LearningRun, threads: int, *, quiet: bool) -> Outcome:
     """Run a study and show its progress; leave where it is interrupted."""
-    from moanon.progress import Interruption, show_count
+    from moanon.progress import Interruption, on_part, show_progress
 
-    total = len(run.study.keys)
-    with Interruption() as interrupted, show_count("learn", total, quiet=quiet) as show:
-        outcome = run.run(show, threads=threads, stop=interrupted)
+    with Interruption() as interrupted, show_progress("learn", quiet=quiet) as show:
+        told = on_part(None if show is None else show.step, "models")
+        outcome = run.run(told, threads=threads, stop=interrupted)
     if outcome is None:
         typer.echo(
             f"Interrupted; what is known is saved in {on_one_line(str(run.folder))}. To go on, "

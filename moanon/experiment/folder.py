@@ -48,7 +48,18 @@ RESULTS = ("front.csv", "solutions.json", BOXES, "config.yaml", "run.json")
 _EVALUATED = ".evaluated.npz"
 #: Names of the figures that runs draw (`moanon.output.figure_files`).
 FIGURES = frozenset(
-    {"front", "magnified", "groups", "pairs", "filtered", "diversity", "limits", "etas"}
+    {
+        "convergence",
+        "diversity",
+        "etas",
+        "filtered",
+        "front",
+        "groups",
+        "limits",
+        "magnified",
+        "pairs",
+        "seeds",
+    }
 )
 
 #: What reading a record can come to that somebody wrote by hand.

@@ -136,7 +136,7 @@ class LearningRun(Outlined):
 
     def run(
         self,
-        on_record: Callable[[int], None] | None = None,
+        on_record: Callable[[int, int], None] | None = None,
         *,
         threads: int = 1,
         stop: Callable[[], bool] = lambda: False,
@@ -146,7 +146,7 @@ class LearningRun(Outlined):
         Parameters
         ----------
         on_record : callable, optional
-            Told how many records are known, after each.
+            Told how many records are known of how many, after each.
         threads, stop
             As for `Study.run`.
         """
@@ -159,7 +159,8 @@ class LearningRun(Outlined):
                     stream.write(_line([*key, record]))
                     stream.flush()
                     if on_record is not None:
-                        on_record(len(self.study.keys) - self.missing)
+                        total = len(self.study.keys)
+                        on_record(total - self.missing, total)
 
                 done = self.study.run(keep, dict(self.known), threads=threads, stop=stop)
             if not done:

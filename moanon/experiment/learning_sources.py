@@ -108,6 +108,9 @@ def read_sources(
         raise ConfigError(f"solutions must be at least 1. Got {solutions}")
     wanted = [place for text in given for place in _wanted(text)]
     files = [place for place in wanted if isinstance(place, str)]
+    for file in files:
+        if not Path(file).is_file():
+            raise ConfigError(f"{file} is neither a results folder nor a released file")
     if files and can_make_anew:
         raise ConfigError(
             f"{files[0]} was made of all rows, held-out ones included, and a file does not say how "

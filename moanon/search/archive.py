@@ -17,6 +17,7 @@ import numpy as np
 from moanon.arrays import Bits, Bools, Floats, Ints, Outlined
 from moanon.errors import InfeasibleError
 from moanon.front import Front
+from moanon.measures.solutions import OnPart
 from moanon.measures.suppression import row_limit
 from moanon.search.algorithms import Search, SearchSettings, make_search
 from moanon.search.checkpoint import State, part_of, prefixed
@@ -128,8 +129,12 @@ class Archive(Outlined):
         self.thresholds = state["thresholds"]
 
 
-def front_of(problem: SearchProblem, archive: Archive, cap: int) -> Front:
+def front_of(
+    problem: SearchProblem, archive: Archive, cap: int, on_part: OnPart | None = None
+) -> Front:
     """Make the front of what a search has found: at most `cap` solutions, measured once more.
+
+    `on_part` is told how many of them are measured.
 
     Raises
     ------
@@ -153,6 +158,7 @@ def front_of(problem: SearchProblem, archive: Archive, cap: int) -> Front:
         values=archive.values[chosen],
         found=len(archive),
         bounds={measure.name: bound for measure, bound in problem.bounds.items()},
+        on_part=on_part,
     )
 
 
@@ -278,9 +284,9 @@ class SharedLimits:
             self.archives[place] = search.archive
         return search
 
-    def front(self, place: int, cap: int) -> Front:
+    def front(self, place: int, cap: int, on_part: OnPart | None = None) -> Front:
         """The front of what was found for the limit at `place`; see `front_of`."""
-        return front_of(self.problems[place], self.archives[place], cap)
+        return front_of(self.problems[place], self.archives[place], cap, on_part)
 
     def learn(self, genomes: Bits) -> None:
         """Take in the solutions of genomes that an earlier run has evaluated."""

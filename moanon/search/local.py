@@ -40,6 +40,7 @@ from moanon.kernels.splitting import split_cells
 from moanon.measures.demand import group_rule
 from moanon.measures.measuring import score_grouping
 from moanon.measures.scores import objective_matrix
+from moanon.measures.solutions import OnPart
 from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
 from moanon.search.archive import thin
@@ -134,7 +135,7 @@ class LocalSearch:
         if all(measure.meets(measure.of(scores), bound)[0] for measure, bound in bounds.items()):
             self.archive.add(_pack(group), objective_matrix(scores, self.problem.objectives)[0])
 
-    def front(self, cap: int) -> Front:
+    def front(self, cap: int, on_part: OnPart | None = None) -> Front:
         """Make the front of what was found: at most `cap` solutions.
 
         Raises
@@ -158,6 +159,7 @@ class LocalSearch:
             recodings,
             found=len(self.archive.groups),
             bounds={measure.name: bound for measure, bound in self.problem.bounds.items()},
+            on_part=on_part,
         )
 
     # -- what is saved ---------------------------------------------------------------------------
@@ -207,11 +209,11 @@ class LocalLimits:
         self._searches[place] = LocalSearch(self.problems[place])
         return self._searches[place]
 
-    def front(self, place: int, cap: int) -> Front:
+    def front(self, place: int, cap: int, on_part: OnPart | None = None) -> Front:
         """The front of what was found for the limit at `place`."""
         if self.etas[place] in self._known:
             return self._known[self.etas[place]]
-        return self._searches[place].front(cap)
+        return self._searches[place].front(cap, on_part)
 
     def state(self) -> State:
         """What was found so far, as arrays."""

@@ -143,6 +143,9 @@ def test_impossible_options_are_refused(
 def test_what_is_not_there_is_refused(run: str, capsys: Captured) -> None:
     assert "no results folder runs" in refused(capsys, "learn", "runs#1", "--target", "ill")
     assert "1 to" in refused(capsys, "learn", "run#9999", "--target", "ill")
+    for name in ("none.csv", "."):
+        told = f"{name} is neither a results folder nor a released file"
+        assert told in refused(capsys, "learn", name, "--target", "ill")
 
 
 def test_another_table_is_refused(run: str, capsys: Captured) -> None:

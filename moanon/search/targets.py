@@ -17,7 +17,7 @@ from math import ceil, isfinite, sqrt
 
 import numpy as np
 
-from moanon.errors import InfeasibleError
+from moanon.errors import ImpossibleError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import find_measure
@@ -79,7 +79,7 @@ def whole_table(instance: Instance, suppression: Suppression) -> Grouping:
 
     Raises
     ------
-    InfeasibleError
+    ImpossibleError
         If even that does not meet the constraints.
     """
     everything = Grouping.of_boxes(
@@ -93,7 +93,7 @@ def whole_table(instance: Instance, suppression: Suppression) -> Grouping:
             f"{name} {find_measure(name).bound_text(bound)}"
             for name, bound in suppression.constraints
         )
-        raise InfeasibleError(
+        raise ImpossibleError(
             f"no group can meet the constraints: all rows together do not have {wanted}"
         )
     return everything
@@ -106,7 +106,7 @@ def find_targets(
 
     Raises
     ------
-    InfeasibleError
+    ImpossibleError
         If even all rows together are no group.
     """
     everything = whole_table(instance, suppression)

@@ -37,6 +37,7 @@ The way of the data, and where each station stands::
 - ``moanon.frontier``: privacy loss of individuals against utility loss for large populations
   (`place_releases`), and COUNT queries.
 - ``moanon.diagnosis``: how exposed a table is, before anything is generalized (`Diagnosis`).
+- ``moanon.learning``: what models still learn from a release, and which losses tell (`Study`).
 - ``moanon.cli``: the command ``moanon``.
 - ``moanon.arrays``, ``errors``, ``paths``, ``atomic``, ``progress``: types of arrays, what can go
   wrong, names that no file can have, files that appear at once or not at all, how far a run is and

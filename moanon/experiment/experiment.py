@@ -375,7 +375,9 @@ class Experiment(Outlined):
         if self.saved is None:
             self.checkpoints.remove()  # of a run that is replaced
             if self.known and isinstance(self.limits, SharedLimits):
-                self.limits.learn(read_evaluated(self.folder, self.known, self.identity))
+                self.limits.learn(
+                    read_evaluated(self.folder, self.known, self.identity, self.instance.layout)
+                )
             return 0, {}
         self.limits.restore(part_of(self.saved, "limits."))
         courses = json.loads(self.saved["courses"].tobytes())

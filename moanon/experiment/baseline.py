@@ -36,12 +36,12 @@ from moanon.experiment.folder import (
     make_folder,
     spare_inputs,
 )
-from moanon.experiment.optimization import changed, etas_of
+from moanon.experiment.optimization import changed, etas_of, objectives_of
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures import find_measure
 from moanon.measures.measuring import measure_grouping
-from moanon.measures.suppression import Suppression, find_preset
+from moanon.measures.suppression import Suppression
 from moanon.paths import checked_path
 from moanon.recoding import GlobalRecodings, LocalRecodings, Recodings
 
@@ -346,8 +346,7 @@ def _measured(
 
 def _objectives(config: Config) -> tuple[str, ...]:
     """What the configuration optimizes; of thresholds, which are a search's, what is attained."""
-    named = config.problem.objectives or find_preset(config.problem.preset).objectives
-    attained = (find_measure(name).attained or (name, 0) for name in named)
+    attained = (find_measure(name).attained or (name, 0) for name in objectives_of(config))
     return tuple(dict.fromkeys(name for name, _ in attained))
 
 

@@ -25,7 +25,7 @@ import typer
 
 from moanon import __version__
 from moanon.cli.printing import on_one_line
-from moanon.errors import ExistsError, InfeasibleError, MoanonError
+from moanon.errors import ExistsError, ImpossibleError, InfeasibleError, MoanonError
 from moanon.kernels.notices import on_notice
 
 DONE, NO = 0, 1
@@ -47,6 +47,7 @@ _COMMANDS = {
     "diagnose_command": ["diagnose"],
     "export_command": ["export", "apply"],
     "hierarchy_command": ["hierarchy"],
+    "learn_command": ["learn"],
     "measure_command": ["measure"],
     "pictures": ["plot", "report"],
     "run_command": ["run"],
@@ -103,6 +104,8 @@ def _answer(arguments: list[str]) -> int:
     try:
         load_commands(arguments[0])
         code = app(arguments, prog_name="moanon", standalone_mode=False)
+    except ImpossibleError as error:
+        return _refuse(str(error))
     except InfeasibleError as error:
         _refuse(str(error))
         return NO

@@ -1,4 +1,4 @@
-"""``moanon hierarchy`` writes trees that configurations and ARX read; ``apply`` needs no original."""
+"""``moanon hierarchy`` writes trees that configurations read; ``apply`` needs no original."""
 
 from __future__ import annotations
 

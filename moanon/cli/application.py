@@ -47,6 +47,7 @@ _COMMANDS = {
     "diagnose_command": ["diagnose"],
     "export_command": ["export", "apply"],
     "frontier_command": ["frontier"],
+    "hierarchy_command": ["hierarchy"],
     "learn_command": ["learn"],
     "measure_command": ["measure"],
     "pictures": ["plot", "report"],

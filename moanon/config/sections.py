@@ -339,7 +339,7 @@ class ColumnSection(BaseModel):
     of neighbouring ones such as {Married, Widowed}, which loses less. Default: nodes."""
     weight: Annotated[float, Field(ge=0)] | None = None
     """Of a quasi column: what it counts in weighted losses (gl_weighted, loss_weighted, ncp).
-    Default 1."""
+    Default 1. If any column has one, presets minimize weighted losses."""
     ancestors: Annotated[
         Annotated[tuple[Annotated[int, Field(ge=2)], ...], Strict(False)] | None,
         "a list of widths of at least 2 steps or values, e.g. [5, 10, 20]",

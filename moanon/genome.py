@@ -22,6 +22,7 @@ from moanon.data.cells import Cells, SensitiveCounts, count_values
 from moanon.data.domain import Domain, DomainSpec, OrderedDomain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.pricing import column_shares, histogram_column, price_cells
+from moanon.data.rows import find_tuples
 from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, GenomeError
 from moanon.kernels.costs import Prices
@@ -264,6 +265,15 @@ class Instance(Outlined):
     label: SensitiveCounts | None = None
 
     @cached_property
+    def row_cell(self) -> npt.NDArray[np.int32]:
+        """The cell of each row; asked for only where rows themselves are."""
+        if len(self.cells) == 1:
+            return np.zeros(self.table.rows, dtype=np.int32)
+        domains = self.layout.domains.items()
+        coded = [domain.encode(self.table.column(name)) for name, domain in domains]
+        return find_tuples(self.cells.codes, coded).astype(np.int32)
+
+    @cached_property
     def prices(self) -> Prices:
         """What cells cost by other measures than D's loss."""
         return price_cells(self.layout.domains, self.cells, self.weights)
@@ -386,7 +396,7 @@ class Instance(Outlined):
             cells,
             _build_distances(table, distances or {}),
             dict(weights or {}),
-            None if label is None else _count_labels(table, label, cells),
+            None if label is None else _count_labels(table, label, domains),
         )
 
     @classmethod
@@ -396,14 +406,11 @@ class Instance(Outlined):
         One column that says nothing stands for all of them. Its rows can be grouped by what a
         released file shows; what labels stand for, and so what was lost, is not known.
         """
-        rows = table.rows
-        nowhere = np.zeros(rows, dtype=np.int64)
         cells = Cells(
             (_ANY,),
             np.zeros((1, 1), dtype=np.uint16),
-            np.array([rows]),
-            tuple(count_values(table.columns[name], nowhere, 1) for name in table.sensitive),
-            nowhere.astype(np.int32),
+            np.array([table.rows]),
+            tuple(count_values(table.store, {}, name)[2] for name in table.sensitive),
         )
         return cls(table, Layout({_ANY: OrderedDomain((_ANY,))}), cells)
 
@@ -423,7 +430,11 @@ class Instance(Outlined):
     def over(self, table: Table) -> Instance:
         """The same domains, distances, weights and class column over other rows."""
         cells = Cells.build(table, self.layout.domains)
-        label = None if self.label is None else _count_labels(table, self.label.name, cells)
+        label = (
+            None
+            if self.label is None
+            else _count_labels(table, self.label.name, self.layout.domains)
+        )
         return Instance(table, self.layout, cells, self.distances, self.weights, label)
 
 
@@ -433,16 +444,17 @@ def _build_distances(table: Table, specs: Mapping[str, DomainSpec]) -> dict[str,
         if table.roles.get(name) is not Role.SENSITIVE:
             raise DataError(f"column {name!r} has a distance but is not sensitive")
         domain = spec.build(table.columns[name])
-        domain.encode(table.columns[name])  # says which values it has no place for
+        domain.codes(table.columns[name])  # says which values it has no place for
         built[name] = domain
     return built
 
 
-def _count_labels(table: Table, name: str, cells: Cells) -> SensitiveCounts:
-    column = table.column(name)
+def _count_labels(table: Table, name: str, domains: Mapping[str, Domain]) -> SensitiveCounts:
+    table.checked(name)
     if table.roles[name] not in (Role.SENSITIVE, Role.INSENSITIVE):
         raise ConfigError(
             f"the class column must be released as it is, so its role must be sensitive or "
             f"insensitive. Got {table.roles[name]} for {name!r}"
         )
-    return count_values(column, cells.row_cell.astype(np.int64), len(cells))
+    codes = {quasi: domain.codes(table.columns[quasi]) for quasi, domain in domains.items()}
+    return count_values(table.store, codes, name)[2]

@@ -43,8 +43,8 @@ class Grouping(Outlined):
         The table.
     cell_group : array (cells,) or None
         The group of each cell, or `NO_GROUP`; None where rows of one cell are in different groups.
-    row_group : array (rows,)
-        The same for each row.
+    given_row_group : array (rows,) or None
+        The same for each row, where cells do not say it.
     sizes : array (groups,)
         Rows of each group.
     kept : array (groups,) of bool
@@ -77,7 +77,7 @@ class Grouping(Outlined):
 
     instance: Instance
     cell_group: Ints | None
-    row_group: Ints
+    given_row_group: Ints | None
     sizes: Ints
     kept: Bools
     starts: Ints | None
@@ -210,9 +210,8 @@ class Grouping(Outlined):
     def _of_cells(
         cls, instance: Instance, cell_group: Ints, sizes: Ints, starts: Ints, stops: Ints
     ) -> Grouping:
-        row_group = cell_group[instance.cells.row_cell]
         kept = np.ones(len(sizes), dtype=bool)
-        return cls(instance, cell_group, row_group, sizes, kept, starts, stops)
+        return cls(instance, cell_group, None, sizes, kept, starts, stops)
 
     def named(self, name: str) -> Grouping:
         """The same grouping under a name."""
@@ -237,7 +236,7 @@ class Grouping(Outlined):
         return replace(
             self,
             cell_group=None if self.cell_group is None else number[self.cell_group],
-            row_group=number[self.row_group],
+            given_row_group=None if self.given_row_group is None else number[self.given_row_group],
             sizes=self.sizes[self.kept],
             kept=self.kept[self.kept],
             starts=None if self.starts is None else self.starts[:, self.kept],
@@ -268,7 +267,7 @@ class Grouping(Outlined):
     @property
     def rows(self) -> int:
         """Rows of the original."""
-        return len(self.row_group)
+        return self.instance.cells.rows
 
     @property
     def kept_rows(self) -> int:
@@ -288,12 +287,21 @@ class Grouping(Outlined):
     @property
     def is_complete(self) -> bool:
         """Whether every row has a group; else nobody knows how suppressed rows were grouped."""
-        return bool((self.row_group >= 0).all())
+        groups = self.row_group if self.cell_group is None else self.cell_group
+        return bool((groups >= 0).all())
 
     @property
     def has_meaning(self) -> bool:
         """Whether it is known what labels stand for."""
         return self.starts is not None
+
+    @cached_property
+    def row_group(self) -> Ints:
+        """The group of each row, or `NO_GROUP`; asked for only where rows themselves are."""
+        if self.cell_group is None:
+            assert self.given_row_group is not None
+            return self.given_row_group
+        return self.cell_group[self.instance.row_cell]
 
     @cached_property
     def is_kept(self) -> Bools:

@@ -184,6 +184,21 @@ def block_entropy(values: Sequence[int], start: int, stop: int) -> float:
     return -math.fsum(n / rows * math.log(n / rows) for n in inside.values())
 
 
+def entropy_loss(base: Sequence[Sequence[int]], shown: Shown, kept: Sequence[Rows]) -> float:
+    """What rows no longer tell of their own values, row by row."""
+    n, stays = len(base), {row for rows in kept for row in rows}
+    lost, whole = [], []
+    for j, values in enumerate(zip(*base, strict=True)):
+        own = Counter(values)
+        blocks = {shown[row][j] for row in stays}
+        rows_in = {block: sum(own[value] for value in range(*block)) for block in blocks}
+        for i, value in enumerate(values):
+            here = rows_in[shown[i][j]] if i in stays else n
+            lost.append(math.log2(here / own[value]))
+            whole.append(math.log2(n / own[value]))
+    return math.fsum(lost) / math.fsum(whole) if any(whole) else 0.0
+
+
 def loss_measures(instance: Instance, genome: str, kept: Sequence[Rows]) -> dict[str, float]:
     """Losses of a release with these groups of a genome."""
     found = block_losses(instance, naive.generalized_rows(instance, genome), kept)
@@ -225,6 +240,7 @@ def block_losses(instance: Instance, shown: Shown, kept: Sequence[Rows]) -> dict
         "loss_weighted": float((weighted + gone * sum(weights)) / every),
         "ncp": float((ncp + gone * sum(weights)) / every),
         "conditional_entropy": math.fsum(entropy),
+        "entropy_loss": entropy_loss(base, shown, kept),
         "dm": sum(len(rows) ** 2 for rows in kept) + n * gone,
         "c_avg": float(Fraction(released, len(kept)) / min(map(len, kept))),
     }

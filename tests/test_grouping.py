@@ -67,7 +67,7 @@ def test_a_genomes_groups_are_the_oracles(instance: Instance, seed: int) -> None
     assert grouping.genome.tolist() == genome.tolist()
     assert grouping.matched_by == "genome"
     assert grouping.cell_group is not None
-    assert (grouping.cell_group[instance.cells.row_cell] == grouping.row_group).all()
+    assert (grouping.cell_group[instance.row_cell] == grouping.row_group).all()
     # numbered by their first cell
     first = [grouping.cell_group.tolist().index(group) for group in range(len(grouping))]
     assert first == sorted(first)
@@ -94,7 +94,7 @@ def in_boxes(draw: st.DrawFn) -> tuple[Instance, Boxes]:
 def shown_in(instance: Instance, placed: Boxes) -> tuple[Shown, list[int]]:
     """What each row shows, and the rows that have a box."""
     cell_box, starts, stops = placed
-    row_box = cell_box[instance.cells.row_cell]
+    row_box = cell_box[instance.row_cell]
     shown = [
         tuple(zip(starts[:, box].tolist(), stops[:, box].tolist(), strict=True))
         for box in row_box.tolist()

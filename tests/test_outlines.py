@@ -120,7 +120,7 @@ def test_it_is_one_line(shown: list[Any]) -> None:
 
 def test_an_outline_says_how_much_there_is(shown: list[Any]) -> None:
     texts = {type(each).__name__: repr(each) for each in shown}
-    assert "rows=12, rows_in=12, rows_dropped=0" in texts["Table"]
+    assert "rows_in=12, rows_dropped=0" in texts["Table"]
     assert texts["Release"].startswith("Release(grouping=Grouping(")
     assert texts["Cells"].startswith("Cells(columns=<3>, codes=<3 x ")
     assert texts["OrderedDomain"] == "OrderedDomain(order=<2>, has_missing=False)"

@@ -14,7 +14,11 @@ from moanon.cli.options import ResultsArgument, flag, given, named_number, share
 from moanon.cli.printing import note, on_one_line, print_json, show_grid
 
 if TYPE_CHECKING:
-    from moanon.front import Answer, Choice, Front, Question
+    from moanon.front import Answer, Choice, Front, Limit, Question
+    from moanon.front.choices import Solutions
+
+#: A ladder with no more rungs than this says little, and is told beside that of no limit.
+_FEW_RUNGS = 3
 
 
 @app.command(epilog="Example: moanon ask results/quickstart --max-loss 25% --max-suppression 5%")
@@ -49,13 +53,18 @@ def ask(
         list[str] | None,
         given("MEASURE=X", "The same from below, such as l_entropy=3."),
     ] = None,
+    show: Annotated[
+        bool,
+        flag("--show", "Also show what the answer does to each column: its labels and their rows."),
+    ] = False,
     as_json: Annotated[bool, flag("--json", "Answer in JSON.")] = False,
 ) -> None:
     """Ask which solution to take.
 
     Finds the most privacy for a tolerable loss, or the least loss for a needed privacy, and shows
-    what lies close by: what a slightly larger loss would buy, and what is had for free. Without any
-    option it shows how much privacy each loss buys. Exits with 1 if no solution is within the
+    what lies close by: what a slightly larger loss would buy, and what is had for free. A run that
+    minimized another cost than loss is asked for that one. Without any option it shows how much
+    privacy each loss buys. Exits with 1 if no solution is within the
     limits, after showing what it would take. RESULTS may hold runs for several suppression limits
     (eta-...); they are compared.
     """
@@ -83,7 +92,7 @@ def ask(
     if as_json:
         _show_json(folders, answers, best)
     else:
-        _show(folders, answers, best)
+        _show(folders, answers, best, columns=show)
     raise typer.Exit(DONE if best is not None else NO)
 
 
@@ -101,7 +110,9 @@ def _dropped(folders: Iterable[Path]) -> str:
 # -- for people ----------------------------------------------------------------------------------
 
 
-def _show(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) -> None:
+def _show(
+    folders: Sequence[Path], answers: Sequence[Answer], best: int | None, *, columns: bool
+) -> None:
     """Show the best answer; where there is none, what each of them would take."""
     if len(folders) > 1:
         _compare(folders, answers, best)
@@ -112,15 +123,35 @@ def _show(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) 
             typer.echo(f" {folder}")
         for line in answers[place].lines(f" of {folder}"):
             typer.echo(f" {line}")
-    if best is not None and (choice := answers[best].choice) is not None:
+    if best is None or (choice := answers[best].headline) is None:
+        return
+    if columns:
+        _show_columns(folders[best], choice)
+    if answers[best].miss is not None and (more := _another_limit(folders[best], answers[best])):
+        typer.echo(f" Next: {more} (adds that limit), then ask again")
+    else:
         typer.echo(f" Next: {_next(folders[best], choice)}")
+
+
+def _show_columns(folder: Path, choice: Choice) -> None:
+    """Show what a solution does to each column; without rows where the table cannot be had."""
+    from moanon.cli.column_tables import show_effects, show_labels
+    from moanon.experiment.finished import read_run
+    from moanon.measures.column_effects import column_effects
+
+    run = read_run(folder)
+    if run.front.instance is None:
+        note(f"the rows of each label are not shown: {run.without_table}")
+        show_labels(run.front.blocks[run.front.row(choice.id)])
+    else:
+        show_effects(column_effects(run.front.grouping(choice.id)))
 
 
 def _compare(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) -> None:
     """Show the answers of several suppression limits side by side."""
     from moanon.front import called, shown
 
-    names = list(dict.fromkeys((*answers[0].goal, "k", "loss", "sl")))
+    names = list(dict.fromkeys((*answers[0].goal, "k", answers[0].cost, "loss", "sl")))
     rows = []
     for place, (folder, answer) in enumerate(zip(folders, answers, strict=True)):
         cells = ["none"] + [""] * len(names)
@@ -133,14 +164,14 @@ def _compare(folders: Sequence[Path], answers: Sequence[Answer], best: int | Non
 
 def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: bool) -> None:
     """Show what each loss buys, since the question does not say how much is tolerable."""
-    from moanon.front import called, ladder, shown
+    from moanon.front import Question, called, ladder
 
     ladders = {path: ladder(question, front.solutions) for path, front in fronts.items()}
     code = DONE if any(ladders.values()) else NO
     if as_json:
         found: list[dict[str, object]] = []
         for path, rungs in ladders.items():
-            steps = [{"max_loss": limit.bound, **choice.to_dict()} for limit, choice in rungs]
+            steps = [{_key(limit): limit.bound, **choice.to_dict()} for limit, choice in rungs]
             found.append({"results": str(path), "ladder": steps})
         print_json(found if len(found) > 1 else found[0])
         raise typer.Exit(code)
@@ -148,23 +179,47 @@ def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: boo
         typer.echo(f" No solution has {' and '.join(map(str, question.limits))}.")
         raise typer.Exit(code)
     for path, rungs in ladders.items():
-        privacy = fronts[path].solutions.privacy
-        names = list(dict.fromkeys((*privacy, "k", "loss", "sl")))
-        typer.echo(f" {on_one_line(str(path))}: the most privacy that each loss buys")
-        headers = ("loss up to", "solution", *map(called, names))
-        rows = []
-        for limit, choice in rungs:
-            values = (shown(name, choice.measures[name]) for name in names)
-            rows.append((f"{limit.bound:.0%}", f"{choice.id:,}", *values))
-        show_grid(headers, rows, right=range(len(headers)))
+        solutions = fronts[path].solutions
+        if len(rungs) <= _FEW_RUNGS < len(every := ladder(Question(), solutions)):
+            limits = " and ".join(map(str, question.limits))
+            typer.echo(f" With {limits} {on_one_line(str(path))} has little to choose from:")
+            _show_ladder(solutions, rungs)
+            rungs = every
+            typer.echo(" Without that limit:")
+        else:
+            told = f"the most privacy that each {called(solutions.cost)} buys"
+            typer.echo(f" {on_one_line(str(path))}: {told}")
+        _show_ladder(solutions, rungs)
     typer.echo(f" Ask more closely with {', '.join(_ways_to_ask(fronts.values()))}.")
+
+
+def _show_ladder(solutions: Solutions, rungs: Sequence[tuple[Limit, Choice]]) -> None:
+    from moanon.front.choices import as_given, called, shown
+
+    every = (*solutions.privacy, "k", solutions.cost, "loss", "entropy_loss", "sl")
+    names = [name for name in dict.fromkeys(every) if name in solutions.measures]
+    side = "from" if any(limit.side == "at least" for limit, _ in rungs) else "up to"
+    rows = []
+    for limit, choice in rungs:
+        values = (shown(name, choice.measures[name]) for name in names)
+        rows.append((as_given(limit.measure, limit.bound), f"{choice.id:,}", *values))
+    headers = (f"{called(solutions.cost)} {side}", "solution", *map(called, names))
+    show_grid(headers, rows, right=range(len(headers)))
+
+
+def _key(limit: Limit) -> str:
+    """What JSON calls a limit of the ladder: ``max_loss``."""
+    return f"{'max' if limit.side == 'at most' else 'min'}_{limit.measure}"
 
 
 def _ways_to_ask(fronts: Iterable[Front]) -> list[str]:
     """The options that suit what was searched for, each objective on its better side."""
     from moanon.measures import find_measure
 
-    ways = ["--max-loss", "--max-suppression", "--min-k", "--min-l"]
+    fronts = list(fronts)
+    ways = ["--max-loss", "--max-suppression", "--min-k"]
+    if any("l" in front.measures for front in fronts):
+        ways.append("--min-l")
     for name in dict.fromkeys(name for front in fronts for name in front.objectives):
         measure = find_measure(name)
         if name not in ("k", "l", "loss", "sl") and not measure.of_rule:
@@ -191,6 +246,18 @@ def _export(folder: Path, choice: Choice) -> str | None:
     if not has_config(read_record(folder)):
         return None
     return f"moanon export {on_one_line(shlex.quote(str(folder)))} {choice.id} --out release.csv"
+
+
+def _another_limit(folder: Path, answer: Answer) -> str | None:
+    """The command that searches within the suppression that was asked for; None without one."""
+    from moanon.front.results import has_config, read_record
+
+    asked = [limit for limit in answer.question.limits if limit.measure == "sl"]
+    if not asked or not has_config(read_record(folder)):
+        return None
+    above = folder.parent if folder.name.startswith("eta-") else folder
+    config = on_one_line(shlex.quote(str(above / "config.yaml")))
+    return f"moanon run {config} --eta {asked[0].bound:g}"
 
 
 def _next(folder: Path, choice: Choice) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +16,7 @@ from moanon.cli.options import IdArgument, ResultsArgument, argument, flag, give
 from moanon.cli.printing import counted, on_one_line
 
 if TYPE_CHECKING:
+    from moanon.atomic import StagedFiles
     from moanon.front import Front
     from moanon.release import Certificate, Release
 
@@ -96,6 +99,10 @@ def export(
     shuffle: _ShuffleOption = None,
     spreadsheet_safe: _SafeOption = False,
     data: _DataOption = None,
+    summary: Annotated[
+        bool,
+        flag("--summary", "Also write FILE.summary.html, a page for whoever signs the release."),
+    ] = False,
     force: _ForceOption = False,
 ) -> None:
     """Write a solution's release and its certificate, FILE.certificate.json.
@@ -104,19 +111,29 @@ def export(
     nothing is left under its name. The table is read again where the run has read it, and must not
     have changed.
     """
+    from moanon.cli.column_tables import show_effects
     from moanon.experiment import load_front
+    from moanon.measures.column_effects import column_effects
 
     if max_suppression is not None and k is None:
         raise typer.BadParameter("--max-suppression goes with --k; a solution has its own limit")
     front = load_front(results, data)
     release = front.release(solution, k=k, max_suppression=max_suppression)
-    certificate = _write(
-        release, front, results, out, suppressed, shuffle, safe=spreadsheet_safe, force=force
-    )
+    with _claimed(out, results, front, force=force, wanted=summary) as staged:
+        certificate = _write(
+            release, front, results, out, suppressed, shuffle, safe=spreadsheet_safe, force=force
+        )
+        if staged is not None:
+            _write_summary(
+                release, certificate, staged, out, f"solution {solution} of {results.name}"
+            )
     _show(certificate, out, front, beside=None if k is None else solution)
     if k is None:
         agree = len([name for name, _ in release.stated if name in certificate.measures])
         typer.echo(f"  {'checked':<20}{agree} measures of the file, all as in front.csv")
+    show_effects(column_effects(release.grouping))
+    if summary:
+        typer.echo(f" Wrote {on_one_line(str(out))}.summary.html, a page for whoever signs it")
 
 
 @app.command(epilog="Example: moanon apply results/quickstart 21 new.csv --out new-release.csv")
@@ -202,6 +219,33 @@ def _write(
         shuffle=shuffle,
         spared=files_of(results, front),
     )
+
+
+@contextmanager
+def _claimed(
+    out: Path, results: Path, front: Front, *, force: bool, wanted: bool
+) -> Iterator[StagedFiles | None]:
+    """Claim the file of a summary before the release is written; None where there is to be none."""
+    if not wanted:
+        yield None
+        return
+    from moanon.atomic import StagedFiles
+    from moanon.experiment.finished import files_of
+    from moanon.output.summary import summary_path
+
+    place = summary_path(out)
+    with StagedFiles(place, force=force, spared=files_of(results, front)) as staged:
+        yield staged
+        staged.move()
+
+
+def _write_summary(
+    release: Release, certificate: Certificate, staged: StagedFiles, out: Path, name: str
+) -> None:
+    from moanon.output.summary import summary_html, summary_path
+
+    page = summary_html(release, certificate, name)
+    staged[summary_path(out)].write_text(page, encoding="utf-8", newline="\n")
 
 
 def _show(

@@ -144,7 +144,7 @@ def property_vectors(
     anonymized = anonymized.released()
     columns = tuple(dict.fromkeys(anonymized.table.sensitive if sensitive is None else sensitive))
     for column in columns:
-        anonymized.table.column(column)  # refused where there is none
+        anonymized.table.checked(column)  # refused where there is none
     if names is None:
         names = ["size", *(["sensitive_share"] if columns else [])]
         names += ["utility"] if anonymized.has_meaning else []

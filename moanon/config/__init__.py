@@ -47,6 +47,7 @@ from moanon.config.sections import (
     ProblemSection,
     SearchSection,
 )
+from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.domain import DomainSpec
 from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text
 from moanon.data.table import Role, Table, read_table
@@ -241,13 +242,15 @@ class Config(BaseModel):
     def specs(self) -> dict[str, DomainSpec]:
         """Declared domain of each quasi-identifier; reads the hierarchies."""
         return {
-            name: column.spec() for name, column in self.columns.items() if column.role == "quasi"
+            name: column.spec(self.data)
+            for name, column in self.columns.items()
+            if column.role == "quasi"
         }
 
     def distances(self) -> dict[str, DomainSpec]:
         """Sensitive columns that say how far apart their values are; reads the hierarchies."""
         return {
-            name: column.spec()
+            name: column.spec(self.data)
             for name, column in self.columns.items()
             if column.role == "sensitive" and column.kind is not None
         }
@@ -278,6 +281,8 @@ class Config(BaseModel):
             missing_tokens=data.missing_tokens,
             delimiter=data.delimiter,
             name=data.source,
+            encoding=data.encoding or DEFAULT_ENCODING,
+            sheet=data.sheet,
         )
 
     def instance(self) -> Instance:

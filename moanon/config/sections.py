@@ -32,11 +32,13 @@ from pydantic import (
 from moanon import datasets
 from moanon.config.constraints import CONSTRAINTS_SCHEMA, check_constraints
 from moanon.config.reading import nearest, refusal
+from moanon.data.decoding import checked_encoding
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
+from moanon.data.notation import Notation
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind
 from moanon.data.table import MissingPolicy
-from moanon.errors import ConfigError
+from moanon.errors import ConfigError, DataError
 from moanon.measures.suppression import MOST_RECURSIVE_C
 from moanon.paths import checked_path
 from moanon.search.algorithms import (
@@ -53,7 +55,10 @@ STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=Fals
 
 #: Which keys describe which kind of domain.
 _KIND_KEYS = {
-    "interval": ("granularity", "range", "origin", "type"),
+    "interval": (
+        *("granularity", "range", "outside", "origin", "type"),
+        *("format", "decimal", "thousands", "unit"),
+    ),
     "ordered": ("order",),
     "tree": ("hierarchy",),
 }
@@ -74,6 +79,20 @@ def _check_name(name: str) -> str:
 def _find_source(source: str, info: ValidationInfo) -> str:
     """Keep the name of an embedded table; make a path or glob absolute."""
     return source if source in datasets.names() else _absolute(source, info)
+
+
+def _check_encoding(name: str) -> str:
+    try:
+        checked_encoding(name)
+    except DataError:
+        raise refusal() from None
+    return name
+
+
+def _check_format(text: str) -> str:
+    if "%" not in text:
+        raise refusal()
+    return text
 
 
 def _check_folder(folder: str) -> str:
@@ -157,6 +176,8 @@ T = TypeVar("T")
 Count = Annotated[int, Field(ge=1, le=10**15)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Eta = Annotated[float, Field(ge=0, lt=1)]
+#: A sign within numbers; between thousands there may be none.
+Sign = Annotated[str, Field(pattern="^[^0-9A-Za-z+-]?$")]
 Date = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), AfterValidator(_check_date)]
 Place = int | float | Date
 Several = Annotated[
@@ -204,6 +225,17 @@ class DataSection(BaseModel):
         'one character, no quote and no line end, e.g. ";"',
     ] = None
     """What separates the fields of a CSV file. Default: found by itself."""
+    encoding: Annotated[
+        Annotated[str, AfterValidator(_check_encoding)] | None,
+        "the name of an encoding, e.g. utf-8, latin-1 or cp1252",
+    ] = None
+    """How a CSV file writes characters as bytes. Default: utf-8."""
+    sheet: Annotated[str | None, "the name of a sheet"] = None
+    """Of an Excel file. Default: its only sheet."""
+    decimal: Annotated[Sign | None, 'one sign, e.g. ","'] = None
+    """What stands before the fraction of numbers in texts. Default: a point."""
+    thousands: Annotated[Sign | None, 'one sign, e.g. "."'] = None
+    """What stands between groups of three digits in texts. Default: nothing."""
 
 
 class ColumnSection(BaseModel):
@@ -228,10 +260,25 @@ class ColumnSection(BaseModel):
         "two numbers or two dates (YYYY-MM-DD), the lower one first",
     ] = None
     """First and last value of an interval column. Default: from the data."""
+    outside: Literal["clamp"] | None = None
+    """What becomes of values outside the range: clamp shows them as <first and >=last. Default:
+    they are an error."""
     origin: Annotated[Place | None, "a number or a date (YYYY-MM-DD)"] = None
     """Where a step begins. Default: at the range's first value, else 0."""
     type: Kind | None = None
     """Of an interval column. Default: the narrowest that fits all values."""
+    format: Annotated[
+        Annotated[str, AfterValidator(_check_format)] | None,
+        'a format of dates, e.g. "%d.%m.%Y"',
+    ] = None
+    """How the dates of an interval column are written, in the letters of strptime: %d day, %m
+    month, %Y year, %b Jan, %H:%M time. Default: 2020-01-31. What is released is written so."""
+    decimal: Annotated[Sign | None, 'one sign, e.g. ","'] = None
+    """As data.decimal, for this column."""
+    thousands: Annotated[Sign | None, 'one sign, e.g. "."'] = None
+    """As data.thousands, for this column; an empty text is none."""
+    unit: Annotated[Annotated[str, Field(min_length=1)] | None, "a text, e.g. € or kg"] = None
+    """What may stand before or after the numbers of an interval column."""
     order: Annotated[
         Several[str] | None,
         BeforeValidator(_find_order),
@@ -272,21 +319,42 @@ class ColumnSection(BaseModel):
             raise refusal(
                 f"kind is missing; a {self.role} column is interval, ordered or tree", "kind"
             )
+        if self.outside is not None and self.range is None:
+            raise refusal("outside needs a range, e.g. range: [20, 90]", "outside")
         if self.kind == "ordered" and self.order is None:
             raise refusal("order is missing; an ordered column lists its values", "order")
         if self.kind == "tree" and self.hierarchy is None:
             raise refusal("hierarchy is missing; a tree column names its tree", "hierarchy")
         return self
 
-    def spec(self) -> DomainSpec:
-        """Declare the domain of this column, which has a kind; reads the hierarchy."""
+    def spec(self, data: DataSection | None = None) -> DomainSpec:
+        """Declare the domain of this column, which has a kind; reads the hierarchy.
+
+        The section of the data says how numbers are written where the column does not.
+        """
         if self.order is not None:
             return OrderedSpec(self.order)
         if self.hierarchy is None:
-            return IntervalSpec(self.granularity, self.range, self.origin, self.type)
+            return self._interval(data)
         embedded = self.hierarchy in datasets.hierarchy_names()
         path = datasets.hierarchy_path(self.hierarchy) if embedded else Path(self.hierarchy)
         return TreeSpec(Hierarchy.read(path))
+
+    def _interval(self, data: DataSection | None) -> IntervalSpec:
+        notation = Notation(
+            _first(self.decimal, data.decimal if data else None, "."),
+            _first(self.thousands, data.thousands if data else None, ""),
+            self.unit or "",
+            self.format,
+        )
+        return IntervalSpec(
+            self.granularity, self.range, self.origin, self.type, self.outside, notation
+        )
+
+
+def _first(*given: str | None) -> str:
+    """The first of some texts that is given."""
+    return next(text for text in given if text is not None)
 
 
 class ProblemSection(BaseModel):

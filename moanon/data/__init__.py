@@ -2,6 +2,7 @@
 
 - ``source`` reads frames and, through ``readers``, CSV and Parquet files; a ``column`` comes out as
   distinct texts and one code per row.
+- ``rows`` says what is asked of the rows of a table, and answers it for rows in memory.
 - ``table`` gives the columns roles and settles missing values.
 - ``domain`` says what a column's values are and how blocks of them are called: numbers and dates in
   ``steps``, categories in order, or a ``hierarchy``, whose files ``treefile`` reads and writes.

@@ -6,21 +6,18 @@ the cost of a generalization follows the number of cells, not of rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Ints, Outlined
-from moanon.data.column import Column
 from moanon.data.domain import MISSING, Domain
+from moanon.data.rows import RowStore, own_codes
 from moanon.data.table import Table
 from moanon.errors import DataError
-
-#: Keys stay below this, so that one more column can be multiplied in without overflow.
-_KEY_LIMIT = 2**62
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,8 +49,6 @@ class Cells(Outlined):
         Rows in each cell.
     sensitive : tuple of SensitiveCounts
         One for each sensitive column.
-    row_cell : array (rows,) of int32
-        The cell of each row of the table.
 
     Examples
     --------
@@ -62,20 +57,19 @@ class Cells(Outlined):
     >>> from moanon.data.table import read_table
     >>> table = read_table(pd.DataFrame({"sex": ["m", "f", "m"]}), {"sex": "quasi"})
     >>> cells = Cells.build(table, {"sex": OrderedDomain(("f", "m"))})
-    >>> cells.codes.tolist(), cells.counts.tolist(), cells.row_cell.tolist()
-    ([[0, 1]], [1, 2], [1, 0, 1])
+    >>> cells.codes.tolist(), cells.counts.tolist()
+    ([[0, 1]], [1, 2])
     """
 
     columns: tuple[str, ...]
     codes: npt.NDArray[np.uint16]
     counts: Ints
     sensitive: tuple[SensitiveCounts, ...]
-    row_cell: npt.NDArray[np.int32]
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """Number of rows ``n`` of the table."""
-        return len(self.row_cell)
+        return int(self.counts.sum())
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -83,18 +77,15 @@ class Cells(Outlined):
     @classmethod
     def build(cls, table: Table, domains: Mapping[str, Domain]) -> Cells:
         """Count the distinct base tuples of the table's quasi-identifiers."""
-        coded = [domain.encode(table.columns[name]) for name, domain in domains.items()]
-        keys = row_keys(coded, [domain.size for domain in domains.values()])
-        _, first, row_cell, counts = np.unique(
-            keys, return_index=True, return_inverse=True, return_counts=True
-        )
-        codes = np.stack([code[first] for code in coded])
-        sensitive = tuple(
-            count_values(table.columns[name], row_cell, len(counts)) for name in table.sensitive
-        )
-        return cls(
-            tuple(domains), codes, counts.astype(np.int64), sensitive, row_cell.astype(np.int32)
-        )
+        codes = {name: domain.codes(table.columns[name]) for name, domain in domains.items()}
+        tuples, counts = np.zeros((0, 0), dtype=np.int64), np.zeros(0, dtype=np.int64)
+        sensitive = []
+        for name in table.sensitive:
+            tuples, counts, listed = count_values(table.store, codes, name)
+            sensitive.append(listed)
+        if not sensitive:
+            tuples, counts = table.store.count(codes)
+        return cls(tuple(domains), tuples.astype(np.uint16), counts, tuple(sensitive))
 
 
 def raw_group_sizes(table: Table) -> Ints:
@@ -103,50 +94,32 @@ def raw_group_sizes(table: Table) -> Ints:
     Before any domain rounds a value: how exposed people are if the table is published as it is. A
     missing value is a value of its own.
     """
-    columns = [table.columns[name] for name in table.quasi]
-    sizes = [len(column.values) + 1 for column in columns]
-    _, counts = np.unique(
-        row_keys([column.codes.astype(np.int64) + 1 for column in columns], sizes),
-        return_counts=True,
-    )
-    return counts.astype(np.int64)
+    return table.store.count({name: own_codes(table.columns[name]) for name in table.quasi})[1]
 
 
-def row_keys(coded: Sequence[npt.NDArray[np.integer[Any]]], sizes: Sequence[int]) -> Ints:
-    """Give each row a number that orders and tells apart rows as the tuples of their codes do.
+def count_values(
+    store: RowStore, codes: Mapping[str, Ints], name: str
+) -> tuple[Ints, Ints, SensitiveCounts]:
+    """Count the cells of some columns, and a column's values cell by cell.
 
-    Mixed-radix keys are re-ranked before they would exceed 62 bits: their range is then at most the
-    number of rows. Ranks keep the order, so the result is lexicographic all the same.
+    A missing value is a value of its own. Returned are the codes of the cells (columns, cells), the
+    rows of each, and the counts of values.
     """
-    key = coded[0].astype(np.int64)
-    span = sizes[0]
-    for code, size in zip(coded[1:], sizes[1:], strict=True):
-        if span * size > _KEY_LIMIT:
-            seen, key = np.unique(key, return_inverse=True)
-            span = len(seen)
-        key = key * size + code
-        span *= size
-    return key
-
-
-def count_values(column: Column, row_cell: Ints, cells: int) -> SensitiveCounts:
-    """Count a column's values cell by cell; a missing value is a value of its own."""
+    column = store.columns[name]
     labels = column.values
-    codes = column.codes.astype(np.int64)
-    if (codes < 0).any():
+    if column.missing:
         if MISSING in labels:
             raise DataError(
-                f"column {column.name!r}: the value {MISSING!r} occurs beside missing cells, "
+                f"column {name!r}: the value {MISSING!r} occurs beside missing cells, "
                 "which carry that label; rename it"
             )
-        codes = np.where(codes < 0, len(labels), codes)
         labels = (*labels, MISSING)
-    pairs, counts = np.unique(row_cell * len(labels) + codes, return_counts=True)
-    starts = np.searchsorted(pairs, np.arange(cells + 1) * len(labels))
-    return SensitiveCounts(
-        column.name,
-        labels,
-        starts.astype(np.int64),
-        (pairs % len(labels)).astype(np.int32),
-        counts.astype(np.int64),
+    tuples, counts = store.count({**codes, name: own_codes(column)})
+    cells = tuples[:-1]
+    begins = np.ones(len(counts), dtype=bool)
+    begins[1:] = (cells[:, 1:] != cells[:, :-1]).any(axis=0)
+    starts = np.flatnonzero(begins)
+    listed = SensitiveCounts(
+        name, labels, np.append(starts, len(counts)), tuples[-1].astype(np.int32), counts
     )
+    return cells[:, starts], np.add.reduceat(counts, starts), listed

@@ -16,13 +16,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moanon.arrays import Outlined, Values
+from moanon.arrays import Ints, Outlined, Values
 from moanon.data.strict_yaml import HALF
 from moanon.errors import DataError
 
@@ -45,9 +46,44 @@ _SIGNS = {"\0": "a NUL character", "\ufeff": "a byte order mark"}
 _UNSEEN = re.compile("[\0\ufeff]")
 
 
+class Profile(Protocol):
+    """What is known of a column without looking at rows; see `Column` and `ColumnProfile`."""
+
+    @property
+    def name(self) -> str:
+        """Name in the source, literally."""
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The distinct texts that occur, sorted."""
+
+    @property
+    def native(self) -> Values | None:
+        """The same values in their own type; None for text sources."""
+
+    @property
+    def counts(self) -> Ints:
+        """Number of rows with each value."""
+
+    @property
+    def missing(self) -> int:
+        """Number of rows without a value."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnProfile(Outlined):
+    """The profile of a column whose rows are elsewhere; the attributes are those of `Profile`."""
+
+    name: str
+    values: tuple[str, ...]
+    native: Values | None
+    counts: Ints
+    missing: int
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Column(Outlined):
-    """One column, factorized.
+    """One column, factorized: a profile with its rows.
 
     Attributes
     ----------
@@ -70,6 +106,11 @@ class Column(Outlined):
     def missing(self) -> int:
         """Number of rows without a value."""
         return int(np.count_nonzero(self.codes < 0))
+
+    @cached_property
+    def counts(self) -> Ints:
+        """Number of rows with each value."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
 
 
 def sorted_column(

@@ -10,7 +10,8 @@ are allowed:
 
 A domain is *declared* (`IntervalSpec`, `OrderedSpec`, `TreeSpec`) and then *built* for the column
 at hand, because an interval may take its range from the data and a column with missing values gets
-one more base value, last in the order, called ``(missing)``.
+one more base value, last in the order, called ``(missing)``. It has no place among numbers or in an
+order, so a block that holds it and others says so: ``S..M or (missing)``.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bits, Bools, Ints, Outlined
-from moanon.data.column import Column
+from moanon.data.column import Column, Profile
 from moanon.data.hierarchy import MAX_LEAVES, SUPPRESSED, Hierarchy
+from moanon.data.notation import PLAIN, Notation
 from moanon.data.steps import Scale, Steps
 from moanon.errors import DataError
 
@@ -36,6 +38,8 @@ MAX_BASE_VALUES = MAX_LEAVES
 MISSING = "(missing)"
 #: Stands between the first and the last value of an ordered block.
 RANGE_MARK = ".."
+#: Ends the label of a block that holds missing cells beside others.
+OR_MISSING = f" or {MISSING}"
 
 
 class Domain(Outlined, ABC):
@@ -96,12 +100,19 @@ class Domain(Outlined, ABC):
 
     def encode(self, column: Column) -> npt.NDArray[np.uint16]:
         """Return the base value of every row of `column`; refuses values outside the domain."""
-        _check_size(column.name, self.size)  # or codes would wrap around and merge strangers
+        # Missing cells have code -1, which picks the last entry.
+        return self.codes(column).astype(np.uint16)[column.codes]
+
+    def codes(self, column: Profile) -> Ints:
+        """Return the base value of every value of `column` and, last, that of its missing cells.
+
+        Refused are values outside the domain, and missing cells where it has no place for them.
+        """
+        check_size(column.name, self.size)  # or codes would wrap around and merge strangers
         found = self.find(column.values)
         outside = np.flatnonzero(found < 0)
         if len(outside):
-            rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
-            number = int(rows[outside].sum())
+            number = int(column.counts[outside].sum())
             hold = "row holds a value" if number == 1 else "rows hold values"
             shown = ", ".join(repr(column.values[i]) for i in outside[:3])
             more = f" and {len(outside) - 3} more" if len(outside) > 3 else ""
@@ -115,8 +126,7 @@ class Domain(Outlined, ABC):
                 f"column {column.name!r}: {column.missing} {rows_have} no value, and its "
                 f"{self.kind} domain was built without one for missing cells"
             )
-        # Missing cells have code -1, which picks the entry appended last.
-        return np.asarray(np.append(found, self.size - 1).astype(np.uint16)[column.codes])
+        return np.append(found, self.size - 1)
 
     @abstractmethod
     def describe(self) -> str:
@@ -133,17 +143,17 @@ class IntervalDomain(Domain):
 
     @property
     def size(self) -> int:
-        return self.steps.count + self.has_missing
+        return self.steps.size + self.has_missing
 
     def find(self, values: Sequence[str]) -> Ints:
         return self.steps.find(values)
 
     def _block_name(self, start: int, stop: int) -> str:
-        if stop <= self.steps.count:
+        if stop <= self.steps.size:
             return self.steps.label(start, stop)
-        if start == self.steps.count:
+        if start == self.steps.size:
             return MISSING
-        return self.steps.label(start, stop - 1) + RANGE_MARK + MISSING
+        return self.steps.label(start, stop - 1) + OR_MISSING
 
     def describe(self) -> str:
         return self.steps.describe()
@@ -175,6 +185,8 @@ class OrderedDomain(Domain):
     def _block_name(self, start: int, stop: int) -> str:
         if stop - start == 1:
             return self.order[start]
+        if self.has_missing and stop == self.size:
+            return self._block_name(start, stop - 1) + OR_MISSING
         return self.order[start] + RANGE_MARK + self.order[stop - 1]
 
     def describe(self) -> str:
@@ -184,10 +196,15 @@ class OrderedDomain(Domain):
 
 @dataclass(frozen=True, repr=False)
 class TreeDomain(Domain):
-    """The leaves of a hierarchy; blocks are its nodes."""
+    """The leaves of a hierarchy; blocks are its nodes.
+
+    Leaves are values as they are written, or `steps` of numbers or dates under the names that these
+    have.
+    """
 
     hierarchy: Hierarchy
     has_missing: bool = False
+    steps: Steps | None = None
     kind: ClassVar[str] = "tree"
 
     @property
@@ -201,6 +218,8 @@ class TreeDomain(Domain):
         return {leaf: i for leaf, i in leaves.items() if leaf != MISSING or not self.has_missing}
 
     def find(self, values: Sequence[str]) -> Ints:
+        if self.steps is not None:
+            return self.steps.find(values)
         return np.array([self._index.get(value, -1) for value in values], dtype=np.int64)
 
     def _block_name(self, start: int, stop: int) -> str:
@@ -234,6 +253,8 @@ class TreeDomain(Domain):
 
     def describe(self) -> str:
         number = self.size - self.has_missing
+        if self.steps is not None:
+            return self.steps.describe()
         if number == 1:
             return self.hierarchy.leaves[0]
         return f"the {number} leaves of {self.hierarchy.names[0]!r}"
@@ -256,25 +277,47 @@ class IntervalSpec:
         and weeks a Monday.
     type : {"integer", "decimal", "date"}, optional
         Default: the narrowest type that fits all values.
+    outside : {"clamp"}, optional
+        What becomes of values outside the range: one base value below it and one from its end on.
+        Default: they are refused.
+    notation : Notation
+        How cells are written; range and origin are plain.
     """
 
     granularity: int | float | str | None = None
     range: tuple[int | float | str, int | float | str] | None = None
     origin: int | float | str | None = None
     type: Literal["integer", "decimal", "date"] | None = None
+    outside: Literal["clamp"] | None = None
+    notation: Notation = PLAIN
     kind: ClassVar[str] = "interval"
 
-    def build(self, column: Column) -> IntervalDomain:
+    def build(self, column: Profile) -> IntervalDomain:
         """Fix the steps for the values of `column`."""
-        scale = Scale.choose(
-            column.values, column.name, self.type, self.granularity, (self.range or ())
-        )
-        steps = Steps.build(
-            scale, column.values, column.name, self.granularity, self.range, self.origin
-        )
+        steps = self.steps(column)
         missing = column.missing > 0
-        _check_size(column.name, steps.count + missing)
+        check_size(column.name, steps.size + missing)
         return IntervalDomain(steps, missing)
+
+    def steps(self, column: Profile) -> Steps:
+        """Lay the steps over the values of `column`."""
+        scale = Scale.choose(
+            column.values,
+            column.name,
+            self.type,
+            self.granularity,
+            self.range or (),
+            self.notation.of(column),
+        )
+        return Steps.build(
+            scale,
+            column.values,
+            column.name,
+            self.granularity,
+            self.range,
+            self.origin,
+            clamped=self.outside == "clamp",
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -289,13 +332,13 @@ class OrderedSpec(Outlined):
     >>> domain.encode(sizes).tolist()
     [0, 2, 3]
     >>> domain.label(0, 2), domain.label(2, 4), domain.label(0, 4)
-    ('S..M', 'L..(missing)', '*')
+    ('S..M', 'L or (missing)', '*')
     """
 
     order: tuple[str, ...]
     kind: ClassVar[str] = "ordered"
 
-    def build(self, column: Column) -> OrderedDomain:
+    def build(self, column: Profile) -> OrderedDomain:
         """Check the order's labels and add the missing category where the column needs it."""
         where = f"column {column.name!r}"
         if not isinstance(self.order, list | tuple):  # a text would be taken for its characters
@@ -314,12 +357,14 @@ class OrderedSpec(Outlined):
                 )
             seen.add(value)
         missing = column.missing > 0
-        for label in (SUPPRESSED, MISSING) if missing else (SUPPRESSED,):
-            if label in seen:
-                raise DataError(f"{where}: the value {label!r} is a reserved label; rename it")
+        for value in self.order:
+            if value == SUPPRESSED or (
+                missing and (value == MISSING or value.endswith(OR_MISSING))
+            ):
+                raise DataError(f"{where}: the value {value!r} is a reserved label; rename it")
         domain = OrderedDomain((*self.order, MISSING) if missing else tuple(self.order), missing)
-        _check_size(column.name, domain.size)
-        _check_labels(where, domain.order)
+        check_size(column.name, domain.size)
+        _check_labels(where, self.order)
         return domain
 
 
@@ -330,7 +375,7 @@ class TreeSpec:
     hierarchy: Hierarchy
     kind: ClassVar[str] = "tree"
 
-    def build(self, column: Column) -> TreeDomain:
+    def build(self, column: Profile) -> TreeDomain:
         """Add the missing category, directly under the root, where the column needs it."""
         where, hierarchy = f"column {column.name!r}", self.hierarchy
         if SUPPRESSED in hierarchy.leaf_index:
@@ -346,7 +391,7 @@ class TreeSpec:
                     "would carry; rename it"
                 )
             hierarchy = hierarchy.with_leaf(MISSING)
-        _check_size(column.name, len(hierarchy.leaves))
+        check_size(column.name, len(hierarchy.leaves))
         return TreeDomain(hierarchy, missing)
 
 
@@ -394,7 +439,8 @@ def _two_readings(where: str, label: str, reading: str, other: tuple[str, str]) 
     )
 
 
-def _check_size(name: str, size: int) -> None:
+def check_size(name: str, size: int) -> None:
+    """Refuse a domain that is too fine to be coded."""
     if size > MAX_BASE_VALUES:
         number = size if size < 10**15 else "more than 10^15"
         raise DataError(

@@ -1,6 +1,6 @@
 """What kernels must know of a table beside its cells: what is lost, and how far values are apart.
 
-A cell in a block of its column costs something, by the loss metrics of M §3. There are four costs,
+A cell in a block of its column costs something, by the loss metrics of M §3. There are five costs,
 each a sum over the cells of a row (see `moanon.kernels.costs.COSTS`):
 
 - ``weighted``: D eq. 3, ``(w - 1) / (m - 1)`` for a block of w of the m base values, times the
@@ -12,6 +12,9 @@ each a sum over the cells of a row (see `moanon.kernels.costs.COSTS`):
   share for each tree column, nothing for the others.
 - ``entropy``: M eq. 9-10, the entropy in nats of the block's base values as they occur in the whole
   table. Here and above, m counts the declared domain.
+- ``block_rows``: the logarithm of the rows of the whole table that have a value of the block. A
+  value of r rows in a block of R has lost ``ln R - ln r``; what is subtracted is the same for every
+  recoding, so it is added up once, over the table (``Prices.least``).
 
 A cell of a suppressed row counts as fully generalized; it costs its whole share even where a column
 has a single base value, as in D's suppression loss (eq. 5). Costs are integers over a unit, so that
@@ -29,7 +32,7 @@ lowest node that holds both, over the height of the root.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import log
+from math import ceil, log
 from typing import Literal
 
 import numpy as np
@@ -38,7 +41,7 @@ from moanon.arrays import Floats, Ints
 from moanon.data.cells import Cells, SensitiveCounts
 from moanon.data.domain import MISSING, Domain, IntervalDomain, TreeDomain
 from moanon.errors import ConfigError
-from moanon.kernels.costs import COSTS, Prices
+from moanon.kernels.costs import COSTS, Prices, log_rows
 from moanon.kernels.histograms import EQUAL, ORDERED, TREE, HistogramColumn, count_logs, log_unit
 
 Distance = Literal["equal", "ordered", "tree"]
@@ -68,6 +71,7 @@ def price_cells(
     ]
     logs_in = log_unit(rows)
     most_nats = sum(log(max(domain.size, 2)) for domain in columns)
+    rows_in = float(_MOST // ceil(rows * len(columns) * log(max(rows, 2))))
     prices = Prices(
         offset=np.concatenate(
             ([0], np.cumsum([domain.size - 1 for domain in columns[:-1]]))
@@ -81,12 +85,16 @@ def price_cells(
         logs=_running([count_logs(c, logs_in) for c in counts]),
         log_unit=logs_in,
         entropy_unit=float(_MOST // max(1, int(np.ceil(rows * most_nats)))),
+        rows_unit=rows_in,
         full=np.zeros(len(COSTS), dtype=np.int64),
+        least=np.zeros(len(COSTS), dtype=np.int64),
     )
     trees = sum(isinstance(domain, TreeDomain) for domain in columns)
     prices.full[:2] = np.rint(shares * unit).astype(np.int64).sum()
     prices.full[2] = trees * (unit // trees) if trees else 0
     prices.full[3] = sum(_entropy_cost(c, logs_in, prices.entropy_unit) for c in counts)
+    prices.full[4] = len(columns) * int(log_rows(np.array([rows]), rows_in)[0])
+    prices.least[4] = sum(int((c * log_rows(c, rows_in)).sum()) for c in counts)
     return prices
 
 

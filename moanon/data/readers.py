@@ -1,4 +1,4 @@
-"""Table files, read strictly: CSV and Parquet.
+"""Table files, read strictly: CSV, Parquet and, in ``spreadsheets``, Excel.
 
 A reader takes one file after the other. All must have the header of the first; of the wanted
 columns only the distinct values stay in memory, with one code per row.
@@ -12,15 +12,14 @@ never by name: it takes ``Age`` and ``age`` for the same one.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
 import threading
-import zlib
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -36,6 +35,7 @@ from moanon.data.column import (
     sorted_column,
     typed_column,
 )
+from moanon.data.decoding import DEFAULT_ENCODING, checked_encoding, text_blocks, unreadable
 from moanon.errors import DataError
 
 if TYPE_CHECKING:
@@ -46,26 +46,57 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 500
 
 
+@dataclass(frozen=True)
+class FileForm:
+    """What is known of files before they are read.
+
+    Attributes
+    ----------
+    delimiter : str or None
+        Of CSV files; by default found in each header.
+    encoding : str
+        Of CSV files.
+    sheet : str or None
+        Of Excel files; by default their only one.
+    """
+
+    delimiter: str | None = None
+    encoding: str = DEFAULT_ENCODING
+    sheet: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no file has."""
+        delimiter = self.delimiter
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+            raise DataError(
+                f"delimiter must be one character, no quote and no line end. Got {delimiter!r}"
+            )
+        checked_encoding(self.encoding)
+
+
 def read_files(
-    files: Sequence[Path], columns: Sequence[str] | None, delimiter: str | None
+    files: Sequence[Path], columns: Sequence[str] | None, form: FileForm
 ) -> tuple[list[Column], int, tuple[str, ...]]:
     """Read files of one kind as one table: all columns or those named, in file order.
 
-    Returns them with the number of rows and the names of all other columns. A delimiter that is
-    not given is found in each header.
+    Returns them with the number of rows and the names of all other columns.
     """
-    is_parquet = files[0].suffix.lower() == ".parquet"
-    reader = _ParquetReader(columns) if is_parquet else _CsvReader(columns, delimiter)
+    reader: FileReader
+    ending = files[0].suffix.lower()
+    if form.sheet is not None and ending != ".xlsx":
+        raise DataError(f"a sheet is named for .xlsx files only. Got {files[0]}")
+    if ending == ".xlsx":
+        from moanon.data.spreadsheets import SheetReader  # here, because few tables are such
+
+        reader = SheetReader(columns, form.sheet)
+    elif ending == ".parquet":
+        reader = _ParquetReader(columns)
+    else:
+        reader = _CsvReader(columns, form)
     for file in files:
         reader.read(file)
     unread = tuple(name for i, name in enumerate(reader.header) if i not in reader.wanted)
     return [reader.column(position) for position in reader.wanted], reader.rows, unread
-
-
-def unreadable(file: Path | str, error: Exception) -> DataError:
-    """Say that a file cannot be read, with the first line of the reason."""
-    reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-    return DataError(f"{file} cannot be read: {reason.removesuffix('.')}")
 
 
 class _Factorizer:
@@ -92,8 +123,8 @@ class _Factorizer:
         return values, codes
 
 
-class _FileReader(ABC):
-    """What CSV and Parquet share: one header for all files, and a factorizer per wanted column."""
+class FileReader(ABC):
+    """What all kinds share: one header for all files, and a factorizer per wanted column."""
 
     def __init__(self, columns: Sequence[str] | None) -> None:
         self.rows = 0
@@ -110,7 +141,8 @@ class _FileReader(ABC):
     def column(self, position: int) -> Column:
         """Give one wanted column of all files read."""
 
-    def _add(self, rows: Sequence[Sequence[Any]], positions: Iterable[int]) -> None:
+    def add_rows(self, rows: Sequence[Sequence[Any]], positions: Iterable[int]) -> None:
+        """Add rows, of which the wanted columns stand at these positions."""
         if not rows:  # a block of blank lines
             return
         self.rows += len(rows)
@@ -118,7 +150,8 @@ class _FileReader(ABC):
         for position, factorizer in zip(positions, self.wanted.values(), strict=True):
             factorizer.add(cells[position])
 
-    def _check_header(self, file: Path, header: tuple[str, ...]) -> None:
+    def check_header(self, file: Path, header: tuple[str, ...]) -> None:
+        """Take the names of the columns; those of a further file must be the same."""
         refuse_bad_names(str(file), header)
         if self._first is None:
             self._first, self.header = file, header
@@ -135,11 +168,10 @@ class _FileReader(ABC):
 # -- CSV -------------------------------------------------------------------------------------------
 
 _DELIMITERS = ",;\t|"
-_BLOCK_BYTES = 1 << 20
 _FIELD_LIMIT = threading.Lock()
 
 
-class _CsvReader(_FileReader):
+class _CsvReader(FileReader):
     """Strict CSV: a line that does not fit is an error with its number, never mended.
 
     A quote opens a field only at its start; elsewhere it is a character. Lines end with LF,
@@ -147,29 +179,29 @@ class _CsvReader(_FileReader):
     skipped, except in a file of one column, where it is an empty cell.
     """
 
-    def __init__(self, columns: Sequence[str] | None, delimiter: str | None) -> None:
+    def __init__(self, columns: Sequence[str] | None, form: FileForm) -> None:
         super().__init__(columns)
-        self._delimiter = delimiter
+        self._form = form
 
     def column(self, position: int) -> Column:
         texts, codes = self.wanted[position].result()
         return sorted_column(self.header[position], texts, None, codes)
 
     def read(self, file: Path) -> None:
-        blocks = _text_blocks(file)
+        blocks = text_blocks(file, self._form.encoding)
         if not (first := next(blocks, "")):
             raise DataError(f"{file} is empty: it has no rows")
-        delimiter = self._delimiter or _detect_delimiter(file, first)
+        delimiter = self._form.delimiter or _detect_delimiter(file, first)
         with long_fields():
             rows = csv.reader(_lines(chain([first], blocks)), delimiter=delimiter, strict=True)
             try:
                 if not (header := tuple(next(rows))):
                     raise DataError(f"{file}: line 1 is blank; it must name the columns")
-                self._check_header(file, header)
+                self.check_header(file, header)
                 while block := list(islice(rows, BLOCK_ROWS)):
-                    self._add(_even(block, len(header)), self.wanted)
+                    self.add_rows(_even(block, len(header)), self.wanted)
             except (csv.Error, _RaggedError):
-                _refuse_line(file, delimiter)
+                _refuse_line(file, replace(self._form, delimiter=delimiter))
 
 
 class _RaggedError(Exception):
@@ -185,9 +217,10 @@ def _even(rows: list[list[str]], width: int) -> list[list[str]]:
     return rows
 
 
-def _refuse_line(file: Path, delimiter: str) -> NoReturn:
+def _refuse_line(file: Path, form: FileForm) -> NoReturn:
     """Read again, row by row, to name the line on which the first unreadable row starts."""
-    rows = csv.reader(_lines(_text_blocks(file)), delimiter=delimiter, strict=True)
+    delimiter = form.delimiter or ","
+    rows = csv.reader(_lines(text_blocks(file, form.encoding)), delimiter=delimiter, strict=True)
     line, width = 1, 0
     try:
         for row in rows:
@@ -236,27 +269,6 @@ def _lines(blocks: Iterable[str]) -> Iterator[str]:
     return chain.from_iterable(io.StringIO(block, newline="\n") for block in blocks)
 
 
-def _text_blocks(file: Path) -> Iterator[str]:
-    """Yield the decoded text in blocks of whole lines, without a byte order mark."""
-    offset = 0
-    try:
-        with gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb") as stream:
-            while block := stream.read(_BLOCK_BYTES):
-                block += stream.readline()
-                text = block.decode("utf-8")
-                if (nul := block.find(b"\0")) >= 0:
-                    raise DataError(f"{file} is not text: NUL byte at offset {offset + nul}")
-                yield text if offset else text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
-                offset += len(block)
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{file} is not UTF-8 (byte 0x{error.object[error.start]:02X} at offset "
-            f"{offset + error.start}): save it as UTF-8"
-        ) from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise unreadable(file, error) from None
-
-
 @contextmanager
 def long_fields() -> Iterator[None]:
     """Lift the parser's limit on a field's length.
@@ -293,7 +305,7 @@ _NATIVE: dict[str, Callable[[Any], Any]] = {
 }
 
 
-class _ParquetReader(_FileReader):
+class _ParquetReader(FileReader):
     """Parquet through DuckDB, one file at a time, in row order."""
 
     def __init__(self, columns: Sequence[str] | None) -> None:
@@ -324,14 +336,14 @@ class _ParquetReader(_FileReader):
         # A path is a glob to DuckDB: brackets make its special characters plain.
         path = re.sub(r"([*?[])", r"[\1]", str(file.absolute())).replace("'", "''")
         schema = database.execute(f"SELECT name, num_children FROM parquet_schema('{path}')")
-        self._check_header(file, _top_level(schema.fetchall()))
+        self.check_header(file, _top_level(schema.fetchall()))
         aliases = ", ".join(f"c{position}" for position in range(len(self.header)))
         table = f"read_parquet('{path}', hive_partitioning = false) AS t({aliases})"
         types = database.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()
         expressions = [self._expression(file, i, str(types[i][1])) for i in self.wanted]
         rows = database.execute(f"SELECT {', '.join(expressions) or 'NULL'} FROM {table}")
         while block := rows.fetchmany(BLOCK_ROWS):
-            self._add(block, range(len(self.wanted)))
+            self.add_rows(block, range(len(self.wanted)))
 
     def _expression(self, file: Path, position: int, sql_type: str) -> str:
         """Say how to fetch a column, once its type is known to be readable and that of before."""

@@ -28,16 +28,21 @@ from moanon.data.column import (
     typed_column,
     without_tokens,
 )
-from moanon.data.readers import read_files, unreadable
+from moanon.data.decoding import DEFAULT_ENCODING, unreadable
+from moanon.data.readers import FileForm, read_files
+from moanon.data.rows import RowsInMemory
 from moanon.errors import DataError
 from moanon.paths import checked_path
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz")
-_FOLDER_ENDINGS = (".csv", ".csv.gz", ".parquet")
-_FILES_READ = "read are .csv, .tsv, .txt, .csv.gz and .parquet"
+TEXT_ENDINGS = (".csv.gz", ".csv.zst", ".csv", ".tsv", ".txt")
+#: Files that say themselves what their values are.
+_TYPED_ENDINGS = (".parquet", ".xlsx")
+_FOLDER_ENDINGS = (".csv", ".csv.gz", ".csv.zst", ".parquet")
+TABLE_ENDINGS = (*TEXT_ENDINGS, *_TYPED_ENDINGS)
+_FILES_READ = "read are .csv, .tsv, .txt, .csv.gz, .csv.zst, .parquet and .xlsx"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,6 +75,11 @@ class Source(Outlined):
     unread: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
 
+    @property
+    def store(self) -> RowsInMemory:
+        """The rows."""
+        return RowsInMemory({column.name: column for column in self.columns})
+
 
 def read_source(
     source: str | os.PathLike[str] | pd.DataFrame,
@@ -78,8 +88,10 @@ def read_source(
     delimiter: str | None = None,
     name: str | None = None,
     columns: Sequence[str] | None = None,
+    encoding: str = DEFAULT_ENCODING,
+    sheet: str | None = None,
 ) -> Source:
-    """Read a CSV or Parquet file, a folder or glob of them, or a DataFrame.
+    """Read a CSV, Parquet or Excel file, a folder or glob of them, or a DataFrame.
 
     Parameters
     ----------
@@ -95,6 +107,10 @@ def read_source(
         What to call the source; by default its path.
     columns
         The columns to read; by default all.
+    encoding
+        Of text files.
+    sheet
+        Of Excel files; by default their only one.
 
     Raises
     ------
@@ -104,10 +120,7 @@ def read_source(
     tokens = _checked_tokens(missing_tokens)
     if not isinstance(source, (str, os.PathLike)):
         return _read_frame(source, name or "DataFrame", tokens, columns)
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise DataError(
-            f"delimiter must be one character, no quote and no line end. Got {delimiter!r}"
-        )
+    form = FileForm(delimiter, encoding, sheet)
     path = os.fspath(source)
     try:
         files = _find_files(path)
@@ -115,7 +128,7 @@ def read_source(
         digest = _digest_files(files)
     except OSError as error:
         raise unreadable(path, error) from None
-    plain, rows, unread = read_files(files, columns, delimiter)
+    plain, rows, unread = read_files(files, columns, form)
     if not rows:
         raise DataError(f"{path} has no rows")
     read = tuple(without_tokens(column, tokens) for column in plain)
@@ -160,11 +173,13 @@ def _find_files(source: str) -> tuple[Path, ...]:
     files.sort(key=lambda p: p.as_posix())
     for file in files:
         checked_path(file, DataError)
-        if not file.name.lower().endswith((*_TEXT_ENDINGS, ".parquet")):
+        if not file.name.lower().endswith(TABLE_ENDINGS):
             raise DataError(f"{file} has an ending that is not read: {_FILES_READ}")
-    kinds = {file.suffix.lower() == ".parquet" for file in files}
+    kinds = {s if (s := file.suffix.lower()) in _TYPED_ENDINGS else "" for file in files}
     if len(kinds) > 1:
-        raise DataError(f"{source} mixes .parquet with text files: give one kind")
+        typed = " and ".join(sorted(kinds - {""}))
+        others = " with text files" if "" in kinds else ""
+        raise DataError(f"{source} mixes {typed}{others}: give one kind")
     return tuple(files)
 
 
@@ -179,10 +194,11 @@ def _files_in(folder: Path) -> list[Path]:
                 f"the folder {folder} holds a table in a sub-folder, {below}, which would be left "
                 f"out: {_what_works(folder, table)}"
             )
-        if path.name.lower().endswith(_TEXT_ENDINGS) and not path.is_dir():
+        if path.name.lower().endswith(TABLE_ENDINGS) and not path.is_dir():
             raise DataError(
                 f"the folder {folder} holds {path.name}, which would be left out, as only .csv, "
-                f".csv.gz and .parquet files are read from a folder: {_what_works(folder, path)}"
+                f".csv.gz, .csv.zst and .parquet files are read from a folder: "
+                f"{_what_works(folder, path)}"
             )
     if not files:
         raise DataError(f"the folder {folder} holds no .csv and no .parquet file")
@@ -193,7 +209,7 @@ def _tables_below(folder: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if not name.startswith(".") and name.lower().endswith((*_TEXT_ENDINGS, ".parquet")):
+            if not name.startswith(".") and name.lower().endswith(TABLE_ENDINGS):
                 yield Path(place, name)
 
 
@@ -204,7 +220,7 @@ def _what_works(folder: Path, table: Path) -> str:
             "a value in the name of a folder is not read, so write the table to one file with a "
             "column for it"
         )
-    ending = next(e for e in (*_TEXT_ENDINGS, ".parquet") if table.name.lower().endswith(e))
+    ending = next(e for e in TABLE_ENDINGS if table.name.lower().endswith(e))
     deeper = "" if table.parent == folder else "**/"
     return (
         f"name the files to read with a glob, such as {glob.escape(str(folder))}/{deeper}*{ending},"

@@ -4,6 +4,12 @@ Step ``i`` covers ``origin + (first + i) * width`` up to the next step. For inte
 step is closed on both sides (``[20-24]``); for decimals it is half open (``[1.5-2)``), because
 there is no last decimal below 2 to show. All arithmetic is exact (whole numbers, and decimals with
 all their written digits), so that 0.3 lies in the step that begins at 0.3 for a width of 0.1.
+
+Where values outside a range are *clamped*, two more base values stand around the steps: all that is
+below the range (``<20``) and all from its end on (``>=90``).
+
+One column has one notation. A dash stands between two ends, or two dots where dashes would be read
+as part of a value: in columns of dates, and of numbers that begin below 0.
 """
 
 from __future__ import annotations
@@ -13,14 +19,17 @@ import datetime
 import decimal
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
 
 from moanon.arrays import Ints, Outlined
+from moanon.data.notation import PLAIN, Notation
+from moanon.data.recognition import recognize
 from moanon.errors import DataError
 
 Number = int | float | str
@@ -49,6 +58,9 @@ _TIME = (
 )
 _DATE = re.compile(rf"([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})([T ]{_TIME})?")
 
+#: What a block of all values is called that has no end on either side.
+NOT_MISSING = "(not missing)"
+
 #: First and last month and day of the calendar; a step may reach beyond, a label may not.
 _MONTHS = (12, 9999 * 12 + 11)
 _DAYS = (1, datetime.date.max.toordinal())
@@ -66,11 +78,13 @@ class Scale:
     """How the texts of a column become exact numbers.
 
     Dates become day numbers, or month numbers when a step is made of whole months; a time of day
-    is dropped, since no step is finer than a day.
+    is dropped, since no step is finer than a day. Cells are written in the notation of their
+    column; what a configuration says, and what is released, is plain.
     """
 
     type: Kind
     months: bool = False
+    notation: Notation = PLAIN
 
     @classmethod
     def choose(
@@ -80,29 +94,35 @@ class Scale:
         declared: Kind | None,
         granularity: Number | None,
         bounds: Sequence[Number],
+        notation: Notation = PLAIN,
     ) -> Scale:
         """Take the declared type, or the narrowest that fits every value and bound."""
+        notation.check(column)
         if declared is not None and declared not in get_args(Kind):
             raise DataError(
                 f"column {column!r}: type must be one of {', '.join(get_args(Kind))}. "
                 f"Got {declared!r}"
             )
-        scales = _candidates(column, declared, granularity)
+        if notation.format is not None:
+            if declared not in (None, "date"):
+                raise DataError(
+                    f"column {column!r}: format is for dates. Got type {declared} beside it"
+                )
+            declared = "date"
+        scales = [
+            replace(scale, notation=notation)
+            for scale in _candidates(column, declared, granularity)
+        ]
         ends = [_written(end) for end in bounds]
         unfit: dict[Scale, list[str]] = {}
         for scale in scales:
             unfit[scale] = scale.misfits(values)
-            if not unfit[scale] and not scale.misfits(ends):
+            if not unfit[scale] and not replace(scale, notation=PLAIN).misfits(ends):
                 return scale
         closest, fewest = min(unfit.items(), key=lambda item: len(item[1]))
         if not fewest:  # the range is wrong, not the values; that is said where it is used
             return closest
-        wanted = " or ".join(f"{scale.type}s" for scale in scales)
-        shown = ", ".join(map(repr, fewest[:3]))
-        raise DataError(
-            f"column {column!r}: an interval column here holds {wanted} (dates as YYYY-MM-DD). "
-            f"Got {shown}" + (f" and {len(fewest) - 3} more" if len(fewest) > 3 else "")
-        )
+        raise _unreadable(column, closest, scales, fewest, len(values))
 
     def misfits(self, texts: Sequence[str]) -> list[str]:
         """Return the texts that are not of this type."""
@@ -114,15 +134,17 @@ class Scale:
 
         Made for columns of a million values: plain numbers, not fractions.
         """
+        if self.type == "date":
+            dates = self.notation.plain_dates(texts)
+            return [None if date is None else self._date(date) for date in dates]
+        numbers = self.notation.plain_numbers(texts)
         if self.type == "integer":
-            return [int(text) if _INTEGER.fullmatch(text) else None for text in texts]
-        if self.type == "decimal":
-            return [Decimal(text) if _DECIMAL.fullmatch(text) else None for text in texts]
-        return [self._date(text) for text in texts]
+            return [int(n) if n is not None and _INTEGER.fullmatch(n) else None for n in numbers]
+        return [Decimal(n) if n is not None and _DECIMAL.fullmatch(n) else None for n in numbers]
 
     def position(self, text: str) -> Fraction | None:
-        """Exact place of one text as a fraction, to reckon with; None as for `places`."""
-        (place,) = self.places([text])
+        """Exact place of a plainly written value as a fraction; None as for `places`."""
+        (place,) = replace(self, notation=PLAIN).places([text])
         return None if place is None else Fraction(place)
 
     def _date(self, text: str) -> int | None:
@@ -161,7 +183,7 @@ class Scale:
 
 @dataclass(frozen=True, repr=False)
 class Steps(Outlined):
-    """A run of `count` equal steps.
+    """A run of `count` equal steps, perhaps with one base value below and one above them.
 
     Attributes
     ----------
@@ -173,14 +195,20 @@ class Steps(Outlined):
         Number of the first step, counted from the origin, and how many there are.
     low, high : Fraction or None
         Ends of a declared range; they clip the outer steps' labels and what is let in.
+    clamped : bool
+        Whether values outside the range are let in, below as the first base value and from `high`
+        on as the last.
 
     Examples
     --------
     >>> steps = Steps.build(Scale("integer"), ["17", "90"], "age", 5, None, None)
-    >>> steps.count, steps.label(0, 1), steps.label(0, 3)
+    >>> steps.size, steps.label(0, 1), steps.label(0, 3)
     (16, '[15-19]', '[15-29]')
     >>> steps.find(["17", "90", "95"]).tolist()
     [0, 15, -1]
+    >>> steps = Steps.build(Scale("integer"), ["17"], "age", 5, (20, 90), None, clamped=True)
+    >>> steps.label(0, 1), steps.label(0, 2), steps.label(14, 15), steps.label(15, 16)
+    ('<20', '<25', '[85-89]', '>=90')
     """
 
     scale: Scale
@@ -190,6 +218,7 @@ class Steps(Outlined):
     count: int
     low: Fraction | None = None
     high: Fraction | None = None
+    clamped: bool = False
 
     @classmethod
     def build(
@@ -200,6 +229,8 @@ class Steps(Outlined):
         granularity: Number | None,
         bounds: tuple[Number, Number] | None,
         origin: Number | None,
+        *,
+        clamped: bool = False,
     ) -> Steps:
         """Lay steps over the declared range, or over the values."""
         width = _width(scale, column, granularity)
@@ -207,6 +238,11 @@ class Steps(Outlined):
         if bounds is not None:
             low, high = _range(scale, column, bounds)
             bottom, top = low, high
+        elif clamped:
+            raise DataError(
+                f"column {column!r}: values outside are clamped to a range, so it needs one, e.g. "
+                "range: [20, 90]"
+            )
         else:
             places = [place for place in scale.places(values) if place is not None]
             if not places:
@@ -219,16 +255,32 @@ class Steps(Outlined):
         else:  # weeks begin on Mondays, day number 1 being one; all else at multiples of the width
             start = Fraction(1 if scale.type == "date" and not scale.months else 0)
         first = (bottom - start) // width
+        if clamped:  # the end itself is above the steps
+            count = -((start - top) // width) - first if bottom < top else 0
+            return cls(scale, start, width, first, count, low, high, True)
         last = (top - start) // width
         if scale.type == "decimal" and high is not None and last > first:
             # A declared range includes its end: it belongs to the last whole step.
             last -= (top - start) % width == 0
         return cls(scale, start, width, first, last - first + 1, low, high)
 
+    @property
+    def size(self) -> int:
+        """Number of base values."""
+        return self.count + 2 * self.clamped
+
+    @property
+    def clamped_at(self) -> tuple[Fraction, Fraction] | None:
+        """Below and from where values are clamped; None where they are not."""
+        if not self.clamped or self.low is None or self.high is None:
+            return None
+        return self.low, self.high
+
     def find(self, values: Sequence[str]) -> Ints:
-        """Step of each text; -1 outside the range or where the text is of another type."""
+        """Base value of each text; -1 outside the range or where the text is of another type."""
         with decimal.localcontext(_EXACT):
-            return np.fromiter(self._find(values), dtype=np.int64, count=len(values))
+            found = self._find_clamped(values) if self.clamped else self._find(values)
+            return np.fromiter(found, dtype=np.int64, count=len(values))
 
     def _find(self, values: Sequence[str]) -> Iterable[int]:
         begin = self.origin + self.first * self.width
@@ -245,31 +297,84 @@ class Steps(Outlined):
             step = int((place - start) // width)
             yield step if step < self.count else at_end
 
+    def _find_clamped(self, values: Sequence[str]) -> Iterable[int]:
+        assert self.clamped_at is not None
+        bottom, top = map(self.scale.place, self.clamped_at)
+        start = self.scale.place(self.origin + self.first * self.width)
+        width = self.scale.place(self.width)
+        for place in self.scale.places(values):
+            if place is None:
+                yield -1
+            elif place < bottom:
+                yield 0
+            elif place >= top:
+                yield self.size - 1
+            else:
+                yield 1 + int((place - start) // width)
+
+    @cached_property
+    def _mark(self) -> str:
+        """What stands between two ends: a dash, unless values themselves have one."""
+        lowest = self.origin + self.first * self.width if self.low is None else self.low
+        return ".." if self.scale.type == "date" or lowest < 0 else "-"
+
     def label(self, start: int, stop: int) -> str:
-        """Name the block of steps ``start .. stop - 1``: one value, or ``[from-to]``."""
-        begin = self.origin + (self.first + start) * self.width
-        end = self.origin + (self.first + stop) * self.width
-        if self.low is not None:
-            begin = max(begin, self.low)
+        """Name a block of base values: one value, ``[from-to]``, or what lies beyond one end."""
+        if self.clamped:
+            if stop - start == self.size:
+                return NOT_MISSING
+            start, stop = start - 1, stop - 1
+            if start < 0:
+                return f"<{self.scale.text(self._edge(stop))}"
+            if stop > self.count:
+                return f">={self.scale.text(self._edge(start))}"
+        begin, end = self._edge(start), self._edge(stop, last=True)
         if self.scale.type == "decimal":
-            bracket = ")" if self.high is None or end < self.high else "]"
+            bracket = ")" if self.clamped or self.high is None or end < self.high else "]"
         else:
             bracket = "]"
-            end -= 1
-        if self.high is not None:
-            end = min(end, self.high)
         first, last = self.scale.text(begin), self.scale.text(end, last=True)
         if first == last and self.scale.type != "decimal":
             return first
-        # A dash between negative numbers or dates would be hard to read, and to parse.
-        mark = "-" if "-" not in first + last else ".."
-        return f"[{first}{mark}{last}{bracket}"
+        return f"[{first}{self._mark}{last}{bracket}"
+
+    def _edge(self, step: int, *, last: bool = False) -> Fraction:
+        """Where a step begins; as the end of the one before, its last value if values are whole."""
+        edge = self.origin + (self.first + step) * self.width
+        whole = last and self.scale.type != "decimal"
+        if self.low is not None:
+            edge = max(edge, self.low)
+        if self.high is not None and self.clamped:
+            edge = min(edge, self.high)
+        edge -= whole
+        return edge if self.high is None else min(edge, self.high)
 
     def describe(self) -> str:
         """Say which values the steps cover."""
-        if self.count == 1:
+        if self.size == 1:
             return self.label(0, 1)
-        return f"{self.label(0, 1)} … {self.label(self.count - 1, self.count)}"
+        return f"{self.label(0, 1)} … {self.label(self.size - 1, self.size)}"
+
+
+def _unreadable(
+    column: str, closest: Scale, scales: Sequence[Scale], misfits: Sequence[str], values: int
+) -> DataError:
+    """Say which values are no numbers or dates in the notation of their column."""
+    shown = ", ".join(map(repr, misfits[:3]))
+    shown += f" and {len(misfits) - 3:,} more" if len(misfits) > 3 else ""
+    if (format_ := closest.notation.format) is not None:
+        fits = "none" if len(misfits) == values else f"only {values - len(misfits):,}"
+        return DataError(
+            f"column {column!r}: the format {format_!r} fits {fits} of its {values:,} values. Got "
+            f"{shown}"
+        )
+    wanted = " or ".join(f"{scale.type}s" for scale in scales)
+    found = recognize(misfits)
+    hint = f"; they fit {found.notation.declared}" if found else ""
+    return DataError(
+        f"column {column!r}: an interval column here holds {wanted} (dates as YYYY-MM-DD). Got "
+        f"{shown}{hint}"
+    )
 
 
 def _written(number: Number) -> str:

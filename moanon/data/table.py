@@ -13,10 +13,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-import numpy as np
-
 from moanon.arrays import Bools, Outlined
-from moanon.data.column import Column, absent_column, did_you_mean, sorted_column
+from moanon.data.column import Column, Profile, absent_column, did_you_mean
+from moanon.data.decoding import DEFAULT_ENCODING
+from moanon.data.rows import RowsInMemory, RowStore
 from moanon.data.source import Source, read_source
 from moanon.errors import DataError
 
@@ -51,10 +51,12 @@ class Table(Outlined):
         What was read, and its SHA-256.
     roles : mapping of str to Role
         The declared columns, in file order.
-    columns : mapping of str to Column
+    columns : mapping of str to Profile
         The same columns. Under the policies ``drop`` and ``error`` the quasi-identifying and
         sensitive ones have no missing value; under ``category`` code -1 stays, and the column's
         domain gives it a base value of its own.
+    store : RowStore
+        Where its rows are.
     rows, rows_in, rows_dropped : int
         Rows here, rows read, rows dropped for a missing value: ``rows_in = rows + rows_dropped``.
     undeclared : tuple of str
@@ -66,15 +68,29 @@ class Table(Outlined):
     source: str
     digest: str
     roles: Mapping[str, Role]
-    columns: Mapping[str, Column]
-    rows: int
+    store: RowStore
     rows_in: int
     rows_dropped: int
     undeclared: tuple[str, ...]
     files: tuple[Path, ...] = ()
 
+    @property
+    def columns(self) -> Mapping[str, Profile]:
+        """Profiles of the declared columns."""
+        return self.store.columns
+
+    @property
+    def rows(self) -> int:
+        """Rows here."""
+        return self.store.rows
+
     def column(self, name: str) -> Column:
-        """Give a declared column; an unknown name is refused with the nearest one."""
+        """Give a declared column with its rows; see `checked`."""
+        self.checked(name)
+        return self.store.column(name)
+
+    def checked(self, name: str) -> Profile:
+        """Give the profile of a declared column; an unknown name is refused with the nearest."""
         if name not in self.columns:
             raise absent_column(f"the table from {self.source}", name, self.columns)
         return self.columns[name]
@@ -101,13 +117,15 @@ class Table(Outlined):
 
     def only(self, rows: Bools) -> Table:
         """Give the table with some of its rows, as if the others had not been read."""
-        left_out = int(np.count_nonzero(~rows))
-        return replace(
-            self,
-            columns={name: _select(column, rows) for name, column in self.columns.items()},
-            rows=self.rows - left_out,
-            rows_in=self.rows_in - left_out,
-        )
+        in_memory = RowsInMemory({name: self.store.column(name) for name in self.columns})
+        return self._over(in_memory.only(rows))
+
+    def without(self, values: Mapping[str, Bools]) -> Table:
+        """Give the table without the rows that hold one of some values; see `RowStore`."""
+        return self._over(self.store.without(values))
+
+    def _over(self, store: RowStore) -> Table:
+        return replace(self, store=store, rows_in=self.rows_in - self.rows + store.rows)
 
     @property
     def dropped(self) -> str:
@@ -132,6 +150,8 @@ def read_table(
     missing_tokens: Sequence[str] = ("",),
     delimiter: str | None = None,
     name: str | None = None,
+    encoding: str = DEFAULT_ENCODING,
+    sheet: str | None = None,
 ) -> Table:
     """Read the declared columns of a source and settle their missing values.
 
@@ -145,7 +165,7 @@ def read_table(
         Rows that miss a quasi-identifying or sensitive value are dropped and counted (``drop``),
         kept with the gap as a value of its own (``category``) or refused (``error``): nobody is
         left out unless somebody says so. Gaps in other columns are left as they are.
-    missing_tokens, delimiter, name
+    missing_tokens, delimiter, name, encoding, sheet
         As for :func:`moanon.data.source.read_source`.
 
     Raises
@@ -153,14 +173,16 @@ def read_table(
     DataError
         If the source cannot be read, lacks a declared column, or nothing is left to anonymize.
     """
-    given = _checked_roles(roles)  # before a large file is read for nothing
-    _check_policy(missing)
+    given = check_roles(roles)  # before a large file is read for nothing
+    check_policy(missing)
     read = read_source(
         source,
         missing_tokens=missing_tokens,
         delimiter=delimiter,
         name=name,
         columns=tuple(given),
+        encoding=encoding,
+        sheet=sheet,
     )
     return settle(read, given, missing)
 
@@ -173,38 +195,61 @@ def settle(
     After rows are dropped, a column's values are again exactly those that occur: a value known
     only from dropped rows would otherwise widen an interval or show up as an empty category.
     """
-    given = _checked_roles(roles)
-    _check_policy(missing)
+    given = check_roles(roles)
+    check_policy(missing)
     present = {column.name: column for column in source.columns}
     for name in given:
         if name not in present:
             raise absent_column(source.name, name, [*present, *source.unread])
-    columns = {name: column for name, column in present.items() if name in given}
-    settled = [column for name, column in columns.items() if given[name] in _SETTLED]
-    for column in settled:
-        if not column.values:
-            raise DataError(
-                f"{source.name}: the {given[column.name]} column {column.name!r} has no value in "
-                f"any of its {_rows(source.rows)}"
-            )
-    complete = _complete_rows(source, settled, missing)
-    rows = int(np.count_nonzero(complete))
-    if rows < source.rows:
-        columns = {name: _select(column, complete) for name, column in columns.items()}
-    return Table(
+    store = RowsInMemory({name: column for name, column in present.items() if name in given})
+    undeclared = (*(name for name in present if name not in given), *source.unread)
+    return settle_store(
+        store,
+        given,
+        missing,
         source=source.name,
         digest=source.digest,
-        roles={name: given[name] for name in columns},
-        columns=columns,
-        rows=rows,
-        rows_in=source.rows,
-        rows_dropped=source.rows - rows,
-        undeclared=(*(name for name in present if name not in given), *source.unread),
+        undeclared=undeclared,
         files=source.files,
     )
 
 
-def _checked_roles(roles: Mapping[str, Role | str]) -> dict[str, Role]:
+def settle_store(
+    store: RowStore,
+    given: Mapping[str, Role],
+    missing: MissingPolicy,
+    *,
+    source: str,
+    digest: str,
+    undeclared: tuple[str, ...],
+    files: tuple[Path, ...],
+) -> Table:
+    """Settle the missing values of rows, wherever they are; see `settle`."""
+    roles = {name: given[name] for name in store.columns}
+    settled = [store.columns[name] for name, role in roles.items() if role in _SETTLED]
+    for column in settled:
+        if not column.values:
+            raise DataError(
+                f"{source}: the {given[column.name]} column {column.name!r} has no value in "
+                f"any of its {_rows(store.rows)}"
+            )
+    complete = store
+    if missing != "category" and any(column.missing for column in settled):
+        complete = _complete_rows(store, settled, missing, source)
+    return Table(
+        source=source,
+        digest=digest,
+        roles=roles,
+        store=complete,
+        rows_in=store.rows,
+        rows_dropped=store.rows - complete.rows,
+        undeclared=undeclared,
+        files=files,
+    )
+
+
+def check_roles(roles: Mapping[str, Role | str]) -> dict[str, Role]:
+    """Take roles by their names; refused where one is none, or no column is quasi."""
     known = [role.value for role in Role]
     if not isinstance(roles, Mapping):
         raise DataError(
@@ -223,7 +268,8 @@ def _checked_roles(roles: Mapping[str, Role | str]) -> dict[str, Role]:
     return given
 
 
-def _check_policy(missing: str) -> None:
+def check_policy(missing: str) -> None:
+    """Refuse what is no policy for missing values."""
     known = get_args(MissingPolicy)
     if missing not in known:
         raise DataError(
@@ -232,36 +278,24 @@ def _check_policy(missing: str) -> None:
         )
 
 
-def _complete_rows(source: Source, settled: Sequence[Column], missing: MissingPolicy) -> Bools:
-    """Mark the rows that stay under a policy; refuse where none would."""
-    keep = np.ones(source.rows, dtype=np.bool_)
-    if missing == "category":
-        return keep
-    for column in settled:
-        keep &= column.codes >= 0
-    if keep.all():
-        return keep
+def _complete_rows(
+    store: RowStore, settled: Sequence[Profile], missing: MissingPolicy, source: str
+) -> RowStore:
+    """Leave out the rows that miss a value, or refuse them."""
     gaps = _listed(f"{c.name!r} ({_rows(c.missing)})" for c in settled if c.missing)
     if missing == "error":
         raise DataError(
-            f"{source.name} misses values in {gaps}; complete the data, or say what becomes of "
+            f"{source} misses values in {gaps}; complete the data, or say what becomes of "
             "such rows with missing: drop (they are left out), category (missing is a value of its "
             "own) or error (they are refused, as now)"
         )
-    if not keep.any():
+    complete = store.complete([column.name for column in settled if column.missing])
+    if not complete.rows:
         raise DataError(
-            f"{source.name} has no row left: all {_rows(source.rows)} were dropped for missing "
+            f"{source} has no row left: all {_rows(store.rows)} were dropped for missing "
             f"values in {gaps}"
         )
-    return keep
-
-
-def _select(column: Column, rows: Bools) -> Column:
-    """Keep some rows of a column, and only the values that still occur in them."""
-    codes = column.codes[rows]
-    used = set(np.unique(codes).tolist())
-    texts = [value if code in used else None for code, value in enumerate(column.values)]
-    return sorted_column(column.name, texts, column.native, codes)
+    return complete
 
 
 def _rows(count: int) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from moanon import datasets
 from moanon.arrays import Ints, Outlined
 from moanon.data.column import absent_column, did_you_mean
+from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.source import Source, read_source
 from moanon.data.table import Table
 from moanon.diagnosis.column_groups import DistinctRows
@@ -134,7 +135,14 @@ class Diagnosis(Outlined):
         settled = (*quasi, *own) if data.missing != "category" else ()
         wanted = (*chosen, *settled, *hidden, *also)
         tokens = data.missing_tokens if missing_tokens is None else missing_tokens
-        read = _read(data.source, wanted, tokens, delimiter or data.delimiter)
+        read = _read(
+            data.source,
+            wanted,
+            tokens,
+            delimiter or data.delimiter,
+            data.encoding or DEFAULT_ENCODING,
+            data.sheet,
+        )
         found = cls.of(read, chosen, hidden)
         return replace(
             found,
@@ -151,11 +159,12 @@ class Diagnosis(Outlined):
     ) -> Diagnosis:
         """Examine what was read already; of a `Table` by default its quasi-identifiers."""
         if isinstance(table, Table):
-            name, present = table.source, dict(table.columns)
+            name, store = table.source, table.store
             columns = table.quasi if columns is None else columns
             sensitive = table.sensitive if sensitive is None else sensitive
         else:
-            name, present = table.name, {column.name: column for column in table.columns}
+            name, store = table.name, table.store
+        present = store.columns
         hidden = tuple(sensitive or ())
         chosen = tuple(present) if columns is None else tuple(columns)
         _refuse_twice("columns", chosen)
@@ -178,10 +187,10 @@ class Diagnosis(Outlined):
                 f"at most {MAX_COLUMNS} columns can be examined together. Got {len(chosen)} of "
                 f"{name}; name those that others may know"
             )
-        if not len(present[chosen[0]].codes):
+        if not store.rows:
             raise DataError(f"{name} has no rows")
         missing = {c: present[c].missing for c in (*chosen, *hidden) if present[c].missing}
-        distinct = DistinctRows.count([present[c] for c in chosen], [present[c] for c in hidden])
+        distinct = DistinctRows.count(store, chosen, hidden)
         files = () if isinstance(table, Table) else table.files
         return cls(name, chosen, hidden, missing, distinct, files, tuple(_gaps(missing)))
 
@@ -405,6 +414,8 @@ def _read(
     columns: Sequence[str] | None,
     tokens: Sequence[str],
     delimiter: str | None,
+    encoding: str = DEFAULT_ENCODING,
+    sheet: str | None = None,
 ) -> Source:
     name = source if isinstance(source, str) else None
     return read_source(
@@ -413,6 +424,8 @@ def _read(
         missing_tokens=tokens,
         delimiter=delimiter,
         columns=None if columns is None else tuple(dict.fromkeys(columns)),
+        encoding=encoding,
+        sheet=sheet,
     )
 
 
@@ -441,10 +454,11 @@ def _gaps(missing: Mapping[str, int]) -> Iterator[str]:
 
 def _not_anonymized(read: Source, settled: Sequence[str], missing: str) -> Iterator[str]:
     """Say which rows the configuration would not anonymize, examined columns or not."""
-    gaps = [column for column in read.columns if column.name in settled and column.missing]
+    columns = read.store.columns
+    gaps = [name for name in columns if name in settled and columns[name].missing]
     if gaps:
-        rows = int(np.logical_or.reduce([column.codes < 0 for column in gaps]).sum())
-        names = ", ".join(column.name for column in gaps)
+        rows = read.rows - read.store.complete(gaps).rows
+        names = ", ".join(gaps)
         found = f"{rows:,} {'row' if rows == 1 else 'rows'} without a value in {names}"
         if missing == "drop":
             found = f"drops {found} before it anonymizes"

@@ -16,10 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from moanon.arrays import Floats, Ints, Outlined, UInts, Values
-from moanon.data.cells import SensitiveCounts, count_values, row_keys
-from moanon.data.column import Column
+from moanon.data.cells import SensitiveCounts, count_values
+from moanon.data.column import Profile
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.pricing import place_values
+from moanon.data.rows import RowStore, find_tuples, own_codes, row_keys
 from moanon.data.steps import Scale
 from moanon.diagnosis.privacy_model import PrivacyModel
 from moanon.diagnosis.suppression_curve import Curve, Levels
@@ -60,10 +61,10 @@ class DistinctRows(Outlined):
         Number of values of each column, by its bit.
     counts : array (cells,)
         Rows of each cell.
-    row_cell : array (rows,)
-        The cell of each row.
-    sensitive : tuple of Column
-        The sensitive columns, row by row.
+    store : RowStore
+        The rows.
+    sensitive : tuple of str
+        The sensitive columns.
     """
 
     names: tuple[str, ...]
@@ -71,33 +72,44 @@ class DistinctRows(Outlined):
     codes: UInts
     values: tuple[int, ...]
     counts: Ints
-    row_cell: Ints
-    sensitive: tuple[Column, ...]
+    store: RowStore
+    sensitive: tuple[str, ...]
 
     @classmethod
-    def count(cls, columns: Sequence[Column], sensitive: Sequence[Column]) -> DistinctRows:
+    def count(
+        cls, store: RowStore, columns: Sequence[str], sensitive: Sequence[str]
+    ) -> DistinctRows:
         """Count the distinct rows of some columns."""
-        coded = [_own_code_for_missing(column) for column in columns]
-        sizes = [int(code.max()) + 1 for code in coded]
+        profiles = [store.columns[name] for name in columns]
+        sizes = [len(profile.values) + (profile.missing > 0) for profile in profiles]
         order = sorted(range(len(columns)), key=sizes.__getitem__)
-        keys = row_keys([coded[i] for i in order], [sizes[i] for i in order])
-        _, first, row_cell, counts = np.unique(
-            keys, return_index=True, return_inverse=True, return_counts=True
-        )
+        codes, counts = store.count({columns[i]: own_codes(profiles[i]) for i in order})
         return cls(
-            tuple(column.name for column in columns),
+            tuple(columns),
             tuple(order.index(i) for i in range(len(columns))),
-            np.stack([coded[i][first] for i in order]).astype(np.uint32),
+            codes.astype(np.uint32),
             tuple(sizes[i] for i in order),
-            counts.astype(np.int64),
-            row_cell.astype(np.int64),
+            counts,
+            store,
             tuple(sensitive),
         )
 
     @property
     def rows(self) -> int:
         """Rows of the table."""
-        return len(self.row_cell)
+        return self.store.rows
+
+    @property
+    def own_codes(self) -> dict[str, Ints]:
+        """Codes of the columns by their bits, as cells have them."""
+        by_bit = sorted(zip(self.bits, self.names, strict=True))
+        return {name: own_codes(self.store.columns[name]) for _, name in by_bit}
+
+    @cached_property
+    def row_cell(self) -> Ints:
+        """The cell of each row; asked for only where rows themselves are."""
+        coded = [code[self.store.column(name).codes] for name, code in self.own_codes.items()]
+        return find_tuples(self.codes, coded)
 
     def mask(self, names: Iterable[str]) -> int:
         """Return the bit mask of a set of columns."""
@@ -134,11 +146,6 @@ class DistinctRows(Outlined):
         order = np.argsort(group, kind="stable")
         listed = (each.astype(np.uint32) for each in (order, group[order], sizes))
         return _Rater(self, model).rate(*listed)[group][self.row_cell]
-
-
-def _own_code_for_missing(column: Column) -> Ints:
-    codes = column.codes.astype(np.int64)
-    return np.where(codes < 0, len(column.values), codes)
 
 
 def _sum_by(keys: Values, rows: Ints) -> Ints:
@@ -303,10 +310,10 @@ class _Rater:
         return self._model.strengths(worst)
 
 
-def _list_values(column: Column, table: DistinctRows, model: PrivacyModel) -> _Listed:
+def _list_values(name: str, table: DistinctRows, model: PrivacyModel) -> _Listed:
     cells = len(table.counts)
-    counts = count_values(column, table.row_cell, cells)
-    laid_out, number = _lay_out(column, counts, model)
+    _, _, counts = count_values(table.store, table.own_codes, name)
+    laid_out, number = _lay_out(table.store.columns[name], counts, model)
     plan = make_plan([laid_out], 1, -1, table.rows)
     return _Listed(
         plan,
@@ -319,7 +326,7 @@ def _list_values(column: Column, table: DistinctRows, model: PrivacyModel) -> _L
 
 
 def _lay_out(
-    column: Column, counts: SensitiveCounts, model: PrivacyModel
+    column: Profile, counts: SensitiveCounts, model: PrivacyModel
 ) -> tuple[HistogramColumn, Ints]:
     """Give the values of a column their places by the model's distance; see `place_values`."""
     if model.rule in ("ordered", "tree") and column.missing:
@@ -339,7 +346,7 @@ def _lay_out(
     return place_values(counts, EQUAL, np.arange(labels), labels)
 
 
-def _ranks(column: Column) -> Ints:
+def _ranks(column: Profile) -> Ints:
     """Rank the values of a column of numbers or dates; 1 and 1.0 share a place."""
     try:
         scale = Scale.choose(column.values, column.name, None, None, ())
@@ -353,7 +360,7 @@ def _ranks(column: Column) -> Ints:
     return np.array([ranks[place] for place in found if place is not None], dtype=np.int64)
 
 
-def _leaves(column: Column, tree: Hierarchy) -> Ints:
+def _leaves(column: Profile, tree: Hierarchy) -> Ints:
     """Leaf of each value."""
     for value in column.values:
         if value not in tree.leaf_index:

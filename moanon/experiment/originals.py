@@ -195,7 +195,7 @@ def _of_instance(instance: Instance, known: KnownColumns) -> _Original:
     if known.sensitive is None:
         return instance, table.sensitive
     for name in known.sensitive:
-        table.column(name)  # refused where there is none
+        table.checked(name)  # refused where there is none
     # Only now, so that no row is dropped for a gap that the release was not made without.
     roles: dict[str, Role] = {}
     for name, role in table.roles.items():

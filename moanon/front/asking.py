@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -18,20 +18,21 @@ from moanon.measures import find_measure
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What stands above the solutions beside an answer, by their kind.
+#: What stands above the solutions beside an answer, by their kind; a miss is told first.
 _HEADINGS = {
     "relaxed": "A limit moved slightly",
     "free": "Practically for free",
-    "more": "Slightly more loss",
+    "more": "For slightly more",
     "less": "Slightly less privacy",
     "balance": "Other balances within the limits",
-    "revealed": "Further balances for one more percent of loss",
+    "revealed": "Further balances for one more percent",
     "nearest": "What it would take",
 }
 #: Privacy that every answer tells.
 _ALWAYS_TOLD = ("k", "l", "weighted_k")
-#: Limits on loss that `ladder` tries, in percent.
+#: Limits on a cost that `ladder` tries: in percent, or of other numbers so much of each decade.
 _RUNGS = (*range(5, 50, 5), *range(50, 101, 10))
+_OF_A_DECADE = (1, 2, 5)
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class Question:
                 "a question needs a limit on loss (max_loss), on privacy (min_k, min_l) or on "
                 "another measure (at_most, at_least), or what to prefer"
             )
-        return self.prefer or (solutions.privacy if self.limits_loss else ("loss",))
+        return self.prefer or (solutions.privacy if self.limits_loss else (solutions.cost,))
 
     def within(self, solutions: Solutions, *, but: Limit | None = None) -> Bools:
         """Which solutions are within all limits, or all but one."""
@@ -142,6 +143,8 @@ class Answer:
         What was made best.
     order : tuple of str
         The same, and what broke ties.
+    cost : str
+        What privacy is paid with.
     choice : Choice or None
         The solution; None where nothing is within the limits.
     near : tuple of Nearby
@@ -153,12 +156,23 @@ class Answer:
     question: Question
     goal: tuple[str, ...]
     order: tuple[str, ...]
+    cost: str
     choice: Choice | None
     near: tuple[Nearby, ...]
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+    @property
+    def miss(self) -> Nearby | None:
+        """What anybody would rather take than the answer, beyond one of the limits."""
+        return next((near for near in self.near if near.kind == "miss"), None)
+
+    @property
+    def headline(self) -> Choice | None:
+        """The solution to look at first: the answer, or what anybody would rather take."""
+        return self.miss.choice if self.miss is not None else self.choice
 
     def lines(self, where: str = "") -> Iterator[str]:
         """Write the answer for people: the solution, its numbers, what is near, the notes.
@@ -168,12 +182,20 @@ class Answer:
         where : str
             What to say behind the solution's number.
         """
-        if self.choice is None:
+        shown = self.headline
+        if self.choice is None or shown is None:
             yield f"No solution has {' and '.join(map(str, self.question.limits))}."
         else:
-            best = self.choice.describe(dict.fromkeys((*self.goal, "loss")))
-            yield f"Solution {self.choice.id}{where}: {best}"
-            yield from (f" {fact:<20}{text}" for fact, text in self._facts(self.choice))
+            names = dict.fromkeys((*self.goal, self.cost, "loss"))
+            beyond = ""
+            if self.miss is not None:
+                extreme = self.choice.describe(dict.fromkeys((*self.order[:2], self.cost)))
+                limits = " and ".join(map(str, self.question.limits))
+                yield f"With {limits} this run has extremes alone: {extreme} is the best of them"
+                yield f"(solution {self.choice.id}). What comes near:"
+                beyond = f", {self.miss.sentence.split(':')[0]}"
+            yield f"Solution {shown.id}{where}: {shown.describe(names)}{beyond}"
+            yield from (f" {fact:<20}{text}" for fact, text in self._facts(shown))
         for kind, heading in _HEADINGS.items():
             near = [each for each in self.near if each.kind == kind]
             if near:
@@ -191,6 +213,9 @@ class Answer:
                 yield name, texts[name]
         parts = f"generalization {texts['gl']}, suppression {texts['sl']}"
         yield "loss", f"{texts['loss']} ({parts})"
+        for name in dict.fromkeys(("entropy_loss", self.cost)):
+            if name in texts and name != "loss":
+                yield name, texts[name]
         yield "suppressed", f"{texts['suppressed']} rows ({texts['sl']})"
 
     def to_frame(self) -> pd.DataFrame:
@@ -233,8 +258,10 @@ def answer(question: Question, solutions: Solutions) -> Answer:
         near = tuple(find_nearest(question, solutions))
     else:
         near = tuple(find_near(question, solutions, choice))
-    notes = (*_notes(question, solutions), *_by_chance(question, solutions), *_warnings(choice))
-    return Answer(question, goal, solutions.order(goal), choice, near, notes)
+    notes = (*_notes(question, solutions), *_by_chance(question, solutions))
+    order = solutions.order(goal)
+    found = Answer(question, goal, order, solutions.cost, choice, near, notes)
+    return replace(found, notes=(*notes, *_warnings(found.headline)))
 
 
 def _notes(question: Question, solutions: Solutions) -> Iterator[str]:
@@ -251,7 +278,7 @@ def _notes(question: Question, solutions: Solutions) -> Iterator[str]:
             yield "this run suppresses no row at all; the preset k-suppression would"
             continue
         made_for, asked = as_given("sl", rule.eta), as_given("sl", limit.bound)
-        other = f"a run with eta {limit.bound:g}"
+        other = f"a run with --eta {limit.bound:g}"
         if limit.bound > rule.eta:
             yield f"this run suppresses at most {made_for} of the rows; {other} could spend {asked}"
         else:
@@ -308,15 +335,30 @@ def best_of(answers: Sequence[Answer]) -> int | None:
 
 
 def ladder(question: Question, solutions: Solutions) -> tuple[tuple[Limit, Choice], ...]:
-    """Answer an open question: the most privacy under each of some limits on loss.
+    """Answer an open question: the most privacy under each of some limits on the cost.
 
     A limit that buys no more privacy than the one before it is left out.
     """
     within, rungs = question.within(solutions), {}
-    for percent in _RUNGS:
-        limit = Limit("loss", "at most", percent / 100)
-        allowed = within & limit.allows(solutions.column("loss"))
+    for limit in _cost_limits(solutions):
+        allowed = within & limit.allows(solutions.column(limit.measure))
         choice = solutions.best(allowed, solutions.privacy)
         if choice is not None and choice.id not in rungs:
             rungs[choice.id] = (limit, choice)
     return tuple(rungs.values())
+
+
+def _cost_limits(solutions: Solutions) -> list[Limit]:
+    """Round limits on what privacy is paid with, from strict to lenient."""
+    measure = find_measure(solutions.cost)
+    if measure.is_share:
+        bounds = [percent / 100 for percent in _RUNGS]
+    else:
+        values = solutions.column(measure.name)
+        found = np.abs(values[np.isfinite(values) & (values != 0)])
+        ends = np.log10([found.min(), found.max()]) if len(found) else np.zeros(2)
+        decades = range(int(np.floor(ends[0])), int(np.ceil(ends[1])) + 1)
+        bounds = [0.0, *(part * 10.0**power for power in decades for part in _OF_A_DECADE)]
+    if measure.higher_is_better:  # of what is left, a strict limit wants much
+        return [Limit(measure.name, "at least", bound) for bound in reversed((0.0, *bounds))]
+    return [Limit(measure.name, "at most", bound) for bound in bounds]

@@ -27,6 +27,8 @@ _SLIGHTLY_FAR = 0.01
 ROUNDING = 1e-12
 #: Most decimals that two different numbers are told apart with.
 _MOST_DIGITS = 9
+#: Objectives that the whole loss stands in for: gl alone gets less by suppressing rows.
+_LOSSES = {"loss", "gl", "sl"}
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -43,6 +45,18 @@ def attained_privacy(objectives: Iterable[str]) -> tuple[str, ...]:
     measures = [measure for measure in map(find_measure, objectives) if measure.privacy]
     wanted = (measure.attained[0] if measure.attained else measure.name for measure in measures)
     return tuple(dict.fromkeys(wanted)) or ("k",)
+
+
+def searched_cost(objectives: Iterable[str]) -> str:
+    """Name what privacy is paid with: the first objective that is no privacy.
+
+    ``loss`` where any kind of it was minimized, as D §7 does in its plots, and where there is none.
+
+    >>> searched_cost(["k", "entropy_loss"]), searched_cost(["weighted_k", "gl", "sl"])
+    ('entropy_loss', 'loss')
+    """
+    paid = [name for name in objectives if not find_measure(name).privacy]
+    return "loss" if not paid or _LOSSES & {*paid} else paid[0]
 
 
 def called(name: str) -> str:
@@ -233,6 +247,11 @@ class Solutions(Outlined):
             return ("l", "k") if self.suppression.prefer == "l" else ("k", "l")
         return attained
 
+    @property
+    def cost(self) -> str:
+        """The measure that privacy is paid with here."""
+        return searched_cost(self.objectives)
+
     def searched_for(self, name: str) -> bool:
         """Whether a measure was optimized; a constraint on it alone is none of that."""
         searched = set(self.objectives)
@@ -243,7 +262,7 @@ class Solutions(Outlined):
 
     def order(self, goal: Sequence[str]) -> tuple[str, ...]:
         """What decides among solutions, the first measures first: a goal, then what breaks ties."""
-        ties = (*self.privacy, "loss", "k", "l", "weighted_k", "suppressed")
+        ties = (*self.privacy, self.cost, "loss", "k", "l", "weighted_k", "suppressed")
         return (*goal, *(n for n in dict.fromkeys(ties) if n in self.measures and n not in goal))
 
     def choice(self, row: int) -> Choice:
@@ -259,8 +278,8 @@ class Solutions(Outlined):
         return self.choice(int(rows[np.lexsort(keys[::-1])[0]]))
 
     def undominated(self, within: Bools, names: Sequence[str]) -> list[Choice]:
-        """List those that no other beats in all the named measures; of equals the least loss."""
-        keys = [find_measure(name).turned(self.column(name)) for name in (*names, "loss")]
+        """List those that no other beats in all the named measures; of equals the cheapest."""
+        keys = [find_measure(name).turned(self.column(name)) for name in (*names, self.cost)]
         sides = np.stack(keys[:-1], axis=1)
         kept: list[int] = []
         # The best in the first measure first: whoever is beaten is so by one before.
@@ -291,7 +310,8 @@ def front_sentence(solutions: Solutions) -> str:
 
 def front_html(solutions: Solutions) -> str:
     """Write a front as HTML: its sentence, and solutions evenly spread over it."""
-    names = list(dict.fromkeys((*solutions.objectives, "k", "loss", "suppressed")))
+    every = (*solutions.objectives, "k", "loss", "entropy_loss", "suppressed")
+    names = list(dict.fromkeys(every))
     names = [name for name in names if name in solutions.measures]
     number = len(next(iter(solutions.measures.values())))
     rows = np.unique(np.linspace(0, max(number - 1, 0), min(number, _MOST_ROWS)).round())

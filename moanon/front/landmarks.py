@@ -21,15 +21,12 @@ import numpy as np
 
 from moanon.arrays import Bools, Floats, Ints, Outlined, Values
 from moanon.errors import ConfigError
-from moanon.front.choices import attained_privacy
+from moanon.front.choices import attained_privacy, searched_cost
 from moanon.front.front import Front
 from moanon.measures import find_measure
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Objectives that the whole loss stands in for: gl alone gets less by suppressing rows.
-_LOSSES = {"loss", "gl", "sl"}
 
 #: A stretch is flat where cost rises at most this much as steeply as over the whole front, ...
 _STEEPNESS = 1 / 3
@@ -104,8 +101,7 @@ class TradeOff(Outlined):
         privacy : str, optional
             Default: the first objective that is privacy, as attained; ``k`` where none is.
         cost : str, optional
-            Default: ``loss`` where any kind of it was minimized, as D §7 does in its plots; else
-            the first objective that is no privacy.
+            Default: what `moanon.front.choices.searched_cost` says of the objectives.
         among : array (solutions,) of bool, optional
             Which solutions to look at. Default: all.
 
@@ -114,9 +110,8 @@ class TradeOff(Outlined):
         ConfigError
             If the front has no such measure.
         """
-        paid = [name for name in front.objectives if not find_measure(name).privacy]
         privacy = privacy or attained_privacy(front.objectives)[0]
-        cost = cost or ("loss" if not paid or _LOSSES & {*paid} else paid[0])
+        cost = cost or searched_cost(front.objectives)
         better = _signed(privacy, _measure(front, privacy))
         rise = -_signed(cost, _measure(front, cost))
         order = np.lexsort((-better, rise))  # the cheapest first, of equals the most private

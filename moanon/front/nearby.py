@@ -31,6 +31,8 @@ _NOTICEABLE_SHARE = 0.01
 _NOTICEABLE = 0.1
 #: Loss that counts as none.
 _FREE = 0.001
+#: What an answer must waste, as a share and as a part of its own cost, to be called extreme.
+_MUCH_SHARE, _MUCH = 0.1, 0.4
 #: Most balances that are listed.
 _MOST_BALANCES = 8
 
@@ -42,18 +44,18 @@ class Nearby:
     Attributes
     ----------
     kind : str
-        ``relaxed``: a limit moved slightly. ``more``: slightly more loss than the least. ``free``:
-        practically the same loss. ``less``: slightly less privacy than the most. ``balance``:
-        another balance between the sides of privacy, within the limits; ``revealed``: the same,
-        slightly beyond the loss limit. ``nearest``: what it would take, where nothing is within
-        the limits.
+        ``miss``: what anybody would rather take, although it is beyond a limit. ``relaxed``: a
+        limit moved slightly. ``more``: slightly more than the least cost. ``free``: practically
+        the same cost. ``less``: slightly less privacy than the most. ``balance``: another balance
+        between the sides of privacy, within the limits; ``revealed``: the same, slightly beyond
+        the loss limit. ``nearest``: what it would take, where nothing is within the limits.
     choice : Choice
         The solution.
     sentence : str
         What is to be known about it.
     """
 
-    kind: Literal["relaxed", "more", "free", "less", "balance", "revealed", "nearest"]
+    kind: Literal["miss", "relaxed", "more", "free", "less", "balance", "revealed", "nearest"]
     choice: Choice
     sentence: str
 
@@ -62,6 +64,7 @@ def find_near(question: Question, solutions: Solutions, answer: Choice) -> Itera
     """Find what is worth knowing beside an answer; each solution once."""
     told = {answer.id}
     for near in (
+        *_missed(question, solutions, answer),
         *_relaxed(question, solutions, answer),
         *_turned_around(question, solutions, answer),
         *_balances(question, solutions),
@@ -78,7 +81,7 @@ def find_nearest(question: Question, solutions: Solutions) -> Iterator[Nearby]:
     limit, the solution whose worst excess is least (shares in points, other limits relatively).
     """
     goal = question.goal(solutions)
-    names = tuple(dict.fromkeys((*solutions.privacy, "k", "loss", "sl")))
+    names = tuple(dict.fromkeys((*solutions.privacy, "k", solutions.cost, "loss", "sl")))
     found: list[tuple[Choice | None, list[Limit]]] = []
     for limit in question.limits:
         values, others = solutions.column(limit.measure), question.within(solutions, but=limit)
@@ -98,6 +101,42 @@ def find_nearest(question: Question, solutions: Solutions) -> Iterator[Nearby]:
             yield Nearby("nearest", choice, f"{prices} would do{also}")
 
 
+def _missed(question: Question, solutions: Solutions, answer: Choice) -> Iterator[Nearby]:
+    """What anybody would rather take than an extreme answer: slightly beyond a suppression limit.
+
+    A run for one limit of suppression mostly spends it. Under a narrower one its front has little
+    but the ends, where nothing is left of the table or nobody is protected; those meet the limit,
+    and nobody wants them. Between what is saved and what is beyond the limit, a point of one counts
+    as a point of the other.
+    """
+    cost, goal = solutions.cost, question.goal(solutions)
+    for limit in question.limits:
+        if limit.measure not in ("sl", "suppressed") or limit.side != "at most":
+            continue
+        others, excess = question.within(solutions, but=limit), solutions.column("sl")
+        excess = np.maximum(excess - answer.measures["sl"], 0.0)
+        if goal == (cost,) and find_measure(cost).is_share:
+            paid = solutions.column(cost) + excess
+            found = solutions.best(others & (paid <= paid[others].min()), goal)
+            saved = 0.0 if found is None else answer.measures[cost] - found.measures[cost]
+            wanted = saved >= _MUCH_SHARE and saved >= _MUCH * answer.measures[cost]
+        else:
+            found = solutions.best(others, goal)
+            wanted = find_measure(goal[0]).privacy and _protects_nobody(
+                goal[0], answer.measures[goal[0]]
+            )
+        if found is not None and found.id != answer.id and wanted:
+            sentence = f"{_beyond(limit, found)}: {_changes(goal, found, answer)}"
+            yield Nearby("miss", found, sentence)
+
+
+def _protects_nobody(name: str, value: float) -> bool:
+    """Whether a privacy is the worst there can be: k 1, or the largest distance."""
+    measure = find_measure(name)
+    end = measure.range.low if measure.higher_is_better else measure.range.high
+    return not isinstance(end, str) and bool(measure.turned(value) >= measure.turned(end))
+
+
 def _relaxed(question: Question, solutions: Solutions, answer: Choice) -> Iterator[Nearby]:
     """What moving one limit slightly would buy."""
     goal = question.goal(solutions)
@@ -115,15 +154,15 @@ def _relaxed(question: Question, solutions: Solutions, answer: Choice) -> Iterat
 def _turned_around(question: Question, solutions: Solutions, answer: Choice) -> Iterator[Nearby]:
     """What slightly more loss than the least would buy, or slightly less than the most save."""
     goal, privacy = question.goal(solutions), solutions.privacy
-    within = question.within(solutions)
-    if goal[0] == "loss":
+    within, cost = question.within(solutions), (solutions.cost,)
+    if goal[0] == solutions.cost:
         yield from _dearer(solutions, answer, within)
     elif set(goal) <= set(privacy):
         for name in goal:
             within = within & _slightly_less(name, answer).allows(solutions.column(name))
-        found = solutions.best(within, ("loss",))
-        if found is not None and _is_noticeable(("loss",), found, answer):
-            saved = _changes(("loss",), found, answer)
+        found = solutions.best(within, cost)
+        if found is not None and _is_noticeable(cost, found, answer):
+            saved = _changes(cost, found, answer)
             yield Nearby("less", found, f"{_changes(goal, found, answer)}: {saved}")
 
 
@@ -137,37 +176,40 @@ def _slightly_less(name: str, answer: Choice) -> Limit:
 
 
 def _dearer(solutions: Solutions, answer: Choice, within: Bools) -> Iterator[Nearby]:
-    """What practically no more loss, and slightly more, would buy in privacy."""
-    loss, privacy, before = solutions.column("loss"), solutions.privacy, answer
-    for more in (_FREE, *SLIGHTLY_SHARE):
-        most = answer.measures["loss"] + more + ROUNDING
-        found = solutions.best(within & (loss <= most), privacy)
+    """What practically no more of the cost, and slightly more, would buy in privacy."""
+    cost, privacy, before = solutions.cost, solutions.privacy, answer
+    dearer = find_measure(cost).turned(solutions.column(cost) - answer.measures[cost])
+    whole = 1.0 if find_measure(cost).is_share else abs(answer.measures[cost])
+    steps = SLIGHTLY_SHARE if find_measure(cost).is_share else (SLIGHTLY,)
+    for more in (_FREE, *steps):
+        found = solutions.best(within & (dearer <= more * whole + ROUNDING), privacy)
         if found is None or not _is_noticeable(privacy, found, before):
             continue
         before, gains = found, _changes(privacy, found, answer)
+        price = _changes((cost,), found, answer)
         if more == _FREE:
-            price = _changes(("loss",), found, answer)
-            yield Nearby("free", found, f"{gains} at practically the same ({price})")
+            same = f" ({price})" if price else ""
+            yield Nearby("free", found, f"{gains} at practically the same{same}")
         else:
-            yield Nearby("more", found, f"{_changes(('loss',), found, answer)}: {gains}")
+            yield Nearby("more", found, f"{price}: {gains}")
 
 
 def _balances(question: Question, solutions: Solutions) -> Iterator[Nearby]:
     """Other balances between the sides of privacy, within the limits and slightly beyond."""
-    privacy = solutions.privacy
+    privacy, told = solutions.privacy, (*solutions.privacy, solutions.cost)
     if len(privacy) < 2 or not question.limits_loss:
         return
     inside = solutions.undominated(question.within(solutions), privacy)
     for choice in inside[: _MOST_BALANCES + 1]:  # the answer itself may be among them
-        yield Nearby("balance", choice, choice.describe((*privacy, "loss")))
+        yield Nearby("balance", choice, choice.describe(told))
     known = {choice.id for choice in inside}
     for limit in question.limits:
-        if limit.measure == "loss" and limit.side == "at most":
+        if limit.measure in ("loss", solutions.cost) and limit.side == "at most":
             beyond = question.within(solutions, but=limit)
-            beyond &= limit.relaxed()[0].allows(solutions.column("loss"))
+            beyond &= limit.relaxed()[0].allows(solutions.column(limit.measure))
             new = [c for c in solutions.undominated(beyond, privacy) if c.id not in known]
             for choice in new[:_MOST_BALANCES]:
-                yield Nearby("revealed", choice, choice.describe((*privacy, "loss")))
+                yield Nearby("revealed", choice, choice.describe(told))
 
 
 def _is_noticeable(goal: Sequence[str], found: Choice, before: Choice) -> bool:

@@ -8,7 +8,7 @@ a scale of their own: their sums do not depend on an order.
 
 from __future__ import annotations
 
-from math import floor
+from math import floor, log
 from typing import NamedTuple
 
 import numpy as np
@@ -25,9 +25,11 @@ COSTS = (
     "certainty",  # normalized certainty penalty, columns weighted
     "height",  # levels climbed in trees, as shares of their heights
     "entropy",  # conditional entropy in nats
+    "block_rows",  # logarithm of the rows of the table that have a value of the block
 )
 _BY_WIDTH = 2  # so many of them follow from a block's width alone
-_HEIGHT, _ENTROPY = COSTS.index("height"), COSTS.index("entropy")
+_HEIGHT, _BLOCK_ROWS = COSTS.index("height"), COSTS.index("block_rows")
+_ENTROPY = COSTS.index("entropy")
 
 
 class Prices(NamedTuple):
@@ -46,10 +48,12 @@ class Prices(NamedTuple):
     below, logs : arrays (places,)
         Rows of the table before each base value, and the sum of their ``n ln n`` in log units.
     log_unit : float
-    entropy_unit : float
-        Integer cost of one nat.
+    entropy_unit, rows_unit : float
+        Integer cost of one nat, of conditional entropies and of logarithms of rows.
     full : array (costs,)
         Integer cost of a suppressed row: every cell fully generalized.
+    least : array (costs,)
+        Integer cost of the whole table as it is, no cell generalized.
     """
 
     offset: Ints
@@ -62,7 +66,9 @@ class Prices(NamedTuple):
     logs: Ints
     log_unit: float
     entropy_unit: float
+    rows_unit: float
     full: Ints
+    least: Ints
 
 
 def no_prices() -> Prices:
@@ -70,7 +76,19 @@ def no_prices() -> Prices:
     nothing = np.zeros(0, dtype=np.int64)
     flat = np.zeros((_BY_WIDTH, 0), dtype=np.int64)
     return Prices(
-        nothing, nothing, flat, nothing, nothing, nothing, nothing, nothing, 1.0, 1.0, nothing
+        offset=nothing,
+        start=nothing,
+        width=flat,
+        level_start=nothing,
+        level_stop=nothing,
+        level=nothing,
+        below=nothing,
+        logs=nothing,
+        log_unit=1.0,
+        entropy_unit=1.0,
+        rows_unit=1.0,
+        full=nothing,
+        least=nothing,
     )
 
 
@@ -86,7 +104,11 @@ def _cell_cost(cost: int, column: int, start: int, stop: int, prices: Prices) ->
                 return int64(prices.level[node])
         return int64(0)  # a column without a tree
     rows = prices.below[first + stop] - prices.below[first + start]
-    if stop - start == 1 or rows == 0:
+    if rows == 0:
+        return int64(0)
+    if cost == _BLOCK_ROWS:
+        return int64(floor(log(rows) * prices.rows_unit + 0.5))
+    if stop - start == 1:
         return int64(0)
     inside = prices.logs[first + stop] - prices.logs[first + start]
     nats = (count_log(rows, prices.log_unit) - inside) / (prices.log_unit * rows)
@@ -144,7 +166,15 @@ def block_costs(
         )
         entropy = np.floor(nats * prices.entropy_unit + 0.5).astype(np.int64)
         costs[_ENTROPY] += np.where(single, 0, entropy)
+        costs[_BLOCK_ROWS] += log_rows(rows, prices.rows_unit)
     return costs
+
+
+def log_rows(rows: Ints, unit: float) -> Ints:
+    """Logarithms of numbers of rows in units, 0 for none; as `_cell_cost` has them."""
+    different, which = np.unique(rows, return_inverse=True)
+    logs = np.array([log(count) if count else 0.0 for count in different.tolist()])
+    return np.floor(logs * unit + 0.5).astype(np.int64)[which.reshape(rows.shape)]
 
 
 def _height(start: int, stop: int, prices: Prices) -> int:

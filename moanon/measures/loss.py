@@ -200,6 +200,29 @@ def conditional_entropy(scores: Scores) -> Values:
     return scores.cost_with_suppressed("entropy") / scores.instance.prices.entropy_unit
 
 
+@_of_labels(
+    "min",
+    between(0, 1),
+    "share",
+    "information about the rows' values that is lost, by how many rows share a block; a suppressed "
+    "row loses all of its own",
+    "non-uniform entropy: Gionis and Tassa",
+    costs=("block_rows",),
+    label="entropy loss",
+)
+def entropy_loss(scores: Scores) -> Values:
+    """``Σ log(R_ij / r_ij) / Σ log(n / r_ij)``, the first sum with R = n in suppressed rows.
+
+    ``r_ij`` are the rows of the whole table that have the value of row i in column j, ``R_ij``
+    those that have any value of the block that the row shows (Gionis and Tassa's non-uniform
+    entropy, over what suppressing everything would lose; the base does not matter). Declared values
+    that no row has count nothing, as does a column with one value; a table of such columns has
+    nothing to lose, and the loss is 0. A row outside the domains (of `apply`) counts as if it
+    shared its values with nobody.
+    """
+    return scores.cost_share("block_rows", scores.cost_with_suppressed("block_rows"))
+
+
 # -- rows and groups -------------------------------------------------------------------------------
 
 

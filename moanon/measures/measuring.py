@@ -194,7 +194,7 @@ def _pairs(grouping: Grouping, instance: Instance) -> tuple[Ints, Ints, Ints]:
     columns = instance.value_numbers
     values = []
     for name, number in columns.items():
-        codes = instance.table.columns[name].codes.astype(np.int64)
+        codes = instance.table.column(name).codes.astype(np.int64)
         values.append(number[np.where(codes < 0, len(number) - 1, codes)])  # the last: missing
     value = np.concatenate(nothing + values)
     owner = np.concatenate(nothing + [grouping.row_group] * len(columns))

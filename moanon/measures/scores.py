@@ -105,8 +105,9 @@ class Scores(Outlined):
         return self.cost(name) + self.field("suppressed") * self._full_cost(name)
 
     def cost_share(self, name: str, total: Ints) -> Floats:
-        """Integer cost as a share of what could be lost."""
-        return total / float(self.rows * self._full_cost(name))
+        """Integer cost beyond that of the table as it is, as a share of what could be lost."""
+        least = int(self.instance.prices.least[COSTS.index(name)])
+        return (total - least) / float(max(1, self.rows * self._full_cost(name) - least))
 
     def _full_cost(self, name: str) -> int:
         return int(self.instance.prices.full[COSTS.index(name)])

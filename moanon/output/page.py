@@ -13,7 +13,7 @@ import html
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -63,17 +63,17 @@ def report_html(tabs: Sequence[Tab], axes: tuple[str, str] | None = None) -> str
     for tab in tabs:
         if not len(tab.front):
             raise OutputError(f"the front {tab.title!r} has no solutions; there is nothing to show")
-    joined = "\n".join(_part(name) for name in _SCRIPTS)
+    joined = "\n".join(part(name) for name in _SCRIPTS)
     program = _as_script(f'"use strict";\n(() => {{\n{joined}\n}})();\n')
     parts = {
         "policy": _policy(program),
         "version": __version__,
-        "title": _as_text(page_title(tabs)),
-        "style": _part("page.css"),
+        "title": as_text(page_title(tabs)),
+        "style": part("page.css"),
         "data": _as_json(page_data(tabs, axes)),
         "script": program,
     }
-    return _PLACE.sub(lambda place: parts[place[1]], _part("page.html"))
+    return fill("page.html", parts)
 
 
 def write_report(
@@ -97,7 +97,13 @@ def write_report(
         staged.move()
 
 
-def _part(name: str) -> str:
+def fill(name: str, parts: Mapping[str, str]) -> str:
+    """Put texts that are HTML already into the places of a page that are called ``@name@``."""
+    return _PLACE.sub(lambda place: parts[place[1]], part(name))
+
+
+def part(name: str) -> str:
+    """Read a part of a page."""
     return (files("moanon.output") / "page" / name).read_text(encoding="utf-8")
 
 
@@ -128,6 +134,6 @@ def _as_json(value: Any) -> str:
     return text
 
 
-def _as_text(text: str) -> str:
+def as_text(text: str) -> str:
     """Escape text for HTML; a file name may hold bytes that are no characters."""
     return html.escape(text).encode("ascii", "xmlcharrefreplace").decode()

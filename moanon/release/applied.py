@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from moanon.arrays import Bools, Ints, Outlined
 from moanon.atomic import StagedFiles
-from moanon.data.column import Column
+from moanon.data.column import Profile
 from moanon.data.domain import MISSING, Domain, TreeDomain
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.table import Role
@@ -61,10 +61,10 @@ class Release(Outlined):
         The table and its groups, of which at least one is kept.
     recursive_c : float
         The constant of recursive (c,ℓ)-diversity.
-    outside : array of bool or None
+    outside : array of bool, int or None
         Where a stored generalization is applied to new rows: for each of them whether it holds a
-        value that the generalization has no place for. Such rows are suppressed like the others,
-        but stand in no group; ``grouping`` has the rest.
+        value that the generalization has no place for, or how many do. Such rows are suppressed
+        like the others, but stand in no group; ``grouping`` has the rest.
     stated : tuple of (str, number)
         What a front says about this release: names of measures with their values, a name twice
         where the front has two names for it. A file that does not show the same is not written.
@@ -85,7 +85,7 @@ class Release(Outlined):
 
     grouping: Grouping
     recursive_c: float = RECURSIVE_C
-    outside: Bools | None = None
+    outside: Bools | int | None = None
     stated: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class Release(Outlined):
         if grouping.cell_group is not None or grouping.starts is None or grouping.stops is None:
             return
         cells, group = self.instance.cells, grouping.row_group[grouping.is_kept]
-        codes = cells.codes[:, cells.row_cell[grouping.is_kept]].astype(np.int64)
+        codes = cells.codes[:, self.instance.row_cell[grouping.is_kept]].astype(np.int64)
         held = (codes >= grouping.starts[:, group]) & (codes < grouping.stops[:, group])
         if not held.all():
             column = self.instance.layout.columns[int(np.argwhere(~held)[0][0])]
@@ -180,7 +180,7 @@ class Release(Outlined):
     @property
     def rows_outside(self) -> int:
         """Rows outside the domains."""
-        return 0 if self.outside is None else int(self.outside.sum())
+        return 0 if self.outside is None else int(np.sum(self.outside))
 
     @cached_property
     def kept(self) -> Ints:
@@ -259,7 +259,7 @@ class Release(Outlined):
 
     def _own_values(self, name: str, role: Role) -> ReleasedColumn:
         """A sensitive or insensitive column of all rows; code -1 becomes one more text."""
-        column = self.instance.table.columns[name]
+        column = self.instance.table.column(name)
         gap = MISSING if role is Role.SENSITIVE else None
         texts = np.array([*column.values, gap], dtype=object)
         typed = role is Role.INSENSITIVE or column.missing == 0
@@ -296,7 +296,7 @@ class Release(Outlined):
 
     def _among_all(self, codes: npt.NDArray[Any], star: int) -> npt.NDArray[Any]:
         """Put the rows outside the domains back to where they stood, as stars."""
-        if self.outside is None:
+        if self.outside is None or isinstance(self.outside, int):
             return codes
         every = np.full(len(self.outside), star, dtype=codes.dtype)
         every[~self.outside] = codes
@@ -417,10 +417,9 @@ class Release(Outlined):
         )
 
 
-def _sensitive_facts(column: Column, domain: Domain | None) -> SensitiveFacts:
+def _sensitive_facts(column: Profile, domain: Domain | None) -> SensitiveFacts:
     """Say in plain texts and numbers which values a sensitive column has, and where they stand."""
-    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
-    rows = dict(zip(column.values, counts.tolist(), strict=True))
+    rows = dict(zip(column.values, column.counts.tolist(), strict=True))
     if column.missing:
         rows[MISSING] = column.missing
     levels: tuple[tuple[int, ...], ...] = ()

@@ -23,6 +23,8 @@ from moanon.data.domain import Domain, IntervalDomain, OrderedDomain, TreeDomain
 _STAR = "*"
 _MISSING = "(missing)"
 _BETWEEN = ".."
+_OR_MISSING = " or (missing)"
+_NOT_MISSING = "(not missing)"
 _INTEGER = re.compile("-?[0-9]+")
 _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
@@ -61,12 +63,21 @@ class NamedLabels(_Readings):
 
 @dataclass(frozen=True, repr=False)
 class OrderLabels(_Readings):
-    """Labels of an ordered column: a value, ``first..last``, or ``*``."""
+    """Labels of an ordered column: a value, ``first..last``, each perhaps or missing, or ``*``."""
 
     places: Mapping[str, int]
     size: int
+    missing: bool = False
 
     def readings(self, label: str) -> set[Block]:
+        found = self._among_values(label)
+        if self.missing and label.endswith(_OR_MISSING):
+            # A block of neighbours that holds the missing ones, which are last, reaches there.
+            others = self._among_values(label.removesuffix(_OR_MISSING))
+            found |= {(start, self.size) for start, stop in others if stop == self.size - 1}
+        return found
+
+    def _among_values(self, label: str) -> set[Block]:
         found = set()
         if label in self.places:
             found.add((self.places[label], self.places[label] + 1))
@@ -76,7 +87,7 @@ class OrderLabels(_Readings):
         while at >= 0:
             first = self.places.get(label[:at])
             last = self.places.get(label[at + len(_BETWEEN) :])
-            if first is not None and last is not None and first < last:
+            if first is not None and last is not None and first < last < self.size - self.missing:
                 found.add((first, last + 1))
             at = label.find(_BETWEEN, at + 1)
         return found
@@ -84,7 +95,9 @@ class OrderLabels(_Readings):
 
 @dataclass(frozen=True, repr=False)
 class IntervalLabels(_Readings):
-    """Labels of an interval column: a value, ``[from-to]``, ``[from..to]``, ``[from-to)``, ``*``.
+    """Labels of an interval column: a value, ``[from-to]``, ``[from-to)``, ``<to``, ``>=from``.
+
+    Two dots may stand for the dash; ``or (missing)`` may follow; ``*`` is any value.
 
     Attributes
     ----------
@@ -98,6 +111,9 @@ class IntervalLabels(_Readings):
         Number of the first step, counted from the origin, and the number of steps.
     missing : bool
         Whether one more base value, the last, stands for missing cells.
+    ends : (Fraction, Fraction) or None
+        Where values below the first place and from the second on have base values of their own,
+        before and behind the steps.
     """
 
     type: Literal["integer", "decimal", "date"]
@@ -107,11 +123,17 @@ class IntervalLabels(_Readings):
     first: int = field(repr=False)  # which may be the least value of a table
     steps: int
     missing: bool
+    ends: tuple[Fraction, Fraction] | None = None
+
+    @property
+    def _present(self) -> int:
+        """Number of base values that are not missing."""
+        return self.steps + (0 if self.ends is None else 2)
 
     @property
     def size(self) -> int:
         """Number of base values."""
-        return self.steps + self.missing
+        return self._present + self.missing
 
     def readings(self, label: str) -> set[Block]:
         block = self._block(label)
@@ -121,14 +143,40 @@ class IntervalLabels(_Readings):
         if label == _STAR and self.size > 1:
             return 0, self.size
         if not self.missing:
-            return self._steps_in(label)
+            return self._present_in(label)
         if label == _MISSING:
-            return self.steps, self.size
-        if not label.endswith(_BETWEEN + _MISSING):
-            return self._steps_in(label)
-        steps = self._steps_in(label.removesuffix(_BETWEEN + _MISSING))
+            return self._present, self.size
+        if not label.endswith(_OR_MISSING):
+            return self._present_in(label)
+        block = self._present_in(label.removesuffix(_OR_MISSING))
         # A block of neighbours that holds the missing ones, which are last, reaches there.
-        return None if steps is None or steps[1] != self.steps else (steps[0], self.size)
+        return None if block is None or block[1] != self._present else (block[0], self.size)
+
+    def _present_in(self, text: str) -> Block | None:
+        if self.ends is None:
+            return self._steps_in(text)
+        if text == _NOT_MISSING:
+            return 0, self._present
+        for sign in ("<", ">="):
+            if text.startswith(sign):
+                edge = self._step_at(text.removeprefix(sign), *self.ends)
+                if edge is None:
+                    return None
+                return (0, edge + 1) if sign == "<" else (edge + 1, self._present)
+        block = self._steps_in(text)
+        return None if block is None else (block[0] + 1, block[1] + 1)
+
+    def _step_at(self, text: str, low: Fraction, high: Fraction) -> int | None:
+        """Which step begins at a place; the one after the last at the upper end."""
+        place = self._place(text)
+        if place is None or not low <= place <= high:
+            return None
+        if place == high:
+            return self.steps
+        if place == low:
+            return 0
+        step = (place - self.origin) / self.width - self.first
+        return step.numerator if step.denominator == 1 else None
 
     def _steps_in(self, text: str) -> Block | None:
         closed = not text.endswith(")")
@@ -142,7 +190,8 @@ class IntervalLabels(_Readings):
         low, high = ((place - self.origin) / self.width - self.first for place in places)
         start = math.floor(low)
         if self.type == "decimal":
-            if not closed and high.denominator != 1:
+            at_end = self.ends is not None and places[1] == self.ends[1]
+            if not closed and high.denominator != 1 and not at_end:
                 return None
             stop = max(math.ceil(high), start + closed)
         else:
@@ -185,9 +234,11 @@ def label_rules(domain: Domain, *, every_name: bool = False) -> BlockLabels:
             first=steps.first,
             steps=steps.count,
             missing=domain.has_missing,
+            ends=steps.clamped_at,
         )
     if isinstance(domain, OrderedDomain):
-        return OrderLabels({value: i for i, value in enumerate(domain.order)}, len(domain.order))
+        places = {value: i for i, value in enumerate(domain.order)}
+        return OrderLabels(places, len(places), domain.has_missing)
     assert isinstance(domain, TreeDomain)
     tree = domain.hierarchy
     blocks = list(zip(tree.starts, tree.stops, strict=True))

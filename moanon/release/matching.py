@@ -26,10 +26,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from moanon.arrays import Bools, Ints
-from moanon.data.cells import row_keys
 from moanon.data.column import Column, absent_column
 from moanon.data.domain import MISSING, Domain
 from moanon.data.hierarchy import SUPPRESSED
+from moanon.data.rows import row_keys
 from moanon.data.source import read_source
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError
@@ -224,10 +224,10 @@ class _Meaning:
 
     @classmethod
     def of(cls, file: _File, domains: Mapping[str, Domain]) -> _Meaning:
-        columns = file.table.columns
+        column = file.table.column
         return cls(
             {name: _blocks(file, i, domains[name]) for i, name in enumerate(file.quasi)},
-            {name: domains[name].encode(columns[name]).astype(np.int64) for name in file.quasi},
+            {name: domains[name].encode(column(name)).astype(np.int64) for name in file.quasi},
         )
 
     def group_blocks(self, file: _File) -> tuple[Ints, Ints]:
@@ -382,7 +382,7 @@ def _compared(file: _File) -> list[str]:
 
 def _same_codes(file: _File, name: str) -> tuple[Ints, Ints]:
     """Codes of a sensitive column in the original and in the file, the same for the same value."""
-    original, released = file.table.columns[name], file.columns[name]
+    original, released = file.table.column(name), file.columns[name]
     place = {value: i for i, value in enumerate(original.values)}
     unknown = len(place) + 1
 

@@ -17,6 +17,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from moanon.arrays import Bools
+from moanon.data.column import Profile
 from moanon.data.domain import Domain
 from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, OutputError
@@ -28,26 +29,28 @@ Outside = Literal["refuse", "suppress"]
 
 def fit_rows(
     instance: Instance, table: Table, outside: Outside = "refuse"
-) -> tuple[Instance, Bools]:
+) -> tuple[Instance, Bools | int]:
     """Read new rows against the domains of another table.
 
     The columns must have the same roles; identifying ones may be absent. Returned are the rows that
-    fit, their columns in the order of `instance`, and for each row whether it was left out.
+    fit, their columns in the order of `instance`, and for each row whether it was left out, or how
+    many were where rows are elsewhere.
     """
     if outside not in get_args(Outside):
         raise ConfigError(f"rows outside are 'refuse' or 'suppress'. Got {outside!r}")
     _check_roles(instance.table, table)
     domains = {**instance.layout.domains, **instance.distances}
-    is_outside = _find_outside(domains, table)
-    if is_outside.any():
+    values = {name: _outside(domain, table.columns[name]) for name, domain in domains.items()}
+    is_outside = table.store.holding(values)
+    if np.any(is_outside):
         if outside == "refuse":
             raise _refusal(domains, table)
-        if is_outside.all():
+        if np.sum(is_outside) == table.rows:
             raise OutputError(
                 f"no row of {table.source} would be released: each holds a value outside the "
                 "domains of the generalization"
             )
-        table = table.only(~is_outside)
+        table = table.without(values)
     table = _in_order_of(instance.table, table)
     return instance.over(table), is_outside
 
@@ -66,21 +69,16 @@ def _check_roles(first: Table, table: Table) -> None:
             )
 
 
-def _find_outside(domains: Mapping[str, Domain], table: Table) -> Bools:
-    is_outside = np.zeros(table.rows, dtype=bool)
-    for name, domain in domains.items():
-        column = table.columns[name]
-        # One more entry for missing cells, whose code -1 points to it.
-        lacks = np.append(domain.find(column.values) < 0, not domain.has_missing)
-        is_outside |= lacks[column.codes]
-    return is_outside
+def _outside(domain: Domain, column: Profile) -> Bools:
+    """Values of a column that a domain has no place for, and last whether it has none for gaps."""
+    return np.append(domain.find(column.values) < 0, not domain.has_missing)
 
 
 def _refusal(domains: Mapping[str, Domain], table: Table) -> DataError:
     """Say which values of the first column with such are outside."""
     for name, domain in domains.items():
         try:
-            domain.encode(table.columns[name])
+            domain.codes(table.columns[name])
         except DataError as error:
             return DataError(
                 f"{table.source}: {error}; correct them, or suppress such rows (outside: suppress)"
@@ -94,6 +92,5 @@ def _in_order_of(first: Table, table: Table) -> Table:
     return replace(
         table,
         roles={name: table.roles[name] for name in names},
-        columns={name: table.columns[name] for name in names},
         files=(*table.files, *first.files),
     )

@@ -192,7 +192,7 @@ class ChosenSolution(Outlined):
 
 def _check_boxes(groups: Grouping, table: Table, outside: Outside) -> None:
     """Refuse rows that are in none of a solution's boxes, unless they are to be suppressed."""
-    nowhere = int(np.count_nonzero(groups.row_group < 0))
+    nowhere = groups.rows - int(groups.sizes.sum())
     if nowhere and outside == "refuse":
         rows_lie = "row lies" if nowhere == 1 else "rows lie"
         raise DataError(

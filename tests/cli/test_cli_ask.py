@@ -95,7 +95,7 @@ def test_least_loss_for_a_needed_privacy(capsys: Captured) -> None:
         "  k 14 instead of 15: loss 24.9% instead of 26.0% (solution 3)",
     ]
     assert lines[7:9] == [
-        " Slightly more loss",
+        " For slightly more",
         "  loss 26.9% instead of 26.0%: k 36 instead of 16 (solution 5)",
     ]
 
@@ -124,7 +124,7 @@ def test_a_note_says_that_another_run_would_answer_better(capsys: Captured) -> N
     *_, note, last = asked(capsys, "--max-loss", "30%", "--max-suppression", "2%")
     assert note == (
         " note: this run was made for a suppression of up to 10%, which its solutions mostly "
-        "spend; a run with eta 0.02 finds better ones within 2%"
+        "spend; a run with --eta 0.02 finds better ones within 2%"
     )
     assert last.startswith(" Next: ")
 
@@ -335,10 +335,39 @@ def test_a_ladder_goes_by_what_was_searched_and_says_how_to_ask_for_it(capsys: C
         ["30%", "2", "1.500"],
         ["60%", "3", "0.250"],
     ]
-    assert lines[-1].endswith("--min-k, --min-l, --at-most delta=X.")
+    assert lines[-1].endswith("--min-k, --at-most delta=X.")
 
 
 @pytest.mark.usefixtures("deltas")
 def test_a_needed_closeness_gets_the_least_loss(capsys: Captured) -> None:
     lines = asked(capsys, "--at-most", "delta=1.5", results="deltas")
     assert lines[:2] == [" Solution 2 of deltas: loss 30.0%", "  delta               1.500"]
+
+
+# -- what anybody would rather take ----------------------------------------------------------------
+
+ENDS = [(1, 0.0, 0.0), (10, 0.134, 0.038), (9000, 0.886, 0.03), (9999, 1.0, 0.0)]
+
+
+def test_an_extreme_solution_is_not_the_headline(capsys: Captured) -> None:
+    save(Path("ends"), ENDS)
+    lines = asked(capsys, "--min-k", "5", "--max-suppression", "3%", results="ends")
+    assert lines[2] == " Solution 2 of ends: loss 13.4%, suppression 3.8% instead of 3%"
+    assert lines[-1] == (
+        " Next: moanon run ends/config.yaml --eta 0.03 (adds that limit), then ask again"
+    )
+
+
+def test_a_limit_that_leaves_little_is_told_beside_none(capsys: Captured) -> None:
+    save(Path("ends"), [*ENDS, (50, 0.3, 0.1), (80, 0.4, 0.1)])
+    text = "\n".join(asked(capsys, "--max-suppression", "1%", results="ends"))
+    assert "With suppression at most 1% ends has little to choose from:" in text
+    assert "Without that limit:" in text
+
+
+def test_columns_are_shown_without_rows_where_the_table_cannot_be_had(capsys: Captured) -> None:
+    save(Path("bare"), ROWS, config=False)
+    assert main(["ask", "bare", "--min-k", "5", "--show"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.startswith("note: the rows of each label are not shown: it was saved from")
+    assert any(line.split() == ["age", "1", "*"] for line in shown.out.splitlines())

@@ -90,7 +90,7 @@ def test_export_writes_what_front_csv_says_and_shows_it(stored: Front, capsys: C
     assert certificate.digests["config"] == json.loads(Path("people/run.json").read_text())[
         "config"]["digest"]  # fmt: skip
     n, share = int(row["suppressed"]), row["suppressed"] / 120
-    assert lines == [
+    assert lines[:6] == [
         f" Wrote r.csv ({120 - n} rows) and r.csv.certificate.json",
         f"  k                   {int(row['k'])}",
         f"  l                   {int(row['l'])} distinct (ill)",
@@ -423,3 +423,25 @@ def test_results_for_several_limits_are_named_one_by_one(capsys: Captured) -> No
         "all holds results for several limits (eta-0.1); name one of them, such as all/eta" in err
     )
     done(capsys, "export", "all/eta-0.1", "2", "--out", "r.csv")
+
+
+# -- for whoever signs -----------------------------------------------------------------------------
+
+
+def test_a_release_comes_with_its_columns_and_a_summary(capsys: Captured, stored: Front) -> None:
+    number = str(middle(stored))
+    told = done(capsys, "export", "people", number, "--out", "r.csv", "--summary")
+    assert " Wrote r.csv.summary.html, a page for whoever signs it" in told
+    lines = [line.split() for line in told]
+    for effect in ("age", "size", "place"):
+        assert any(line[:1] == [effect] for line in lines)
+    page = Path("r.csv.summary.html").read_text(encoding="utf-8")
+    assert f"from solution {number} of people" in page
+
+
+def test_a_summary_replaces_nothing_unless_told(capsys: Captured, stored: Front) -> None:
+    Path("r.csv.summary.html").write_text("mine")
+    told = refused(capsys, "export", "people", "1", "--out", "r.csv", "--summary")
+    assert "r.csv.summary.html" in told
+    assert not Path("r.csv").exists()
+    assert Path("r.csv.summary.html").read_text() == "mine"

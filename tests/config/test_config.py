@@ -266,7 +266,8 @@ ETA = "eta must be a number or a list of numbers in [0, 1)"
         (
             f'{BASE}  "a.b": {{role: insensitive, x: 1}}',
             'a.yaml, line 4: unknown key columns."a.b".x; known here are role, kind, granularity, '
-            "range, origin, type, order, hierarchy, weight",
+            "range, outside, origin, type, format, decimal, thousands, unit, order, hierarchy, "
+            "weight",
         ),
         (
             f"{BASE}  age: {{role: sensitive}}",

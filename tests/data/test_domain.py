@@ -150,21 +150,21 @@ def test_intervals_are_called_by_their_ends() -> None:
     domain = IntervalSpec(10).build(column_of(["80", "95", None]))
     assert domain.label(0, 1) == "[80-89]"
     assert domain.label(0, 2) == "[80-99]"
-    assert domain.label(1, 3) == "[90-99]..(missing)"
+    assert domain.label(1, 3) == "[90-99] or (missing)"
     assert domain.label(2, 3) == "(missing)"
     assert domain.label(0, 3) == "*"
 
 
 def test_single_values_beside_the_missing_category_are_called_by_both() -> None:
     domain = IntervalSpec().build(column_of(["1", "2", None]))
-    assert domain.label(1, 3) == "2..(missing)"
+    assert domain.label(1, 3) == "2 or (missing)"
 
 
 def test_ordered_blocks_are_called_by_first_and_last() -> None:
     domain = OrderedSpec(("S", "M", "L")).build(column_of(["M", None]))
     assert domain.label(0, 2) == "S..M"
     assert domain.label(1, 2) == "M"
-    assert domain.label(2, 4) == "L..(missing)"
+    assert domain.label(2, 4) == "L or (missing)"
 
 
 def test_tree_blocks_are_called_by_their_nodes() -> None:
@@ -375,10 +375,10 @@ def test_orders_with_a_label_of_two_readings_are_refused(
     assert refusal(OrderedSpec(order), order[0]) == expected
 
 
-def test_the_missing_category_counts_as_a_value_of_the_order() -> None:
-    order = ("a", "b", "a..(missing)")
+def test_a_value_that_reads_like_a_block_with_missing_cells_is_refused() -> None:
+    order = ("a", "b", "a or (missing)")
     assert OrderedSpec(order).build(column_of(["a"])).size == 3
-    assert "'a..(missing)' could mean two things" in refusal(OrderedSpec(order), "a", None)
+    assert "'a or (missing)' is a reserved label" in refusal(OrderedSpec(order), "a", None)
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,10 @@ def test_a_glob_without_match(tmp_path: Path) -> None:
 
 
 def test_an_ending_that_is_not_read(tmp_path: Path) -> None:
-    path = write(tmp_path, "a\n1\n", "t.xlsx")
+    path = write(tmp_path, "a\n1\n", "t.xls")
     assert refusal(path) == (
-        f"{path} has an ending that is not read: read are .csv, .tsv, .txt, .csv.gz and .parquet"
+        f"{path} has an ending that is not read: read are .csv, .tsv, .txt, .csv.gz, .csv.zst, "
+        ".parquet and .xlsx"
     )
 
 
@@ -115,9 +116,9 @@ def test_a_folder_leaves_no_table_out(tmp_path: Path, name: str, beside: str) ->
     write(tmp_path, "a\n1\n", beside)
     write(tmp_path, "a\n2\n", name)
     assert refusal(tmp_path) == (
-        f"the folder {tmp_path} holds {name}, which would be left out, as only .csv, .csv.gz and "
-        ".parquet files are read from a folder: name the files to read with a glob, such as "
-        f"{tmp_path}/*{name[1:].lower()}, or move it elsewhere"
+        f"the folder {tmp_path} holds {name}, which would be left out, as only .csv, .csv.gz, "
+        ".csv.zst and .parquet files are read from a folder: name the files to read with a glob, "
+        f"such as {tmp_path}/*{name[1:].lower()}, or move it elsewhere"
     )
 
 
@@ -266,7 +267,9 @@ def test_a_name_with_a_sign_that_nobody_sees(name: str, sign: str) -> None:
 
 
 def test_a_name_that_no_file_can_hold() -> None:
-    assert refusal(pd.DataFrame({"b": ["1"], "a\ud800": ["1"]})) == (
+    # Names as objects: where pyarrow is installed, pandas itself refuses them otherwise.
+    names = pd.Index(["b", "a\ud800"], dtype=object)
+    assert refusal(pd.DataFrame([["1", "1"]], columns=names)) == (
         "DataFrame: the name of column 2, 'a\\ud800', holds half a character, which no file can "
         "hold"
     )

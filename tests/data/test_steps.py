@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moanon.data.notation import Notation
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind, Number, Scale, Steps
 from moanon.errors import DataError
 from tests.refusals import refusal_of
@@ -168,7 +169,7 @@ def test_an_origin_says_where_a_step_begins() -> None:
 
 def test_negative_integers_are_set_apart_by_two_dots() -> None:
     steps = steps_of(["-7", "4"], 5)
-    assert labels_of(steps) == ["[-10..-6]", "[-5..-1]", "[0-4]"]
+    assert labels_of(steps) == ["[-10..-6]", "[-5..-1]", "[0..4]"]
     assert steps.label(0, 3) == "[-10..4]"
     assert steps.find(["-10", "-6", "-5", "-0", "+4"]).tolist() == [0, 0, 1, 2, 2]
 
@@ -242,7 +243,7 @@ def test_decimals_may_have_an_exponent() -> None:
 
 
 def test_negative_decimals_are_set_apart_by_two_dots() -> None:
-    assert labels_of(steps_of(["-0.5", "0.2"], 0.5)) == ["[-0.5..0)", "[0-0.5)"]
+    assert labels_of(steps_of(["-0.5", "0.2"], 0.5)) == ["[-0.5..0)", "[0..0.5)"]
 
 
 # -- dates ---------------------------------------------------------------------------------------
@@ -511,3 +512,104 @@ def test_origins_of_another_type_are_refused(
     values: list[str], origin: Number, message: str
 ) -> None:
     assert refusal(values, 1, origin=origin) == f"column 'x': {message}"
+
+
+# -- clamped ends --------------------------------------------------------------------------------
+
+
+def clamped(values: Sequence[str], width: Number, low: Number, high: Number) -> Steps:
+    scale = Scale.choose(values, "x", None, width, (low, high))
+    return Steps.build(scale, values, "x", width, (low, high), None, clamped=True)
+
+
+def test_values_outside_a_clamped_range_have_base_values_of_their_own() -> None:
+    steps = clamped(["17", "99"], 30, 20, 90)
+    # 20-49, 50-79 and what is left of 80-109 below 90
+    assert [steps.label(i, i + 1) for i in range(steps.size)] == [
+        *("<20", "[20-49]", "[50-79]", "[80-89]", ">=90"),
+    ]
+    found = steps.find(["-5", "19", "20", "49", "50", "89", "90", "120", "old"])
+    assert found.tolist() == [0, 0, 1, 1, 2, 3, 4, 4, -1]
+
+
+def test_blocks_that_reach_a_clamped_end_are_open_there() -> None:
+    steps = clamped(["17"], 10, 20, 50)
+    assert [steps.label(0, 2), steps.label(2, 5), steps.label(1, 3)] == ["<30", ">=30", "[20-39]"]
+
+
+def test_a_clamped_range_of_one_place_has_two_base_values() -> None:
+    steps = clamped(["17"], 10, 20, 20)
+    assert [steps.label(0, 1), steps.label(1, 2)] == ["<20", ">=20"]
+    assert steps.find(["19", "20"]).tolist() == [0, 1]
+
+
+def test_clamped_decimals_are_half_open_to_the_end() -> None:
+    steps = clamped(["1.5"], 0.5, 0, 1)
+    labels = [steps.label(i, i + 1) for i in range(steps.size)]
+    assert labels == ["<0", "[0-0.5)", "[0.5-1)", ">=1"]
+    assert steps.find(["-0.1", "0.99", "1", "1.0"]).tolist() == [0, 2, 3, 3]
+
+
+def test_clamped_dates_are_compared_by_their_steps() -> None:
+    steps = clamped(["1931-05-05"], "year", "1940-01-01", "1942-01-01")
+    labels = [steps.label(i, i + 1) for i in range(steps.size)]
+    assert labels == [
+        *("<1940-01-01", "[1940-01-01..1940-12-31]", "[1941-01-01..1941-12-31]", ">=1942-01-01"),
+    ]
+    assert steps.find(["1939-12-31", "1940-01-01", "1942-01-01"]).tolist() == [0, 1, 3]
+
+
+# -- other notations -----------------------------------------------------------------------------
+
+
+def test_numbers_and_dates_are_read_in_the_notation_of_their_column() -> None:
+    written = Notation(decimal=",", thousands=".")
+    scale = Scale.choose(["1.234,5", "7"], "x", None, 500, (0, 2000), written)
+    steps = Steps.build(scale, ["1.234,5", "7"], "x", 500, (0, 2000), None)
+    assert steps.find(["1.234,5", "7", "1234.5", "12.34"]).tolist() == [2, 0, -1, -1]
+    assert steps.label(2, 3) == "[1000-1500)"
+    scale = Scale.choose(["31.1.1999"], "x", None, "year", (), Notation(format="%d.%m.%Y"))
+    steps = Steps.build(scale, ["31.1.1999"], "x", "year", None, None)
+    assert labels_of(steps) == ["[1999-01-01..1999-12-31]"]
+
+
+@pytest.mark.parametrize(
+    ("values", "notation", "message"),
+    [
+        (
+            ["1.2.1999", "3.4.2001"],
+            Notation(format="%Y/%m/%d"),
+            "the format '%Y/%m/%d' fits none of its 2 values. Got '1.2.1999', '3.4.2001'",
+        ),
+        (
+            ["1.2.1999", "n/a"],
+            Notation(format="%d.%m.%Y"),
+            "the format '%d.%m.%Y' fits only 1 of its 2 values. Got 'n/a'",
+        ),
+        (
+            ["1.2."],
+            Notation(format="%d.%m."),
+            "format must say where the year stands (%Y), e.g. %d.%m.%Y. Got '%d.%m.'",
+        ),
+        (
+            ["1,5"],
+            Notation(decimal=",", thousands=","),
+            "decimal and thousands must be two different signs. Got ',' and ','",
+        ),
+        (
+            ["1,5"],
+            Notation(decimal="x"),
+            "decimal must be one sign that is no letter, digit, + or -. Got 'x'",
+        ),
+    ],
+)
+def test_notations_that_do_not_fit_are_refused(
+    values: list[str], notation: Notation, message: str
+) -> None:
+    found = refusal_of(DataError, Scale.choose, values, "x", None, 1, (), notation)
+    assert found == f"column 'x': {message}"
+
+
+def test_a_refusal_names_the_notation_that_would_fit() -> None:
+    assert refusal(["1.234,5", "7,25"]).endswith("they fit decimal: ',', thousands: '.'")
+    assert refusal(["31.12.1999", "1.1.2000"]).endswith("they fit format: '%d.%m.%Y'")

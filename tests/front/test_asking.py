@@ -293,8 +293,12 @@ def test_a_ladder_keeps_to_the_limits() -> None:
 @pytest.mark.parametrize(
     ("rule", "limit", "note"),
     [
-        (Suppression("limit", 0.1), 0.2, "at most 10% of the rows; a run with eta 0.2 could spend"),
-        (Suppression("limit", 0.1), 0.02, "a run with eta 0.02 finds better ones within 2%"),
+        (
+            Suppression("limit", 0.1),
+            0.2,
+            "at most 10% of the rows; a run with --eta 0.2 could spend",
+        ),
+        (Suppression("limit", 0.1), 0.02, "a run with --eta 0.02 finds better ones within 2%"),
         (Suppression("none"), 0.1, "suppresses no row at all; the preset k-suppression would"),
     ],
 )
@@ -383,7 +387,7 @@ def test_an_answer_reads_as_a_text() -> None:
         " l                   3\n"
         " loss                25.0% (generalization 15.0%, suppression 10.0%)\n"
         " suppressed          10 rows (10.0%)\n"
-        "note: this run suppresses at most 10% of the rows; a run with eta 0.2 could spend 20%"
+        "note: this run suppresses at most 10% of the rows; a run with --eta 0.2 could spend 20%"
     )
     assert str(ask(solutions, min_k=6, prefer="k")) == (
         "No solution has k at least 6.\n"
@@ -614,3 +618,91 @@ def test_what_a_rule_aims_at_stands_for_what_is_attained() -> None:
 def test_plain_values_have_no_infinity() -> None:
     solutions = front((np.inf, 0.1), names=("delta", "loss"))
     assert solutions.choice(0).to_dict()["measures"]["delta"] == "inf"
+
+
+# -- what privacy is paid with ---------------------------------------------------------------------
+
+
+def by_another_cost() -> Solutions:
+    """A run for another cost, the least of which is not the least loss."""
+    return front(
+        (5, 0.30, 0.10),
+        (5, 0.25, 0.20),
+        (9, 0.35, 0.105),
+        names=("k", "loss", "ncp"),
+        objectives=("k", "ncp"),
+    )
+
+
+def test_a_run_is_asked_for_the_cost_that_it_minimized() -> None:
+    found = ask(by_another_cost(), min_k=2)
+    assert (found.goal, found.cost, chosen(found)) == (("ncp",), "ncp", 1)
+    first, *facts = found.lines()
+    assert first == "Solution 1: ncp 10.0%, loss 30.0%"
+    assert f" {'ncp':<20}10.0%" in facts
+    assert near(found, "more") == {3: "ncp 10.5% instead of 10.0%: k 9 instead of 5"}
+
+
+def test_its_ladder_goes_by_that_cost() -> None:
+    rungs = ladder(Question(), by_another_cost())
+    assert [(limit.measure, limit.bound, choice.id) for limit, choice in rungs] == [
+        ("ncp", 0.1, 1),
+        ("ncp", 0.15, 3),
+    ]
+
+
+def test_a_cost_that_is_no_share_has_a_ladder_of_round_numbers() -> None:
+    costs = front((2, 0.1, 300), (5, 0.2, 1500), names=("k", "loss", "dm"), objectives=("k", "dm"))
+    rungs = ladder(Question(), costs)
+    assert [(limit.bound, choice.id) for limit, choice in rungs] == [(500, 1), (2000, 2)]
+    found = ask(costs, min_k=2)
+    assert (found.goal, chosen(found)) == (("dm",), 1)
+
+
+def test_gl_and_sl_are_asked_for_as_loss() -> None:
+    both = front((5, 0.3), (9, 0.5), objectives=("k", "gl", "sl"))
+    assert ask(both, min_k=2).goal == ("loss",)
+
+
+# -- what anybody would rather take ----------------------------------------------------------------
+
+#: Of a limit of 10 %, within 3 % only the ends.
+SPENDING = front(
+    (1, 0.0, 0.0),
+    (10, 0.134, 0.038),
+    (12, 0.125, 0.099),
+    (9000, 0.886, 0.03),
+    (9999, 1.0, 0.0),
+    names=("k", "loss", "sl"),
+    objectives=("k", "loss"),
+)
+
+
+def test_an_extreme_answer_is_not_the_headline() -> None:
+    found = ask(SPENDING, min_k=5, max_suppression=0.03)
+    assert chosen(found) == 4
+    assert found.miss is not None
+    assert found.headline == found.miss.choice
+    assert found.miss.choice.id == 2  # 13.4 % and 0.8 beyond, not 12.5 % and 6.9 beyond
+    lines = list(found.lines())
+    assert "extremes alone: loss 88.6%, k 9,000" in lines[0]
+    assert lines[2] == "Solution 2: loss 13.4%, suppression 3.8% instead of 3%"
+
+
+def test_nor_is_one_that_protects_nobody() -> None:
+    found = ask(SPENDING, max_loss=0.2, max_suppression=0.03)
+    assert chosen(found) == 1
+    assert found.headline is not None
+    assert found.headline.measures["k"] == 12
+    assert not any("k is 1" in note for note in found.notes)
+
+
+def test_programs_get_the_solution_within_the_limits() -> None:
+    told = ask(SPENDING, min_k=5, max_suppression=0.03).to_dict()
+    assert told["solution"]["id"] == 4
+    assert (told["near"][0]["kind"], told["near"][0]["id"]) == ("miss", 2)
+
+
+def test_a_good_answer_stays_the_headline() -> None:
+    found = ask(SPENDING, min_k=5, max_suppression=0.04)
+    assert (found.miss, chosen(found)) == (None, 2)

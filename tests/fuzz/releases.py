@@ -154,7 +154,7 @@ def _of_boxes(draw: st.DrawFn, instance: Instance) -> tuple[Front, int, Shown, l
     recodings = LocalRecodings.of_file(found.files()[BOXES])
     front = Front.of_recodings(instance, Suppression("none"), ("k", "loss"), recodings)
     shown: Shown = []
-    for cell in instance.cells.row_cell.tolist():
+    for cell in instance.row_cell.tolist():
         box = cell_box[cell]
         blocks = zip(starts[:, box].tolist(), stops[:, box].tolist(), strict=True)
         shown.append(None if box < 0 else tuple(blocks))

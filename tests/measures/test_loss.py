@@ -30,6 +30,7 @@ NAMES = [
     "absdist",
     "reldist",
     "conditional_entropy",
+    "entropy_loss",
     "c_avg",
     "dm",
     "cm",
@@ -168,6 +169,45 @@ def test_conditional_entropy_is_what_must_be_told_to_restore_the_cells():
     assert measured(weighted_people(), "conditional_entropy", COARSE) == pytest.approx(
         expected, rel=1e-12
     )
+
+
+def test_entropy_loss_counts_the_rows_that_share_a_block():
+    # All suppressed: 4 rows times log2 of 4 / 1 in age, 4 / 2 or 4 / 1 in size and status → per row
+    # 2 in age; 1, 1, 2, 2 in size (S twice, M, L); 1, 1, 2, 2 in status (Married twice) → 8 + 6 + 6
+    # MIDDLE: three ages together, each of one row: 3 log2 3. S, S, M together: log2 of 3 / 2 twice
+    # and of 3 / 1; Married, Married, Widow the same
+    mixed = 2 * math.log2(3 / 2) + math.log2(3)
+    found = measured(weighted_people(), "entropy_loss", MIDDLE)
+    assert found == pytest.approx((3 * math.log2(3) + 2 * mixed) / 20, rel=1e-12)
+    assert measured(weighted_people(), "entropy_loss", FINE) == 0
+    assert measured(weighted_people(), "entropy_loss", COARSE) == 1
+
+
+def test_entropy_loss_of_a_suppressed_row_is_what_its_own_values_told():
+    # both single rows go, as below; a kept one is of ages 21 or 22
+    base = naive.base_rows(weighted_people())
+    shown = naive.generalized_rows(weighted_people(), MIDDLE)
+    kept = [rows for rows in naive.groups_of(shown).values() if len(rows) > 1]
+    found = measured(weighted_people(), "entropy_loss", MIDDLE, kind="limit", eta=0.5)
+    assert len(kept) == 1
+    assert found == pytest.approx(naive_measures.entropy_loss(base, shown, kept), rel=1e-12)
+
+
+def test_entropy_loss_does_not_count_values_that_no_row_has():
+    # a tail of empty values is free: a a b b | c d e has lost nothing of a and b apart
+    table = read_table(pd.DataFrame({"q": list("aabb")}), {"q": "quasi"})
+    instance = Instance.build(table, {"q": OrderedSpec(tuple("abcde"))})
+    assert measured(instance, "entropy_loss", "1000") == 0
+    assert measured(instance, "loss", "1000") == pytest.approx(2 * 3 / 4 / 4)
+    assert measured(instance, "entropy_loss", "0111") == 1
+
+
+def test_a_table_of_constants_has_no_entropy_to_lose():
+    table = read_table(pd.DataFrame({"p": ["x"] * 3, "q": ["a"] * 3}), {"p": "quasi", "q": "quasi"})
+    domains = {"p": OrderedSpec(("x",)), "q": OrderedSpec(("a", "b"))}
+    instance = Instance.build(table, domains)
+    assert measured(instance, "entropy_loss", "0") == 0
+    assert measured(instance, "entropy_loss", "1") == 0
 
 
 def sized(*sizes: int) -> Instance:

@@ -198,12 +198,14 @@ class Page:
         )
         self.ask("Page.bringToFront")
 
-    def open(self, path: Path) -> None:
+    def open(
+        self, path: Path, ready: str = "document.documentElement.dataset.ready === 'true'"
+    ) -> None:
         """Open a file and wait until the report on it is ready; forget what was told before."""
         told = self._browser.events
         told[:] = [event for event in told if event.get("sessionId") != self._session]
         self.ask("Page.navigate", url=path.absolute().as_uri())
-        self.wait_for("document.documentElement.dataset.ready === 'true'")
+        self.wait_for(ready)
 
     def wait_for(self, condition: str) -> None:
         """Wait until an expression is true."""
@@ -267,7 +269,7 @@ class Page:
         path.write_bytes(base64.b64decode(told["data"]))
 
     def print(self, path: Path) -> None:
-        told = self.ask("Page.printToPDF", printBackground=True)
+        told = self.ask("Page.printToPDF", printBackground=True, preferCSSPageSize=True)
         path.write_bytes(base64.b64decode(told["data"]))
 
     # -- doing -----------------------------------------------------------------------------------

@@ -220,7 +220,7 @@ def test_no_text_ends_the_element_it_stands_in(front: Front, text: str) -> None:
 def test_the_script_cannot_end_its_element(tab: Tab, script: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("moanon.output.page._SCRIPTS", ("main.js",))
-        patch.setattr("moanon.output.page._part", lambda name: PARTS.get(name, script))
+        patch.setattr("moanon.output.page.part", lambda name: PARTS.get(name, script))
         found = elements_of(report_html([tab]))
     assert found.tags.count("script") == 2
     assert "\r" not in found.scripts[1]

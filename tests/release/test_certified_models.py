@@ -56,6 +56,7 @@ BOUNDS: dict[str, tuple[float, ...]] = {
     "ncp": (1, 0.6, 0.3),
     "cm": (40, 8, 2),
     "conditional_entropy": (500, 40, 5),
+    "entropy_loss": (1, 0.5, 0.2),
     "groups": (1, 3),
     "weighted_k": (1, 3),
     "absdist": (9, 2),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, TreeSpec, read_table
 from moanon.data.domain import DomainSpec
 from moanon.release.labels import OrderLabels, label_rules
+from tests.data.columns import column_of
 from tests.release.tables import instances
 
 
@@ -35,6 +38,11 @@ def test_labels_are_read_back_as_the_blocks_they_came_from(instance: Instance, s
         (IntervalSpec(granularity=10, range=(0, 29)), "[20-10]"),
         (IntervalSpec(granularity=10, range=(0, 29)), "[0-10-20]"),
         (IntervalSpec(granularity=10, range=(0, 29)), "young"),
+        (IntervalSpec(granularity=10, range=(0, 29)), "<10"),
+        (IntervalSpec(granularity=10, range=(0, 30), outside="clamp"), "<5"),
+        (IntervalSpec(granularity=10, range=(0, 30), outside="clamp"), ">=40"),
+        (IntervalSpec(granularity=10, range=(0, 30), outside="clamp"), ">10"),
+        (IntervalSpec(granularity=10, range=(0, 29)), "[20-29] or (missing)"),
         (IntervalSpec(granularity=10, range=(0, 29)), ""),
         (IntervalSpec(granularity=0.5, range=(0, 9)), "[0-1.2)"),
         (IntervalSpec(granularity="year", range=("2000-01-01", "2003-12-31")), "[2000-2001]"),
@@ -70,3 +78,32 @@ def test_other_programs_may_use_every_name_of_a_tree() -> None:
         assert ours.find(label) == theirs.find(label) == block
     assert (ours.find("Africa"), ours.find("World")) == (None, None)
     assert (theirs.find("Africa"), theirs.find("World")) == ((0, 1), (0, 3))
+
+
+clamped_ranges = st.tuples(st.integers(-40, 40), st.integers(0, 30)).map(
+    lambda pair: (pair[0], sum(pair))
+)
+
+
+@given(clamped_ranges, st.integers(1, 9), st.integers(-50, 50), st.booleans())
+def test_labels_of_clamped_ends_are_read_back(
+    ends: tuple[int, int], width: int, origin: int, missing: bool
+) -> None:
+    cells = ["3", None] if missing else ["3"]
+    spec = IntervalSpec(width, ends, origin, outside="clamp")
+    domain = spec.build(column_of(cells))
+    rules = label_rules(domain)
+    assert rules.size == domain.size
+    for start in range(domain.size):
+        for stop in range(start + 1, domain.size + 1):
+            assert rules.find(domain.label(start, stop)) == (start, stop)
+
+
+@given(st.decimals(0, 5, places=1), st.sampled_from([0.5, 0.7, 1]))
+def test_labels_of_clamped_decimals_are_read_back(high: Decimal, width: float) -> None:
+    spec = IntervalSpec(width, (0, float(high)), type="decimal", outside="clamp")
+    domain = spec.build(column_of(["-1.5", "2.25", "99"]))
+    rules = label_rules(domain)
+    for start in range(domain.size):
+        for stop in range(start + 1, domain.size + 1):
+            assert rules.find(domain.label(start, stop)) == (start, stop)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -79,6 +80,9 @@ def test_rows_outside_count_as_suppressed_rows_of_the_table(first: Instance) -> 
         naive_measures.block_entropy(column, 0, size)
         for column, size in zip(base, sizes, strict=True)
     )
+    # a row outside loses as one that is alone with its values
+    unique = len(base) * math.log2(n)
+    entropy = math.fsum(math.log2(n / column.count(v)) for column in base for v in column)
 
     def share(name: str) -> float:
         """A share of all rows, where those outside have lost everything."""
@@ -92,6 +96,7 @@ def test_rows_outside_count_as_suppressed_rows_of_the_table(first: Instance) -> 
         "ncp": share("ncp"),
         "prec": 1 - ((1 - here["prec"]) * n + out) / (n + out),
         "conditional_entropy": here["conditional_entropy"] + out * unknown,
+        "entropy_loss": (here["entropy_loss"] * entropy + out * unique) / (entropy + out * unique),
         "dm": sum(len(rows) ** 2 for rows in kept) + (n + out) * (gone + out),
         "cm": here["cm"] + out,
         "size_min": min(gone + out, *map(len, kept)),

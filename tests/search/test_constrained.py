@@ -100,7 +100,7 @@ def test_pairs_under_constraints_measure_as_they_say(data):
     assert holds({name: MEASURES[name].of(again) for name in bounds}, bounds)
 
 
-@pytest.mark.parametrize("objective", ["alpha", "conditional_entropy", "k", "sensitive_share_mean"])
+@pytest.mark.parametrize("objective", ["alpha", "entropy_loss", "k", "sensitive_share_mean"])
 @pytest.mark.parametrize("diversity", ["distinct", "frequency"])
 @pytest.mark.parametrize(("eta", "feasible"), [(0.0, 0), (0.5, 1)])
 def test_genomes_without_a_feasible_pair_have_no_solution(objective, diversity, eta, feasible):

@@ -1,0 +1,143 @@
+"""From the bytes of a text file to text: compression, encodings, byte order marks."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+from moanon.errors import DataError
+
+#: Bytes that are read at a time, and then the rest of their last line.
+BLOCK_BYTES = 1 << 20
+DEFAULT_ENCODING = "utf-8"
+_BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
+_LINE_END = "\n"
+_PACKED_BYTES = 1 << 17
+
+
+def unreadable(file: Path | str, error: Exception) -> DataError:
+    """Say that a file cannot be read, with the first line of the reason."""
+    reason = getattr(error, "strerror", None) or (str(error).splitlines() or [repr(error)])[0]
+    return DataError(f"{file} cannot be read: {reason.removesuffix('.')}")
+
+
+def checked_encoding(name: str) -> str:
+    """Give the common name of an encoding of texts; others are refused."""
+    try:
+        codec = codecs.lookup(name)
+        "".encode(name)  # hex and its like are no encodings of texts
+    except (LookupError, ValueError, UnicodeError):
+        raise DataError(
+            f"encoding must be the name of one, such as utf-8, latin-1 or cp1252. Got {name!r}"
+        ) from None
+    return codec.name
+
+
+def text_blocks(file: Path, encoding: str = DEFAULT_ENCODING) -> Iterator[str]:
+    """Yield the decoded text in blocks of whole lines, without a byte order mark."""
+    common = checked_encoding(encoding)
+    blocks = _utf8_blocks(file) if common == DEFAULT_ENCODING else _other_blocks(file, common)
+    try:
+        for number, text in enumerate(blocks):
+            yield text if number else text.removeprefix(_BOM)
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable(file, error) from None
+
+
+def _utf8_blocks(file: Path) -> Iterator[str]:
+    offset = 0
+    with _opened(file) as stream:
+        while block := stream.read(BLOCK_BYTES):
+            block += stream.readline()
+            try:
+                text = block.decode(DEFAULT_ENCODING)
+            except UnicodeDecodeError as error:
+                at = f"byte 0x{block[error.start]:02X} at offset {offset + error.start}"
+                raise DataError(
+                    f"{file} is not UTF-8 ({at}): save it as UTF-8, or name its encoding (data: "
+                    "encoding: latin-1)"
+                ) from None
+            if (nul := block.find(b"\0")) >= 0:
+                raise DataError(f"{file} is not text: NUL byte at offset {offset + nul}")
+            yield text
+            offset += len(block)
+
+
+def _other_blocks(file: Path, encoding: str) -> Iterator[str]:
+    """Do likewise in any encoding, in which a line need not end with a certain byte."""
+    decoder = codecs.getincrementaldecoder(encoding)("strict")
+    left, offset = "", 0
+    with _opened(file) as stream:
+        while True:
+            block = stream.read(BLOCK_BYTES)
+            try:
+                text = left + decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"{file} is not in the encoding {encoding} (byte "
+                    f"0x{error.object[error.start]:02X} near offset {offset + error.start})"
+                ) from None
+            if "\0" in text:
+                raise DataError(f"{file} is not text in the encoding {encoding}: it holds a NUL")
+            offset += len(block)
+            whole, end, left = text.rpartition(_LINE_END)
+            if whole or end:
+                yield whole + end
+            if not block:
+                if left:
+                    yield left
+                return
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[IO[bytes]]:
+    if file.suffix.lower() == ".gz":
+        with gzip.open(file) as plain:
+            yield cast(IO[bytes], plain)
+    elif file.suffix.lower() == ".zst":
+        with file.open("rb") as raw, io.BufferedReader(_ZstdStream(raw)) as unpacked:
+            yield unpacked
+    else:
+        with file.open("rb") as stream:
+            yield stream
+
+
+class _ZstdStream(io.RawIOBase):
+    """What a zstd file holds, one frame after the other; one that is cut off is an error."""
+
+    def __init__(self, packed: IO[bytes]) -> None:
+        import zstandard  # here, because few files are compressed so
+
+        self._packed = packed
+        self._error = zstandard.ZstdError
+        self._frames = zstandard.ZstdDecompressor
+        self._frame = self._frames().decompressobj()
+        self._ready = b""
+        self._inside = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            more = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._frame, self._inside = self._frames().decompressobj(), False
+            if not (more := more or self._packed.read(_PACKED_BYTES)):
+                if self._inside:
+                    raise EOFError("the compressed file ends too early")
+                return 0
+            self._inside = True
+            try:
+                self._ready = self._frame.decompress(more)
+            except self._error as error:
+                raise OSError(str(error)) from None
+        number = min(len(buffer), len(self._ready))
+        buffer[:number], self._ready = self._ready[:number], self._ready[number:]
+        return number

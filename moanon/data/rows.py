@@ -1,0 +1,160 @@
+"""Where the rows of a table are, and what is asked of them.
+
+Everything that follows a table asks three things of its rows: what each column holds (a profile),
+how many rows share a tuple of codes, and, for some questions only, the rows themselves. `RowStore`
+says so; `RowsInMemory` answers it with one code per row and column. Rows that stay in files or in a
+database answer it where they are: see `moanon.engines`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from moanon.arrays import Bools, Ints
+from moanon.data.column import Column, Profile, sorted_column
+
+if TYPE_CHECKING:
+    from typing import Self
+
+#: Keys stay below this, so that one more column can be multiplied in without overflow.
+_KEY_LIMIT = 2**62
+
+
+class RowStore(ABC):
+    """The rows of a table, wherever they are.
+
+    Codes are given value by value: for each value of a column's profile one, and one more, the
+    last, for its missing cells.
+    """
+
+    @property
+    @abstractmethod
+    def columns(self) -> Mapping[str, Profile]:
+        """Profile of each column, in the order of the source."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """Number of rows."""
+
+    @abstractmethod
+    def count(self, codes: Mapping[str, Ints]) -> tuple[Ints, Ints]:
+        """Count the rows that share a tuple of codes.
+
+        Returned are the tuples that occur, in lexicographic order, as an array (columns, tuples),
+        and the rows of each.
+        """
+
+    @abstractmethod
+    def column(self, name: str) -> Column:
+        """Give a column with its rows, for questions that nothing less answers."""
+
+    @abstractmethod
+    def complete(self, names: Sequence[str]) -> Self:
+        """The rows that have a value in all these columns, as if the others had not been read."""
+
+    @abstractmethod
+    def holding(self, values: Mapping[str, Bools]) -> Bools | int:
+        """Rows that hold one of some values: which, or where rows are elsewhere, how many.
+
+        As codes are, values are marked one by one, missing cells last.
+        """
+
+    @abstractmethod
+    def without(self, values: Mapping[str, Bools]) -> Self:
+        """The rows that hold none of some values."""
+
+
+class RowsInMemory(RowStore):
+    """Rows as codes; the columns have them."""
+
+    def __init__(self, columns: Mapping[str, Column]) -> None:
+        self._columns = columns
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        return self._columns
+
+    @property
+    def rows(self) -> int:
+        return len(next(iter(self.columns.values())).codes)
+
+    def count(self, codes: Mapping[str, Ints]) -> tuple[Ints, Ints]:
+        coded = [code[self.columns[name].codes] for name, code in codes.items()]
+        sizes = [int(code.max()) + 1 for code in codes.values()]
+        _, first, counts = np.unique(row_keys(coded, sizes), return_index=True, return_counts=True)
+        return np.stack([code[first] for code in coded]), counts.astype(np.int64)
+
+    def column(self, name: str) -> Column:
+        return self.columns[name]
+
+    def complete(self, names: Sequence[str]) -> RowsInMemory:
+        gaps = {
+            name: np.append(np.zeros(len(self.columns[name].values), dtype=bool), True)
+            for name in names
+        }
+        return self.without(gaps)
+
+    def holding(self, values: Mapping[str, Bools]) -> Bools:
+        found = np.zeros(self.rows, dtype=bool)
+        for name, marked in values.items():
+            found |= marked[self.columns[name].codes]
+        return found
+
+    def without(self, values: Mapping[str, Bools]) -> RowsInMemory:
+        return self.only(~self.holding(values))
+
+    def only(self, rows: Bools) -> RowsInMemory:
+        """Some of the rows."""
+        if rows.all():
+            return self
+        return RowsInMemory({name: _select(c, rows) for name, c in self.columns.items()})
+
+
+def _select(column: Column, rows: Bools) -> Column:
+    """Keep some rows of a column, and only the values that still occur in them.
+
+    A value known only from rows that were left out would otherwise widen an interval or show up as
+    an empty category.
+    """
+    codes = column.codes[rows]
+    used = set(np.unique(codes).tolist())
+    texts = [value if code in used else None for code, value in enumerate(column.values)]
+    return sorted_column(column.name, texts, column.native, codes)
+
+
+def own_codes(column: Profile) -> Ints:
+    """Codes that tell all values of a column apart, a missing one being a value of its own."""
+    return np.arange(len(column.values) + 1)
+
+
+def row_keys(coded: Sequence[npt.NDArray[np.integer[Any]]], sizes: Sequence[int]) -> Ints:
+    """Give each row a number that orders and tells apart rows as the tuples of their codes do.
+
+    Mixed-radix keys are re-ranked before they would exceed 62 bits: their range is then at most the
+    number of rows. Ranks keep the order, so the result is lexicographic all the same.
+    """
+    key = coded[0].astype(np.int64)
+    span = sizes[0]
+    for code, size in zip(coded[1:], sizes[1:], strict=True):
+        if span * size > _KEY_LIMIT:
+            seen, key = np.unique(key, return_inverse=True)
+            span = len(seen)
+        key = key * size + code
+        span *= size
+    return key
+
+
+def find_tuples(tuples: npt.NDArray[Any], coded: Sequence[npt.NDArray[Any]]) -> Ints:
+    """Give for each row the place of its codes among tuples (columns, tuples) in their order."""
+    pairs = list(zip(tuples, coded, strict=True))
+    sizes = [int(max(known.max(), code.max())) + 1 for known, code in pairs]
+    # Of all at once, since keys may be ranks among them.
+    keys = row_keys([np.append(known, code) for known, code in pairs], sizes)
+    number = tuples.shape[1]
+    return np.searchsorted(keys[:number], keys[number:])

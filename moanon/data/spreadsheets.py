@@ -1,0 +1,126 @@
+"""Excel files (.xlsx), one sheet of each, through openpyxl.
+
+A sheet has types cell by cell, a table column by column. A column of numbers, of dates or of truth
+values keeps its type; one that mixes them, or has texts among them, becomes one of texts, as the
+sheet shows them: 39 and ``NA`` are ``39`` and ``NA``. Rows without any value are skipped.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from moanon.data.column import Column, did_you_mean, sorted_column, typed_column
+from moanon.data.decoding import unreadable
+from moanon.data.readers import BLOCK_ROWS, FileReader
+from moanon.errors import DataError
+
+#: A cell: what it is, so that 1 and TRUE stay apart, and its value.
+_Cell = tuple[str, Any]
+
+
+class SheetReader(FileReader):
+    """Sheets of the same name in one file after the other."""
+
+    def __init__(self, columns: Sequence[str] | None, sheet: str | None) -> None:
+        super().__init__(columns)
+        self._sheet = sheet
+
+    def column(self, position: int) -> Column:
+        name = self.header[position]
+        cells, codes = self.wanted[position].result()
+        kinds = {kind for kind, _ in cells}
+        if kinds == {"number"}:
+            numbers = [value for _, value in cells]
+            values = numbers if all(isinstance(n, int) for n in numbers) else map(float, numbers)
+            return typed_column(str(self._first), name, list(values), codes)
+        if len(kinds) == 1 and kinds != {"text"}:
+            return typed_column(str(self._first), name, [value for _, value in cells], codes)
+        return sorted_column(name, [_text(*cell) for cell in cells], None, codes)
+
+    def read(self, file: Path) -> None:
+        try:
+            import openpyxl  # here, because it is an extra, and slow to load
+        except ImportError:
+            raise DataError(
+                f"{file} is an Excel file, and openpyxl, which reads them, is not installed: "
+                "pip install 'moanon[excel]'"
+            ) from None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about styles, which are not read
+                book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        except (BadZipFile, KeyError, OSError, ValueError, TypeError, SyntaxError) as error:
+            raise unreadable(file, error) from None
+        try:
+            self._read_rows(file, book[self._name(file, book.sheetnames)])
+        except (BadZipFile, KeyError, OSError, ValueError, TypeError, SyntaxError) as error:
+            raise unreadable(file, error) from None
+        finally:
+            book.close()
+
+    def _name(self, file: Path, names: Sequence[str]) -> str:
+        """The sheet that was asked for, or the only one."""
+        listed = ", ".join(map(repr, names))
+        if self._sheet is None and len(names) > 1:
+            raise DataError(f"{file} has the sheets {listed}; name one of them (sheet: {names[0]})")
+        if self._sheet is not None and self._sheet not in names:
+            raise DataError(
+                f"{file} has no sheet {self._sheet!r}{did_you_mean(self._sheet, names)}; it has "
+                f"{listed}"
+            )
+        return names[0] if self._sheet is None else self._sheet
+
+    def _read_rows(self, file: Path, sheet: Any) -> None:
+        rows = _filled(sheet)
+        number, first = next(rows, (1, ()))
+        header = tuple("" if name is None else _text(*_cell(name)) for name in first)
+        while header and not header[-1]:
+            header = header[:-1]
+        if not header:
+            raise DataError(f"{file}: the sheet {sheet.title!r} is empty")
+        self.check_header(file, header)
+        while block := list(islice(rows, BLOCK_ROWS)):
+            whole = []
+            for number, row in block:
+                if any(value is not None for value in row[len(header) :]):
+                    raise DataError(
+                        f"{file}, row {number} of the sheet {sheet.title!r} has more cells than "
+                        f"the header, which has {len(header)}"
+                    )
+                cells = [None if value is None else _cell(value) for value in row[: len(header)]]
+                whole.append([*cells, *[None] * (len(header) - len(cells))])
+            self.add_rows(whole, self.wanted)
+
+
+def _filled(sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Rows with a value in them, each with its number in the sheet."""
+    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        if any(value is not None for value in row):
+            yield number, row
+
+
+def _cell(value: Any) -> _Cell:
+    if isinstance(value, bool):
+        return "truth", value
+    if isinstance(value, (int, float)):
+        return "number", value
+    if isinstance(value, (datetime, date)):
+        return "date", value
+    return ("time", value) if isinstance(value, time) else ("text", str(value))
+
+
+def _text(kind: str, value: Any) -> str:
+    """A cell as the sheet shows it."""
+    if kind == "number" and isinstance(value, float):
+        return str(int(value)) if value.is_integer() else str(np.float64(value))
+    if kind == "truth":
+        return str(value).upper()
+    return str(value).removesuffix(" 00:00:00") if kind == "date" else str(value)

@@ -1,0 +1,200 @@
+"""A page to attach to a release: one sheet of paper for whoever signs it.
+
+It says in plain words what is published, how people are protected, what was given up and what is
+not promised. Every number is the certificate's or counted from the groups that are released; the
+only values it names are labels that the released file shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from moanon import __version__
+from moanon.measures.column_effects import ColumnEffect, column_effects, entropy_loss
+from moanon.output.page import as_text, fill, part
+from moanon.release import Certificate, Release
+
+#: How the name of a summary ends, behind that of the file.
+SUMMARY_ENDING = ".summary.html"
+#: From so many columns on lines are closer; beyond the last, columns are only named.
+_MANY, _MOST_COLUMNS = 14, 26
+#: Sensitive columns that are told one by one.
+_MOST_SENSITIVE = 3
+#: Labels of a column that are named, and how long each may be.
+_LISTED, _LONGEST = 6, 24
+#: Groups with fewer rows are what most statistical offices call small.
+_SMALL = 5
+
+
+def summary_path(out: Path) -> Path:
+    """Where the summary of a released file goes."""
+    return out.with_name(f"{out.name}{SUMMARY_ENDING}")
+
+
+def summary_html(release: Release, certificate: Certificate, name: str) -> str:
+    """Return the page for a release whose file was written and certified.
+
+    Parameters
+    ----------
+    release : Release
+    certificate : Certificate
+        Of its file.
+    name : str
+        What the release is taken from, such as ``solution 14 of quickstart``.
+    """
+    effects = column_effects(release.grouping)
+    return fill(
+        "summary.html",
+        {
+            "version": __version__,
+            "title": as_text(f"Release of {certificate.file}"),
+            "style": part("summary.css"),
+            "class": "many" if len(_columns(release, effects)) > _MANY else "",
+            "lead": as_text(_lead(release, certificate)),
+            "protection": _facts(_protection(release, certificate)),
+            "losses": _facts(_losses(release, certificate, effects)),
+            "columns": _table(_columns(release, effects)),
+            "made": as_text(_made(certificate, name)),
+        },
+    )
+
+
+def _lead(release: Release, certificate: Certificate) -> str:
+    table = release.instance.table
+    parts = [f"{_counted(len(certificate.quasi), 'column')} generalized"]
+    if certificate.sensitive:
+        parts.append(f"{len(certificate.sensitive):,} published unchanged and sensitive")
+    if table.insensitive:
+        parts.append(f"{len(table.insensitive):,} published unchanged")
+    removed = len(table.identifying) + len(table.undeclared)
+    if removed:
+        parts.append(f"{removed:,} removed")
+    every = certificate.rows + certificate.suppressed
+    return f"{certificate.rows:,} of {_counted(every, 'row')} are published: {', '.join(parts)}."
+
+
+# -- in numbers ------------------------------------------------------------------------------------
+
+#: A number, what it is called, and what it means in words.
+_Fact = tuple[str, str, str]
+
+
+def _protection(release: Release, certificate: Certificate) -> Iterator[_Fact]:
+    k, rows = certificate.k, certificate.rows
+    others = f"every published row looks like at least {k - 1:,} others"
+    yield "k", f"{k:,}", others if k > 1 else "some rows are alone: they protect nobody"
+    chance = "chance to find a person's row for somebody who knows the generalized columns"
+    yield (
+        "risk",
+        f"{1 / k:.2%} at most, {certificate.groups / rows:.2%} on average",
+        chance,
+    )
+    grouping = release.grouping
+    sizes = grouping.sizes[grouping.kept]
+    small = int(sizes[sizes < _SMALL].sum())
+    yield "small groups", f"{small / rows:.1%}", f"of the rows, in groups of fewer than {_SMALL}"
+    for name, models, distance in _models(certificate):
+        distinct, frequency = int(models["l_distinct"]), int(models["l_frequency"])
+        yield (
+            f"ℓ of {name}",
+            f"{distinct:,} distinct, {frequency:,} by frequency",
+            f"different values in every group; none fills more than {models['alpha']:.1%} of one",
+        )
+        away = f"largest distance of a group from the whole table ({distance})"
+        yield f"t of {name}", f"{models['t_closeness']:.3f}", away
+
+
+def _models(certificate: Certificate) -> Iterator[tuple[str, dict[str, float], str]]:
+    """Privacy models of each sensitive column, or of the worst of many."""
+    if len(certificate.sensitive) > _MOST_SENSITIVE:
+        name = f"the worst of {len(certificate.sensitive)}"
+        yield name, certificate.privacy, "each column's own"
+        return
+    for column in certificate.sensitive:
+        models = certificate.privacy_of(column)
+        yield _short(column), models, certificate.distances[column]
+
+
+def _losses(
+    release: Release, certificate: Certificate, effects: Sequence[ColumnEffect]
+) -> Iterator[_Fact]:
+    dropped = certificate.origin.rows_dropped
+    yield (
+        "left out",
+        f"{_counted(certificate.suppressed, 'row')} ({certificate.sl:.1%})",
+        (f"and {dropped:,} more for missing values" if dropped else "to protect the others"),
+    )
+    yield "loss", f"{certificate.loss:.1%}", "of the declared values that cells could tell apart"
+    told = "of what the table told about people, by how many share a label"
+    yield "entropy loss", f"{entropy_loss(effects):.1%}", told
+    groups = "different combinations of labels"
+    yield "groups", f"{certificate.groups:,}", groups
+
+
+def _facts(facts: Iterator[_Fact]) -> str:
+    return "".join(
+        f"<dt>{as_text(name)}</dt><dd>{as_text(value)} <small>{as_text(meaning)}</small></dd>"
+        for name, value, meaning in facts
+    )
+
+
+# -- columns ---------------------------------------------------------------------------------------
+
+#: A line of the table: the column, what was done to it, and three numbers.
+_Line = tuple[str, ...]
+
+
+def _columns(release: Release, effects: Sequence[ColumnEffect]) -> list[_Line]:
+    """Columns in the order of what was done to them, generalized ones first."""
+    table = release.instance.table
+    lines: list[_Line] = []
+    for effect in effects:
+        shares = (f"{effect.loss:.1%}", f"{effect.entropy_kept:.1%}")
+        counts = f"{effect.shown:,} of {effect.base_values:,}"
+        lines.append((effect.name, _done(effect), counts, *shares))
+    nothing = ("", "", "")
+    lines += [(name, "published unchanged (sensitive)", *nothing) for name in table.sensitive]
+    lines += [(name, "published unchanged", *nothing) for name in table.insensitive]
+    lines += [(name, "removed", *nothing) for name in (*table.identifying, *table.undeclared)]
+    if len(lines) > _MOST_COLUMNS:
+        rest = [line[0] for line in lines[_MOST_COLUMNS - 1 :]]
+        lines[_MOST_COLUMNS - 1 :] = [(f"{len(rest):,} more", ", ".join(rest), *nothing)]
+    return lines
+
+
+def _done(effect: ColumnEffect) -> str:
+    """Say what became of a column; labels with most rows first."""
+    if effect.is_whole:
+        return f"not shown ({_short(effect.labels[int(effect.rows.argmax())])} in every row)"
+    if effect.is_kept:
+        return "shown as it is"
+    order = sorted(range(len(effect.labels)), key=lambda place: -int(effect.rows[place]))
+    filled = [_short(effect.labels[place]) for place in order if effect.rows[place]]
+    more = f", {len(filled) - _LISTED:,} more" if len(filled) > _LISTED else ""
+    return f"grouped: {', '.join(filled[:_LISTED])}{more}"
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
+
+
+def _table(lines: Sequence[_Line]) -> str:
+    rows = []
+    for name, done, *numbers in lines:
+        cells = "".join(f'<td class="number">{as_text(number)}</td>' for number in numbers)
+        title = as_text(done)
+        rows.append(f'<tr><th>{as_text(name)}</th><td title="{title}">{title}</td>{cells}</tr>')
+    return "\n".join(rows)
+
+
+def _made(certificate: Certificate, name: str) -> str:
+    return (
+        f"Made by moanon {certificate.moanon} from {name}; measured from the file after it was "
+        f"written, see {certificate.file}.certificate.json. SHA-256 of the file: "
+        f"{certificate.output_digest}"
+    )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,76 @@
+"""Excel files are read sheet by sheet, with the types that a column has."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+
+from tests.data.reading import names, read_source, refusal, rows, write
+
+
+def book(folder: Path, *sheets: tuple[str, list[list[Any]]]) -> Path:
+    made = openpyxl.Workbook()
+    made.remove(made.worksheets[0])
+    for title, lines in sheets:
+        sheet = made.create_sheet(title)
+        for line in lines:
+            sheet.append(line)
+    made.save(folder / "t.xlsx")
+    return folder / "t.xlsx"
+
+
+def test_columns_keep_their_type(tmp_path: Path) -> None:
+    day = datetime.datetime(2020, 1, 31)
+    path = book(
+        tmp_path,
+        ("people", [["age", "born", "paid", "ill"], [39, day, 1.5, True], [40, None, 2, False]]),
+    )
+    source = read_source(path)
+    assert names(source) == ["age", "born", "paid", "ill"]
+    assert rows(source) == [("39", "2020-01-31", "1.5", "True"), ("40", None, "2.0", "False")]
+    kinds = [None if c.native is None else c.native.dtype.kind for c in source.columns]
+    assert kinds == ["i", "M", "f", "b"]
+
+
+def test_a_column_that_mixes_types_becomes_text(tmp_path: Path) -> None:
+    path = book(tmp_path, ("s", [["x"], [39], ["NA"], [True], [1], [1.5], ["01"]]))
+    assert rows(read_source(path)) == [("39",), ("NA",), ("TRUE",), ("1",), ("1.5",), ("01",)]
+
+
+def test_empty_rows_and_columns_behind_the_table_are_skipped(tmp_path: Path) -> None:
+    path = book(tmp_path, ("s", [["a", "b", None], [None, None, None], ["1", None, None], ["2"]]))
+    assert rows(read_source(path)) == [("1", None), ("2", None)]
+
+
+def test_sheets_are_chosen_by_name(tmp_path: Path) -> None:
+    path = book(tmp_path, ("people", [["a"], ["1"]]), ("places", [["a"], ["2"]]))
+    assert rows(read_source(path, sheet="places")) == [("2",)]
+    assert refusal(path) == (
+        f"{path} has the sheets 'people', 'places'; name one of them (sheet: people)"
+    )
+    assert refusal(path, sheet="peple") == (
+        f"{path} has no sheet 'peple' (did you mean 'people'?); it has 'people', 'places'"
+    )
+
+
+def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
+    broken = write(tmp_path, b"PK\x03\x04", "b.xlsx")
+    assert refusal(broken).startswith(f"{broken} cannot be read: ")
+    empty = book(tmp_path, ("s", []))
+    assert refusal(empty) == f"{empty}: the sheet 's' is empty"
+    wide = book(tmp_path, ("s", [["a"], ["1", "2"]]))
+    assert refusal(wide) == (
+        f"{wide}, row 2 of the sheet 's' has more cells than the header, which has 1"
+    )
+    text = write(tmp_path, "a\n1\n")
+    assert refusal(text, sheet="s") == f"a sheet is named for .xlsx files only. Got {text}"
+
+
+def test_without_openpyxl_the_extra_is_named(tmp_path: Path, monkeypatch: Any) -> None:
+    path = book(tmp_path, ("s", [["a"], ["1"]]))
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    assert refusal(path).endswith("is not installed: pip install 'moanon[excel]'")

@@ -48,6 +48,7 @@ _COMMANDS = {
     "export_command": ["export", "apply"],
     "measure_command": ["measure"],
     "pictures": ["plot", "report"],
+    "prove_command": ["prove"],
     "run_command": ["run"],
 }
 

@@ -48,6 +48,7 @@ from moanon.experiment.optimization import (
     make_problem,
     prepare_kernels,
 )
+from moanon.experiment.proving import check_proof, prove_limits
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.paths import checked_path
@@ -279,6 +280,7 @@ class Experiment(Outlined):
             if etas == known.keys() and not resume:
                 raise _already(folder)
             problem = make_problem(config, instance, threads)
+            check_proof(config, problem)
             algorithm = choose_algorithm(
                 instance.layout.count(), config.search, config.problem.recoding
             )
@@ -340,6 +342,9 @@ class Experiment(Outlined):
             fronts = self._fronts()
             self._write(fronts, courses)
             self.checkpoints.remove()  # from here on the folder is finished
+            if self.config.search.prove is not None:
+                seconds = self.config.search.prove
+                fronts = prove_limits(self.folder, self.places, fronts, seconds, interrupted)
             self.show(fronts)
             return Result(self.folder, outcome, fronts, self.limits.evaluations, compiling)
         except InfeasibleError as error:

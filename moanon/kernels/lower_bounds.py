@@ -149,9 +149,7 @@ def _list_blocks(table: CutTable, view: View) -> Blocks:
             width = view.edges[c, stop[b]] - view.edges[c, start[b]]
             loss[b] = table.loss[table.loss_first[c] + width]
     nothing = np.zeros(at, dtype=np.int64)
-    return Blocks(
-        first, of_coarse, start[:at], stop[:at], loss, nothing, nothing.copy()
-    )
+    return Blocks(first, of_coarse, start[:at], stop[:at], loss, nothing, nothing.copy())
 
 
 @inner
@@ -515,7 +513,7 @@ def _cut_column(
         far = parts.near[part] if table.is_tree[c] else parts.far[part]
         if begin[value] >= low and parts.near[part] <= end[value] <= far:
             seen[c, parts.group[part]] += parts.rows[part]
-    return ahead[width]
+    return int64(ahead[width])
 
 
 @inner

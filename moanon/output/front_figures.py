@@ -129,6 +129,7 @@ def plot_front(
     title(ax, words)
     style: dict[str, Any] = {"markersize": 2.4, "markeredgewidth": 0, "zorder": 1}
     ax.plot(x, y, "o", color=PALE_GREY, rasterized=len(x) >= RASTER, **style)
+    band = _draw_band(ax, front, tradeoff)
     corners = _draw_tradeoff(ax, tradeoff)
     if own:
         settle(root_figure(ax))
@@ -144,9 +145,24 @@ def plot_front(
     taken, leads = add_insets(ax, front, tradeoff, insets, lines)
     lines += leads
     dots = np.stack([x, y], axis=1)
-    taken += add_legend(ax, _explained(landmarks), lines=lines, points=dots, boxes=taken)
+    entries = [*_explained(landmarks), *band]
+    taken += add_legend(ax, entries, lines=lines, points=dots, boxes=taken)
     place_labels(ax, labels, lines=lines, boxes=taken)
     return ax
+
+
+def _draw_band(ax: Axes, front: Front, tradeoff: TradeOff) -> list[Line2D]:
+    """Draw where the optimum lies: between what was found and what is proven; none without gaps."""
+    if front.proven is None or (tradeoff.privacy, tradeoff.cost) != ("k", "loss"):
+        return []
+    order = np.argsort(front.measures["k"], kind="stable")
+    k = front.measures["k"][order]
+    loss, least = (shown("loss", v[order]) for v in (front.measures["loss"], front.proven))
+    if np.array_equal(loss, least):
+        return [Line2D([], [], linestyle="none", label="every solution is proven optimal")]
+    ax.fill_between(k, least, loss, color=PALE_GREY, alpha=0.6, linewidth=0, zorder=0)
+    look: dict[str, Any] = {"color": PALE_GREY, "alpha": 0.6, "linewidth": 5}
+    return [Line2D([], [], label="the optimum is in here: proven", **look)]
 
 
 def _explained(landmarks: Landmarks) -> list[Line2D]:

@@ -68,6 +68,9 @@ class Release(Outlined):
     stated : tuple of (str, number)
         What a front says about this release: names of measures with their values, a name twice
         where the front has two names for it. A file that does not show the same is not written.
+    least : float or None
+        A loss that no generalization of the table with as large a k goes below, where one was
+        proven.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class Release(Outlined):
     recursive_c: float = RECURSIVE_C
     outside: Bools | int | None = None
     stated: tuple[tuple[str, float], ...] = ()
+    least: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse a release of nothing, or of what no label can be written for."""
@@ -414,6 +418,7 @@ class Release(Outlined):
             input_digest=table.digest,
             config_digest=config_digest,
             row_order="shuffled" if shuffled else "source",
+            least_loss=self.least,
         )
 
 

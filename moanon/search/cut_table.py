@@ -101,6 +101,10 @@ class ProofTable(Outlined):
         """Length of a genome."""
         return int(self.exact.offsets[-1])
 
+    def warm_up(self) -> None:
+        """Have everything compiled or loaded that proves, which should not count as its time."""
+        self.bound(np.full(self.bits, FREE, dtype=np.uint8), 1, 0, 1, 0, rounds=1)
+
     def loss(self, genome: Bits, k: int, limit: int) -> int | None:
         """Exact loss of a genome without its groups of less than k; None if these are too many."""
         loss, suppressed, _ = measure_cut(self.exact, genome, k)
@@ -123,9 +127,7 @@ class ProofTable(Outlined):
             np.zeros(self.bits, dtype=np.uint8),
         )
         in_units = -(-upper // self.unit)  # a bound of so many units is no less than `upper`
-        lower, fine = bound_below(
-            self.bounding, state, k, limit, in_units, fine, rounds, answers
-        )
+        lower, fine = bound_below(self.bounding, state, k, limit, in_units, fine, rounds, answers)
         if lower >= NEVER:
             return None
         return Bound(max(int(lower), 0), int(fine), *answers)

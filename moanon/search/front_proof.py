@@ -61,6 +61,13 @@ def why_not(objectives: Sequence[str], rule: Suppression, bounds: Sequence[str])
     return None
 
 
+#: Why nothing is proven of boxes.
+LOCAL = (
+    "only fronts of global recodings can be proven. Got local ones: their boxes are not made of "
+    "bits that could be decided one after the other"
+)
+
+
 def check_provable(front: Front) -> None:
     """Refuse a front about which nothing can be proven, with the reason.
 
@@ -69,10 +76,7 @@ def check_provable(front: Front) -> None:
     ConfigError
     """
     if not isinstance(front.recodings, GlobalRecodings):
-        raise ConfigError(
-            "only fronts of global recodings can be proven. Got local ones: their boxes are not "
-            "made of bits that could be decided one after the other"
-        )
+        raise ConfigError(LOCAL)
     reason = why_not(front.objectives, front.suppression, [*front.bounds])
     if reason is not None:
         raise ConfigError(reason)
@@ -144,9 +148,7 @@ class FrontProof:
             if not best or self.known[k] < best[-1][1]:
                 best.append((k, self.known[k]))
         ends = [0, *(k for k, _ in reversed(best))]
-        return [
-            Step(before + 1, k, self.known[k]) for before, k in pairwise(ends)
-        ]
+        return [Step(before + 1, k, self.known[k]) for before, k in pairwise(ends)]
 
     def least_loss(self, k: int) -> int:
         """Loss of the best solution that is known for a k."""
@@ -215,7 +217,7 @@ class FrontProof:
         """Steps whose gap is too large: turn, gap (largest first) and k of each."""
         found = []
         for start, k, loss in self._wanted():
-            bound = self.bound(k)
+            bound = self.bound(start)  # for all k of the step, or a better one might lie within
             proof = self.proofs.get(start)
             stuck = proof is not None and (proof.is_closed or proof.opened > _MOST_OPEN)
             if stuck or loss - bound <= self.gap * bound:
@@ -288,4 +290,3 @@ def _round_numbers(most: int) -> list[int]:
         found += [5 * ten, 10 * ten, 20 * ten]
         ten *= 10
     return [number for number in found if number <= most]
-

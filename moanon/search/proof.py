@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moanon.arrays import Bits, Floats, Ints
+from moanon.arrays import Bits, Bools, Floats, Ints
 from moanon.kernels.undecided import FREE
 from moanon.search.checkpoint import State
 from moanon.search.cut_table import Bound, ProofTable
@@ -66,9 +66,10 @@ class Experience:
         mean: Floats = self.gains / np.maximum(self.tried, 1)
         return mean
 
-    def unknown(self) -> Bits:
+    def unknown(self) -> Bools:
         """Bits that have not been decided both ways."""
-        return (self.tried.min(axis=0) == 0).astype(np.uint8)
+        unknown: Bools = self.tried.min(axis=0) == 0
+        return unknown
 
 
 @dataclass
@@ -163,7 +164,7 @@ class Proof:
         gains = np.maximum(seen, self.experience.expected()[:, free])
         score = _SMALLER * gains.min(axis=0) + gains.max(axis=0)
         order = free[np.argsort(-score, kind="stable")]
-        unknown = self.experience.unknown()[order] == 1
+        unknown = self.experience.unknown()[order]
         tried: list[int] = [*order[unknown][:_TRIED].tolist(), *order[~unknown][:1].tolist()]
         return tried
 
@@ -192,11 +193,11 @@ class Proof:
             self._measure(state)
             return
         gap = max(self.best - lower * self.table.unit, 1) / self.table.unit
-        gains = (
+        zero, one = (
             np.clip((bits - lower) / gap * _GAIN_STEPS, 0, _GAIN_STEPS).astype(np.uint8)
             for bits in (found.zero, found.one)
         )
-        node = Open(lower, self._numbers, state, *gains, found.fine)
+        node = Open(lower, self._numbers, state, zero, one, found.fine)
         self._numbers += 1
         heapq.heappush(self._open, node)
         self._measure(found.genome)

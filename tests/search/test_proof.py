@@ -69,7 +69,7 @@ def test_bounds_are_never_above_the_truth_and_equal_to_it_at_the_end(instance, e
 
 @given(instances(most_rows=20, sensitive=0), st.sampled_from(ETAS), st.data())
 def test_no_completion_of_a_partly_decided_genome_is_below_its_bound(instance, eta, data):
-    assume(0 < instance.layout.bits and instance.layout.count() <= 200)
+    assume(instance.layout.bits > 0 and instance.layout.count() <= 200)
     limit = row_limit(eta, instance.cells.rows)
     k = data.draw(st.integers(1, min(8, instance.cells.rows)))
     fine = data.draw(st.integers(0, 3 * instance.losses.scale))

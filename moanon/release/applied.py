@@ -36,6 +36,7 @@ from moanon.grouping import Grouping
 from moanon.measures import MEASURES
 from moanon.measures.measure import LARGEST, is_number
 from moanon.measures.measuring import score_grouping
+from moanon.measures.optimality import optimality
 from moanon.measures.suppression import RECURSIVE_C, Suppression, check_recursive_c
 from moanon.release import formats
 from moanon.release.certificate import Certificate, Origin, certify_file
@@ -419,7 +420,12 @@ class Release(Outlined):
             config_digest=config_digest,
             row_order="shuffled" if shuffled else "source",
             least_loss=self.least,
+            optimality=None if self.least is None else self._optimality(self.least),
         )
+
+    def _optimality(self, least: float) -> str:
+        """Say how far the release can be above the optimum."""
+        return optimality(float(self.promised["loss", ""]), least) or "not known"
 
 
 def _sensitive_facts(column: Profile, domain: Domain | None) -> SensitiveFacts:

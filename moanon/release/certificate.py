@@ -50,7 +50,6 @@ from moanon import __version__
 from moanon.errors import CertificateError, DataError
 from moanon.measures import MEASURES
 from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE
-from moanon.measures.optimality import optimality
 from moanon.release.readback import NamedValues, Reading, measure_file
 
 #: Whether rows stand as in the source.
@@ -83,6 +82,7 @@ class Origin:
     row_order: RowOrder = "source"
     formula_cells: int = 0
     least_loss: float | None = None
+    optimality: str | None = None
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ class Certificate:
         }
         if origin.least_loss is not None:
             entries["least_loss"] = origin.least_loss
-            entries["optimality"] = optimality(self.loss, origin.least_loss) or "not known"
+            entries["optimality"] = origin.optimality
         written: dict[str, Any] = _written(entries)
         return written
 
@@ -298,6 +298,7 @@ class Certificate:
                 entries["row_order"],
                 entries["formula_cells"],
                 entries.get("least_loss"),
+                entries.get("optimality"),
             ),
             quasi=tuple(entries["quasi"]),
             sensitive=tuple(entries["sensitive"]),

@@ -6,9 +6,10 @@ for one k holds for all larger ones. Hence a proof is made where a *step* of the
 the first k that the solution before it does not reach: it holds for the solution, and where it
 finds something better in between, the front gets another step.
 
-Steps that hold a round k (2, 3, 5, 10, 20, …) come first, and the others where bounds are farthest
-from the front. All get their turn again and again, with twice the work each time, until their gap
-is as small as wanted.
+First every solution is *polished*: with all other columns as they are, the best cut of a column is
+a shortest path. Of the proofs, steps that hold a round k (2, 3, 5, 10, 20, …) come first, and the
+others where bounds are farthest from the front. All get their turn again and again, with twice the
+work each time, until their gap is as small as wanted.
 """
 
 from __future__ import annotations
@@ -126,6 +127,8 @@ class FrontProof:
         #: Best loss that is known for each k that a solution has, and for which genome.
         self.known: dict[int, int] = {}
         self.better: dict[int, Bits] = {}
+        #: Solutions whose columns have yet to be given their best cuts.
+        self._rough: list[tuple[int, Bits]] = []
         thresholds = recodings.thresholds[:, 0].tolist()
         for genome, threshold, k in zip(
             recodings.genomes, thresholds, front.measures["k"].tolist(), strict=True
@@ -133,6 +136,13 @@ class FrontProof:
             loss = self.table.loss(genome, threshold, self.limit)
             assert loss is not None
             self.known[k] = min(loss, self.known.get(k, loss))
+            self._rough.append((k, genome))
+        wanted = [(k, self.least_loss(k)) for k in self.ks]
+        self._rough = [
+            (k, genome)
+            for k, genome in self._rough
+            if not wanted or any(k >= asked and self.known[k] == least for asked, least in wanted)
+        ]
 
     # -- what is known -----------------------------------------------------------------------------
 
@@ -184,10 +194,13 @@ class FrontProof:
     @property
     def is_done(self) -> bool:
         """Whether every gap is as small as wanted."""
-        return not self._wanting()
+        return not self._rough and not self._wanting()
 
     def advance(self) -> None:
-        """Do a little more of the proof whose turn it is."""
+        """Polish one more solution; then do a little more of the proof whose turn it is."""
+        if self._rough:
+            self._polish(*self._rough.pop())
+            return
         if self.current is None:
             wanting = self._wanting()
             if not wanting:
@@ -203,6 +216,12 @@ class FrontProof:
             self._take_in(k, proof.genome, proof.best)
         if proof.is_closed or _turn(proof.work) > turn or proof.opened > _MOST_OPEN:
             self.current = None
+
+    def _polish(self, k: int, genome: Bits) -> None:
+        """Give a solution the best cut of each column, the others being as they are."""
+        polished, loss = self.table.polish(genome, k, self.limit)
+        if loss is not None and loss < self.least_loss(k):
+            self._take_in(k, polished, loss)
 
     def _take_in(self, k: int, genome: Bits, loss: int) -> None:
         """Make a better solution known, by the k that it attains."""
@@ -241,6 +260,7 @@ class FrontProof:
         saved: State = {
             "gains": self.experience.gains,
             "tried": self.experience.tried,
+            "rough": np.array(len(self._rough), dtype=np.int64),
             "current": np.array(-1 if self.current is None else self.current, dtype=np.int64),
             "proofs": np.array([*self.proofs], dtype=np.int64),
             "better": np.array([*self.better], dtype=np.int64),
@@ -257,6 +277,7 @@ class FrontProof:
         """Go on from a saved state; what the front has learnt since then is kept."""
         self.experience.gains[:] = state["gains"]
         self.experience.tried[:] = state["tried"]
+        self._rough = self._rough[: int(state["rough"])]
         current = int(state["current"])
         self.current = None if current < 0 else current
         for k, loss, genome in zip(

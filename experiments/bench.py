@@ -186,9 +186,10 @@ def _converge(
     values = score(genomes)
     for _ in range(rounds):
         mates = rng.permutation(len(genomes))
-        children = moves.exchange(genomes, genomes[mates], 0.3, rng)
+        children, everyone = genomes.copy(), np.arange(len(genomes))
+        moves.exchange(children, everyone, genomes[mates], 0.3, rng)
         for _ in range(int(rng.integers(1, 4))):
-            children = moves.step(children, rng)
+            moves.step(children, everyone, rng)
         both = np.concatenate([genomes, children])
         both, first = np.unique(both, axis=0, return_index=True)
         scored = np.concatenate([values, score(children)])[first]

@@ -8,6 +8,7 @@ The way of the data, and where each station stands::
   values of its quasi-identifiers are (`IntervalSpec`, `OrderedSpec`, `TreeSpec`, `Hierarchy`) and
   how blocks of them are called (labels such as ``[20-29]``: ``domain``, ``steps``), and counts the
   distinct cells. ``moanon.datasets``: two public tables with their hierarchies.
+- ``moanon.engines``: the same for rows that stay where they are, in files larger than memory.
 - ``moanon.genome``: a `Layout` of bits generalizes the whole table; an `Instance` is a table with
   its layout and cells, ready for everything that follows.
 - ``moanon.grouping``: a `Grouping` says which rows share a released tuple, what it shows, and which
@@ -80,8 +81,9 @@ if TYPE_CHECKING:
     from moanon.config import Config
     from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
     from moanon.data.hierarchy import Hierarchy
-    from moanon.data.table import Role, Table, read_table
+    from moanon.data.table import Role, Table
     from moanon.diagnosis import Diagnosis
+    from moanon.engines import read_table
     from moanon.errors import MoanonError
     from moanon.experiment.optimization import optimize
     from moanon.front import Front
@@ -130,7 +132,7 @@ _HOMES = {
     "Table": "moanon.data.table",
     "TreeSpec": "moanon.data.domain",
     "optimize": "moanon.experiment.optimization",
-    "read_table": "moanon.data.table",
+    "read_table": "moanon.engines",
 }
 
 

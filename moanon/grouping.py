@@ -106,7 +106,9 @@ class Grouping(Outlined):
             raise GenomeError(f"a grouping takes one genome. Got {len(matrix)}")
         (bits,) = matrix
         cell_group, sizes, _ = instance.kernel.group_cells(bits)
-        first_cell = np.unique(cell_group, return_index=True)[1]
+        first_cell = np.empty(len(sizes), dtype=np.int64)
+        backwards = np.arange(len(cell_group))[::-1]
+        first_cell[cell_group[backwards]] = backwards  # what is written last stays
         blocks = []
         decoded = instance.layout.decode(bits).values()
         for codes, edges in zip(instance.cells.codes, decoded, strict=True):
@@ -394,9 +396,9 @@ def _check_boxes(instance: Instance, box: Ints, starts: Ints, stops: Ints) -> No
             f"{instance.layout.columns[column]!r}"
         )
     for name, tree in instance.layout.trees.items():
-        column = instance.layout.columns.index(name)
+        column, domain = instance.layout.columns.index(name), instance.layout.domains[name]
         for start, stop in np.unique([starts[column], stops[column]], axis=1).T.tolist():
-            if (start, stop) not in tree.node_of:
+            if not domain.allows(start, stop):
                 raise DataError(
                     f"in column {name!r} the block from {tree.leaves[start]!r} to "
                     f"{tree.leaves[stop - 1]!r} is not a node of the hierarchy"

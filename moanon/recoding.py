@@ -252,7 +252,7 @@ class LocalRecodings(Outlined):
 
     def blocks(self, instance: Instance) -> tuple[Blocks, ...]:
         found = []
-        domains, trees = instance.layout.domains.items(), instance.layout.trees
+        domains = instance.layout.domains.items()
         known: dict[tuple[str, int, int], str] = {}
         for starts, stops in zip(self.starts, self.stops, strict=True):
             if len(starts) != len(domains) or (stops > instance.layout.sizes[:, None]).any():
@@ -263,7 +263,7 @@ class LocalRecodings(Outlined):
                 for start, stop in np.unique(np.stack([first, last]), axis=1).T.tolist():
                     key = name, start, stop
                     if key not in known:
-                        if name in trees and (start, stop) not in trees[name].node_of:
+                        if not domain.allows(start, stop):
                             raise GenomeError(f"a box of column {name!r} is no node of its tree")
                         known[key] = domain.label(start, stop)
                     shown.append(known[key])
@@ -289,6 +289,25 @@ class LocalRecodings(Outlined):
         buffer = io.BytesIO()
         np.savez_compressed(buffer, allow_pickle=False, **arrays)
         return {BOXES: buffer.getvalue()}
+
+
+def joined(several: Sequence[Recodings]) -> Recodings:
+    """The solutions of several recodings of one table and one kind, one after the other."""
+    first = several[0]
+    if isinstance(first, GlobalRecodings):
+        genomes = [each for each in several if isinstance(each, GlobalRecodings)]
+        return GlobalRecodings(
+            np.concatenate([each.genomes for each in genomes]),
+            np.concatenate([each.thresholds for each in genomes]),
+            first.suppression,
+        )
+    boxes = [each for each in several if isinstance(each, LocalRecodings)]
+    return LocalRecodings(
+        boxes[0].digest,
+        tuple(group for each in boxes for group in each.cell_group),
+        tuple(starts for each in boxes for starts in each.starts),
+        tuple(stops for each in boxes for stops in each.stops),
+    )
 
 
 def _find_boxes(instance: Instance, starts: Ints, stops: Ints) -> Ints:

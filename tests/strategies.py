@@ -72,7 +72,7 @@ def columns(draw: st.DrawFn, rows: int) -> tuple[list[str], DomainSpec]:
     else:
         hierarchy = draw(hierarchies())
         values = list(hierarchy.leaves)
-        spec = TreeSpec(hierarchy)
+        spec = TreeSpec(hierarchy, sets=draw(st.booleans()))
     return draw(cells(values, rows)), spec
 
 
@@ -102,7 +102,7 @@ def rich_instances(draw: st.DrawFn, most_rows: int = 40) -> Instance:
     rows = draw(st.sampled_from([1, 2, 3, 7, 10, 20, most_rows]))
     hierarchy = draw(hierarchies())
     frame: dict[str, list[str]] = {"tree": draw(cells(hierarchy.leaves, rows))}
-    specs: dict[str, DomainSpec] = {"tree": TreeSpec(hierarchy)}
+    specs: dict[str, DomainSpec] = {"tree": TreeSpec(hierarchy, sets=draw(st.booleans()))}
     for i in range(draw(st.integers(0, 2))):
         frame[f"q{i}"], specs[f"q{i}"] = draw(columns(rows))
     roles = dict.fromkeys(frame, "quasi")
@@ -166,7 +166,7 @@ def boxes(draw: st.DrawFn, instance: Instance, most: int = 5, suppress: bool = T
 
 def _blocks(domain: Domain, start: int, stop: int) -> st.SearchStrategy[tuple[int, int]]:
     """Blocks that a domain allows and that hold some base values."""
-    if isinstance(domain, TreeDomain):
+    if isinstance(domain, TreeDomain) and not domain.sets:
         nodes = zip(domain.hierarchy.starts, domain.hierarchy.stops, strict=True)
         return st.sampled_from([node for node in nodes if node[0] <= start and stop <= node[1]])
     return st.tuples(st.integers(0, int(start)), st.integers(int(stop), domain.size))

@@ -25,7 +25,7 @@ import typer
 
 from moanon import __version__
 from moanon.cli.printing import on_one_line
-from moanon.errors import ExistsError, InfeasibleError, MoanonError
+from moanon.errors import ExistsError, ImpossibleError, InfeasibleError, MoanonError
 from moanon.kernels.notices import on_notice
 
 DONE, NO = 0, 1
@@ -103,6 +103,8 @@ def _answer(arguments: list[str]) -> int:
     try:
         load_commands(arguments[0])
         code = app(arguments, prog_name="moanon", standalone_mode=False)
+    except ImpossibleError as error:
+        return _refuse(str(error))
     except InfeasibleError as error:
         _refuse(str(error))
         return NO

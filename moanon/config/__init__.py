@@ -50,7 +50,8 @@ from moanon.config.sections import (
 from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.domain import DomainSpec
 from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text
-from moanon.data.table import Role, Table, read_table
+from moanon.data.table import Role, Table
+from moanon.engines import read_table
 from moanon.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -123,6 +124,13 @@ class Config(BaseModel):
                 f"problem.recoding {recoding}; leave the algorithm to auto",
                 "search.algorithm",
             )
+        for name, column in self.columns.items():
+            if column.labels == "sets" and recoding != "local":
+                raise refusal(
+                    "sets are for local recodings, where every group has labels of its own: say "
+                    f"problem.recoding local. Got {recoding}",
+                    f"columns.{name}.labels",
+                )
         return self
 
     def _check_class_column(self) -> None:
@@ -258,7 +266,7 @@ class Config(BaseModel):
     @property
     def hierarchy_files(self) -> tuple[Path, ...]:
         """Files that hierarchies are read from; embedded ones have none."""
-        named = [c.hierarchy for c in self.columns.values() if c.hierarchy is not None]
+        named = [c.hierarchy for c in self.columns.values() if isinstance(c.hierarchy, str)]
         return tuple(Path(name) for name in named if name not in datasets.hierarchy_names())
 
     @property
@@ -283,6 +291,7 @@ class Config(BaseModel):
             name=data.source,
             encoding=data.encoding or DEFAULT_ENCODING,
             sheet=data.sheet,
+            memory=data.memory,
         )
 
     def instance(self) -> Instance:

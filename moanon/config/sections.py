@@ -36,8 +36,10 @@ from moanon.data.decoding import checked_encoding
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.notation import Notation
+from moanon.data.rules import checked_rule, rule_of, takes_steps
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind
 from moanon.data.table import MissingPolicy
+from moanon.engines.opening import MEMORY
 from moanon.errors import ConfigError, DataError
 from moanon.measures.suppression import MOST_RECURSIVE_C
 from moanon.paths import checked_path
@@ -60,8 +62,10 @@ _KIND_KEYS = {
         *("format", "decimal", "thousands", "unit"),
     ),
     "ordered": ("order",),
-    "tree": ("hierarchy",),
+    "tree": ("hierarchy", "labels"),
 }
+#: Those that a rule for steps takes, too.
+_STEP_KEYS = set(_KIND_KEYS["interval"]) - {"granularity"}
 _TREE_FILES = (".yaml", ".yml", ".csv")
 _WITH_ETA = ("k-suppression", "kl-safety")
 
@@ -104,7 +108,12 @@ def _check_folder(folder: str) -> str:
     return folder
 
 
-def _find_hierarchy(name: str, info: ValidationInfo) -> str:
+def _find_hierarchy(name: str | dict[str, Any], info: ValidationInfo) -> str | dict[str, Any]:
+    if isinstance(name, dict):
+        try:
+            return checked_rule(name)
+        except DataError as error:
+            raise refusal(str(error)) from None
     if name in datasets.hierarchy_names():
         return name
     if not name.lower().endswith(_TREE_FILES):
@@ -195,6 +204,26 @@ _TEXT_LIST: dict[str, Any] = {
     "type": "array",
     "items": {"type": ["string", "number", "boolean", "null"]},
 }
+#: A file or an embedded hierarchy, or a rule.
+_RULE_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": "string"},
+        {
+            "type": "object",
+            "properties": {
+                "mask": {"enum": ["right", "left"]},
+                "dates": {"type": "array", "items": {"enum": list(DATE_UNITS)}},
+                "intervals": {"type": "array", "items": {"type": "number"}},
+                "group": {"type": "object"},
+                "rest": {"type": "string"},
+                "frequency": {"type": "integer"},
+            },
+            "additionalProperties": False,
+        },
+        {"type": "null"},
+    ],
+    "default": None,
+}
 
 
 # -- sections ------------------------------------------------------------------------------------
@@ -236,6 +265,12 @@ class DataSection(BaseModel):
     """What stands before the fraction of numbers in texts. Default: a point."""
     thousands: Annotated[Sign | None, 'one sign, e.g. "."'] = None
     """What stands between groups of three digits in texts. Default: nothing."""
+    memory: Annotated[
+        Annotated[str, Field(pattern=MEMORY.pattern)] | None,
+        "an amount such as 500MB or 2GB",
+    ] = None
+    """How much the engine that reads files may hold; their rows then stay where they are, however
+    few. Default: large files are left where they are, and 500MB are held."""
 
 
 class ColumnSection(BaseModel):
@@ -287,12 +322,18 @@ class ColumnSection(BaseModel):
     ] = None
     """Of an ordered column: all its values, lowest first, or adult/education."""
     hierarchy: Annotated[
-        Annotated[str, AfterValidator(_find_hierarchy)] | None,
-        f"an embedded hierarchy ({', '.join(datasets.hierarchy_names())}) or a "
-        f"{', '.join(_TREE_FILES)} file",
+        Annotated[str | dict[str, Any], AfterValidator(_find_hierarchy)] | None,
+        WithJsonSchema(_RULE_SCHEMA),
+        f"an embedded hierarchy ({', '.join(datasets.hierarchy_names())}), a "
+        f"{', '.join(_TREE_FILES)} file, or a rule such as {{mask: right}}",
     ] = None
-    """Of a tree column: an embedded hierarchy such as adult/workclass, or a YAML or ARX CSV file,
-    relative to this file."""
+    """Of a tree column: an embedded hierarchy such as adult/workclass, a YAML or ARX CSV file,
+    relative to this file, or a rule that makes one from the values: {mask: right} for codes,
+    {dates: [month, year]}, {intervals: [5, 10, 50]}, {group: {North: [a, b]}, rest: Other},
+    {frequency: 4} to merge rare values first."""
+    labels: Literal["nodes", "sets"] | None = None
+    """Of a tree column in a local recoding, what a group may show: one node of the tree, or a set
+    of neighbouring ones such as {Married, Widowed}, which loses less. Default: nodes."""
     weight: Annotated[float, Field(ge=0)] | None = None
     """Of a quasi column: what it counts in weighted losses (gl_weighted, loss_weighted, ncp).
     Default 1."""
@@ -309,8 +350,13 @@ class ColumnSection(BaseModel):
             )
         if self.weight is not None and self.role != "quasi":
             raise refusal(f"weight is for quasi columns only. Got role {self.role}", "weight")
+        of_steps = isinstance(self.hierarchy, dict) and takes_steps(self.hierarchy)
+        if self.labels is not None and self.role != "quasi":
+            raise refusal(f"labels are for quasi columns only. Got role {self.role}", "labels")
         for owner, keys in _KIND_KEYS.items():
             for key in keys:
+                if of_steps and key in _STEP_KEYS:
+                    continue
                 if key in given and self.kind not in (None, owner):
                     raise refusal(f"{key} is for kind {owner} only. Got kind {self.kind}", key)
         if self.kind is None:
@@ -336,9 +382,12 @@ class ColumnSection(BaseModel):
             return OrderedSpec(self.order)
         if self.hierarchy is None:
             return self._interval(data)
+        if isinstance(self.hierarchy, dict):
+            rule = rule_of(self.hierarchy, self._interval(data))
+            return TreeSpec(rule, sets=self.labels == "sets")
         embedded = self.hierarchy in datasets.hierarchy_names()
         path = datasets.hierarchy_path(self.hierarchy) if embedded else Path(self.hierarchy)
-        return TreeSpec(Hierarchy.read(path))
+        return TreeSpec(Hierarchy.read(path), sets=self.labels == "sets")
 
     def _interval(self, data: DataSection | None) -> IntervalSpec:
         notation = Notation(

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Ints, Outlined
+from moanon.arrays import Ints, Outlined, Values
 from moanon.data.domain import MISSING, Domain
 from moanon.data.rows import RowStore, own_codes
 from moanon.data.table import Table
@@ -78,14 +78,15 @@ class Cells(Outlined):
     def build(cls, table: Table, domains: Mapping[str, Domain]) -> Cells:
         """Count the distinct base tuples of the table's quasi-identifiers."""
         codes = {name: domain.codes(table.columns[name]) for name, domain in domains.items()}
-        tuples, counts = np.zeros((0, 0), dtype=np.int64), np.zeros(0, dtype=np.int64)
+        tuples: Values = np.zeros((0, 0), dtype=np.int64)
+        counts = np.zeros(0, dtype=np.int64)
         sensitive = []
         for name in table.sensitive:
             tuples, counts, listed = count_values(table.store, codes, name)
             sensitive.append(listed)
         if not sensitive:
             tuples, counts = table.store.count(codes)
-        return cls(tuple(domains), tuples.astype(np.uint16), counts, tuple(sensitive))
+        return cls(tuple(domains), tuples.astype(np.uint16, copy=False), counts, tuple(sensitive))
 
 
 def raw_group_sizes(table: Table) -> Ints:
@@ -99,7 +100,7 @@ def raw_group_sizes(table: Table) -> Ints:
 
 def count_values(
     store: RowStore, codes: Mapping[str, Ints], name: str
-) -> tuple[Ints, Ints, SensitiveCounts]:
+) -> tuple[Values, Ints, SensitiveCounts]:
     """Count the cells of some columns, and a column's values cell by cell.
 
     A missing value is a value of its own. Returned are the codes of the cells (columns, cells), the
@@ -116,8 +117,10 @@ def count_values(
         labels = (*labels, MISSING)
     tuples, counts = store.count({**codes, name: own_codes(column)})
     cells = tuples[:-1]
-    begins = np.ones(len(counts), dtype=bool)
-    begins[1:] = (cells[:, 1:] != cells[:, :-1]).any(axis=0)
+    begins = np.zeros(len(counts), dtype=bool)
+    begins[:1] = True
+    for codes_of in cells:  # one by one: there may be as many tuples as rows
+        begins[1:] |= codes_of[1:] != codes_of[:-1]
     starts = np.flatnonzero(begins)
     listed = SensitiveCounts(
         name, labels, np.append(starts, len(counts)), tuples[-1].astype(np.int32), counts

@@ -239,6 +239,25 @@ def _short_time(value: object) -> str:
     return f"{seconds}.{fraction.rstrip('0')}".rstrip(".")
 
 
+def is_zoned(native: Values | None, texts: Sequence[str | None] | Values) -> bool:
+    """Whether a column holds instants: times in UTC, whose texts say so."""
+    return native is not None and native.dtype.kind == "M" and str(texts[0]).endswith("+00:00")
+
+
+def sql_type(native: Values | None, zoned: bool) -> str:
+    """Type of a column in Parquet: numbers, booleans and dates keep theirs, all else is text."""
+    if native is None:
+        return "VARCHAR"
+    dtype = native.dtype
+    if zoned:
+        return "TIMESTAMP WITH TIME ZONE"
+    if dtype.kind == "M":
+        units = {"D": "DATE", "ns": "TIMESTAMP_NS"}
+        return units.get(np.datetime_data(dtype)[0], "TIMESTAMP")
+    names = {"b": "BOOLEAN", "i": "BIGINT", "f": "FLOAT" if dtype.itemsize < 8 else "DOUBLE"}
+    return names.get(dtype.kind, "VARCHAR")
+
+
 def without_tokens(column: Column, tokens: frozenset[str]) -> Column:
     """Mark the values that a publisher declared to mean "no value"."""
     texts: list[str | None]

@@ -6,7 +6,8 @@ are allowed:
 
 - `IntervalDomain`: integers, decimals or dates in steps of equal width; any block.
 - `OrderedDomain`: categories in a declared order; any block.
-- `TreeDomain`: the leaves of a hierarchy; only blocks that are nodes of the tree.
+- `TreeDomain`: the leaves of a hierarchy; only blocks that are nodes of the tree, or, where groups
+  have blocks of their own, any neighbouring nodes if that is asked for.
 
 A domain is *declared* (`IntervalSpec`, `OrderedSpec`, `TreeSpec`) and then *built* for the column
 at hand, because an interval may take its range from the data and a column with missing values gets
@@ -20,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +74,10 @@ class Domain(Outlined, ABC):
         if self.size > 1 and stop - start == self.size:
             return SUPPRESSED
         return self._block_name(start, stop)
+
+    def allows(self, start: int, stop: int) -> bool:
+        """Whether a group that has blocks of its own may show this one."""
+        return True
 
     def is_valid(self, bits: Bits) -> Bools:
         """Tell for each row of boundary bits whether all its blocks are allowed."""
@@ -199,12 +204,14 @@ class TreeDomain(Domain):
     """The leaves of a hierarchy; blocks are its nodes.
 
     Leaves are values as they are written, or `steps` of numbers or dates under the names that these
-    have.
+    have. With `sets`, a group that has blocks of its own may also show several nodes that stand
+    side by side, as ``{Married, Widowed}``: the largest nodes that make up the block.
     """
 
     hierarchy: Hierarchy
     has_missing: bool = False
     steps: Steps | None = None
+    sets: bool = False
     kind: ClassVar[str] = "tree"
 
     @property
@@ -223,7 +230,22 @@ class TreeDomain(Domain):
         return np.array([self._index.get(value, -1) for value in values], dtype=np.int64)
 
     def _block_name(self, start: int, stop: int) -> str:
-        return self.hierarchy.names[self.hierarchy.node_of[start, stop]]
+        names = [self.hierarchy.names[node] for node in self._largest_nodes(start, stop)]
+        return names[0] if len(names) == 1 else f"{{{', '.join(map(_quoted, names))}}}"
+
+    def _largest_nodes(self, start: int, stop: int) -> Iterator[int]:
+        """Nodes that make up a block, each as large as possible."""
+        while start < stop:
+            end = next(end for end in range(stop, start, -1) if (start, end) in self._nodes)
+            yield self._nodes[start, end]
+            start = end
+
+    @property
+    def _nodes(self) -> dict[tuple[int, int], int]:
+        return self.hierarchy.node_of
+
+    def allows(self, start: int, stop: int) -> bool:
+        return self.sets or (start, stop) in self._nodes
 
     def is_valid(self, bits: Bits) -> Bools:
         return self.hierarchy.is_cut(bits)
@@ -368,16 +390,45 @@ class OrderedSpec(Outlined):
         return domain
 
 
+class MakesTree(Protocol):
+    """A rule that makes the tree of a column from its values; see `moanon.data.rules`."""
+
+    def make(self, column: Profile) -> tuple[Hierarchy, Steps | None]:
+        """Make the tree; where its leaves are steps of numbers or dates, also give these."""
+
+
 @dataclass(frozen=True)
 class TreeSpec:
-    """Declare a column whose values are the leaves of a hierarchy."""
+    """Declare a column whose values are the leaves of a hierarchy.
 
-    hierarchy: Hierarchy
+    Parameters
+    ----------
+    hierarchy : Hierarchy or rule
+        The tree, or what makes one from the values of the column.
+    sets : bool
+        Whether groups of a local recoding may show several neighbouring nodes, as ``{a, b}``.
+
+    Examples
+    --------
+    >>> from moanon.data.column import Column
+    >>> tree = Hierarchy.from_nested("any", {"north": ["a", "b"], "south": ["c", "d"]})
+    >>> town = Column("town", np.array([0, 1], dtype=np.int32), ("a", "d"), None)
+    >>> domain = TreeSpec(tree, sets=True).build(town)
+    >>> domain.label(0, 2), domain.label(1, 3), domain.label(0, 3), domain.label(0, 4)
+    ('north', '{b, c}', '{north, c}', '*')
+    """
+
+    hierarchy: Hierarchy | MakesTree
+    sets: bool = False
     kind: ClassVar[str] = "tree"
 
     def build(self, column: Profile) -> TreeDomain:
         """Add the missing category, directly under the root, where the column needs it."""
-        where, hierarchy = f"column {column.name!r}", self.hierarchy
+        where, steps = f"column {column.name!r}", None
+        if isinstance(self.hierarchy, Hierarchy):
+            hierarchy = self.hierarchy
+        else:
+            hierarchy, steps = self.hierarchy.make(column)
         if SUPPRESSED in hierarchy.leaf_index:
             raise DataError(
                 f"{where}: the hierarchy has a leaf called {SUPPRESSED!r}, which fully generalized "
@@ -392,7 +443,20 @@ class TreeSpec:
                 )
             hierarchy = hierarchy.with_leaf(MISSING)
         check_size(column.name, len(hierarchy.leaves))
-        return TreeDomain(hierarchy, missing)
+        for name in hierarchy.all_names if self.sets else ():
+            if name.startswith("{"):
+                raise DataError(
+                    f"{where}: the hierarchy has a node called {name!r}, which reads as a set of "
+                    "values; rename it, or do without sets"
+                )
+        return TreeDomain(hierarchy, missing, sets=self.sets, steps=steps)
+
+
+def _quoted(name: str) -> str:
+    """A name as a member of a set: in quotes where it could be taken for more or less than one."""
+    if name.strip() == name and not any(sign in name for sign in ',{}"'):
+        return name
+    return '"' + name.replace('"', '""') + '"'
 
 
 DomainSpec = IntervalSpec | OrderedSpec | TreeSpec

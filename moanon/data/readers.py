@@ -191,7 +191,7 @@ class _CsvReader(FileReader):
         blocks = text_blocks(file, self._form.encoding)
         if not (first := next(blocks, "")):
             raise DataError(f"{file} is empty: it has no rows")
-        delimiter = self._form.delimiter or _detect_delimiter(file, first)
+        delimiter = self._form.delimiter or detect_delimiter(file, first)
         with long_fields():
             rows = csv.reader(_lines(chain([first], blocks)), delimiter=delimiter, strict=True)
             try:
@@ -243,7 +243,7 @@ def _refuse_line(file: Path, form: FileForm) -> NoReturn:
     raise DataError(f"{file} changed while it was read")
 
 
-def _detect_delimiter(file: Path, text: str) -> str:
+def detect_delimiter(file: Path, text: str) -> str:
     """Find the delimiter that splits the header into most fields; a tie is refused."""
     widths = {}
     for delimiter in _DELIMITERS:
@@ -289,18 +289,18 @@ def long_fields() -> Iterator[None]:
 _INTEGERS = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG")}
 _INTEGERS |= {"INTEGER", "UINTEGER"}
 _LOCAL = ("DATE", "TIMESTAMP", "TIMESTAMP_NS")
-_ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")
+ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")
 #: SQL type → how to fetch it. Dates and times are fetched as text, because Python's have no
 #: nanoseconds and no infinity, and DuckDB would round to what Python has.
-_FETCH = {
+FETCH = {
     **dict.fromkeys((*_INTEGERS, "BOOLEAN", "DECIMAL", "UUID", "VARCHAR"), "{0}"),
     **dict.fromkeys(("DOUBLE", "FLOAT"), "CASE WHEN isnan({0}) THEN NULL ELSE {0} END"),
     **dict.fromkeys((*_LOCAL, "TIME", "TIME_NS"), "{0}::VARCHAR"),
-    **dict.fromkeys(_ZONED, "({0} AT TIME ZONE 'UTC')::VARCHAR"),
+    **dict.fromkeys(ZONED, "({0} AT TIME ZONE 'UTC')::VARCHAR"),
 }
 #: SQL type → from what was fetched to the native value, where the two differ.
-_NATIVE: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys((*_LOCAL, *_ZONED), np.datetime64),
+NATIVE: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys((*_LOCAL, *ZONED), np.datetime64),
     "FLOAT": np.float32,
 }
 
@@ -316,12 +316,12 @@ class _ParquetReader(FileReader):
         name = self.header[position]
         values, codes = self.wanted[position].result()
         sql_type = self._types.get(position, "")
-        native = _NATIVE.get(sql_type)
+        native = NATIVE.get(sql_type)
         try:
             values = [native(value) for value in values] if native else values
         except ValueError as error:
             raise DataError(f"{self._first}: column {name!r} cannot be read: {error}") from None
-        return typed_column(str(self._first), name, values, codes, utc=sql_type in _ZONED)
+        return typed_column(str(self._first), name, values, codes, utc=sql_type in ZONED)
 
     def read(self, file: Path) -> None:
         import duckdb  # here, because a CSV must not wait for it
@@ -336,7 +336,7 @@ class _ParquetReader(FileReader):
         # A path is a glob to DuckDB: brackets make its special characters plain.
         path = re.sub(r"([*?[])", r"[\1]", str(file.absolute())).replace("'", "''")
         schema = database.execute(f"SELECT name, num_children FROM parquet_schema('{path}')")
-        self.check_header(file, _top_level(schema.fetchall()))
+        self.check_header(file, top_level(schema.fetchall()))
         aliases = ", ".join(f"c{position}" for position in range(len(self.header)))
         table = f"read_parquet('{path}', hive_partitioning = false) AS t({aliases})"
         types = database.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()
@@ -351,7 +351,7 @@ class _ParquetReader(FileReader):
         if sql_type == '"NULL"':  # a column without any value has no type
             return "NULL"
         # DECIMAL(10,2) is a DECIMAL; DECIMAL(10,2)[] is not.
-        fetch = _FETCH.get(re.sub(r"\(\d+,\s*\d+\)$", "", sql_type))
+        fetch = FETCH.get(re.sub(r"\(\d+,\s*\d+\)$", "", sql_type))
         if fetch is None:
             raise DataError(f"{file}: column {name!r} holds {sql_type} values; {KINDS_READ}")
         known = self._types.setdefault(position, sql_type)
@@ -363,7 +363,7 @@ class _ParquetReader(FileReader):
         return fetch.format(f"c{position}")
 
 
-def _top_level(schema: Iterable[tuple[str, int | None]]) -> tuple[str, ...]:
+def top_level(schema: Iterable[tuple[str, int | None]]) -> tuple[str, ...]:
     """Pick the columns out of a Parquet schema: its root, then every node before its children."""
     names, below = [], 0
     for name, children in islice(schema, 1, None):

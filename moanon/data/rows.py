@@ -9,13 +9,14 @@ database answer it where they are: see `moanon.engines`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bools, Ints
+from moanon.arrays import Bools, Ints, Outlined, Values
 from moanon.data.column import Column, Profile, sorted_column
 
 if TYPE_CHECKING:
@@ -43,11 +44,11 @@ class RowStore(ABC):
         """Number of rows."""
 
     @abstractmethod
-    def count(self, codes: Mapping[str, Ints]) -> tuple[Ints, Ints]:
+    def count(self, codes: Mapping[str, Ints]) -> tuple[Values, Ints]:
         """Count the rows that share a tuple of codes.
 
-        Returned are the tuples that occur, in lexicographic order, as an array (columns, tuples),
-        and the rows of each.
+        Returned are the tuples that occur, in lexicographic order, as an array (columns, tuples)
+        of whole numbers, and the rows of each.
         """
 
     @abstractmethod
@@ -70,6 +71,40 @@ class RowStore(ABC):
         """The rows that hold none of some values."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Labelling(Outlined):
+    """How rows are shown, for rows that are elsewhere.
+
+    Attributes
+    ----------
+    codes : mapping of str to array
+        Of each quasi-identifier the code of each value and, last, of its missing cells.
+    tuples : array (quasi-identifiers, tuples)
+        The tuples of codes whose rows are shown.
+    labels : mapping of str to (texts, array (tuples,))
+        For each quasi-identifier its labels, and which of them each tuple has.
+    columns : mapping of str to str
+        The released columns in order, and what they are called in the release.
+    gaps : mapping of str to str
+        Columns of which a missing cell shows something, and what; in others it stays missing.
+    stars : bool
+        Whether rows that are not shown are there all the same, every cell a star.
+    shuffle : int or None
+        Seed of the order of rows; None for that of the source.
+    rewrite : function or None
+        What to make of a text before it is shown.
+    """
+
+    codes: Mapping[str, Ints]
+    tuples: Values
+    labels: Mapping[str, tuple[Sequence[str], Ints]]
+    columns: Mapping[str, str]
+    gaps: Mapping[str, str]
+    stars: bool = False
+    shuffle: int | None = None
+    rewrite: Callable[[str], str] | None = None
+
+
 class RowsInMemory(RowStore):
     """Rows as codes; the columns have them."""
 
@@ -84,7 +119,7 @@ class RowsInMemory(RowStore):
     def rows(self) -> int:
         return len(next(iter(self.columns.values())).codes)
 
-    def count(self, codes: Mapping[str, Ints]) -> tuple[Ints, Ints]:
+    def count(self, codes: Mapping[str, Ints]) -> tuple[Values, Ints]:
         coded = [code[self.columns[name].codes] for name, code in codes.items()]
         sizes = [int(code.max()) + 1 for code in codes.values()]
         _, first, counts = np.unique(row_keys(coded, sizes), return_index=True, return_counts=True)

@@ -28,7 +28,7 @@ from moanon.data.column import (
     typed_column,
     without_tokens,
 )
-from moanon.data.decoding import DEFAULT_ENCODING, unreadable
+from moanon.data.decoding import DEFAULT_ENCODING, guess_encoding, unreadable
 from moanon.data.readers import FileForm, read_files
 from moanon.data.rows import RowsInMemory
 from moanon.errors import DataError
@@ -117,15 +117,15 @@ def read_source(
     DataError
         If the source cannot be read exactly as it stands.
     """
-    tokens = _checked_tokens(missing_tokens)
+    tokens = checked_tokens(missing_tokens)
     if not isinstance(source, (str, os.PathLike)):
         return _read_frame(source, name or "DataFrame", tokens, columns)
     form = FileForm(delimiter, encoding, sheet)
     path = os.fspath(source)
     try:
-        files = _find_files(path)
+        files = find_files(path)
         resolved = tuple(file.resolve() for file in files)
-        digest = _digest_files(files)
+        digest = digest_files(files)
     except OSError as error:
         raise unreadable(path, error) from None
     plain, rows, unread = read_files(files, columns, form)
@@ -135,7 +135,16 @@ def read_source(
     return Source(name or path, read, rows, digest, unread, resolved)
 
 
-def _checked_tokens(tokens: Sequence[str]) -> frozenset[str]:
+def likely_encoding(source: str | os.PathLike[str]) -> str:
+    """Find out in which encoding the first text file of a source is written."""
+    try:
+        first = find_files(os.fspath(source))[0]
+        return DEFAULT_ENCODING if first.suffix in _TYPED_ENDINGS else guess_encoding(first)
+    except OSError as error:
+        raise unreadable(os.fspath(source), error) from None
+
+
+def checked_tokens(tokens: Sequence[str]) -> frozenset[str]:
     """Refuse what could never match: cells are compared as texts, and -9 is none."""
     if isinstance(tokens, str):
         raise DataError(f"missing_tokens must be a list of texts. Got the text {tokens!r}")
@@ -154,7 +163,7 @@ def _checked_tokens(tokens: Sequence[str]) -> frozenset[str]:
 # -- files ---------------------------------------------------------------------------------------
 
 
-def _find_files(source: str) -> tuple[Path, ...]:
+def find_files(source: str) -> tuple[Path, ...]:
     """Find the files behind a path, a folder or a glob: at least one, all of one kind, sorted."""
     is_glob = glob.has_magic(source) and not os.path.lexists(source)
     path = Path(source) if is_glob else checked_path(source, DataError)
@@ -228,7 +237,8 @@ def _what_works(folder: Path, table: Path) -> str:
     )
 
 
-def _digest_files(files: Sequence[Path]) -> str:
+def digest_files(files: Sequence[Path]) -> str:
+    """Give the digest of files that are read together; see `Source`."""
     digests = []
     for file in files:
         with file.open("rb") as stream:

@@ -14,7 +14,7 @@ from moanon import datasets
 from moanon.arrays import Ints, Outlined
 from moanon.data.column import absent_column, did_you_mean
 from moanon.data.decoding import DEFAULT_ENCODING
-from moanon.data.source import Source, read_source
+from moanon.data.source import Source
 from moanon.data.table import Table
 from moanon.diagnosis.column_groups import DistinctRows
 from moanon.diagnosis.column_sets import SetsProgress, draw_curves, find_border, rate_sets
@@ -22,6 +22,7 @@ from moanon.diagnosis.diagnosis_answers import AddedColumn, DiagnosisAnswer, Sub
 from moanon.diagnosis.privacy_model import ANONYMITY, Form, PrivacyModel, choose_rule, rule_measures
 from moanon.diagnosis.suppression_curve import Curve, Levels, ReidentificationRisk
 from moanon.diagnosis.twelve_questions import DiagnosisQuestion, choose_question
+from moanon.engines import OpenedSource, open_source
 from moanon.errors import DataError, QuestionError
 from moanon.measures.suppression import row_limit
 
@@ -142,6 +143,7 @@ class Diagnosis(Outlined):
             delimiter or data.delimiter,
             data.encoding or DEFAULT_ENCODING,
             data.sheet,
+            data.memory,
         )
         found = cls.of(read, chosen, hidden)
         return replace(
@@ -153,7 +155,7 @@ class Diagnosis(Outlined):
     @classmethod
     def of(
         cls,
-        table: Source | Table,
+        table: Source | OpenedSource | Table,
         columns: Sequence[str] | None = None,
         sensitive: Sequence[str] | None = None,
     ) -> Diagnosis:
@@ -416,16 +418,18 @@ def _read(
     delimiter: str | None,
     encoding: str = DEFAULT_ENCODING,
     sheet: str | None = None,
-) -> Source:
+    memory: str | None = None,
+) -> OpenedSource:
     name = source if isinstance(source, str) else None
-    return read_source(
+    return open_source(
         datasets.load(name) if name in datasets.names() else source,
+        None if columns is None else tuple(dict.fromkeys(columns)),
         name=name,
         missing_tokens=tokens,
         delimiter=delimiter,
-        columns=None if columns is None else tuple(dict.fromkeys(columns)),
         encoding=encoding,
         sheet=sheet,
+        memory=memory,
     )
 
 
@@ -452,7 +456,7 @@ def _gaps(missing: Mapping[str, int]) -> Iterator[str]:
         yield f"missing values count as a value of their own, no row is dropped: {gaps}"
 
 
-def _not_anonymized(read: Source, settled: Sequence[str], missing: str) -> Iterator[str]:
+def _not_anonymized(read: OpenedSource, settled: Sequence[str], missing: str) -> Iterator[str]:
     """Say which rows the configuration would not anonymize, examined columns or not."""
     columns = read.store.columns
     gaps = [name for name in columns if name in settled and columns[name].missing]

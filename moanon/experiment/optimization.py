@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from moanon.config import Config
 from moanon.config.constraints import check_reach
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError, got
 from moanon.front import Front
 from moanon.genome import Instance

@@ -3,7 +3,8 @@
 A table reaches this room as its cells and leaves it as numbers.
 
 - ``join``: lays the columns of the cells out as a tree of pairs, once per table; ``forms``: merges
-  the cells under a genome (`coarsen`, the hot loop).
+  the cells under a genome (`coarsen`, the hot loop); ``wide``: the same at the root of a table with
+  many columns.
 - ``histograms``: the sensitive values of the table and of groups; ``diversity`` and ``closeness``:
   what those of a group give away; ``tallies``: what adds up over its people; ``costs``: what cells
   cost by other measures than D's loss.
@@ -11,8 +12,9 @@ A table reaches this room as its cells and leaves it as numbers.
   all that is measured of them (`FIELDS`).
 - ``evaluation``: a run of genomes on one thread, or groups that somebody else has made;
   ``population``: many genomes, on many threads.
-- ``boxes``: the smallest blocks around a group, and what they lose; ``splitting``: boxes from the
-  whole table down, looking ahead; ``moving``: cells that change groups.
+- ``boxes``: the smallest blocks around a group, and what they lose; ``group_check``: what else a
+  group must have; ``node_splits``: the ways to split one; ``splitting``: boxes from the whole table
+  down, looking ahead; ``moving``: cells that change groups.
 - ``undecided`` and ``lower_bounds``: genomes of which some bits are decided, and a loss that none
   of their completions goes below: what proofs are made of.
 - ``refinement``: splits groups column by column, for the many sets of columns of a diagnosis.

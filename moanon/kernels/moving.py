@@ -18,11 +18,9 @@ import numpy as np
 
 from moanon.arrays import Codes, Ints
 from moanon.kernels.boxes import BoxColumns, block_loss, box_loss
+from moanon.kernels.group_check import GroupCheck, meets_bounds
 from moanon.kernels.jit import compiled, inner, int64
-from moanon.kernels.splitting import GroupCheck, meets_bounds
 
-#: A cell is offered to so many groups before and after its own.
-_WINDOW = 2048
 #: Where there are more groups than this, a cell is offered only to those that hold its values in
 #: the first columns, which have at most so many combinations: few values, so dear to give up.
 _FEW, _KEYS = 64, 1024
@@ -41,6 +39,7 @@ class MoveBuffers(NamedTuple):
     after: Ints  # (cells,): the next member, or -1
     before: Ints  # (cells,)
     members: Ints  # (cells,)
+    others: Ints  # (cells,)
     edges: Ints  # (columns, 6): of one group; see `_find_edges`
 
 
@@ -57,6 +56,7 @@ def make_move_buffers(codes: Codes) -> MoveBuffers:
         np.zeros(cells, dtype=whole),
         np.zeros(cells, dtype=whole),
         np.zeros(cells, dtype=whole),
+        np.zeros(cells + 1, dtype=whole),
         np.zeros(cells + 1, dtype=whole),
         np.zeros((columns, 6), dtype=whole),
     )
@@ -222,6 +222,8 @@ def _cheapest(
     cell: int,
     rows: int,
     own: int,
+    near: int,
+    window: int,
     offered: Ints,
     most: int,
     codes: Codes,
@@ -232,13 +234,14 @@ def _cheapest(
 ) -> tuple[int, int]:
     """Find the group that a cell joins at the least cost below `most`; return it and the cost.
 
-    The cost is the group's loss with the cell minus that without it.
+    The cost is the group's loss with the cell minus that without it. Of many groups that are
+    offered, those are looked at whose numbers are next to `near`.
     """
     best, cost = int64(_NOWHERE), most
     begin, end = int64(0), int64(len(offered))
-    if own >= 0 and end > 2 * _WINDOW:
-        middle = int64(np.searchsorted(offered, own))
-        begin, end = max(middle - _WINDOW, 0), min(middle + _WINDOW, end)
+    if end > 2 * window:
+        middle = int64(np.searchsorted(offered, near))
+        begin, end = max(middle - window, 0), min(middle + window, end)
     for i in range(begin, end):
         at = offered[i]
         lost = rows * losses[at]
@@ -299,14 +302,10 @@ def _leave(cell: int, rows: int, loss: int, at: int, buffers: MoveBuffers) -> bo
 def _still_meets(
     check: GroupCheck | None, cell: int, at: int, rows: int, buffers: MoveBuffers
 ) -> bool:
-    """Whether a group, with so many rows, meets the bounds with another cell, or without its own.
-
-    `members` from the end on are scratch: those being offered stand at the beginning.
-    """
+    """Whether a group of so many rows meets the bounds with another cell, or without its own."""
     if check is None:
         return True
-    number, found = int64(0), False
-    scratch = np.empty(len(buffers.members), dtype=np.int64)
+    number, found, scratch = int64(0), False, buffers.others
     other = buffers.first[at]
     while other >= 0:
         if other == cell:
@@ -328,18 +327,24 @@ def _take_back(
     check: GroupCheck | None,
     group: Ints,
     suppressed: int,
+    window: int,
     indexed: int,
     starts: Ints,
     offered: Ints,
     buffers: MoveBuffers,
 ) -> int:
-    """Put suppressed cells into groups that lose less by it; return the rows still suppressed."""
+    """Put suppressed cells into groups that lose less by it; return the rows still suppressed.
+
+    Neighbouring cells have much in common: the group of the one before is where to look.
+    """
+    near = int64(0)
     for cell in range(len(counts)):
         if group[cell] >= 0:
+            near = group[cell]
             continue
         rows, key = counts[cell], _key(buffers.codes[cell], columns.sizes, indexed)
         at, _ = _cheapest(
-            columns, cell, rows, int64(-1), offered[starts[key] : starts[key + 1]],
+            columns, cell, rows, int64(-1), near, window, offered[starts[key] : starts[key + 1]],
             rows * columns.full, buffers.codes, buffers.lows, buffers.highs, buffers.rows,
             buffers.losses,
         )  # fmt: skip
@@ -360,6 +365,7 @@ def move_cells(
     groups: int,
     sweeps: int,
     gain: float,
+    window: int,
     buffers: MoveBuffers,
     group: Ints,
 ) -> int:
@@ -376,6 +382,8 @@ def move_cells(
     sweeps : int
         How often every cell is offered at most; no more after a sweep that gained a smaller share
         of the loss than `gain`.
+    window : int
+        A cell is offered to so many groups before and after its own.
     buffers : MoveBuffers
         Of this table.
     group : array (cells,)
@@ -410,8 +418,8 @@ def move_cells(
                     to, cost = int64(_SUPPRESSED), rows * columns.full
                 key = _key(buffers.codes[cell], columns.sizes, indexed)
                 other, other_cost = _cheapest(
-                    columns, cell, rows, at, offered[starts[key] : starts[key + 1]], cost,
-                    buffers.codes, buffers.lows, buffers.highs, buffers.rows, buffers.losses,
+                    columns, cell, rows, at, at, window, offered[starts[key] : starts[key + 1]],
+                    cost, buffers.codes, buffers.lows, buffers.highs, buffers.rows, buffers.losses,
                 )  # fmt: skip
                 if other >= 0:
                     to, cost = other, other_cost
@@ -427,7 +435,7 @@ def move_cells(
                 group[cell] = to
                 gained += worth - cost
         suppressed = _take_back(
-            columns, counts, check, group, suppressed, indexed, starts, offered, buffers
+            columns, counts, check, group, suppressed, window, indexed, starts, offered, buffers
         )
         if gained <= gain * whole:
             break

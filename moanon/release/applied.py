@@ -30,6 +30,7 @@ from moanon.data.column import Profile
 from moanon.data.domain import MISSING, Domain, TreeDomain
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.table import Role
+from moanon.engines.elsewhere import RowsElsewhere
 from moanon.errors import ConfigError, GenomeError, OutputError, got
 from moanon.genome import Instance
 from moanon.grouping import Grouping
@@ -38,12 +39,12 @@ from moanon.measures.measure import LARGEST, is_number
 from moanon.measures.measuring import score_grouping
 from moanon.measures.optimality import optimality
 from moanon.measures.suppression import RECURSIVE_C, Suppression, check_recursive_c
-from moanon.release import formats
 from moanon.release.certificate import Certificate, Origin, certify_file
 from moanon.release.formats import ReleasedColumn
 from moanon.release.labels import label_rules
 from moanon.release.readback import Format, NamedValues, Reading
 from moanon.release.reader_privacy import SensitiveFacts
+from moanon.release.released_rows import LabelledElsewhere, ReleasedRows, RowsHere
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -242,8 +243,7 @@ class Release(Outlined):
 
     def _columns(self, suppressed: SuppressedRows) -> list[ReleasedColumn]:
         """All released columns, in file order."""
-        if suppressed not in get_args(SuppressedRows):
-            raise ConfigError(f"suppressed rows are 'absent' or 'star'. Got {suppressed!r}")
+        _check_shown(suppressed)
         columns = []
         for name, role in self.instance.table.roles.items():
             if role is Role.QUASI:
@@ -359,24 +359,22 @@ class Release(Outlined):
         form = _format(path)
         if not isinstance(config_digest, (str, NoneType)):
             raise ConfigError(f"config_digest must be a text. Got {config_digest!r}")
-        columns = _shuffled(self._columns(suppressed), shuffle)
+        rows = self._released_rows(suppressed, shuffle, spreadsheet_safe)
         notice = path.with_name(path.name + ".certificate.json")
         spared = (*self.instance.table.files, *spared)
         try:
             with StagedFiles(path, notice, force=force, spared=spared) as staged:
-                written = formats.spreadsheet_safe(columns) if spreadsheet_safe else columns
-                write = formats.write_csv if form == "csv" else formats.write_parquet
-                write(staged[path], written)
+                formula_cells = rows.write(staged[path], form)
                 staged.sync(path)
                 reading = self._reading(
-                    form, columns, stars=suppressed == "star", defused=spreadsheet_safe
+                    form, rows.header, stars=suppressed == "star", defused=spreadsheet_safe
                 )
                 origin = self._origin(config_digest, shuffled=shuffle is not None)
                 certificate = certify_file(
                     staged[path],
                     reading,
                     self.promised,
-                    replace(origin, formula_cells=formats.formula_cells(columns)),
+                    replace(origin, formula_cells=formula_cells),
                     stated=self.stated,
                     name=path.name,
                 )
@@ -386,14 +384,27 @@ class Release(Outlined):
             raise OutputError(f"{path} cannot be written: a text is not Unicode: {error}") from None
         return certificate
 
+    def _released_rows(
+        self, suppressed: SuppressedRows, shuffle: int | None, safe: bool
+    ) -> ReleasedRows:
+        """What is written, from wherever the rows are."""
+        _check_shown(suppressed)
+        _check_shuffle(shuffle)
+        store = self.instance.table.store
+        if isinstance(store, RowsElsewhere) and self.grouping.cell_group is not None:
+            return LabelledElsewhere(
+                store, self.grouping, stars=suppressed == "star", shuffle=shuffle, safe=safe
+            )
+        return RowsHere(_shuffled(self._columns(suppressed), shuffle), safe)
+
     def _reading(
-        self, form: Format, columns: list[ReleasedColumn], *, stars: bool, defused: bool
+        self, form: Format, header: tuple[str, ...], *, stars: bool, defused: bool
     ) -> Reading:
         """What the independent reader is told."""
         table = self.instance.table
         return Reading(
             format=form,
-            header=tuple(column.name for column in columns),
+            header=header,
             quasi={name: label_rules(d) for name, d in self.instance.layout.domains.items()},
             sensitive={
                 name: _sensitive_facts(table.columns[name], self.instance.distances.get(name))
@@ -450,12 +461,21 @@ def check_k(k: int) -> int:
     return int(k)
 
 
+def _check_shown(suppressed: str) -> None:
+    if suppressed not in get_args(SuppressedRows):
+        raise ConfigError(f"suppressed rows are 'absent' or 'star'. Got {suppressed!r}")
+
+
+def _check_shuffle(seed: int | None) -> None:
+    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+    if seed is not None and not (whole and seed >= 0):
+        raise ConfigError(f"shuffle must be a whole number of at least 0. Got {seed!r}")
+
+
 def _shuffled(columns: list[ReleasedColumn], seed: int | None) -> list[ReleasedColumn]:
     """Permute the rows, all columns alike, so that a line number tells nothing."""
     if seed is None:
         return columns
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ConfigError(f"shuffle must be a whole number of at least 0. Got {seed!r}")
     order = np.random.default_rng(seed).permutation(len(columns[0].codes))
     return [replace(column, codes=column.codes[order]) for column in columns]
 

@@ -21,14 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Outlined
+from moanon.data.column import is_zoned, sql_type
+from moanon.data.formulas import defuse, is_formula
 from moanon.errors import OutputError
 
 #: Rows that are put together at a time.
 _BLOCK = 1 << 16
 
-#: First characters (also in full width) that make a spreadsheet take a cell for a formula.
-_FORMULA = re.compile("[=+\\-@\t\r\n＝＋－＠]")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _QUOTED = re.compile('[",\r\n]')
 
 
@@ -55,38 +54,12 @@ class ReleasedColumn(Outlined):
     @property
     def zoned(self) -> bool:
         """Whether the column holds instants: times in UTC, whose texts say so."""
-        return (
-            self.native is not None
-            and self.native.dtype.kind == "M"
-            and str(self.texts[0]).endswith("+00:00")
-        )
+        return is_zoned(self.native, self.texts)
 
     @property
     def is_text(self) -> bool:
         """Whether its cells are texts; numbers, truth values and dates are run by nobody."""
         return self.native is None or self.native.dtype.kind == "O"
-
-
-def is_formula(text: str | None) -> bool:
-    """Whether a spreadsheet would run a cell; plain numbers such as -3 or +1.5e3 are just shown."""
-    return text is not None and bool(_FORMULA.match(text)) and not _NUMBER.fullmatch(text)
-
-
-def defuse(text: str) -> str:
-    """Put an apostrophe before a cell that a spreadsheet would run as a formula.
-
-    A cell that already begins with apostrophes and then such a character gets one more, so that no
-    two cells become the same and a reader can undo it.
-
-    Examples
-    --------
-    >>> [defuse(text) for text in ("=1+1", "-3", "'=1+1", "it's")]
-    ["'=1+1", '-3', "''=1+1", "it's"]
-    """
-    bare = text.lstrip("'")
-    if is_formula(bare) or (bare != text and _FORMULA.match(bare)):
-        return "'" + text
-    return text
 
 
 def formula_cells(columns: Sequence[ReleasedColumn]) -> int:
@@ -114,10 +87,10 @@ def write_csv(path: Path, columns: Sequence[ReleasedColumn]) -> None:
 
     A missing cell is empty; an empty text is a pair of quotes.
     """
-    spelled = [np.array([_cell(text) for text in c.texts], dtype=object) for c in columns]
+    spelled = [np.array([spell(text) for text in c.texts], dtype=object) for c in columns]
     rows = len(columns[0].codes)
     with path.open("w", encoding="utf-8", newline="") as stream:
-        stream.write(",".join(_cell(column.name) for column in columns) + "\n")
+        stream.write(",".join(spell(column.name) for column in columns) + "\n")
         for start in range(0, rows, _BLOCK):
             block = [
                 texts[column.codes[start : start + _BLOCK]].tolist()
@@ -127,7 +100,8 @@ def write_csv(path: Path, columns: Sequence[ReleasedColumn]) -> None:
             stream.write("\n".join(lines) + "\n")
 
 
-def _cell(text: str | None) -> str:
+def spell(text: str | None) -> str:
+    """Write a cell of a CSV file, in quotes where RFC 4180 asks for them."""
     if text is None:
         return ""
     if not text or _QUOTED.search(text):
@@ -146,18 +120,11 @@ def write_parquet(path: Path, columns: Sequence[ReleasedColumn]) -> None:
     import duckdb  # here, because a CSV must not wait for it
     import pandas as pd
 
-    seen: dict[str, str] = {}
-    for column in columns:
-        other = seen.setdefault(column.name.lower(), column.name)
-        if other != column.name:
-            raise OutputError(
-                f"columns {other!r} and {column.name!r} differ in case only, which a Parquet file "
-                "written here cannot keep; write a CSV file"
-            )
+    refuse_names_alike([column.name for column in columns])
     cells = {f"c{i}": column.texts[column.codes] for i, column in enumerate(columns)}
     released = pd.DataFrame(cells, dtype=object)
     chosen = ", ".join(
-        f"CAST(c{i} AS {sql_type(column)}) AS {_quoted(column.name)}"
+        f"CAST(c{i} AS {sql_type(column.native, column.zoned)}) AS {_quoted(column.name)}"
         for i, column in enumerate(columns)
     )
     place = str(path.absolute()).replace("'", "''")
@@ -174,6 +141,18 @@ def write_parquet(path: Path, columns: Sequence[ReleasedColumn]) -> None:
         raise OSError(_reason(error, path)) from None
 
 
+def refuse_names_alike(names: Sequence[str]) -> None:
+    """Refuse names that differ in case only."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise OutputError(
+                f"columns {other!r} and {name!r} differ in case only, which a Parquet file "
+                "written here cannot keep; write a CSV file"
+            )
+
+
 def _reason(error: Exception, path: Path) -> str:
     """Give the first sentence of DuckDB's error, without the name the file has for now."""
     message = str(error).splitlines()[0]
@@ -181,20 +160,6 @@ def _reason(error: Exception, path: Path) -> str:
     if number:
         return os.strerror(int(number[1]))
     return message.removeprefix("IO Error: ").replace(f' "{path.absolute()}"', "")
-
-
-def sql_type(column: ReleasedColumn) -> str:
-    """Type of a column in Parquet: numbers, booleans and dates keep theirs, all else is text."""
-    if column.native is None:
-        return "VARCHAR"
-    dtype = column.native.dtype
-    if column.zoned:
-        return "TIMESTAMP WITH TIME ZONE"
-    if dtype.kind == "M":
-        units = {"D": "DATE", "ns": "TIMESTAMP_NS"}
-        return units.get(np.datetime_data(dtype)[0], "TIMESTAMP")
-    names = {"b": "BOOLEAN", "i": "BIGINT", "f": "FLOAT" if dtype.itemsize < 8 else "DOUBLE"}
-    return names.get(dtype.kind, "VARCHAR")
 
 
 def _quoted(name: str) -> str:

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Literal
 
 from moanon.arrays import Outlined
@@ -25,6 +26,8 @@ _MISSING = "(missing)"
 _BETWEEN = ".."
 _OR_MISSING = " or (missing)"
 _NOT_MISSING = "(not missing)"
+_MEMBER = re.compile(r'"(?:[^"]|"")*"|[^,{}"\s](?:[^,{}"]*[^,{}"\s])?')
+_SET = re.compile(rf"\{{(?:{_MEMBER.pattern})(?:, (?:{_MEMBER.pattern}))+\}}")
 _INTEGER = re.compile("-?[0-9]+")
 _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
@@ -52,13 +55,29 @@ class _Readings(Outlined, ABC):
 
 @dataclass(frozen=True, repr=False)
 class NamedLabels(_Readings):
-    """Labels that are names: each with the block it stands for."""
+    """Labels that are names: each with the block it stands for.
+
+    With `sets`, also several of them in braces, whose blocks follow one another: ``{a, b}``. A name
+    in quotes may hold any sign; a quote in it stands there twice.
+    """
 
     blocks: Mapping[str, Block]
     size: int
+    sets: bool = False
 
     def readings(self, label: str) -> set[Block]:
-        return {self.blocks[label]} if label in self.blocks else set()
+        if label in self.blocks:
+            return {self.blocks[label]}
+        if not (self.sets and _SET.fullmatch(label)):
+            return set()
+        names = [
+            found[0][1:-1].replace('""', '"') if found[0].startswith('"') else found[0]
+            for found in _MEMBER.finditer(label[1:-1])
+        ]
+        parts = [self.blocks.get(name) for name in names]
+        known = [part for part in parts if part is not None]
+        follows = all(one[1] == other[0] for one, other in pairwise(known))
+        return {(known[0][0], known[-1][1])} if known == parts and follows else set()
 
 
 @dataclass(frozen=True, repr=False)
@@ -221,8 +240,8 @@ def label_rules(domain: Domain, *, every_name: bool = False) -> BlockLabels:
         Of the column.
     every_name : bool
         Whether a tree's node may also be called by the names that a release of ours never shows:
-        its root's own, and those of nodes that hold what the one below them holds. Other programs
-        write them.
+        its root's own, and those of nodes that hold what the one below them holds; and whether
+        sets of nodes are read though nobody asked for them. Other programs write them.
     """
     if isinstance(domain, IntervalDomain):
         steps = domain.steps
@@ -251,4 +270,4 @@ def label_rules(domain: Domain, *, every_name: bool = False) -> BlockLabels:
     if every_name:
         for block, above in zip(blocks, tree.above, strict=True):
             names.update(dict.fromkeys(above, block))
-    return NamedLabels(names, leaves)
+    return NamedLabels(names, leaves, sets=domain.sets or every_name)

@@ -1,7 +1,8 @@
 """An independent reader of released files, which finds out what a file itself shows.
 
 Nothing here is shared with the code that writes a release. The file is parsed from its bytes, its
-labels are taken apart as texts, and groups are counted from those labels in plain Python. All that
+labels are taken apart as texts, and groups are counted from those labels, in plain Python or, in
+large files, by DuckDB out of core. All that
 the reader is told (`Reading`) are plain facts: the columns' roles, what a label of each column may
 say, how many rows the table had and with which sensitive values. A mistake in the writer can
 therefore not hide behind itself.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import re
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -43,6 +45,10 @@ NamedValues = dict[tuple[str, str], int | float | Fraction]
 Tally = dict[tuple[str | None, ...], int]
 #: For sensitive columns that a file holds in another type than text: what its cells are as texts.
 Spelled = dict[str, dict[str | None, str]]
+#: CSV files of so many bytes are not read row by row.
+_LARGE = 32 << 20
+#: What DuckDB may hold before it spills.
+_MEMORY = "500MB"
 #: Floats hold every whole number up to here.
 _WHOLE = 2**53
 
@@ -101,8 +107,7 @@ def measure_file(path: Path, reading: Reading) -> NamedValues:
         If the file cannot be read as a release: other columns, no rows, a label that stands for no
         block of its column, a sensitive value that the table does not have.
     """
-    read = _read_csv if reading.format == "csv" else _read_parquet
-    tally, starred, spelled = read(path, reading)
+    tally, starred, spelled = _read(path, reading)
     if not tally:
         raise CertificateError("it has no rows")
     rows = sum(tally.values())
@@ -191,8 +196,15 @@ def _histograms(
 # -- reading ------------------------------------------------------------------------------------
 
 
+def _read(path: Path, reading: Reading) -> tuple[Tally, int, Spelled]:
+    """Count the measured cells of the rows of a file; suppressed rows are counted apart."""
+    if reading.format == "parquet":
+        return _read_parquet(path, reading)
+    return (_read_csv if path.stat().st_size < _LARGE else _read_large_csv)(path, reading)
+
+
 def _read_csv(path: Path, reading: Reading) -> tuple[Tally, int, Spelled]:
-    """Count the measured cells of the rows of a CSV file; suppressed rows are counted apart."""
+    """Do so row by row."""
     pick = _picker(reading.measured)
     counts: Tally = defaultdict(int)
     starred = 0
@@ -216,6 +228,20 @@ def _read_csv(path: Path, reading: Reading) -> tuple[Tally, int, Spelled]:
     return counts, starred, {}
 
 
+def _read_large_csv(path: Path, reading: Reading) -> tuple[Tally, int, Spelled]:
+    """Do so out of core, by DuckDB."""
+    with path.open(encoding="utf-8", newline="") as stream, long_fields():
+        header = next(csv.reader(stream, strict=True), [])
+    _check_header(header, reading)
+    names = [f"c{i}" for i in range(len(header))]
+    columns = ", ".join(f"{name}: 'VARCHAR'" for name in names)
+    table = (
+        f"read_csv({_place(path)}, auto_detect = false, header = true, delim = ',', quote = '\"', "
+        f"escape = '\"', strict_mode = true, columns = {{{columns}}}, force_not_null = {names})"
+    )
+    return _count_cells(table, names, reading, "CSV", lambda _: {})
+
+
 def _picker(places: tuple[int, ...]) -> Callable[[list[str]], tuple[str, ...]]:
     if len(places) == 1:
         return lambda row: (row[places[0]],)
@@ -228,31 +254,57 @@ def undefuse(cell: str) -> str:
 
 
 def _read_parquet(path: Path, reading: Reading) -> tuple[Tally, int, Spelled]:
-    """Count the measured cells of the rows of a Parquet file; suppressed rows are counted apart."""
-    import duckdb  # here, because a CSV must not wait for it
-
-    # To DuckDB a path is a glob: brackets make its special characters plain. Columns go by
-    # position, since it takes names that differ in case for the same.
-    place = re.sub(r"([*?[])", r"[\1]", str(path.absolute())).replace("'", "''")
+    # Columns go by position, since DuckDB takes names that differ in case for the same.
     names = [f"c{i}" for i in range(len(reading.header))]
-    table = f"read_parquet('{place}', hive_partitioning = false) AS t({', '.join(names)})"
+    place = _place(path)
+    table = f"read_parquet({place}, hive_partitioning = false) AS t({', '.join(names)})"
+
+    def look(database: DuckDBPyConnection) -> Spelled:
+        schema = database.execute(f"SELECT name FROM parquet_schema({place})").fetchall()
+        _check_header([name for (name,) in schema[1:]], reading)
+        return _spellings(database, table, reading)
+
+    return _count_cells(table, names, reading, "Parquet", look)
+
+
+def _place(path: Path) -> str:
+    """A path in SQL, where it is a glob: brackets make its special characters plain."""
+    plain = re.sub(r"([*?[])", r"[\1]", str(path.absolute()))
+    return "'" + plain.replace("'", "''") + "'"
+
+
+def _count_cells(
+    table: str,
+    names: list[str],
+    reading: Reading,
+    kind: str,
+    look: Callable[[DuckDBPyConnection], Spelled],
+) -> tuple[Tally, int, Spelled]:
+    """Count the measured cells of a table in SQL, out of core, after a look at what it is."""
+    import duckdb  # here, because a small CSV must not wait for it
+
     suppressed = " AND ".join(f"{name}::VARCHAR IS NOT DISTINCT FROM '{_STAR}'" for name in names)
     kept = f"NOT ({suppressed})" if reading.stars else "true"
     cells = ", ".join(f"c{i}::VARCHAR" for i in reading.measured)
-    try:
-        with duckdb.connect(":memory:", config={"temp_directory": ""}) as database:
-            schema = database.execute(f"SELECT name FROM parquet_schema('{place}')").fetchall()
-            _check_header([name for (name,) in schema[1:]], reading)
-            found = database.execute(
-                f"SELECT {cells}, count(*) FROM {table} WHERE {kept} GROUP BY ALL"
-            ).fetchall()
-            (starred,) = database.execute(
-                f"SELECT count(*) FROM {table} WHERE NOT ({kept})"
-            ).fetchall()[0]
-            spelled = _spellings(database, table, reading)
-    except duckdb.Error as error:
-        reason = str(error).splitlines()[0]
-        raise CertificateError(f"it is not a readable Parquet file: {reason}") from None
+    with tempfile.TemporaryDirectory(prefix="moanon-") as folder:
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "temp_directory": folder,
+            "memory_limit": _MEMORY,
+        }
+        try:
+            with duckdb.connect(":memory:", config=config) as database:
+                spelled = look(database)
+                found = database.execute(
+                    f"SELECT {cells}, count(*) FROM {table} WHERE {kept} GROUP BY ALL"
+                ).fetchall()
+                starred = 0
+                if reading.stars:
+                    (starred,) = database.execute(
+                        f"SELECT count(*) FROM {table} WHERE NOT ({kept})"
+                    ).fetchall()[0]
+        except duckdb.Error as error:
+            reason = str(error).splitlines()[0]
+            raise CertificateError(f"it is not a readable {kind} file: {reason}") from None
     return {row[:-1]: row[-1] for row in found}, starred, spelled
 
 

@@ -18,44 +18,37 @@ is drawn at random: the seed does not matter.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
-from math import ceil, isfinite
 
 import numpy as np
 
 from moanon.arrays import Codes, Floats, Ints
+from moanon.data.domain import TreeDomain
+from moanon.data.hierarchy import Hierarchy
 from moanon.errors import InfeasibleError, SearchError
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, Grouping
 from moanon.kernels.boxes import BoxColumns, cover_groups, make_box_columns
+from moanon.kernels.group_check import GroupCheck, make_group_check
 from moanon.kernels.moving import MoveBuffers, make_move_buffers, move_cells
-from moanon.kernels.splitting import (
-    GroupCheck,
-    SplitBuffers,
-    make_group_check,
-    make_split_buffers,
-    split_cells,
-)
+from moanon.kernels.node_splits import SplitBuffers, make_split_buffers
+from moanon.kernels.splitting import split_cells
 from moanon.measures import find_measure
 from moanon.measures.demand import group_rule
-from moanon.measures.measuring import score_grouping, suppress_groups
+from moanon.measures.measuring import score_grouping
 from moanon.measures.scores import objective_matrix
+from moanon.measures.solutions import OnPart
 from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
 from moanon.search.archive import thin
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.problem import SearchProblem
+from moanon.search.targets import FEW_GROUPS, Effort, asked, find_targets, spread
 
-#: Sizes up to this are all targets; larger ones grow by this factor.
-_SMALL, _GROWTH = 30, 1.025
-#: Targets in a run; see `_cut_runs`.
-_RUN, _SHORT_RUN = 10, 5
-#: The factor where other objectives have levels, so many each, that go with every size.
-_FEW_GROWTH, _LEVELS = 1.5, 10
 #: Splits of a node that are followed to the end; all of them in most tables.
 _TRIES = 16
 #: Rows of a group, rows that may be suppressed, and what else a group must have.
@@ -65,8 +58,6 @@ _Task = tuple[Sequence[Suppression], Ints | None]
 #: Ways to split: what suppressing a row costs, in losses of the row; how far to look ahead, where
 #: 1 is not at all, the greedy way.
 _FAR, _NEAR, _DEAR, _GREEDY = (1.0, 32), (1.0, 8), (1.4, 32), (1.0, 1)
-#: With room for fewer groups, several ways are tried.
-_FEW_GROUPS = 30
 #: Rounds of moving and splitting, sweeps in each, and the share of the loss a sweep must gain.
 _ROUNDS, _SWEEPS, _GAIN = 2, 6, 0.006
 
@@ -89,9 +80,9 @@ class LocalSearch:
                 "suppresses have none; take eta 0, or another measure"
             )
         self.archive = LocalArchive(len(problem.objectives))
-        self._runs = _spread(_targets(problem.instance, problem.suppression, problem.objectives))
+        self._runs = spread(find_targets(problem.instance, problem.suppression, problem.objectives))
         self._workplaces: list[_Workplace] = []
-        self._starts: list[tuple[int, Ints]] = []  # what the first target of each run came to
+        self._starts: list[tuple[int, bytes]] = []  # what the first target of each run came to
 
     @property
     def space(self) -> int:
@@ -118,7 +109,7 @@ class LocalSearch:
             found = list(pool.map(_solve, self._workplaces, *zip(*tasks, strict=True)))
         for groups in found:
             if begin < number:
-                self._starts.append((self._workplaces[0].loss(groups[0]), groups[0]))
+                self._starts.append((self._workplaces[0].loss(groups[0]), _pack(groups[0])))
             for group in groups:
                 self._take(group)
         self.generation += len(tasks)
@@ -128,13 +119,13 @@ class LocalSearch:
 
     def _best_start(self, target: Suppression) -> Ints:
         """Of all first targets that ask at least as much, the groups that lose least."""
-        wanted = _asked(target)
+        wanted = asked(target)
         fit = [
             found
             for run, found in zip(self._runs, self._starts, strict=True)
-            if _asked(run[0])[0] >= wanted[0] and _asked(run[0])[1:] == wanted[1:]
+            if asked(run[0])[0] >= wanted[0] and asked(run[0])[1:] == wanted[1:]
         ]
-        return min(fit, key=lambda found: found[0])[1]
+        return _unpack(min(fit, key=lambda found: found[0])[1])
 
     def _take(self, group: Ints) -> None:
         """Measure a solution, and keep it if it meets the bounds on the whole table."""
@@ -143,9 +134,9 @@ class LocalSearch:
         measures = [*self.problem.measures, *bounds]
         scores = score_grouping(grouping, measures, self.problem.suppression)
         if all(measure.meets(measure.of(scores), bound)[0] for measure, bound in bounds.items()):
-            self.archive.add(group, objective_matrix(scores, self.problem.objectives)[0])
+            self.archive.add(_pack(group), objective_matrix(scores, self.problem.objectives)[0])
 
-    def front(self, cap: int) -> Front:
+    def front(self, cap: int, on_part: OnPart | None = None) -> Front:
         """Make the front of what was found: at most `cap` solutions.
 
         Raises
@@ -160,7 +151,7 @@ class LocalSearch:
         place = self._workplaces[0] if self._workplaces else _Workplace.of(self.problem.instance)
         chosen = thin(self.archive.values, cap)
         recodings = LocalRecodings.of_groupings(
-            _grouping(place, self.archive.groups[i]) for i in chosen.tolist()
+            _grouping(place, _unpack(self.archive.groups[i])) for i in chosen.tolist()
         )
         return Front.of_recodings(
             self.problem.instance,
@@ -169,17 +160,17 @@ class LocalSearch:
             recodings,
             found=len(self.archive.groups),
             bounds={measure.name: bound for measure, bound in self.problem.bounds.items()},
+            on_part=on_part,
         )
 
     # -- what is saved ---------------------------------------------------------------------------
 
     def state(self) -> State:
         """Everything the next step depends on."""
-        shape = -1, len(self.problem.instance.cells)
         return {
-            "groups": np.array(self.archive.groups, dtype=np.int32).reshape(shape),
+            **prefixed("groups.", _joined(self.archive.groups)),
             "values": self.archive.values,
-            "starts": np.array([group for _, group in self._starts], dtype=np.int32).reshape(shape),
+            **prefixed("starts.", _joined([group for _, group in self._starts])),
             "losses": np.array([loss for loss, _ in self._starts], dtype=np.int64),
             "done": np.array([self.generation, self.evaluations]),
         }
@@ -187,17 +178,19 @@ class LocalSearch:
     def restore(self, state: State) -> None:
         """Go on from a saved state."""
         self.archive = LocalArchive(len(self.problem.objectives))
-        for group, values in zip(state["groups"], state["values"], strict=True):
-            self.archive.add(group.astype(np.int64), values)
-        starts = zip(state["losses"].tolist(), state["starts"], strict=True)
-        self._starts = [(loss, group.astype(np.int64)) for loss, group in starts]
+        groups = _parted(part_of(state, "groups."))
+        for group, values in zip(groups, state["values"], strict=True):
+            self.archive.add(group, values)
+        starts = _parted(part_of(state, "starts."))
+        self._starts = list(zip(state["losses"].tolist(), starts, strict=True))
         self.generation, self.evaluations = state["done"].tolist()
 
 
 class LocalLimits:
-    """Problems that differ in η alone, as `moanon.search.archive.SharedLimits`; nothing is shared.
+    """Problems that differ in η alone, as `moanon.search.archive.SharedLimits`.
 
-    Fronts that an earlier run has found for some of them are given.
+    Each is searched for itself; what was found within a narrower limit counts within a wider one,
+    too. Fronts that an earlier run has found for some of them are given.
     """
 
     def __init__(
@@ -218,11 +211,17 @@ class LocalLimits:
         self._searches[place] = LocalSearch(self.problems[place])
         return self._searches[place]
 
-    def front(self, place: int, cap: int) -> Front:
+    def front(self, place: int, cap: int, on_part: OnPart | None = None) -> Front:
         """The front of what was found for the limit at `place`."""
         if self.etas[place] in self._known:
             return self._known[self.etas[place]]
-        return self._searches[place].front(cap)
+        search = self._searches[place]
+        for narrower, eta in enumerate(self.etas):  # the widest first
+            if eta < self.etas[place] and eta in self._known:
+                search.archive.add_front(self._known[eta])
+            elif eta < self.etas[place]:
+                search.archive.add_all(self._searches[narrower].archive)
+        return search.front(cap, on_part)
 
     def state(self) -> State:
         """What was found so far, as arrays."""
@@ -249,18 +248,18 @@ def warm_up_local(problem: SearchProblem) -> float:
 
 
 class LocalArchive:
-    """Undominated solutions: the group of each cell, and objectives of which less is better."""
+    """Undominated solutions: packed groups of cells, and objectives of which less is better."""
 
     def __init__(self, objectives: int) -> None:
         self.values: Floats = np.zeros((0, objectives))
-        self.groups: list[Ints] = []
+        self.groups: list[bytes] = []
 
     @property
     def is_feasible(self) -> bool:
         """Whether there is a solution."""
         return bool(self.groups)
 
-    def add(self, group: Ints, values: Floats) -> None:
+    def add(self, group: bytes, values: Floats) -> None:
         """Take a solution in, unless another is as good; those go that are worse than it."""
         if (self.values <= values).all(axis=1).any():
             return
@@ -269,107 +268,39 @@ class LocalArchive:
         self.groups.append(group)
         self.values = np.concatenate([self.values[stays], values[None]])
 
+    def add_all(self, other: LocalArchive) -> None:
+        """Take the solutions of another one in."""
+        for group, values in zip(other.groups, other.values, strict=True):
+            self.add(group, values)
 
-# -- targets ---------------------------------------------------------------------------------------
-
-
-def _targets(
-    instance: Instance, suppression: Suppression, objectives: Sequence[str]
-) -> list[list[Suppression]]:
-    """Runs of targets, the largest size of a run first.
-
-    Raises
-    ------
-    InfeasibleError
-        If even all rows together are no group.
-    """
-    everything = Grouping.of_boxes(
-        instance,
-        np.zeros(len(instance.cells), dtype=np.int64),
-        np.zeros((len(instance.layout.columns), 1), dtype=np.int64),
-        instance.layout.sizes[:, None],
-    )
-    if not suppress_groups(everything, suppression).kept.all():
-        wanted = " and ".join(
-            f"{name} {find_measure(name).bound_text(bound)}"
-            for name, bound in suppression.constraints
-        )
-        raise InfeasibleError(
-            f"no group can meet the constraints: all rows together do not have {wanted}"
-        )
-    others = [name for name in objectives if find_measure(name).group and name != "k"]
-    levels = [_levels(everything, suppression, name) for name in others]
-    rows, limit = instance.cells.rows, suppression.most_rows(instance.cells.rows)
-    least = max([1, *(ceil(bound) for name, bound in suppression.constraints if name == "k")])
-    sizes = [1] if others and "k" not in objectives else _sizes(rows, limit, bool(others))
-    sizes = sorted({max(size, least) for size in sizes}, reverse=True)
-    begins = _cut_runs(sizes, rows)
-    return [
-        [
-            replace(suppression, constraints=(("k", size), *further, *suppression.constraints))
-            for size in sizes[begin:end]
-        ]
-        for further in (tuple(zip(others, chosen, strict=True)) for chosen in product(*levels))
-        for begin, end in pairwise(begins)
-    ]
+    def add_front(self, front: Front) -> None:
+        """Take the solutions of a front of the same objectives in."""
+        assert isinstance(front.recodings, LocalRecodings)
+        signs = [-1.0 if find_measure(name).higher_is_better else 1.0 for name in front.objectives]
+        values = np.stack([front.measures[name] for name in front.objectives], axis=1) * signs
+        for group, each in zip(front.recodings.cell_group, values, strict=True):
+            self.add(_pack(group), each)
 
 
-def _cut_runs(sizes: Sequence[int], rows: int) -> list[int]:
-    """Where runs of targets begin, and the end: short ones where much changes from one to the next.
-
-    That is with few groups. What people ask for begins a run, too.
-    """
-    begins = [0]
-    for place, size in enumerate(sizes):
-        is_short = size * _FEW_GROUPS > rows
-        is_due = place - begins[-1] >= (_SHORT_RUN if is_short else _RUN)
-        if place and (is_due or _is_round(size)):
-            begins.append(place)
-    return [*begins, len(sizes)]
+def _pack(group: Ints) -> bytes:
+    """The group of each cell in little memory: there are hundreds of solutions."""
+    return zlib.compress(group.astype("<i4").tobytes(), 1)
 
 
-def _is_round(size: int) -> bool:
-    """Whether it is 1, 2 or 5 with zeros, from 5 on."""
-    return size >= 5 and str(size).rstrip("0") in ("1", "2", "5")
+def _unpack(packed: bytes) -> Ints:
+    return np.frombuffer(zlib.decompress(packed), dtype="<i4").astype(np.int64)
 
 
-def _asked(target: Suppression) -> tuple[float, ...]:
-    """What a target asks of every group: its size, then levels of other measures."""
-    return tuple(bound for _, bound in target.constraints)
+def _joined(packed: Sequence[bytes]) -> State:
+    """Texts of bytes as two arrays."""
+    lengths = np.array([len(each) for each in packed], dtype=np.int64)
+    return {"bytes": np.frombuffer(b"".join(packed), dtype=np.uint8), "lengths": lengths}
 
 
-def _sizes(rows: int, limit: int, few: bool) -> list[int]:
-    """Sizes that groups are to have: all small ones, larger ones at growing distances."""
-    sizes, size = list(range(1, min(_SMALL, rows) + 1)), float(_SMALL)
-    growth = _FEW_GROWTH if few else _GROWTH
-    if few:
-        sizes, size = [1], 1.0
-    while size * growth <= rows / 2:
-        size = max(size * growth, size + 1)
-        sizes.append(int(size))
-    round_sizes = [digit * 10**power for power in range(1, 19) for digit in (1, 2, 5)]
-    sizes += [size for size in round_sizes if not few and size <= rows / 2]
-    return [*sizes, rows - limit, rows]
-
-
-def _levels(everything: Grouping, suppression: Suppression, name: str) -> list[float]:
-    """Levels of a measure of groups, from the best there is, that of all rows together, on."""
-    measure = find_measure(name)
-    best = measure.of(score_grouping(everything, [measure], suppression))[0].item()
-    if measure.range.whole:
-        return [float(level) for level in range(int(best), 0, -1)][:_LEVELS]
-    worst = measure.range.low if measure.higher_is_better else measure.range.high
-    if isinstance(worst, str) or not isfinite(worst):
-        worst = best + 3.0  # as δ, whose range has no end
-    shares = (np.arange(_LEVELS) / _LEVELS) ** 2
-    return [best + (worst - best) * share for share in shares.tolist()]
-
-
-def _spread(runs: list[list[Suppression]]) -> list[list[Suppression]]:
-    """Put runs in an order in which early ones lie all over the range, should time run out."""
-    bits = max(1, len(runs).bit_length())
-    places = sorted(range(len(runs)), key=lambda place: f"{place:0{bits}b}"[::-1])
-    return [runs[place] for place in places]
+def _parted(state: State) -> list[bytes]:
+    """Texts of bytes from what `_joined` made of them."""
+    ends = np.cumsum(state["lengths"])
+    return [part.tobytes() for part in np.split(state["bytes"], ends[:-1])][: len(ends)]
 
 
 # -- solving ---------------------------------------------------------------------------------------
@@ -394,16 +325,17 @@ class _Workplace:
     @classmethod
     def of(cls, instance: Instance) -> _Workplace:
         order = np.argsort(instance.layout.sizes, kind="stable")
-        sizes, losses, trees = instance.layout.sizes[order], instance.losses, instance.layout.trees
+        sizes, losses = instance.layout.sizes[order], instance.losses
         widths, nodes = [], []
         for column, size in zip(order.tolist(), sizes.tolist(), strict=True):
             first = losses.start[column]
             widths.append(losses.table[first : first + size + 1])
-            tree = trees.get(instance.layout.columns[column])
+            domain = instance.layout.domains[instance.layout.columns[column]]
+            # Sets of neighbouring leaves are cut like any order.
             nodes.append(
-                None
-                if tree is None
-                else (np.array(tree.starts), np.array(tree.stops), np.array(tree.parents))
+                _nodes(domain.hierarchy)
+                if isinstance(domain, TreeDomain) and not domain.sets
+                else None
             )
         codes = np.ascontiguousarray(instance.cells.codes[order])
         return cls(
@@ -416,6 +348,11 @@ class _Workplace:
             make_split_buffers(len(instance.cells), sizes),
             make_move_buffers(codes),
         )
+
+    @property
+    def effort(self) -> Effort:
+        """How much is spent on the table."""
+        return Effort(len(self.counts))
 
     def split(self, wanted: _Wanted, group: Ints, price: float, horizon: int) -> None:
         """Split the groups that there are."""
@@ -442,6 +379,7 @@ class _Workplace:
             int(group.max()) + 1,
             _SWEEPS,
             _GAIN,
+            self.effort.window,
             self.moving,
             group,
         )
@@ -465,6 +403,10 @@ class _Workplace:
         return int((lost * self.counts).sum())
 
 
+def _nodes(tree: Hierarchy) -> tuple[Ints, Ints, Ints]:
+    return np.array(tree.starts), np.array(tree.stops), np.array(tree.parents)
+
+
 def _solve(place: _Workplace, targets: Sequence[Suppression], start: Ints | None) -> list[Ints]:
     """Solve targets of falling size; the first from the whole table down, unless it is begun."""
     instance, found = place.instance, []
@@ -480,14 +422,28 @@ def _solve(place: _Workplace, targets: Sequence[Suppression], start: Ints | None
     return found
 
 
+def _revived(place: _Workplace, wanted: _Wanted, group: Ints) -> Ints:
+    """Put all suppressed cells into a group, where they may be one: it may fall into better ones.
+
+    At worst it loses what they lose now, and with smaller groups they may find company.
+    """
+    least, _, check = wanted
+    is_gone = group < 0
+    if check is not None or place.counts[is_gone].sum() < least:
+        return group.copy()
+    return np.where(is_gone, group.max() + 1, group)
+
+
 def _solve_afresh(place: _Workplace, wanted: _Wanted) -> Ints:
     """Split the whole table: looking ahead, which mostly pays, and greedily.
 
-    Where groups are few and each counts, in more ways.
+    Where groups are few and each counts, in more ways; in large tables, not so far and in one.
     """
     least, limit, _ = wanted
-    few = place.counts.sum() < _FEW_GROUPS * least
+    few = place.counts.sum() < FEW_GROUPS * least
     ways = [_FAR, _GREEDY, *([_NEAR] if few else []), *([_DEAR] if few and limit else [])]
+    if not place.effort.is_whole:
+        ways = [_NEAR]
     whole = np.zeros(len(place.counts), dtype=np.int64)
     found = [_improve(place, wanted, whole, way, _ROUNDS) for way in ways]
     return min(found, key=place.loss)
@@ -499,7 +455,7 @@ def _improve(
     """Split groups and move cells, in turn, as long as that helps."""
     least = place.loss(group)
     for _ in range(rounds):
-        group = group.copy()
+        group = _revived(place, wanted, group)
         place.split(wanted, group, *way)
         place.move(wanted, group)
         before, least = least, place.loss(group)
@@ -507,6 +463,22 @@ def _improve(
             break
         way = _FAR  # what is left of the limit may be spent
     return group
+
+
+def split_greedily(
+    instance: Instance, suppression: Suppression, sizes: Iterable[int]
+) -> Iterator[Grouping]:
+    """Split the whole table by the largest gain alone for each size of groups, to compare with."""
+    place = _Workplace.of(instance)
+    for size in sizes:
+        rule = group_rule(
+            replace(suppression, constraints=(("k", size), *suppression.constraints)),
+            instance.cells.rows,
+        )
+        check = make_group_check(rule, instance.plan, instance.listed_values)
+        group = np.zeros(len(instance.cells), dtype=np.int64)
+        place.split((rule.least, rule.limit, check), group, *_GREEDY)
+        yield _grouping(place, group)
 
 
 def _grouping(place: _Workplace, group: Ints) -> Grouping:

@@ -141,7 +141,6 @@ def test_a_run_that_is_to_prove_does_so_in_the_end(people: Path) -> None:
         ({"problem": "{preset: zero-suppression}"}, "Got the objectives weighted_k, gl"),
         ({"problem": "{objectives: [t_closeness, loss]}"}, "t_closeness is none of them"),
         ({"problem": "{constraints: {l: {min: 2}}}"}, "Got constraints on l"),
-        ({"problem": "{recoding: local}", "search": "{}"}, "Got local ones"),
     ],
 )
 def test_what_cannot_be_proven_is_refused_with_the_reason(

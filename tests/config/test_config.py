@@ -241,7 +241,7 @@ ORDER = (
 )
 HIERARCHY = (
     "hierarchy must be an embedded hierarchy (adult/marital-status, adult/native-country, "
-    "adult/occupation, adult/workclass) or a .yaml, .yml, .csv file"
+    "adult/occupation, adult/workclass), a .yaml, .yml, .csv file, or a rule such as {mask: right}"
 )
 ETA = "eta must be a number or a list of numbers in [0, 1)"
 
@@ -267,7 +267,7 @@ ETA = "eta must be a number or a list of numbers in [0, 1)"
             f'{BASE}  "a.b": {{role: insensitive, x: 1}}',
             'a.yaml, line 4: unknown key columns."a.b".x; known here are role, kind, granularity, '
             "range, outside, origin, type, format, decimal, thousands, unit, order, hierarchy, "
-            "weight",
+            "labels, weight",
         ),
         (
             f"{BASE}  age: {{role: sensitive}}",

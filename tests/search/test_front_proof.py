@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from moanon.errors import ConfigError
 from moanon.measures.suppression import Suppression
+from moanon.recoding import LocalRecodings
 from moanon.search.archive import front_of
 from moanon.search.front_proof import FrontProof, check_provable
 from tests.search.people import (
@@ -109,6 +112,12 @@ def test_a_gap_that_is_small_enough_is_left_alone():
 def test_what_cannot_be_proven_is_refused_with_the_reason(preset, settings, reason):
     with pytest.raises(ConfigError, match=reason):
         check_provable(found_front(preset, **settings))
+
+
+def test_boxes_are_refused():
+    local = replace(found_front(), recodings=LocalRecodings("", (), (), ()))
+    with pytest.raises(ConfigError, match=r"global recodings can be proven\. Got local ones"):
+        check_provable(local)
 
 
 def test_a_k_that_no_table_of_so_many_rows_has_is_refused():

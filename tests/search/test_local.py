@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import moanon
 from moanon.config import Config
-from moanon.data.domain import IntervalSpec, TreeSpec
+from moanon.data.domain import IntervalSpec, TreeDomain, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.errors import ConfigError, DataError, InfeasibleError, SearchError
@@ -31,8 +31,10 @@ from moanon.kernels.boxes import make_box_columns
 from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
 from moanon.release import Certificate
-from moanon.search.local import LocalSearch
+from moanon.search import targets
+from moanon.search.local import LocalLimits, LocalSearch, split_greedily
 from moanon.search.problem import SearchProblem
+from moanon.search.targets import Effort
 from tests import naive
 from tests.checkout import REPOSITORY
 from tests.search.people import config_text, people, people_frame
@@ -74,7 +76,7 @@ def check_solution(instance: Instance, grouping: Grouping) -> tuple[int, Fractio
         for column, (name, domain) in enumerate(instance.layout.domains.items()):
             low, high = min(v[column] for v in inside), max(v[column] for v in inside)
             expected = (low, high + 1)
-            if name in instance.layout.trees:
+            if isinstance(domain, TreeDomain) and not domain.sets:
                 tree = instance.layout.trees[name]
                 node = tree.lowest(low, high + 1)
                 expected = (tree.starts[node], tree.stops[node])
@@ -89,6 +91,7 @@ def check_solution(instance: Instance, grouping: Grouping) -> tuple[int, Fractio
 @given(rich_instances(24), st.sampled_from([0.0, 0.1, 0.4]))
 @settings(max_examples=40)
 def test_every_solution_is_what_the_front_says(instance: Instance, eta: float) -> None:
+    # sets of neighbouring nodes among its trees, too
     search = searched(instance, Suppression("limit", eta))
     front = search.front(1000)
     assert front.found == len(front) == len(search.archive.groups)
@@ -136,6 +139,7 @@ def test_other_objectives_of_groups_have_levels() -> None:
     assert len({diversity for _, diversity in pairs}) >= 3
 
 
+@pytest.mark.slow
 def test_constraints_hold_without_the_compiler() -> None:
     done = subprocess.run(
         [
@@ -220,6 +224,46 @@ def test_a_cell_moves_into_a_box_that_holds_it() -> None:
     both = (starts[:, :, None] < stops[:, None]) & (starts[:, None] < stops[:, :, None])
     overlapping = both.all(axis=0) & ~np.eye(len(grouping), dtype=bool)
     assert overlapping.any()
+
+
+# -- effort ----------------------------------------------------------------------------------------
+
+
+def test_tables_of_some_thousand_cells_get_the_whole_effort() -> None:
+    effort = Effort(20_000)
+    assert effort.is_whole
+    assert (effort.growth, effort.window, effort.run(False), effort.run(True)) == (
+        pytest.approx(1.025), 2048, 10, 5,
+    )  # fmt: skip
+
+
+def test_effort_falls_as_the_cells_grow() -> None:
+    # 1,250 times as many cells: steps 1250^(1/3) = 10.8 times as long, runs 35 times
+    effort = Effort(25_000_000)
+    assert not effort.is_whole
+    assert effort.growth == pytest.approx(1 + 0.025 * 1250 ** (1 / 3))
+    assert (effort.window, effort.run(False), effort.run(True)) == (32, 354, 177)
+
+
+@given(instance=rich_instances(24), eta=st.sampled_from([0.0, 0.3]))
+@settings(max_examples=15)
+def test_what_is_found_with_little_effort_is_true_as_well(instance: Instance, eta: float) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(targets, "_ALL_CELLS", 0.01)
+        patch.setattr(targets, "_LEAST_WINDOW", 1)
+        front = searched(instance, Suppression("limit", eta)).front(1000)
+    for number in front.ids.tolist():
+        k, loss = check_solution(instance, front.grouping(number))
+        assert front.measures["k"][number - 1] == k
+        assert front.measures["loss"][number - 1] == pytest.approx(float(loss), abs=1e-9)
+
+
+def test_greedy_passes_alone_are_groupings_too() -> None:
+    found = list(split_greedily(people(), Suppression("limit", 0.0), [2, 10, 50]))
+    for size, grouping in zip([2, 10, 50], found, strict=True):
+        k, _ = check_solution(people(), grouping)
+        assert k >= size
+    assert len(found[0]) > len(found[1]) > len(found[2])
 
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -350,6 +394,34 @@ def test_a_run_makes_a_folder_like_any_other(people: Path) -> None:
         assert same(front, result.fronts[eta])
     less = result.fronts[0.1].measures["loss"].sum() / len(result.fronts[0.1])
     assert 0 < less < 1
+
+
+def test_a_wider_limit_never_loses_more() -> None:
+    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.0))
+    etas = (0.0, 0.05, 0.2)
+    limits = LocalLimits(problem, etas, {})
+    for place in range(len(etas)):
+        search = limits.search_for(place, None)
+        while not search.exhausted:
+            search.step()
+    fronts = {eta: limits.front(place, 1000) for place, eta in enumerate(limits.etas)}
+    again = LocalLimits(problem, etas, {0.0: fronts[0.0]})  # as after an earlier run
+    for place in range(2):
+        search = again.search_for(place, None)
+        while not search.exhausted:
+            search.step()
+    assert same(again.front(0, 1000), fronts[0.2])
+    for narrow, wide in pairwise(etas):
+        for k, loss in zip(*(fronts[narrow].measures[name] for name in ("k", "loss")), strict=True):
+            fit = fronts[wide].measures["k"] >= k
+            assert fronts[wide].measures["loss"][fit].min() <= loss
+
+
+def test_suppressed_rows_find_company_with_smaller_groups() -> None:
+    # With 1 row per group nothing has to be suppressed, whatever larger groups gave up.
+    front = searched(people(), Suppression("limit", 0.2)).front(1000)
+    assert front.measures["loss"][0] == 0
+    assert front.measures["suppressed"][0] == 0
 
 
 def test_boxes_go_with_the_run_that_they_belong_to(people: Path) -> None:

@@ -1,0 +1,223 @@
+"""DuckDB as moanon uses it: under a memory limit, spilling to a folder of its own.
+
+A `DuckSession` is an in-memory database whose temporary files lie in a folder that only its owner
+can read and that goes with the session. What DuckDB cannot do is told as one sentence.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from moanon.arrays import Ints, Values
+from moanon.errors import DataError
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: What DuckDB may hold where nobody says it. Python and the compiled loops need some 300 MB beside.
+DEFAULT_MEMORY = "500MB"
+#: Keys of tuples stay below this.
+_KEY_LIMIT = 2**62
+
+
+class DuckSession:
+    """A database of its own for one table.
+
+    Parameters
+    ----------
+    source : str
+        What messages call the table.
+    memory : str or None
+        How much DuckDB may hold before it spills, such as ``2GB``.
+    """
+
+    def __init__(self, source: str, memory: str | None = None) -> None:
+        import duckdb
+
+        self.source = source
+        self.memory = memory or DEFAULT_MEMORY
+        self.folder = Path(tempfile.mkdtemp(prefix="moanon-"))  # which nobody else can read
+        config: dict[str, Any] = {
+            "memory_limit": self.memory,
+            "temp_directory": str(self.folder / "spilled"),
+        }
+        self.database = duckdb.connect(":memory:", config=config)
+        self.threads = int(self.value("SELECT current_setting('threads')"))
+        self._names = 0
+        self._end = weakref.finalize(self, _close, self.database, self.folder)
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
+        """Run a statement; what goes wrong is told as one sentence about the table."""
+        import duckdb
+
+        try:
+            return self.database.execute(sql, list(parameters))
+        except duckdb.Error as error:
+            raise self.told(error) from None
+
+    def fetch(self, sql: str) -> dict[str, Any]:
+        """Run a query and give its columns as arrays."""
+        import duckdb
+
+        try:
+            return self.database.execute(sql).fetchnumpy()
+        except duckdb.Error as error:
+            raise self.told(error) from None
+
+    def write(self, sql: str, path: Path) -> None:
+        """Run a statement that writes a file."""
+        import duckdb
+
+        try:
+            self.database.execute(sql)
+        except duckdb.Error as error:
+            told = _reason(error, self.memory).replace(f' "{path.absolute()}"', "")
+            raise OSError(told) from None
+
+    def told(self, error: Exception) -> DataError:
+        """Say what went wrong as one sentence about the table."""
+        return DataError(f"{self.source} cannot be read: {_reason(error, self.memory)}")
+
+    def value(self, sql: str) -> Any:
+        """Run a query of one value."""
+        found = self.execute(sql).fetchone()
+        assert found is not None
+        return found[0]
+
+    def new_name(self, kind: str) -> str:
+        """Give a name that no table has yet."""
+        self._names += 1
+        return f"{kind}_{self._names}"
+
+    def store(self, columns: Mapping[str, Values], kind: str = "given") -> str:
+        """Put arrays into a temporary table, and give its name."""
+        name, view = self.new_name(kind), self.new_name("array")
+        self.database.register(view, dict(columns))
+        try:
+            self.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM {view}")
+        finally:
+            self.database.unregister(view)
+        return name
+
+    def drop(self, tables: Sequence[str]) -> None:
+        """Forget temporary tables."""
+        for table in tables:
+            self.execute(f"DROP TABLE IF EXISTS {table}")
+
+    @contextmanager
+    def in_order(self) -> Iterator[None]:
+        """Rows go through joins in the order of their file: one thread, and no sides exchanged."""
+        self.execute("SET threads = 1")
+        self.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+        try:
+            yield
+        finally:
+            self.execute("RESET disabled_optimizers")
+            self.execute(f"SET threads = {self.threads}")
+
+
+def _close(database: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    database.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _reason(error: Exception, memory: str) -> str:
+    """Give the first sentence of DuckDB's error, without the names of its temporary files."""
+    import duckdb
+
+    message = str(error).splitlines()[0].strip()
+    if isinstance(error, duckdb.OutOfMemoryException):
+        if "max_temp_directory_size" in message or "disk" in message.lower():
+            return "the disk that DuckDB spills to is full; set TMPDIR to a larger one"
+        return f"it needs more than the {memory} that it may hold; give more with data.memory"
+    if isinstance(error, duckdb.IOException) and (
+        "No space left" in message or "ENOSPC" in message or '"errno":"28"' in message
+    ):
+        return "the disk that DuckDB spills to is full; set TMPDIR to a larger one"
+    return re.sub(r"^[A-Z][A-Za-z ]+ Error: ", "", message).removesuffix(".")
+
+
+def in_bytes(amount: str) -> float:
+    """Read an amount of memory such as 500MB."""
+    number, unit = re.fullmatch(r"([0-9]+) ?([A-Za-z]+)", amount).groups()  # type: ignore[union-attr]
+    base = 1024 if "i" in unit else 1000
+    return int(number) * float(base ** ("KMGT".index(unit[0].upper()) + 1))
+
+
+def quoted(name: str) -> str:
+    """A name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+# -- tuples of codes as few numbers ----------------------------------------------------------------
+
+
+class TupleKeys:
+    """Tuples of codes as one number each, or as few as their sizes allow.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        One more than the largest code of each column.
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._parts: list[list[int]] = [[]]
+        self._sizes = list(sizes)
+        span = 1
+        for place, size in enumerate(sizes):
+            if span * size > _KEY_LIMIT:
+                self._parts.append([])
+                span = 1
+            self._parts[-1].append(place)
+            span *= size
+
+    def expressions(self, codes: Sequence[str]) -> list[str]:
+        """SQL of each key from the SQL of each code."""
+        found = []
+        for part in self._parts:
+            key = codes[part[0]]
+            for place in part[1:]:
+                key = f"({key} * {self._sizes[place]} + {codes[place]})"
+            found.append(key)
+        return found
+
+    def of(self, tuples: Ints) -> list[Ints]:
+        """Keys of tuples (columns, tuples)."""
+        found = []
+        for part in self._parts:
+            key = tuples[part[0]].astype(np.int64)
+            for place in part[1:]:
+                key = key * self._sizes[place] + tuples[place]
+            found.append(key)
+        return found
+
+    def sorted_tuples(self, keys: Sequence[Ints], rows: Ints) -> tuple[Values, Ints]:
+        """Undo `of`, and put the tuples in their order, with the rows of each."""
+        order = np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(list(keys)[::-1])
+        # As narrow as codes allow: there may be as many tuples as rows.
+        narrow = np.uint16 if max(self._sizes) <= 2**16 else np.int64
+        tuples = np.empty((len(self._sizes), len(order)), dtype=narrow)
+        for part, given in zip(self._parts, keys, strict=True):
+            key = given[order]
+            for place in reversed(part[1:]):
+                size = self._sizes[place]
+                rest = key // size
+                tuples[place] = key - rest * size
+                key = rest
+            tuples[part[0]] = key
+        return tuples, rows[order]

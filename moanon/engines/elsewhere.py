@@ -1,0 +1,205 @@
+"""What all rows that are elsewhere share: profiles and codes, worked out from counts alone.
+
+An engine answers two things: which distinct values a column holds (`RowsElsewhere.look_up`), and
+how many rows share a tuple of codes that are given value by value (`RowsElsewhere.tally`). Texts,
+missing values, profiles and what rows are left out follow from that here, by the rules that rows in
+memory have.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from moanon.arrays import Bools, Ints, Outlined, Values
+from moanon.data.column import Column, ColumnProfile, sorted_column
+from moanon.data.rows import Labelling, RowStore
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DistinctValues(Outlined):
+    """The distinct values of a column as the engine has them, numbered.
+
+    Attributes
+    ----------
+    column : Column
+        Their texts; the codes say for each number which text it has, -1 being none.
+    counts : array (values + 1,)
+        Rows of each number, and last of those that hold nothing at all.
+    """
+
+    column: Column
+    counts: Ints
+
+    @property
+    def codes(self) -> Ints:
+        """Text of each number and, last, of nothing."""
+        return np.append(self.column.codes, -1).astype(np.int64)
+
+
+class RowsElsewhere(RowStore):
+    """Rows that an engine holds.
+
+    Two kinds of rows are left out: those that are not part of the table because they miss a value,
+    and those that a generalization has no place for, which a release may show as stars.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
+        self._known: dict[str, DistinctValues] = {}
+        self._incomplete: dict[str, Bools] = {}
+        self._outside: dict[str, Bools] = {}
+        self._columns = _Profiles(self)
+
+    # -- what an engine does ---------------------------------------------------------------------
+
+    @abstractmethod
+    def look_up(self, name: str) -> DistinctValues:
+        """Find the distinct values of a column, in all its rows."""
+
+    @abstractmethod
+    def tally(
+        self, codes: Mapping[str, Ints], left_out: Mapping[str, Bools]
+    ) -> tuple[Values, Ints]:
+        """Count rows by the codes of their values; see `RowStore.count`.
+
+        Both are by the numbers of `look_up`, nothing being last.
+        """
+
+    @abstractmethod
+    def write(
+        self, labelling: Labelling, path: Path, spell: Callable[[str], str] | None
+    ) -> tuple[int, bool]:
+        """Write the rows that are shown, with their labels.
+
+        Parameters
+        ----------
+        labelling : Labelling
+        path : Path
+            A file that nobody reads yet.
+        spell : function or None
+            How a cell of a CSV file is written; None for a Parquet file.
+
+        Returns
+        -------
+        How many cells of columns that are neither quasi-identifying nor sensitive a spreadsheet
+        would run, and whether rows stand in the order of the source.
+        """
+
+    # -- what follows ----------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> Mapping[str, ColumnProfile]:
+        return self._columns
+
+    @cached_property
+    def rows(self) -> int:
+        name = next(iter(self._incomplete or self._outside or self._names))
+        codes = {name: np.zeros(len(self.distinct(name).counts), dtype=np.int64)}
+        if not self._left_out:
+            return int(self.distinct(name).counts.sum())
+        return int(self.tally(codes, self._left_out)[1].sum())
+
+    def distinct(self, name: str) -> DistinctValues:
+        """The distinct values of a column in all rows, looked up once."""
+        if name not in self._known:
+            self._known[name] = self.look_up(name)
+        return self._known[name]
+
+    def count(self, codes: Mapping[str, Ints]) -> tuple[Values, Ints]:
+        by_number = {name: code[self.value_of(name)] for name, code in codes.items()}
+        return self.tally(by_number, self._left_out)
+
+    def complete(self, names: Sequence[str]) -> Self:
+        gaps = {name: self.distinct(name).codes < 0 for name in names}
+        return self._with(incomplete={**self._incomplete, **gaps})
+
+    def holding(self, values: Mapping[str, Bools]) -> int:
+        return self.rows - self.without(values).rows
+
+    def without(self, values: Mapping[str, Bools]) -> Self:
+        marked = {name: each[self.value_of(name)] for name, each in values.items() if each.any()}
+        return self._with(outside={**self._outside, **marked})
+
+    def numbered(self, name: str) -> tuple[ColumnProfile, Ints]:
+        """The profile of a column, and for each number the place of its value there; -1: none."""
+        return self._columns.numbered(name)
+
+    def value_of(self, name: str) -> Ints:
+        """For each number the place of its value in the profile; -1 for none."""
+        return self.numbered(name)[1]
+
+    @property
+    def _left_out(self) -> dict[str, Bools]:
+        both = dict(self._incomplete)
+        for name, marked in self._outside.items():
+            both[name] = both[name] | marked if name in both else marked
+        return both
+
+    def _with(
+        self,
+        incomplete: dict[str, Bools] | None = None,
+        outside: dict[str, Bools] | None = None,
+    ) -> Self:
+        other = copy(self)
+        other.__dict__.pop("rows", None)
+        other._incomplete = self._incomplete if incomplete is None else incomplete
+        other._outside = self._outside if outside is None else outside
+        other._columns = _Profiles(other)
+        return other
+
+    def profile(self, name: str) -> tuple[ColumnProfile, Ints]:
+        """Describe a column in the rows that are not left out; see `value_of` for the second."""
+        distinct = self.distinct(name)
+        counts = distinct.counts
+        if self._left_out:
+            numbers = np.arange(len(counts))
+            tuples, found = self.tally({name: numbers}, self._left_out)
+            counts = np.zeros(len(counts), dtype=np.int64)
+            counts[tuples[0]] = found
+        codes, column = distinct.codes, distinct.column
+        used = set(np.unique(codes[counts > 0]).tolist())
+        texts = [value if i in used else None for i, value in enumerate(column.values)]
+        left = sorted_column(name, texts, column.native, codes.astype(np.int32))
+        value_of = left.codes.astype(np.int64)
+        rows = np.zeros(len(left.values) + 1, dtype=np.int64)
+        np.add.at(rows, value_of, counts)  # -1, the last, for what is missing
+        profile = ColumnProfile(name, left.values, left.native, rows[:-1], int(rows[-1]))
+        return profile, value_of
+
+
+class _Profiles(Mapping[str, ColumnProfile]):
+    """Profiles of columns, each made when it is first asked for."""
+
+    def __init__(self, store: RowsElsewhere) -> None:
+        self._store = store
+        self._made: dict[str, tuple[ColumnProfile, Ints]] = {}
+
+    def numbered(self, name: str) -> tuple[ColumnProfile, Ints]:
+        if name not in self._made:
+            if name not in self._store._names:
+                raise KeyError(name)
+            self._made[name] = self._store.profile(name)
+        return self._made[name]
+
+    def __getitem__(self, name: str) -> ColumnProfile:
+        return self.numbered(name)[0]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._store._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._store._names)
+
+    def __len__(self) -> int:
+        return len(self._store._names)

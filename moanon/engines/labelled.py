@@ -1,0 +1,235 @@
+"""Rows of files, labelled and written by DuckDB: nothing of them is held.
+
+A row finds its labels through two joins with small tables: the values of its quasi-identifiers
+become codes, and the tuple of codes has labels, or none if the row is suppressed. Every other
+released column shows its own value as the strict reader would write it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from moanon.arrays import Ints
+from moanon.data.column import is_zoned, sql_type
+from moanon.data.formulas import FORMULA, NUMBER
+from moanon.data.rows import Labelling
+from moanon.engines.duck import TupleKeys, in_bytes, literal, quoted
+
+if TYPE_CHECKING:
+    from moanon.engines.files import RowsInFiles
+
+_STAR = "*"
+#: SQL type → how its values are written as the strict reader writes them, and their type in a
+#: release. All other types go through a table of their distinct values.
+_DIRECT = {
+    **dict.fromkeys(
+        ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"),
+        ("{0}::VARCHAR", "BIGINT"),
+    ),
+    "BOOLEAN": ("CASE WHEN {0} THEN 'True' WHEN NOT {0} THEN 'False' END", "BOOLEAN"),
+    "DECIMAL": ("{0}::VARCHAR", "VARCHAR"),
+    "UUID": ("{0}::VARCHAR", "VARCHAR"),
+    "VARCHAR": ("{0}", "VARCHAR"),
+}
+#: A cell that must stand in quotes.
+_QUOTED = (
+    "{0} = '' OR contains({0}, '\"') OR contains({0}, ',') "
+    "OR contains({0}, chr(10)) OR contains({0}, chr(13))"
+)
+
+
+class LabelledRows:
+    """The released rows of files as SQL, for one statement after the other.
+
+    Parameters
+    ----------
+    store : RowsInFiles
+    labelling : Labelling
+        What rows show.
+    spell : function or None
+        How a text is written into a line; None where cells stay apart, in their own types.
+    """
+
+    def __init__(
+        self, store: RowsInFiles, labelling: Labelling, spell: Callable[[str], str] | None
+    ) -> None:
+        self._store, self._labelling, self._spell = store, labelling, spell
+        self._session = store.session
+        self._tables: list[str] = []
+        self._types: list[str] = []
+        self._joins: list[str] = []
+        self._direct_texts: list[str] = []
+        rows = store.joined(labelling.codes)
+        self._tables += rows.tables
+        keys = TupleKeys([int(code.max(initial=0)) + 1 for code in labelling.codes.values()])
+        self._join_labels(keys, rows.outside, [rows.code(name) for name in labelling.codes])
+        self.cells = [self._cell(name) for name in labelling.columns]
+        self._from = f"FROM {{rows}} AS r {rows.joins} {' '.join(self._joins)} {rows.where}"
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the labels may not fit beside a join; then rows lose their order on the way."""
+        bytes_each = 16 + 8 * len(self._labelling.codes)
+        needed = int(self._labelling.tuples.shape[1]) * bytes_each
+        return needed * 4 > in_bytes(self._session.memory)
+
+    def query(self) -> str:
+        """All rows, their cells in columns, in order."""
+        names = self._labelling.columns.values()
+        typed = zip(self.cells, self._types, names, strict=True)
+        return self._ordered(
+            ", ".join(f"CAST({cell} AS {kind}) AS {quoted(name)}" for cell, kind, name in typed)
+        )
+
+    def lines(self) -> str:
+        """All rows, each as one text, under the text of the header."""
+        assert self._spell is not None
+        header = ",".join(map(self._spell, self._labelling.columns.values()))
+        cells = ", ".join(f"coalesce({cell}, '')" for cell in self.cells)
+        return self._ordered(f"concat_ws(',', {cells}) AS {quoted(header)}")
+
+    def _ordered(self, selected: str) -> str:
+        rows, order, seed = self._store.relation.rows, "", self._labelling.shuffle
+        if seed is not None or self.is_large:
+            rows = f"(SELECT *, row_number() OVER () AS place FROM {rows})"
+            order = "ORDER BY place"
+            if seed is not None:  # the place after it decides where two are alike
+                order = f"ORDER BY md5({literal(str(seed))} || '/' || place::VARCHAR), place"
+        return f"SELECT {selected} {self._from.format(rows=rows)} {order}"
+
+    def formula_cells(self) -> int:
+        """Cells of texts that went through directly and that a spreadsheet would run."""
+        found = 0
+        for text in self._direct_texts:
+            runs = (
+                f"regexp_matches({text}, {literal('^' + FORMULA.pattern)}) AND NOT "
+                f"regexp_full_match({text}, {literal(NUMBER.pattern)})"
+            )
+            rows = self._store.relation.rows
+            if self._session.value(f"SELECT count(*) FROM {rows} AS r WHERE {runs}"):
+                joined = self._from.format(rows=rows)
+                shown = "labels.shown" if self._labelling.stars else "true"
+                found += self._session.value(
+                    f"SELECT count(*) FILTER (WHERE {shown} AND {runs}) {joined}"
+                )
+        return found
+
+    def drop(self) -> None:
+        """Forget the tables that were joined."""
+        self._session.drop(self._tables)
+
+    # -- labels ----------------------------------------------------------------------------------
+
+    def _join_labels(self, keys: TupleKeys, outside: str, codes: Sequence[str]) -> None:
+        labelling = self._labelling
+        found = {f"k{i}": key for i, key in enumerate(keys.of(labelling.tuples))}
+        columns, joins = [*found], []
+        for place, (texts, numbers) in enumerate(labelling.labels.values()):
+            found[f"n{place}"] = numbers.astype(np.int32)
+            written = [self._written(text) for text in texts]
+            table = self._texts(np.arange(len(texts), dtype=np.int32), written)
+            columns.append(f"t{place}.text::VARCHAR AS l{place}")
+            joins.append(f"JOIN {table} AS t{place} ON t{place}.number = g.n{place}")
+        given = self._session.store(found)
+        labels = self._session.new_name("labels")
+        self._session.execute(
+            f"CREATE TEMP TABLE {labels} AS SELECT {', '.join(columns)}, true AS shown "
+            f"FROM {given} AS g {' '.join(joins)}"
+        )
+        self._session.drop([given])
+        self._tables.append(labels)
+        pairs = [f"labels.k{i} = {key}" for i, key in enumerate(keys.expressions(codes))]
+        condition = " AND ".join([*pairs, *([f"NOT ({outside})"] if outside else [])])
+        kind = "LEFT JOIN" if labelling.stars else "JOIN"
+        self._joins.append(f"{kind} {labels} AS labels ON {condition}")
+
+    def _texts(self, numbers: Ints, texts: Sequence[str]) -> str:
+        """A table of numbered texts, as a type of its own, which holds each text once."""
+        table = self._session.store({"number": numbers, "text": np.array(texts, dtype=object)})
+        self._tables.append(table)
+        return table
+
+    def _written(self, text: str) -> str:
+        text = text if self._labelling.rewrite is None else self._labelling.rewrite(text)
+        return text if self._spell is None else self._spell(text)
+
+    # -- columns -----------------------------------------------------------------------------------
+
+    def _cell(self, name: str) -> str:
+        """SQL of what a column shows."""
+        labelling = self._labelling
+        if name in labelling.labels:
+            shown = f"labels.l{list(labelling.labels).index(name)}"
+            self._types.append("VARCHAR")
+        else:
+            shown = self._own_value(name)
+        if not labelling.stars:
+            return shown
+        self._types[-1] = "VARCHAR"
+        return f"CASE WHEN labels.shown THEN {shown} ELSE {literal(_STAR)} END"
+
+    def _own_value(self, name: str) -> str:
+        labelling, relation = self._labelling, self._store.relation
+        kind = re.sub(r"\(.*", "", relation.type_of(name))
+        if name in labelling.gaps or kind not in _DIRECT:
+            return self._by_distinct_value(name)
+        text, typed = _DIRECT[kind]
+        shown = text.format(f"r.{relation.place(name)}")
+        if self._store.tokens:
+            tokens = ", ".join(map(literal, sorted(self._store.tokens)))
+            shown = f"CASE WHEN {shown} IN ({tokens}) THEN NULL ELSE {shown} END"
+        if typed == "VARCHAR":
+            self._direct_texts.append(shown)
+            if labelling.rewrite is not None:
+                return self._by_distinct_value(name)
+            if self._spell is not None:
+                quotes = _QUOTED.format(shown)
+                shown = (
+                    f"CASE WHEN {quotes} THEN '\"' || replace({shown}, '\"', '\"\"') || '\"' "
+                    f"ELSE {shown} END"
+                )
+        self._types.append(typed)
+        return shown
+
+    def _by_distinct_value(self, name: str) -> str:
+        """Show a column through a table of what each of its distinct values looks like."""
+        store, gap = self._store, self._labelling.gaps.get(name)
+        profile, value_of = store.numbered(name)
+        is_typed = profile.native is not None and not (gap is not None and profile.missing)
+        is_text = not is_typed or profile.native is None or profile.native.dtype.kind == "O"
+        texts = [self._written(t) if is_text else t for t in profile.values]
+        there = np.flatnonzero(value_of[:-1] >= 0)
+        numbered = self._texts(there.astype(np.int32), [texts[value_of[i]] for i in there])
+        table, alias = self._session.new_name("shown"), f"o{len(self._joins)}"
+        self._session.execute(
+            f"CREATE TEMP TABLE {table} AS SELECT v, text::VARCHAR AS text "
+            f"FROM {store.distinct_table(name)} JOIN {numbered} USING (number)"
+        )
+        self._tables.append(table)
+        self._joins.append(
+            f"LEFT JOIN {table} AS {alias} ON r.{store.relation.place(name)} = {alias}.v"
+        )
+        zoned = is_zoned(profile.native, profile.values)
+        self._types.append(sql_type(profile.native, zoned) if is_typed else "VARCHAR")
+        if gap is None:
+            return f"{alias}.text"
+        return f"coalesce({alias}.text, {literal(self._written(gap))})"
+
+
+def write_lines(rows: LabelledRows, path: Path) -> str:
+    """SQL that writes labelled rows as a CSV file, each line as it is."""
+    return (
+        f"COPY ({rows.lines()}) TO {literal(str(path.absolute()))} (FORMAT CSV, HEADER true, "
+        "QUOTE '', ESCAPE '', DELIMITER '\x01', NULL '', USE_TMP_FILE false)"
+    )
+
+
+def write_columns(rows: LabelledRows, path: Path) -> str:
+    """SQL that writes labelled rows as a Parquet file."""
+    place = literal(str(path.absolute()))
+    return f"COPY ({rows.query()}) TO {place} (FORMAT PARQUET, USE_TMP_FILE false)"

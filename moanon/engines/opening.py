@@ -1,0 +1,186 @@
+"""Where the rows of a table are left.
+
+A frame is in memory already, and a small file is soon there. The rows of larger files stay where
+they are, and so do those of any file for which a memory limit is given.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from moanon.arrays import Outlined
+from moanon.data.decoding import DEFAULT_ENCODING, unreadable
+from moanon.data.rows import RowStore
+from moanon.data.source import checked_tokens, digest_files, find_files, read_source
+from moanon.data.table import (
+    MissingPolicy,
+    Role,
+    Table,
+    check_policy,
+    check_roles,
+    settle_store,
+)
+from moanon.data.table import read_table as read_into_memory
+from moanon.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Files of this many bytes together are not read into memory: the strict reader would take a minute
+#: and a gigabyte for ten times as much.
+LARGE = {"text": 64 << 20, "parquet": 8 << 20}
+#: Endings of files that DuckDB reads; others have readers of their own.
+_KNOWN = (".parquet", ".csv", ".tsv", ".txt", ".gz")
+#: How an amount of memory is written.
+MEMORY = re.compile("^[1-9][0-9]{0,8} ?([KMGT]i?B|[kmgt]b)$")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OpenedSource(Outlined):
+    """Rows without roles, wherever they are; the attributes are those of `Source`."""
+
+    name: str
+    store: RowStore
+    digest: str
+    unread: tuple[str, ...]
+    files: tuple[Path, ...]
+
+    @property
+    def rows(self) -> int:
+        """Rows in the source."""
+        return self.store.rows
+
+
+def read_table(
+    source: str | os.PathLike[str] | pd.DataFrame,
+    roles: Mapping[str, Role | str],
+    *,
+    missing: MissingPolicy = "error",
+    missing_tokens: Sequence[str] = ("",),
+    delimiter: str | None = None,
+    name: str | None = None,
+    encoding: str = DEFAULT_ENCODING,
+    sheet: str | None = None,
+    memory: str | None = None,
+) -> Table:
+    """Open the declared columns of a source and settle their missing values.
+
+    Parameters
+    ----------
+    source, roles, missing, missing_tokens, delimiter, name, encoding, sheet
+        As for :func:`moanon.data.table.read_table`, which reads what fits into memory.
+    memory : str, optional
+        How much DuckDB may hold, such as ``2GB``; the rows of files then stay where they are,
+        however few.
+
+    Raises
+    ------
+    DataError
+        As `read_table` does.
+    """
+    given = check_roles(roles)
+    check_policy(missing)
+    if memory is not None and not MEMORY.match(memory):
+        raise DataError(f"memory must be an amount such as 500MB or 2GB. Got {memory!r}")
+    asked = [column for column, role in given.items() if role in (Role.QUASI, Role.SENSITIVE)]
+    form: dict[str, Any] = {
+        "missing_tokens": missing_tokens,
+        "delimiter": delimiter,
+        "name": name,
+        "encoding": encoding,
+        "sheet": sheet,
+    }
+    opened = _open(source, tuple(given), asked, memory=memory, **form)
+    if opened is None:
+        return read_into_memory(source, given, missing=missing, **form)
+    return settle_store(
+        opened.store,
+        given,
+        missing,
+        source=opened.name,
+        digest=opened.digest,
+        undeclared=opened.unread,
+        files=opened.files,
+    )
+
+
+def open_source(
+    source: str | os.PathLike[str] | pd.DataFrame,
+    columns: Sequence[str] | None = None,
+    *,
+    missing_tokens: Sequence[str] = ("",),
+    delimiter: str | None = None,
+    name: str | None = None,
+    encoding: str = DEFAULT_ENCODING,
+    sheet: str | None = None,
+    memory: str | None = None,
+) -> OpenedSource:
+    """Open columns of a source, by default all, without roles; see `read_table`."""
+    form: dict[str, Any] = {
+        "missing_tokens": missing_tokens,
+        "delimiter": delimiter,
+        "name": name,
+        "encoding": encoding,
+        "sheet": sheet,
+    }
+    opened = None
+    if columns is not None:  # without a choice, who asks wants to look at every column and row
+        opened = _open(source, columns, columns, memory=memory, **form)
+    if opened is not None:
+        return opened
+    read = read_source(source, columns=columns, **form)
+    return OpenedSource(read.name, read.store, read.digest, read.unread, read.files)
+
+
+def _open(
+    source: str | os.PathLike[str] | pd.DataFrame,
+    columns: Sequence[str],
+    asked: Sequence[str],
+    *,
+    missing_tokens: Sequence[str],
+    delimiter: str | None,
+    name: str | None,
+    encoding: str,
+    sheet: str | None,
+    memory: str | None,
+) -> OpenedSource | None:
+    """Open files without reading them into memory; None for what is read there."""
+    if not isinstance(source, (str, os.PathLike)):
+        return None
+    path = os.fspath(source)
+    tokens = checked_tokens(missing_tokens)
+    try:
+        files = find_files(path)
+        is_known = files[0].suffix.lower() in _KNOWN and sheet is None
+        if not is_known or encoding != DEFAULT_ENCODING or (not memory and not _are_large(files)):
+            return None
+        digest = digest_files(files)
+        resolved = tuple(file.resolve() for file in files)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    from moanon.engines.files import open_files  # here, because small files need no DuckDB
+
+    opened = open_files(
+        files,
+        columns,
+        asked,
+        source=name or path,
+        tokens=tokens,
+        delimiter=delimiter,
+        memory=memory,
+    )
+    if opened is None or not opened[0].rows:
+        return None
+    rows, header = opened
+    unread = tuple(each for each in header if each not in set(columns))
+    return OpenedSource(name or path, rows, digest, unread, resolved)
+
+
+def _are_large(files: Sequence[Path]) -> bool:
+    kind = "parquet" if files[0].suffix.lower() == ".parquet" else "text"
+    return sum(file.stat().st_size for file in files) >= LARGE[kind]

@@ -1,0 +1,176 @@
+"""What a local search reaches for: sizes of groups and levels of other objectives, in runs.
+
+**Effort.** What a single target costs grows with the number of cells, so a large table gets fewer
+targets, fewer of which are solved afresh, and a narrower look at each (`Effort`). Tables of up to
+20,000 cells get all there is; with c times as many cells the steps between sizes grow with
+``c ** (1/3)`` and the runs between fresh starts with ``c ** (1/2)``, a cell is offered to ``1 / c``
+of the groups, and one way of splitting is tried instead of several. The effort follows from the
+number of cells alone, never from a clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from math import ceil, isfinite, sqrt
+
+import numpy as np
+
+from moanon.errors import ImpossibleError
+from moanon.genome import Instance
+from moanon.grouping import Grouping
+from moanon.measures import find_measure
+from moanon.measures.measuring import score_grouping, suppress_groups
+from moanon.measures.suppression import Suppression
+
+#: Tables with more cells get less effort for each.
+_ALL_CELLS = 20_000
+#: Sizes up to this are all targets; larger ones grow by this factor.
+_SMALL, _GROWTH = 30, 1.025
+#: Targets in a run; see `_cut_runs`.
+_RUN, _SHORT_RUN = 10, 5
+#: The factor where other objectives have levels, so many each, that go with every size.
+_FEW_GROWTH, _LEVELS = 1.5, 10
+#: A cell is offered to so many groups before and after its own.
+_WINDOW, _LEAST_WINDOW = 2048, 32
+#: With room for fewer groups each counts.
+FEW_GROUPS = 30
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is spent on a table of so many cells.
+
+    Attributes
+    ----------
+    cells : int
+    """
+
+    cells: int
+
+    @property
+    def share(self) -> float:
+        """Share of the whole effort that each cell gets."""
+        return min(1.0, _ALL_CELLS / self.cells)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is spared."""
+        return self.share == 1.0
+
+    @property
+    def growth(self) -> float:
+        """Factor from one size to the next."""
+        return 1.0 + (_GROWTH - 1.0) / float(self.share ** (1 / 3))
+
+    @property
+    def window(self) -> int:
+        """Groups before and after its own that a cell is offered to."""
+        return max(_LEAST_WINDOW, int(_WINDOW * self.share))
+
+    def run(self, few_groups: bool) -> int:
+        """Targets in a run."""
+        return round((_SHORT_RUN if few_groups else _RUN) / sqrt(self.share))
+
+
+def find_targets(
+    instance: Instance, suppression: Suppression, objectives: Sequence[str]
+) -> list[list[Suppression]]:
+    """Runs of targets, the largest size of a run first.
+
+    Raises
+    ------
+    ImpossibleError
+        If even all rows together are no group.
+    """
+    everything = Grouping.of_boxes(
+        instance,
+        np.zeros(len(instance.cells), dtype=np.int64),
+        np.zeros((len(instance.layout.columns), 1), dtype=np.int64),
+        instance.layout.sizes[:, None],
+    )
+    if not suppress_groups(everything, suppression).kept.all():
+        wanted = " and ".join(
+            f"{name} {find_measure(name).bound_text(bound)}"
+            for name, bound in suppression.constraints
+        )
+        raise ImpossibleError(
+            f"no group can meet the constraints: all rows together do not have {wanted}"
+        )
+    others = [name for name in objectives if find_measure(name).group and name != "k"]
+    levels = [_levels(everything, suppression, name) for name in others]
+    rows, limit = instance.cells.rows, suppression.most_rows(instance.cells.rows)
+    effort = Effort(len(instance.cells))
+    least = max([1, *(ceil(bound) for name, bound in suppression.constraints if name == "k")])
+    sizes = (
+        [1]
+        if others and "k" not in objectives
+        else _sizes(rows, limit, _FEW_GROWTH if others else effort.growth)
+    )
+    sizes = sorted({max(size, least) for size in sizes}, reverse=True)
+    begins = _cut_runs(sizes, rows, effort)
+    return [
+        [
+            replace(suppression, constraints=(("k", size), *further, *suppression.constraints))
+            for size in sizes[begin:end]
+        ]
+        for further in (tuple(zip(others, chosen, strict=True)) for chosen in product(*levels))
+        for begin, end in pairwise(begins)
+    ]
+
+
+def _cut_runs(sizes: Sequence[int], rows: int, effort: Effort) -> list[int]:
+    """Where runs of targets begin, and the end: short ones where much changes from one to the next.
+
+    That is with few groups. What people ask for begins a run, too.
+    """
+    begins = [0]
+    for place, size in enumerate(sizes):
+        is_due = place - begins[-1] >= effort.run(size * FEW_GROUPS > rows)
+        if place and (is_due or _is_round(size)):
+            begins.append(place)
+    return [*begins, len(sizes)]
+
+
+def _is_round(size: int) -> bool:
+    """Whether it is 1, 2 or 5 with zeros, from 5 on."""
+    return size >= 5 and str(size).rstrip("0") in ("1", "2", "5")
+
+
+def asked(target: Suppression) -> tuple[float, ...]:
+    """What a target asks of every group: its size, then levels of other measures."""
+    return tuple(bound for _, bound in target.constraints)
+
+
+def _sizes(rows: int, limit: int, growth: float) -> list[int]:
+    """Sizes that groups are to have: all small ones, larger ones at growing distances."""
+    sizes, size, few = list(range(1, min(_SMALL, rows) + 1)), float(_SMALL), growth >= _FEW_GROWTH
+    if few:
+        sizes, size = [1], 1.0
+    while size * growth <= rows / 2:
+        size = max(size * growth, size + 1)
+        sizes.append(int(size))
+    round_sizes = [digit * 10**power for power in range(1, 19) for digit in (1, 2, 5)]
+    sizes += [size for size in round_sizes if not few and size <= rows / 2]
+    return [*sizes, rows - limit, rows]
+
+
+def _levels(everything: Grouping, suppression: Suppression, name: str) -> list[float]:
+    """Levels of a measure of groups, from the best there is, that of all rows together, on."""
+    measure = find_measure(name)
+    best = measure.of(score_grouping(everything, [measure], suppression))[0].item()
+    if measure.range.whole:
+        return [float(level) for level in range(int(best), 0, -1)][:_LEVELS]
+    worst = measure.range.low if measure.higher_is_better else measure.range.high
+    if isinstance(worst, str) or not isfinite(worst):
+        worst = best + 3.0  # as δ, whose range has no end
+    shares = (np.arange(_LEVELS) / _LEVELS) ** 2
+    return [best + (worst - best) * share for share in shares.tolist()]
+
+
+def spread(runs: list[list[Suppression]]) -> list[list[Suppression]]:
+    """Put runs in an order in which early ones lie all over the range, should time run out."""
+    bits = max(1, len(runs).bit_length())
+    places = sorted(range(len(runs)), key=lambda place: f"{place:0{bits}b}"[::-1])
+    return [runs[place] for place in places]

@@ -1,0 +1,294 @@
+"""Rows that stay in their files: the same table as the strict reader makes, and the same cells."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moanon.data.cells import Cells, raw_group_sizes
+from moanon.data.domain import IntervalSpec, OrderedSpec
+from moanon.data.rows import RowsInMemory
+from moanon.data.table import Table, read_table
+from moanon.engines import open_source
+from moanon.engines import read_table as open_table
+from moanon.engines.files import RowsInFiles
+from moanon.engines.plain_csv import look_at
+from moanon.errors import DataError
+
+MEMORY = "100MB"
+ROLES = {"a": "quasi", "b": "sensitive"}
+
+#: Files of which there is but one reading, and files that only the strict reader reads right.
+PLAIN = {
+    "quoted": b'a,b\n"x ""y""",2\n"p,q","l1\nl2"\n"""",""""""\n',
+    "crlf": b"a,b\r\n1,2\r\n3,4\r\n",
+    "byte order mark": b"\xef\xbb\xbfa,b\n1,2\n",
+    "texts that look like numbers": b"a,b\n007,1e5\n 5,+3\n-0,NULL\nnull,NA\nnan,0x1F\n",
+    "empty and quoted empty": b'a,b\n1,""\n"",x\n,y\n',
+    "no end of line": b"a,b\n1,2\n3,4",
+    "hash": b"a,b\n#1,2\n3,#4\n",
+    "blanks": b"a,b\n  ,x \n\t,\xc2\xa0\n",
+    "backslash": b'a,b\n\\,\\N\n"\\",1\n',
+    "quoted crlf rows": b'a,b\r\n"1","2"\r\n"3",4\r\n',
+    "names in case": b"a,b,A\n1,2,3\n",
+    "semicolons": b"a;b\n1,5;2\n",
+}
+HOSTILE = {
+    "quote inside": b'a,b\nx"y,2\n"z",3\n',
+    "mixed line ends": b'a,b\r\n1,2\n3,4\r\n"q",5\n',
+    "blank line": b"a,b\n1,2\n\n3,4\n",
+    "return inside quotes": b'a,b\n"1\r\n2",2\n',
+}
+REFUSED = {
+    "blank before quote": b'a,b\n1,"2" \n',
+    "lone return": b"a,b\n1\r,2\n",
+    "short row": b"a,b\n1,2\n3\n",
+    "long row": b"a,b\n1,2\n3,4,5\n",
+    "delimiter too many": b"a,b\n1,2\n3,4,\n5,6\n",
+    "delimiter too many, always": b"a,b\n1,2,\n3,4,\n",
+    "NUL": b"a,b\n1\x00,2\n",
+    "not UTF-8": b"a,b\n\xff,2\n",
+    "open quote": b'a,b\n"1,2\n',
+    "text after a quote": b'a,b\n"1"x,2\n',
+    "two columns of a name": b"a,b,a\n1,2,3\n",
+    "no such column": b"a,c\n1,2\n",
+    "no rows": b"a,b\n",
+}
+
+
+def written(folder: Path, content: bytes, name: str = "t.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def same(here: Table, there: Table) -> None:
+    """Two tables of the same rows, wherever these are."""
+    assert (here.source, here.digest, here.roles) == (there.source, there.digest, there.roles)
+    assert (here.rows, here.rows_in, here.rows_dropped) == (
+        there.rows,
+        there.rows_in,
+        there.rows_dropped,
+    )
+    assert (here.undeclared, here.files) == (there.undeclared, there.files)
+    for name in there.columns:
+        one, two = here.columns[name], there.columns[name]
+        assert (one.name, one.values, one.missing) == (two.name, two.values, two.missing)
+        assert one.counts.tolist() == two.counts.tolist()
+        assert str(one.native) == str(two.native)
+        rows = here.column(name)
+        assert rows.codes.tolist() == there.column(name).codes.tolist()
+    domains = {n: OrderedSpec(there.columns[n].values).build(there.columns[n]) for n in there.quasi}
+    mine, theirs = Cells.build(here, domains), Cells.build(there, domains)
+    assert mine.codes.tolist() == theirs.codes.tolist()
+    assert mine.counts.tolist() == theirs.counts.tolist()
+    for left, right in zip(mine.sensitive, theirs.sensitive, strict=True):
+        assert (left.name, left.labels) == (right.name, right.labels)
+        for part in ("starts", "values", "counts"):
+            assert getattr(left, part).tolist() == getattr(right, part).tolist()
+    assert sorted(raw_group_sizes(here)) == sorted(raw_group_sizes(there))
+
+
+@pytest.mark.parametrize("content", PLAIN.values(), ids=PLAIN)
+def test_plain_files_are_left_to_duckdb_and_read_alike(tmp_path: Path, content: bytes) -> None:
+    path = written(tmp_path, content)
+    table = open_table(path, ROLES, missing="category", memory=MEMORY)
+    assert isinstance(table.store, RowsInFiles)
+    same(table, read_table(path, ROLES, missing="category"))
+
+
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
+def test_other_files_are_left_to_the_strict_reader(tmp_path: Path, content: bytes) -> None:
+    path = written(tmp_path, content)
+    table = open_table(path, ROLES, missing="category", memory=MEMORY)
+    assert isinstance(table.store, RowsInMemory)
+    same(table, read_table(path, ROLES, missing="category"))
+
+
+@pytest.mark.parametrize("content", REFUSED.values(), ids=REFUSED)
+def test_what_the_strict_reader_refuses_is_refused_with_its_words(
+    tmp_path: Path, content: bytes
+) -> None:
+    path = written(tmp_path, content)
+    with pytest.raises(DataError) as strict:
+        read_table(path, ROLES, missing="category")
+    with pytest.raises(DataError) as caught:
+        open_table(path, ROLES, missing="category", memory=MEMORY)
+    assert str(caught.value) == str(strict.value)
+
+
+@given(st.binary(max_size=40).map(lambda noise: b"a,b\n1,2\n" + noise))
+def test_a_file_is_plain_only_if_duckdb_reads_it_as_the_strict_reader(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    path = written(tmp_path_factory.mktemp("noise"), content)
+    if look_at([path], None) is None:
+        return
+    strict = read_table(path, ROLES, missing="category")
+    same(open_table(path, ROLES, missing="category", memory=MEMORY), strict)
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from([b"x", b'"', b",", b"\n", b"\r\n", b" ", b'""', b"\xc3\xa9"])).map(
+            b"".join
+        ),
+        max_size=6,
+    ).map(lambda parts: b"a,b\n1,2\n" + b"\n".join(parts))
+)
+def test_signs_that_matter_are_never_taken_otherwise(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    path = written(tmp_path_factory.mktemp("signs"), content)
+    if look_at([path], ",") is None:
+        return
+    strict = read_table(path, ROLES, missing="category", delimiter=",")
+    same(open_table(path, ROLES, missing="category", delimiter=",", memory=MEMORY), strict)
+
+
+def test_most_conforming_files_are_plain(tmp_path: Path) -> None:
+    # Else the test above would hold for a look that finds nothing plain.
+    path = written(tmp_path, b"a,b\n" + b'"x, ""y""\nz",2\n' * 1000)
+    plain = look_at([path], None)
+    assert plain is not None
+    assert (plain.header, plain.delimiter, plain.rows) == (("a", "b"), ",", 1000)
+
+
+# -- Parquet -------------------------------------------------------------------------------------
+
+NAN, INF = float("nan"), float("inf")
+TYPED: dict[str, tuple[str, list[Any]]] = {
+    "int": ("INTEGER", [3, None, -1, 3]),
+    "unsigned": ("UBIGINT", [2**64 - 1, 0, None, 0]),
+    "float": ("DOUBLE", [1.0, 0.0, -0.0, NAN]),
+    "fractions": ("DOUBLE", [1.5, INF, None, 1e300]),
+    "single": ("FLOAT", [0.1, 0.1, None, 2.5]),
+    "bool": ("BOOLEAN", [True, False, None, True]),
+    "decimal": ("DECIMAL(9,2)", [Decimal("1.50"), Decimal("-2"), None, Decimal("1.50")]),
+    "text": ("VARCHAR", ["", "x", None, " x"]),
+    "date": ("DATE", [datetime.date(2001, 2, 3), None, datetime.date(1, 1, 1)] * 1 + [None]),
+    "time": ("TIMESTAMP", [datetime.datetime(2001, 2, 3, 4, 5, 6, 7), None] * 2),
+    "zoned": (
+        "TIMESTAMP WITH TIME ZONE",
+        [datetime.datetime(2001, 2, 3, tzinfo=datetime.UTC), None] * 2,
+    ),
+    "uuid": ("UUID", ["12345678-1234-5678-1234-567812345678", None] * 2),
+}
+
+
+def parquet(path: Path, columns: dict[str, tuple[str, list[Any]]]) -> Path:
+    with duckdb.connect() as database:
+        declared = ", ".join(f'"{name}" {kind}' for name, (kind, _) in columns.items())
+        database.execute(f"CREATE TABLE t({declared})")
+        rows = list(zip(*(values for _, values in columns.values()), strict=True))
+        database.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(columns))})", rows)
+        database.execute(f"COPY t TO '{path}' (FORMAT PARQUET)")
+    return path
+
+
+@pytest.mark.parametrize("tokens", [("",), ("", "3", "0", "0.1", "x")])
+def test_every_type_has_the_texts_that_it_has_in_memory(
+    tmp_path: Path, tokens: tuple[str, ...]
+) -> None:
+    path = parquet(tmp_path / "t.parquet", {**TYPED, "who": TYPED["int"], "s": TYPED["fractions"]})
+    roles = {**dict.fromkeys(TYPED, "quasi"), "who": "identifying", "s": "sensitive"}
+    here = open_table(path, roles, missing="category", missing_tokens=tokens, memory=MEMORY)
+    assert isinstance(here.store, RowsInFiles)
+    same(here, read_table(path, roles, missing="category", missing_tokens=tokens))
+
+
+def test_rows_with_gaps_are_dropped_where_they_are(tmp_path: Path) -> None:
+    chosen = {"a": TYPED["text"], "b": TYPED["int"], "kept": TYPED["float"], "who": TYPED["bool"]}
+    path = parquet(tmp_path / "t.parquet", chosen)
+    roles = {**ROLES, "kept": "insensitive", "who": "identifying"}
+    here = open_table(path, roles, missing="drop", missing_tokens=["-1"], memory=MEMORY)
+    same(here, read_table(path, roles, missing="drop", missing_tokens=["-1"]))
+    assert (here.rows, here.rows_dropped) == (2, 2)
+
+
+def test_a_type_that_is_not_read_is_refused_with_the_strict_readers_words(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "t.parquet", {"a": ("INTEGER[]", [[1]]), "b": ("INTEGER", [1])})
+    with pytest.raises(DataError, match=r"column 'a' holds INTEGER\[\] values"):
+        open_table(path, ROLES, memory=MEMORY)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_folders_and_globs_are_one_table(tmp_path: Path, ending: str) -> None:
+    for number, rows in enumerate([["1", "2"], ["2", "3"], ["3", "3"]]):
+        path = tmp_path / f"part [{number}].{ending}"
+        if ending == "csv":
+            path.write_text("b,a\n" + "".join(f"x{row},{row}\n" for row in rows))
+        else:
+            values = {"b": ("VARCHAR", [f"x{row}" for row in rows]), "a": ("VARCHAR", rows)}
+            parquet(path, values)
+    for source in (tmp_path, tmp_path / f"part*.{ending}"):
+        table = open_table(source, ROLES, memory=MEMORY)
+        assert isinstance(table.store, RowsInFiles)
+        same(table, read_table(source, ROLES))
+
+
+def test_files_of_different_types_are_left_to_the_strict_reader(tmp_path: Path) -> None:
+    parquet(tmp_path / "1.parquet", {"a": ("INTEGER", [1]), "b": ("VARCHAR", ["x"])})
+    parquet(tmp_path / "2.parquet", {"a": ("BIGINT", [2]), "b": ("VARCHAR", ["y"])})
+    table = open_table(tmp_path, ROLES, memory=MEMORY)
+    assert isinstance(table.store, RowsInMemory)
+    assert table.columns["a"].values == ("1", "2")
+
+
+# -- both ----------------------------------------------------------------------------------------
+
+
+def test_small_files_are_read_into_memory_unless_a_limit_is_given(tmp_path: Path) -> None:
+    path = written(tmp_path, b"a,b\n1,2\n")
+    assert isinstance(open_table(path, ROLES).store, RowsInMemory)
+    assert isinstance(open_source(path, ["a"]).store, RowsInMemory)
+    assert isinstance(open_source(path, ["a"], memory=MEMORY).store, RowsInFiles)
+
+
+def test_rows_that_nearly_all_differ_are_staged_as_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("moanon.engines.files._SAMPLE", 3)
+    path = written(tmp_path, b"a,b,c\n" + b"".join(b"%d,%d,0\n" % (i, i % 3) for i in range(50)))
+    table = open_table(path, {**ROLES, "c": "insensitive"}, memory=MEMORY)
+    same(table, read_table(path, {**ROLES, "c": "insensitive"}))
+
+
+def test_many_wide_columns_need_more_than_one_key(tmp_path: Path) -> None:
+    # 7 columns of 1,000 values: 70 bits.
+    rng = np.random.default_rng(3)
+    rows = rng.integers(0, 1000, size=(300, 7))
+    text = "\n".join(",".join(map(str, row)) for row in [*rows, *rows[:50]])
+    path = written(tmp_path, b"q0,q1,q2,q3,q4,q5,q6\n" + text.encode() + b"\n")
+    roles = {f"q{i}": "quasi" for i in range(7)}
+    same(open_table(path, roles, memory=MEMORY), read_table(path, roles))
+
+
+def test_rows_without_some_values_are_counted_where_they_are(tmp_path: Path) -> None:
+    path = written(tmp_path, b"a,b\n1,x\n2,y\n2,x\n3,x\n,x\n")
+    here = open_table(path, ROLES, missing="category", memory=MEMORY)
+    there = read_table(path, ROLES, missing="category")
+    left_out = {"a": np.array([True, False, False, True]), "b": np.array([False, True, False])}
+    assert here.store.holding(left_out) == 3  # 1, the missing one, and y
+    same(here.without(left_out), there.without(left_out))
+
+
+def test_amounts_of_memory_are_checked(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"memory must be an amount such as 500MB or 2GB\. Got 'lots'"
+    ):
+        open_table(written(tmp_path, b"a,b\n1,2\n"), ROLES, memory="lots")
+
+
+def test_an_interval_takes_its_range_from_rows_that_were_not_dropped(tmp_path: Path) -> None:
+    path = written(tmp_path, b"a,b\n1,x\n2,y\n99,\n")
+    table = open_table(path, ROLES, missing="drop", memory=MEMORY)
+    assert IntervalSpec().build(table.columns["a"]).size == 2

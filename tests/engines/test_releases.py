@@ -1,0 +1,238 @@
+"""Releases of rows that stay in their files: the bytes and certificates of rows in memory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec
+from moanon.data.table import read_table
+from moanon.engines import read_table as open_table
+from moanon.errors import OutputError
+from moanon.genome import Instance
+from moanon.grouping import NO_GROUP, Grouping
+from moanon.release import Release
+
+ROLES = {
+    "id": "identifying",
+    "age": "quasi",
+    "note": "insensitive",
+    "sex": "quasi",
+    "ill": "sensitive",
+    "pay": "insensitive",
+}
+SPECS: dict[str, DomainSpec] = {
+    "age": IntervalSpec(10, (0, 99)),
+    "sex": OrderedSpec(("f", "m", '"x, y"')),
+}
+NOTES = ["", "#x", "a,b", '"', "l1\nl2", "=1+1", "'=2", "-3", "-x", " é ", "NA", "*", "\\N"]
+MIXED = (0, 1, 1, 0, 1, 0, 1, 1, 0, 1, 1, 0, 1)  # age: 10 steps and missing; sex: 3 and missing
+
+
+def people(rows: int = 300) -> list[tuple[str, ...]]:
+    rng = np.random.default_rng(5)
+    found = []
+    for number in range(rows):
+        age = str(rng.integers(0, 100)) if rng.random() > 0.05 else "?"
+        sex = ("f", "m", '"x, y"', "NA")[rng.choice(4, p=[0.4, 0.4, 0.15, 0.05])]
+        ill = ("flu", "gout", "=ache", "?", "a;b")[rng.choice(5, p=[0.4, 0.3, 0.1, 0.1, 0.1])]
+        note = NOTES[rng.integers(len(NOTES))]
+        found.append((str(number), age, note, sex, ill, str(rng.integers(-9, 9) / 2)))
+    return found
+
+
+def write_csv(path: Path) -> Path:
+    def cell(text: str) -> str:
+        return '"' + text.replace('"', '""') + '"' if set(text) & set('",\n') else text
+
+    lines = [",".join(map(cell, row)) for row in [tuple(ROLES), *people()]]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
+    return path
+
+
+def write_parquet(path: Path) -> Path:
+    with duckdb.connect() as database:
+        database.execute(
+            "CREATE TABLE t(id INTEGER, age BIGINT, note VARCHAR, sex VARCHAR, ill VARCHAR, "
+            "pay DOUBLE)"
+        )
+        gap = {"?": None}
+        rows = [tuple(gap.get(cell, cell) for cell in row) for row in people()]
+        database.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", rows)
+        # Small groups of rows: an order that DuckDB does not keep would show.
+        database.execute(f"COPY t TO '{path}' (FORMAT PARQUET, ROW_GROUP_SIZE 2048)")
+    return path
+
+
+def instances(path: Path, **options: Any) -> tuple[Instance, Instance]:
+    given = {"missing": "category", "missing_tokens": ("?", "NA"), **options}
+    there = Instance.build(read_table(path, ROLES, **given), SPECS)
+    here = Instance.build(open_table(path, ROLES, memory="100MB", **given), SPECS)
+    return here, there
+
+
+def same_files(folder: Path, here: Release, there: Release, ending: str, **options: Any) -> None:
+    """Two releases write the same bytes (of Parquet: rows) and the same certificate."""
+    paths = [folder / f"{name}.{ending}" for name in ("here", "there")]
+    for release, path in zip((here, there), paths, strict=True):
+        release.write(path, force=True, **options)
+    certificates = [
+        json.loads(path.with_name(path.name + ".certificate.json").read_text()) for path in paths
+    ]
+    for certificate, path in zip(certificates, paths, strict=True):
+        assert certificate.pop("file") == path.name
+    if ending == "csv":
+        assert paths[0].read_bytes() == paths[1].read_bytes()
+    else:
+        one, two = (duckdb.sql(f"FROM '{path}'") for path in paths)
+        assert (one.columns, list(map(str, one.types))) == (two.columns, list(map(str, two.types)))
+        assert one.fetchall() == two.fetchall()
+        for certificate in certificates:
+            certificate["digests"].pop("output")
+    assert certificates[0] == certificates[1]
+
+
+@pytest.fixture(params=["csv", "parquet"], scope="module")
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("people")
+    write = write_csv if request.param == "csv" else write_parquet
+    return instances(write(folder / f"people.{request.param}"))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("stars", ["absent", "star"])
+def test_genomes(tmp_path: Path, both: tuple[Instance, Instance], ending: str, stars: str) -> None:
+    here, there = (Release.of(instance, MIXED, k=4) for instance in both)
+    assert 0 < there.grouping.suppressed < 100
+    same_files(tmp_path, here, there, ending, suppressed=stars)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_spreadsheet_safe(tmp_path: Path, both: tuple[Instance, Instance], ending: str) -> None:
+    here, there = (Release.of(instance, MIXED, k=2) for instance in both)
+    same_files(tmp_path, here, there, ending, spreadsheet_safe=True)
+
+
+def test_boxes(tmp_path: Path, both: tuple[Instance, Instance]) -> None:
+    # Cells of even ages against odd ones: what a row shows is not said by its blocks.
+    releases = []
+    for instance in both:
+        box = (instance.cells.codes[0] % 2).astype(np.int64)
+        box[instance.cells.counts < 4] = NO_GROUP
+        sizes = instance.layout.sizes[:, None]
+        starts = np.array([[0, 1], [0, 0]])
+        stops = np.concatenate([sizes, sizes], axis=1)
+        releases.append(Release(Grouping.of_boxes(instance, box, starts, stops)))
+    same_files(tmp_path, *releases, "csv")
+
+
+def test_dropped_rows_stay_dropped(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "people.csv")
+    here, there = instances(path, missing="drop")
+    genome = np.ones(here.layout.bits, dtype=np.uint8)
+    genome[1::2] = 0
+    assert here.table.rows_dropped > 20
+    same_files(tmp_path, Release.of(here, genome), Release.of(there, genome), "csv")
+    starred = {"suppressed": "star"}
+    same_files(
+        tmp_path, Release.of(here, genome, k=5), Release.of(there, genome, k=5), "csv", **starred
+    )
+
+
+def test_shuffled_rows_are_the_same_rows(tmp_path: Path, both: tuple[Instance, Instance]) -> None:
+    release = Release.of(both[0], MIXED, k=4)
+    files = {seed: tmp_path / f"{seed}.csv" for seed in (1, 2)}
+    certificates = [release.write(path, shuffle=seed) for seed, path in files.items()]
+    release.write(tmp_path / "plain.csv")
+    texts = [path.read_text() for path in (*files.values(), tmp_path / "plain.csv")]
+    assert len(set(texts)) == 3
+    with duckdb.connect() as database:
+        rows = [
+            sorted(map(str, database.execute(f"FROM '{path}'").fetchall()))
+            for path in (*files.values(), tmp_path / "plain.csv")
+        ]
+    assert rows[0] == rows[1] == rows[2]
+    assert certificates[0].origin.row_order == "shuffled"
+    release.write(tmp_path / "again.csv", shuffle=1)
+    assert (tmp_path / "again.csv").read_bytes() == files[1].read_bytes()
+
+
+def test_labels_that_do_not_fit_beside_a_join_keep_the_order(
+    tmp_path: Path, both: tuple[Instance, Instance], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("moanon.engines.labelled.LabelledRows.is_large", True)
+    here, there = (Release.of(instance, MIXED, k=4) for instance in both)
+    same_files(tmp_path, here, there, "csv")
+
+
+def test_names_that_differ_in_case_only(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,A,n\n1,x,1\n1,x,2\n")
+    roles = {"a": "quasi", "A": "insensitive", "n": "insensitive"}
+    releases = [
+        Release.of(Instance.build(table, {"a": IntervalSpec()}), [])
+        for table in (open_table(path, roles, memory="100MB"), read_table(path, roles))
+    ]
+    same_files(tmp_path, *releases, "csv")
+    with pytest.raises(OutputError, match="columns 'a' and 'A' differ in case only"):
+        releases[0].write(tmp_path / "x.parquet")
+    assert not (tmp_path / "x.parquet").exists()
+
+
+def test_stars_that_could_mean_two_things_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,n\n1,*\n2,*\n2,x\n")
+    roles = {"a": "quasi", "n": "insensitive"}
+    table = open_table(path, roles, memory="100MB")
+    release = Release.of(Instance.build(table, {"a": IntervalSpec()}), [0])
+    with pytest.raises(OutputError, match=r"2 released rows show '\*' in every cell"):
+        release.write(tmp_path / "x.csv", suppressed="star")
+
+
+def test_a_file_that_cannot_be_written_is_told_and_leaves_nothing(
+    tmp_path: Path, both: tuple[Instance, Instance]
+) -> None:
+    release = Release.of(both[0], MIXED, k=4)
+    session = both[0].table.store.session  # type: ignore[attr-defined]
+    write = session.write
+
+    def full(sql: str, path: Path) -> None:
+        write(sql, path)
+        raise OSError("No space left on device")
+
+    session.write = full
+    try:
+        with pytest.raises(OutputError, match="cannot be written: No space left on device"):
+            release.write(tmp_path / "x.csv")
+    finally:
+        session.write = write
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("spoilt", ["[90-99],=1+1,f,flu,1.0\n", "[0-39],x,f,flu\n"])
+def test_large_files_are_measured_out_of_core(
+    tmp_path: Path,
+    both: tuple[Instance, Instance],
+    monkeypatch: pytest.MonkeyPatch,
+    spoilt: str,
+) -> None:
+    monkeypatch.setattr("moanon.release.readback._LARGE", 0)
+    here, there = (Release.of(instance, MIXED, k=4) for instance in both)
+    same_files(tmp_path, here, there, "csv", suppressed="star")
+    write = here._released_rows("absent", None, False).write
+
+    def spoil(self: Any, path: Path, form: Any) -> int:
+        found = write(path, form)
+        with path.open("a") as stream:
+            stream.write(spoilt)
+        return found
+
+    monkeypatch.setattr("moanon.release.released_rows.LabelledElsewhere.write", spoil)
+    with pytest.raises(Exception, match="does not measure as promised"):
+        here.write(tmp_path / "x.csv")
+    assert not (tmp_path / "x.csv").exists()

@@ -203,7 +203,7 @@ def _merged(front: Front, proof: FrontProof) -> Front:
     genomes = np.unique(
         np.concatenate([recodings.genomes, np.stack([*proof.better.values()])]), axis=0
     )
-    archive = Archive.empty(len(front.objectives), genomes.shape[1], room=len(front) + 100_000)
+    archive = Archive.empty(len(front.objectives), front.instance.layout, len(front) + 100_000)
     archive.add(problem.points(genomes), genomes)
     merged = front_of(problem, archive, cap=100_000)
     return replace(merged, found=max(front.found, len(merged)))
@@ -302,7 +302,7 @@ def prove_results(
                         interrupted=interrupted,
                     )
                 )
-        _show_anew(results, paths, {each.folder: each.front for each in proven})
+        _show_anew(results, {**fronts, **{each.folder: each.front for each in proven}})
         return proven
     finally:
         lock.leave()
@@ -323,15 +323,14 @@ def _check_origin(path: Path) -> None:
         )
 
 
-def _show_anew(results: Path, paths: Sequence[Path], fronts: Mapping[Path, Front]) -> None:
+def _show_anew(results: Path, fronts: Mapping[Path, Front]) -> None:
     """Make figures, pages and the table of several limits anew, where they are there."""
-    every = {path: fronts.get(path) or load_front(path) for path in paths}
-    runs = [run_of(path, front) for path, front in every.items()]
-    if len(paths) > 1:
+    runs = [run_of(path, front) for path, front in fronts.items()]
+    if len(runs) > 1:
         told = {"config.yaml": (results / "config.yaml").read_text(encoding="utf-8")}
         write_eta_table(results, {run.front.suppression.eta: run.front for run in runs}, told)
-    if any((place / "plots").is_dir() for place in (results, *paths)):
+    if any((place / "plots").is_dir() for place in (results, *fronts)):
         draw_plots(runs, results)
-    for place in dict.fromkeys((results, *paths)):
+    for place in dict.fromkeys((results, *fronts)):
         if (place / "report.html").is_file():
-            write_page(runs if place == results else [run_of(place, every[place])], place)
+            write_page(runs if place == results else [run_of(place, fronts[place])], place)

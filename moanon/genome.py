@@ -472,6 +472,10 @@ class Instance(Outlined):
             label=None if self.label is None or self.label.name in names else self.label,
         )
 
+    def labelled(self, name: str) -> Instance:
+        """The same table with another class column, which must be released as it is."""
+        return replace(self, label=_count_labels(self.table, name, self.layout.domains))
+
     def over(self, table: Table) -> Instance:
         """The same domains, distances, weights and class column over other rows."""
         cells = Cells.build(table, self.layout.domains)

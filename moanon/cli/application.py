@@ -46,6 +46,7 @@ _COMMANDS = {
     "configure_command": ["check", "init", "schema"],
     "diagnose_command": ["diagnose"],
     "export_command": ["export", "apply"],
+    "learn_command": ["learn"],
     "measure_command": ["measure"],
     "pictures": ["plot", "report"],
     "prove_command": ["prove"],

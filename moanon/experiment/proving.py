@@ -38,6 +38,8 @@ from moanon.search.running import PacedSaving
 
 #: Seconds between two words about how far it is.
 _TELL_EVERY = 0.5
+#: What a front itself writes; other files of a folder stay as they are.
+_TABLE, _SOLUTIONS = "front.csv", "solutions.json"
 #: What ``run.json`` says anew whenever a front is saved.
 _RENEWED = ("format", "moanon", "problem", "front", "files")
 
@@ -212,11 +214,12 @@ def _merged(front: Front, proof: FrontProof) -> Front:
 def _write(folder: Path, front: Front, proof: FrontProof) -> None:
     """Put a front in the place of the one before, with all else that the folder says."""
     record: dict[str, Any] = read_record(folder)
-    config = read_listed(folder, record, "config.yaml").decode()
+    others = [name for name in record["files"] if name not in (_TABLE, _SOLUTIONS)]
+    texts = {name: read_listed(folder, record, name).decode() for name in others}
     kept = {key: value for key, value in record.items() if key not in _RENEWED}
     told = _progress(proof)
     kept["proof"] = {"bounds": told.work, "steps": told.steps, "optimal": told.optimal}
-    front.save(folder, record=kept, texts={"config.yaml": config}, force=True)
+    front.save(folder, record=kept, texts=texts, force=True)
 
 
 # -- as the end of a run ---------------------------------------------------------------------------

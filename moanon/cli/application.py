@@ -51,6 +51,7 @@ _COMMANDS = {
     "learn_command": ["learn"],
     "measure_command": ["measure"],
     "pictures": ["plot", "report"],
+    "prove_command": ["prove"],
     "run_command": ["run"],
 }
 

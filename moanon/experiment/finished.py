@@ -19,6 +19,7 @@ from moanon.arrays import Floats, Ints, Outlined
 from moanon.atomic import StagedFiles
 from moanon.config import Config
 from moanon.data.table import Table
+from moanon.engines.addresses import is_address
 from moanon.errors import DataError, MoanonError, OutputError
 from moanon.experiment.optimization import changed
 from moanon.front import Front
@@ -100,6 +101,8 @@ def load_front(
 def _is_gone(config: Config) -> bool:
     """Whether the table is neither embedded nor where the configuration says."""
     source = config.data.source
+    if is_address(source):
+        return False
     if source in datasets.names() or os.path.exists(source):  # noqa: PTH110 (pathlib raises for some)
         return False
     return not glob.glob(source, recursive=True)  # noqa: PTH207 (absolute globs)

@@ -1,8 +1,8 @@
 """What moanon raises when it cannot go on.
 
 Every error is one sentence a publisher can act on: what is wrong, where, which value, and what
-would be right. The command line prints that sentence and exits with 2; it never shows a traceback
-for one of these.
+would be right. The command line prints that sentence and exits with 2, or with 1 where a search
+has found that the answer is no; it never shows a traceback for one of these.
 """
 
 from __future__ import annotations
@@ -41,6 +41,10 @@ class QuestionError(MoanonError):
 
 class InfeasibleError(MoanonError):
     """The answer is no: nothing meets all constraints."""
+
+
+class ImpossibleError(InfeasibleError):
+    """A demand that no group of the table can meet: nothing needs to be searched to know that."""
 
 
 class OutputError(MoanonError):

@@ -106,7 +106,9 @@ class Grouping(Outlined):
             raise GenomeError(f"a grouping takes one genome. Got {len(matrix)}")
         (bits,) = matrix
         cell_group, sizes, _ = instance.kernel.group_cells(bits)
-        first_cell = np.unique(cell_group, return_index=True)[1]
+        first_cell = np.empty(len(sizes), dtype=np.int64)
+        backwards = np.arange(len(cell_group))[::-1]
+        first_cell[cell_group[backwards]] = backwards  # what is written last stays
         blocks = []
         decoded = instance.layout.decode(bits).values()
         for codes, edges in zip(instance.cells.codes, decoded, strict=True):

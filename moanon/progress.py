@@ -1,7 +1,8 @@
 """A run and its user: how far it is, and a wish that it should end.
 
 Progress is a bar on a terminal, a line every few seconds elsewhere. Everything goes to stderr, so
-that stdout holds answers only. A display is a context that is called with each `Progress`.
+that stdout holds answers only. A display is a context; it is called with each `Progress` of a
+search, and told the steps that come after it: measuring, figures, the page.
 """
 
 from __future__ import annotations
@@ -9,22 +10,45 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 if TYPE_CHECKING:
-    from moanon.search.running import OnGeneration, Progress
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+    from moanon.search.running import Progress
 
 #: Seconds between two refreshes of the bar, and between two lines.
 _REFRESH, _LINE_EVERY = 0.1, 5.0
 
 
+#: Told what is being done, and how many of how many are: ``("figures", 2, 5)``.
+OnStep = Callable[[str, int, int], None]
+
+
+def on_part(on_step: OnStep | None, what: str) -> Callable[[int, int], None] | None:
+    """Tell about one thing that is done in parts; None where nobody wants to be told."""
+    return None if on_step is None else partial(on_step, what)
+
+
+class Display(Protocol):
+    """What shows how far a run is."""
+
+    def __call__(self, progress: Progress) -> None:
+        """Show a generation of the search."""
+
+    def step(self, what: str, number: int, of: int) -> None:
+        """Show what is done after the search; see `OnStep`."""
+
+
 @contextmanager
 def show_progress(
     name: str, *, quiet: bool = False, stream: TextIO | None = None
-) -> Iterator[OnGeneration | None]:
+) -> Iterator[Display | None]:
     """Show the progress of a run called `name` while the context lasts; nothing where `quiet`."""
     stream = stream or sys.stderr
     if quiet:
@@ -65,15 +89,48 @@ class _Lines:
 
     def __call__(self, progress: Progress) -> None:
         rate = self._rate.of(progress)
+        self._write(lambda: ", ".join(_parts(progress, rate)))
+
+    def step(self, what: str, number: int, of: int) -> None:
+        self._write(lambda: _step(what, number, of))
+
+    def _write(self, text: Callable[[], str]) -> None:
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + _LINE_EVERY
-        self._stream.write(f"{self._name}: {', '.join(_parts(progress, rate))}\n")
+        self._stream.write(f"{self._name}: {text()}\n")
         self._stream.flush()
 
 
+class _Bar:
+    """A bar that is refreshed by hand: a thread that does it would compete with the search."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._task: TaskID = bars.add_task("starting", total=None)
+        self._rate = _Rate()
+        self._last = 0.0
+        bars.refresh()
+
+    def __call__(self, progress: Progress) -> None:
+        speed = self._rate.of(progress)
+        self._show(lambda: " · ".join(_parts(progress, speed, short=True)), progress.done)
+
+    def step(self, what: str, number: int, of: int) -> None:
+        self._show(lambda: _step(what, number, of), number / of if of else None)
+
+    def _show(self, text: Callable[[], str], done: float | None) -> None:
+        now = time.monotonic()
+        if now - self._last < _REFRESH:
+            return
+        self._last = now
+        total = None if done is None else 1.0
+        self._bars.update(self._task, description=text(), total=total, completed=done or 0.0)
+        self._bars.refresh()
+
+
 @contextmanager
-def _bar(name: str, stream: TextIO) -> Iterator[OnGeneration]:
+def _bar(name: str, stream: TextIO) -> Iterator[Display]:
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, TextColumn
@@ -85,24 +142,13 @@ def _bar(name: str, stream: TextIO) -> Iterator[OnGeneration]:
         BarColumn(bar_width=10),
         TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
     )
-    rate, last = _Rate(), 0.0
-    # Refreshed by hand: a thread that does it would compete with the search.
     with Bars(*columns, console=Console(file=stream), auto_refresh=False, transient=True) as bars:
-        task = bars.add_task("starting", total=None)
+        yield _Bar(bars)
 
-        def show(progress: Progress) -> None:
-            nonlocal last
-            speed, now = rate.of(progress), time.monotonic()
-            if now - last < _REFRESH:
-                return
-            last = now
-            total = None if progress.done is None else 1.0
-            text = " · ".join(_parts(progress, speed, short=True))
-            bars.update(task, description=text, total=total, completed=progress.done or 0.0)
-            bars.refresh()
 
-        bars.refresh()
-        yield show
+def _step(what: str, number: int, of: int) -> str:
+    """What a line tells of a step after the search: ``measuring, 64 of 200``."""
+    return f"{what}, {number:,} of {of:,}"
 
 
 def _parts(progress: Progress, rate: float | None, *, short: bool = False) -> Iterator[str]:

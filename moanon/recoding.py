@@ -291,6 +291,25 @@ class LocalRecodings(Outlined):
         return {BOXES: buffer.getvalue()}
 
 
+def joined(several: Sequence[Recodings]) -> Recodings:
+    """The solutions of several recodings of one table and one kind, one after the other."""
+    first = several[0]
+    if isinstance(first, GlobalRecodings):
+        genomes = [each for each in several if isinstance(each, GlobalRecodings)]
+        return GlobalRecodings(
+            np.concatenate([each.genomes for each in genomes]),
+            np.concatenate([each.thresholds for each in genomes]),
+            first.suppression,
+        )
+    boxes = [each for each in several if isinstance(each, LocalRecodings)]
+    return LocalRecodings(
+        boxes[0].digest,
+        tuple(group for each in boxes for group in each.cell_group),
+        tuple(starts for each in boxes for starts in each.starts),
+        tuple(stops for each in boxes for stops in each.stops),
+    )
+
+
 def _find_boxes(instance: Instance, starts: Ints, stops: Ints) -> Ints:
     """For each cell the box that loses least of those that hold it; -1 where none does."""
     scale = instance.losses

@@ -47,6 +47,16 @@ def test_in_a_pipe_there_is_a_line_every_few_seconds(clock: list[float]) -> None
     ]
 
 
+def test_it_goes_on_after_the_search(clock: list[float]) -> None:
+    stream = io.StringIO()
+    with show_progress("adult", stream=stream) as show:
+        assert show is not None
+        for second in range(1, 13):
+            clock[0] = second
+            show.step("figures", second, 12)
+    assert stream.getvalue() == "adult: figures, 5 of 12\nadult: figures, 10 of 12\n"
+
+
 def test_what_is_not_known_is_left_out(clock: list[float]) -> None:
     stream = io.StringIO()
     with show_progress("adult", stream=stream) as show:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from moanon.errors import ConfigError, InfeasibleError
+from moanon.errors import ConfigError, ImpossibleError
 from moanon.genome import Instance
 from moanon.measures.measure import find_measure
 from moanon.measures.measuring import meet_constraints
@@ -29,7 +29,7 @@ def make_requirement(
     ------
     ConfigError
         If `k` is not a whole number from 1 to the rows of the table, or a demand is none.
-    InfeasibleError
+    ImpossibleError
         If even the whole table as one group fails.
     """
     rows = instance.cells.rows
@@ -47,7 +47,7 @@ def make_requirement(
         alone = Suppression("limit", constraints=((name, bound),), recursive_c=recursive_c)
         if not meet_constraints(instance, *everyone, np.array([rows]), alone)[0]:
             side = "at least" if find_measure(name).direction == "max" else "at most"
-            raise InfeasibleError(
+            raise ImpossibleError(
                 f"no group can meet the demand {name} {side} {bound:g}: the whole table as one "
                 "group does not"
             )

@@ -25,7 +25,7 @@ import typer
 
 from moanon import __version__
 from moanon.cli.printing import on_one_line
-from moanon.errors import ExistsError, InfeasibleError, MoanonError
+from moanon.errors import ExistsError, ImpossibleError, InfeasibleError, MoanonError
 from moanon.kernels.notices import on_notice
 
 DONE, NO = 0, 1
@@ -46,6 +46,7 @@ _COMMANDS = {
     "configure_command": ["check", "init", "schema"],
     "diagnose_command": ["diagnose"],
     "export_command": ["export", "apply"],
+    "learn_command": ["learn"],
     "measure_command": ["measure"],
     "pictures": ["plot", "report"],
     "run_command": ["run"],
@@ -102,6 +103,8 @@ def _answer(arguments: list[str]) -> int:
     try:
         load_commands(arguments[0])
         code = app(arguments, prog_name="moanon", standalone_mode=False)
+    except ImpossibleError as error:
+        return _refuse(str(error))
     except InfeasibleError as error:
         _refuse(str(error))
         return NO

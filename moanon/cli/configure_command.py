@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moanon.cli.application import app
-from moanon.cli.options import ConfigArgument, CsvDelimiterOption, SetOption, argument, flag, given
+from moanon.cli.options import (
+    ConfigArgument,
+    CsvDelimiterOption,
+    EncodingOption,
+    SetOption,
+    SheetOption,
+    argument,
+    flag,
+    given,
+)
 from moanon.cli.printing import large, on_one_line, print_json, show_facts, show_grid
 
 if TYPE_CHECKING:
@@ -51,9 +60,9 @@ def check(
 
     checked = Config.load(config, sets or ())
     instance = checked.instance()
-    problem = make_problem(checked, instance)
+    problem, recoding = make_problem(checked, instance), checked.problem.recoding
     _show_columns(instance)
-    show_facts(_facts(instance) | _task(problem, checked.problem.recoding))
+    show_facts(_facts(instance, recoding) | _task(problem, recoding))
     if measures:
         _show_measures(instance)
         typer.echo(f" {_SOURCES}")
@@ -65,7 +74,7 @@ def check(
 def init(
     file: Annotated[
         str,
-        argument("FILE", "A CSV or Parquet file, a folder or a quoted glob."),
+        argument("FILE", "A CSV, Parquet or Excel file, a folder or a quoted glob."),
     ],
     out: Annotated[
         Path | None,
@@ -75,6 +84,8 @@ def init(
         ),
     ] = None,
     delimiter: CsvDelimiterOption = None,
+    encoding: EncodingOption = None,
+    sheet: SheetOption = None,
 ) -> None:
     """Write a first configuration for a table.
 
@@ -83,7 +94,7 @@ def init(
     """
     from moanon.config.starter import write_starter
 
-    path, roles = write_starter(file, out, delimiter)
+    path, roles = write_starter(file, out, delimiter, encoding, sheet)
     guessed = ", ".join(f"{number} {role}" for role, number in sorted(roles.items()))
     shown = on_one_line(str(path))
     typer.echo(
@@ -120,14 +131,14 @@ def _show_columns(instance: Instance) -> None:
     show_grid(headers, rows, right=range(3, 6), overflow="fold")
 
 
-def _facts(instance: Instance) -> dict[str, str]:
+def _facts(instance: Instance, recoding: str) -> dict[str, str]:
     from moanon.data.cells import raw_group_sizes
 
     table, counts = instance.table, instance.cells.counts
     facts = {
         "rows": f"{table.rows_in:,} read, {table.rows_dropped:,} dropped for missing values",
         "distinct cells": f"{len(counts):,}",
-        "valid genomes": f"{large(instance.layout.count())} ({instance.layout.bits:,} bits)",
+        **_space(instance, recoding),
         "k of the raw table": f"{_exposure(raw_group_sizes(table))}, values as they were read",
         "k of the base table": f"{_exposure(counts)}, the finest a release can show",
     }
@@ -135,6 +146,23 @@ def _facts(instance: Instance) -> dict[str, str]:
         names = ", ".join(map(on_one_line, table.undeclared))
         facts["undeclared columns"] = f"{names} (dropped on release)"
     return facts
+
+
+def _space(instance: Instance, recoding: str) -> dict[str, str]:
+    """What is searched: genomes, or boxes that each group has for itself."""
+    from moanon.data.domain import TreeDomain
+
+    if recoding == "global":
+        return {
+            "valid genomes": f"{large(instance.layout.count())} ({instance.layout.bits:,} bits)"
+        }
+    blocks = 1
+    for domain in instance.layout.domains.values():
+        if isinstance(domain, TreeDomain) and not domain.sets:
+            blocks *= len(domain.hierarchy.names)
+        else:
+            blocks *= domain.size * (domain.size + 1) // 2
+    return {"boxes that a group can have": large(blocks)}
 
 
 def _task(problem: SearchProblem, recoding: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,10 @@ from moanon.cli.options import QuietOption, SetOption, argument, flag, given
 from moanon.cli.printing import note, on_one_line, show_front, show_grid
 
 if TYPE_CHECKING:
+    from moanon.config import Config
     from moanon.experiment import Experiment
+    from moanon.experiment.experiment import Result
+    from moanon.experiment.repeated import Spread
     from moanon.front import Front
 
 #: Seconds of compiling that are worth a word.
@@ -34,6 +38,16 @@ def run(
         ),
     ] = None,
     seed: Annotated[int | None, given("N", "Instead of search.seed.")] = None,
+    times: Annotated[
+        int | None,
+        given(
+            "N",
+            "Run N seeds, from search.seed on, each in a folder seed-... of its own; show how far "
+            "they differ, and write what they found together.",
+            "--repeat",
+            min=2,
+        ),
+    ] = None,
     sets: SetOption = None,
     out: Annotated[
         Path | None,
@@ -55,20 +69,27 @@ def run(
     The same configuration and seed give the same front, whatever the number of threads and however
     often the run was interrupted. Ctrl-C ends it after the current generation; --resume goes on.
     """
-    from moanon.experiment import Experiment, plan
+    from moanon.experiment import plan
 
     for config in plan(configs, sets or (), etas=etas or (), seed=seed, out=out):
-        experiment = Experiment.prepare(config, resume=resume, force=force, threads=threads)
-        if not quiet:
-            for text in experiment.notes:
-                note(text)
-        code = _run(experiment, quiet=quiet)
+        options = _Options(resume=resume, force=force, threads=threads, quiet=quiet)
+        code = _run(config, options) if times is None else _run_repeatedly(config, times, options)
         if code != DONE:
             again = [*configs, *_options("--eta", etas), *_options("--seed", [seed])]
-            again += [*_options("--set", sets), *_options("--out", [out])]
-            again += [*_options("--threads", [threads]), "--resume"]
+            again += [*_options("--repeat", [times]), *_options("--set", sets)]
+            again += [*_options("--out", [out]), *_options("--threads", [threads]), "--resume"]
             typer.echo(f"To go on: moanon run {shlex.join(map(str, again))}", err=True)
             raise typer.Exit(code)
+
+
+@dataclass(frozen=True)
+class _Options:
+    """How a run is started."""
+
+    resume: bool
+    force: bool
+    threads: int | None
+    quiet: bool
 
 
 def _options(name: str, values: Iterable[object] | None) -> Iterator[object]:
@@ -78,50 +99,123 @@ def _options(name: str, values: Iterable[object] | None) -> Iterator[object]:
             yield from (name, value)
 
 
-def _run(experiment: Experiment, *, quiet: bool) -> int:
+def _run(config: Config, options: _Options) -> int:
     """Run an experiment, show its progress and what came of it; return the exit code."""
-    from moanon.progress import Interruption, duration, show_progress
+    from moanon.progress import duration
 
+    experiment = _prepare(config, options)
     folder = on_one_line(str(experiment.folder))
     if experiment.finished:
         fronts = experiment.load_fronts()
         if not experiment.is_shown:  # the end of the run was cut short
             experiment.show(fronts)
-        if not quiet:
+        if not options.quiet:
             typer.echo(f" {folder} is finished already")
-            _show_fronts(fronts)
+            _show_fronts(fronts, _evaluations(experiment))
         return DONE
-    with Interruption() as interrupted, show_progress(experiment.config.name, quiet=quiet) as show:
-        result = experiment.run(show, interrupted)
+    result, code = _search(experiment, quiet=options.quiet)
     outcome = result.outcome
-    if not result.fronts:
-        typer.echo(
-            f"Interrupted after generation {outcome.generation:,} "
-            f"({outcome.evaluations:,} evaluations); saved in {folder}.",
-            err=True,
-        )
-        return 128 + interrupted.signal
-    if not quiet:
-        several = len(result.fronts) > 1
-        typer.echo(
-            f" {experiment.config.name}: {result.evaluations:,} evaluations "
-            + (f"for {len(result.fronts)} limits" if several else f"in {duration(outcome.seconds)}")
-            + f" by {experiment.algorithm}; stopped because {outcome.why}"
-        )
-        if result.compiling >= _NOTICED:
-            typer.echo(f" Compiling took {duration(result.compiling)} before, which is not counted")
-        _show_fronts(result.fronts)
-        typer.echo(f" Wrote {folder}: {', '.join(_written(experiment))}")
+    if code != DONE or options.quiet:
+        return code
+    several = len(result.fronts) > 1
+    typer.echo(
+        f" {experiment.config.name}: {result.evaluations:,} evaluations "
+        + (f"for {len(result.fronts)} limits" if several else f"in {duration(outcome.seconds)}")
+        + f" by {experiment.algorithm}; stopped because {outcome.why}"
+    )
+    if outcome.convergence is not None:
+        told = outcome.convergence.sentence
+        typer.echo(f" {told[0].upper()}{told[1:]}")
+    if result.compiling >= _NOTICED:
+        typer.echo(f" Compiling took {duration(result.compiling)} before, which is not counted")
+    _show_fronts(result.fronts, _evaluations(experiment))
+    typer.echo(f" Wrote {folder}: {', '.join(_written(experiment))}")
     return DONE
 
 
-def _show_fronts(fronts: Mapping[float, Front]) -> None:
+def _prepare(config: Config, options: _Options) -> Experiment:
+    from moanon.experiment import Experiment
+
+    experiment = Experiment.prepare(
+        config, resume=options.resume, force=options.force, threads=options.threads
+    )
+    if not options.quiet:
+        for text in experiment.notes:
+            note(text)
+    return experiment
+
+
+def _search(experiment: Experiment, *, quiet: bool) -> tuple[Result, int]:
+    """Run an experiment and show its progress; also return the exit code."""
+    from moanon.progress import Interruption, show_progress
+
+    with Interruption() as interrupted, show_progress(experiment.config.name, quiet=quiet) as show:
+        result = experiment.run(show, interrupted, None if show is None else show.step)
+    if result.fronts:
+        return result, DONE
+    typer.echo(
+        f"Interrupted after generation {result.outcome.generation:,} "
+        f"({result.outcome.evaluations:,} evaluations); saved in "
+        f"{on_one_line(str(experiment.folder))}.",
+        err=True,
+    )
+    return result, 128 + interrupted.signal
+
+
+def _run_repeatedly(config: Config, times: int, options: _Options) -> int:
+    """Run a configuration with several seeds, show their spread and write their union."""
+    from moanon.experiment.folder import check_vacant
+    from moanon.experiment.repeated import check_random, repeat, spread_of, write_union
+
+    seeds, folder = repeat(config, times), Path(config.output.dir)
+    if not (options.force or options.resume):
+        check_vacant(folder)
+    runs: dict[int, Mapping[float, Front]] = {}
+    for one in seeds:
+        experiment = _prepare(one, options)
+        check_random(experiment.algorithm)
+        if experiment.finished:
+            runs[one.search.seed] = experiment.load_fronts()
+            continue
+        result, code = _search(experiment, quiet=options.quiet)
+        if code != DONE:
+            return code
+        runs[one.search.seed] = result.fronts
+    unions = write_union(config, runs, force=options.force or options.resume)
+    if not options.quiet:
+        for eta, union in unions.items():
+            limit = f", η {eta}" if len(unions) > 1 else ""
+            typer.echo(f" {config.name}: {len(runs)} seeds{limit}, least loss with at least each k")
+            _show_spread(spread_of({seed: runs[seed][eta] for seed in runs}, union))
+            show_front(union)
+        typer.echo(f" Wrote {on_one_line(str(folder))}: the union of {seeds[0].output.dir}, …")
+    return DONE
+
+
+def _show_spread(spread: Spread) -> None:
+    rows = [
+        (f"k ≥ {k:,}", *("-" if loss is None else f"{loss:.1%}" for loss in losses))
+        for k, losses in spread.items()
+    ]
+    headers = ("", "best seed", "median", "worst seed", "union")
+    show_grid(headers, rows, right=range(1, len(headers)))
+
+
+def _evaluations(experiment: Experiment) -> dict[float, int]:
+    """How many evaluations the search of each limit took, as its record says."""
+    from moanon.front.results import read_record
+
+    found = {eta: read_record(place).get("search") for eta, place in experiment.places.items()}
+    return {eta: search["evaluations"] for eta, search in found.items() if search}
+
+
+def _show_fronts(fronts: Mapping[float, Front], evaluations: Mapping[float, int]) -> None:
     """Show a front by its numbers, or several beside each other."""
     if len(fronts) == 1:
         (front,) = fronts.values()
         show_front(front)
         return
-    from moanon.experiment.finished import least_losses
+    from moanon.front.several_limits import least_losses, why_worse
 
     rows = [
         (f"k ≥ {k:,}", *("-" if loss is None else f"{loss:.1%}" for loss in losses))
@@ -129,6 +223,8 @@ def _show_fronts(fronts: Mapping[float, Front]) -> None:
     ]
     headers = ("least loss with", *(f"η {eta}" for eta in sorted(fronts)))
     show_grid(headers, rows, right=range(1, len(headers)))
+    if worse := why_worse(fronts, evaluations):
+        typer.echo(f" {worse}")
 
 
 def _written(experiment: Experiment) -> Iterator[str]:

@@ -266,7 +266,7 @@ class Config(BaseModel):
     @property
     def hierarchy_files(self) -> tuple[Path, ...]:
         """Files that hierarchies are read from; embedded ones have none."""
-        named = [c.hierarchy for c in self.columns.values() if c.hierarchy is not None]
+        named = [c.hierarchy for c in self.columns.values() if isinstance(c.hierarchy, str)]
         return tuple(Path(name) for name in named if name not in datasets.hierarchy_names())
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from moanon.config.reading import nearest, refusal
-from moanon.errors import InfeasibleError, got
+from moanon.errors import ImpossibleError, got
 from moanon.measures import MEASURES, find_measure
 from moanon.measures.measure import LARGEST, is_number, table_sizes
 
@@ -65,7 +65,7 @@ def check_reach(bounds: Mapping[str, float], instance: Instance) -> None:
         measure = find_measure(name)
         if (limit := measure.beyond(bound, sizes, only_unmet=True)) is not None:
             side = "at least" if measure.direction == "max" else "at most"
-            raise InfeasibleError(
+            raise ImpossibleError(
                 f"no release of this table of {instance.cells.rows:,} rows can have {name} {side} "
                 f"{bound:g}: it is {limit}"
             )

@@ -36,6 +36,7 @@ from moanon.data.decoding import checked_encoding
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.notation import Notation
+from moanon.data.rules import checked_rule, rule_of, takes_steps
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind
 from moanon.data.table import MissingPolicy
 from moanon.engines.addresses import is_address, refuse_password
@@ -64,6 +65,8 @@ _KIND_KEYS = {
     "ordered": ("order",),
     "tree": ("hierarchy", "labels"),
 }
+#: Those that a rule for steps takes, too.
+_STEP_KEYS = set(_KIND_KEYS["interval"]) - {"granularity"}
 _TREE_FILES = (".yaml", ".yml", ".csv")
 _WITH_ETA = ("k-suppression", "kl-safety")
 
@@ -112,7 +115,12 @@ def _check_folder(folder: str) -> str:
     return folder
 
 
-def _find_hierarchy(name: str, info: ValidationInfo) -> str:
+def _find_hierarchy(name: str | dict[str, Any], info: ValidationInfo) -> str | dict[str, Any]:
+    if isinstance(name, dict):
+        try:
+            return checked_rule(name)
+        except DataError as error:
+            raise refusal(str(error)) from None
     if name in datasets.hierarchy_names():
         return name
     if not name.lower().endswith(_TREE_FILES):
@@ -202,6 +210,26 @@ else:
 _TEXT_LIST: dict[str, Any] = {
     "type": "array",
     "items": {"type": ["string", "number", "boolean", "null"]},
+}
+#: A file or an embedded hierarchy, or a rule.
+_RULE_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": "string"},
+        {
+            "type": "object",
+            "properties": {
+                "mask": {"enum": ["right", "left"]},
+                "dates": {"type": "array", "items": {"enum": list(DATE_UNITS)}},
+                "intervals": {"type": "array", "items": {"type": "number"}},
+                "group": {"type": "object"},
+                "rest": {"type": "string"},
+                "frequency": {"type": "integer"},
+            },
+            "additionalProperties": False,
+        },
+        {"type": "null"},
+    ],
+    "default": None,
 }
 
 
@@ -320,12 +348,15 @@ class ColumnSection(BaseModel):
     ] = None
     """Of an ordered column: all its values, lowest first, or adult/education."""
     hierarchy: Annotated[
-        Annotated[str, AfterValidator(_find_hierarchy)] | None,
-        f"an embedded hierarchy ({', '.join(datasets.hierarchy_names())}) or a "
-        f"{', '.join(_TREE_FILES)} file",
+        Annotated[str | dict[str, Any], AfterValidator(_find_hierarchy)] | None,
+        WithJsonSchema(_RULE_SCHEMA),
+        f"an embedded hierarchy ({', '.join(datasets.hierarchy_names())}), a "
+        f"{', '.join(_TREE_FILES)} file, or a rule such as {{mask: right}}",
     ] = None
-    """Of a tree column: an embedded hierarchy such as adult/workclass, or a YAML or ARX CSV file,
-    relative to this file."""
+    """Of a tree column: an embedded hierarchy such as adult/workclass, a YAML or ARX CSV file,
+    relative to this file, or a rule that makes one from the values: {mask: right} for codes,
+    {dates: [month, year]}, {intervals: [5, 10, 50]}, {group: {North: [a, b]}, rest: Other},
+    {frequency: 4} to merge rare values first."""
     labels: Literal["nodes", "sets"] | None = None
     """Of a tree column in a local recoding, what a group may show: one node of the tree, or a set
     of neighbouring ones such as {Married, Widowed}, which loses less. Default: nodes."""
@@ -345,10 +376,13 @@ class ColumnSection(BaseModel):
             )
         if self.weight is not None and self.role != "quasi":
             raise refusal(f"weight is for quasi columns only. Got role {self.role}", "weight")
+        of_steps = isinstance(self.hierarchy, dict) and takes_steps(self.hierarchy)
         if self.labels is not None and self.role != "quasi":
             raise refusal(f"labels are for quasi columns only. Got role {self.role}", "labels")
         for owner, keys in _KIND_KEYS.items():
             for key in keys:
+                if of_steps and key in _STEP_KEYS:
+                    continue
                 if key in given and self.kind not in (None, owner):
                     raise refusal(f"{key} is for kind {owner} only. Got kind {self.kind}", key)
         if self.kind is None:
@@ -374,6 +408,9 @@ class ColumnSection(BaseModel):
             return OrderedSpec(self.order)
         if self.hierarchy is None:
             return self._interval(data)
+        if isinstance(self.hierarchy, dict):
+            rule = rule_of(self.hierarchy, self._interval(data))
+            return TreeSpec(rule, sets=self.labels == "sets")
         embedded = self.hierarchy in datasets.hierarchy_names()
         path = datasets.hierarchy_path(self.hierarchy) if embedded else Path(self.hierarchy)
         return TreeSpec(Hierarchy.read(path), sets=self.labels == "sets")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ BLOCK_BYTES = 1 << 20
 DEFAULT_ENCODING = "utf-8"
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 _LINE_END = "\n"
+_CONTROLS = re.compile(rb"[\x80-\x9f]")
 _PACKED_BYTES = 1 << 17
 
 
@@ -37,6 +39,30 @@ def checked_encoding(name: str) -> str:
             f"encoding must be the name of one, such as utf-8, latin-1 or cp1252. Got {name!r}"
         ) from None
     return codec.name
+
+
+def guess_encoding(file: Path) -> str:
+    """Tell UTF-8 and UTF-16, by its mark, from the encodings of one byte for each character."""
+    decoder = codecs.getincrementaldecoder(DEFAULT_ENCODING)("strict")
+    is_utf8, controls = True, False
+    with _opened(file) as stream:
+        block = stream.read(BLOCK_BYTES)
+        if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        while is_utf8 or not controls:
+            if is_utf8:
+                try:
+                    decoder.decode(block, final=not block)
+                except UnicodeDecodeError:
+                    is_utf8 = False
+            # Latin-1 has nothing here that anybody writes; Windows has quotes and the euro.
+            controls = controls or bool(_CONTROLS.search(block))
+            if not block:
+                break
+            block = stream.read(BLOCK_BYTES)
+    if is_utf8:
+        return DEFAULT_ENCODING
+    return "cp1252" if controls else "latin-1"
 
 
 def text_blocks(file: Path, encoding: str = DEFAULT_ENCODING) -> Iterator[str]:

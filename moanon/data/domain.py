@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -390,13 +390,21 @@ class OrderedSpec(Outlined):
         return domain
 
 
+class MakesTree(Protocol):
+    """A rule that makes the tree of a column from its values; see `moanon.data.rules`."""
+
+    def make(self, column: Profile) -> tuple[Hierarchy, Steps | None]:
+        """Make the tree; where its leaves are steps of numbers or dates, also give these."""
+
+
 @dataclass(frozen=True)
 class TreeSpec:
     """Declare a column whose values are the leaves of a hierarchy.
 
     Parameters
     ----------
-    hierarchy : Hierarchy
+    hierarchy : Hierarchy or rule
+        The tree, or what makes one from the values of the column.
     sets : bool
         Whether groups of a local recoding may show several neighbouring nodes, as ``{a, b}``.
 
@@ -410,13 +418,17 @@ class TreeSpec:
     ('north', '{b, c}', '{north, c}', '*')
     """
 
-    hierarchy: Hierarchy
+    hierarchy: Hierarchy | MakesTree
     sets: bool = False
     kind: ClassVar[str] = "tree"
 
     def build(self, column: Profile) -> TreeDomain:
         """Add the missing category, directly under the root, where the column needs it."""
-        where, hierarchy = f"column {column.name!r}", self.hierarchy
+        where, steps = f"column {column.name!r}", None
+        if isinstance(self.hierarchy, Hierarchy):
+            hierarchy = self.hierarchy
+        else:
+            hierarchy, steps = self.hierarchy.make(column)
         if SUPPRESSED in hierarchy.leaf_index:
             raise DataError(
                 f"{where}: the hierarchy has a leaf called {SUPPRESSED!r}, which fully generalized "
@@ -437,7 +449,7 @@ class TreeSpec:
                     f"{where}: the hierarchy has a node called {name!r}, which reads as a set of "
                     "values; rename it, or do without sets"
                 )
-        return TreeDomain(hierarchy, missing, sets=self.sets)
+        return TreeDomain(hierarchy, missing, sets=self.sets, steps=steps)
 
 
 def _quoted(name: str) -> str:

@@ -133,7 +133,11 @@ class Hierarchy(Outlined):
         The same label may repeat along a row (ARX pads shallow leaves so). The last column must be
         one common root, and a label must have one parent only.
         """
-        rows = treefile.arx_rows(text, where)
+        return cls.from_levels(treefile.arx_rows(text, where), where)
+
+    @classmethod
+    def from_levels(cls, rows: Sequence[Sequence[str]], where: str = "hierarchy") -> Hierarchy:
+        """Build a tree from what each leaf is called at each level, itself first, the root last."""
         if len(rows) == len(rows[0]) == 1:
             return cls._from_raw((rows[0][0], []), where)
         if len(rows[0]) == 1:  # leaves only: everything or nothing
@@ -411,6 +415,10 @@ class Hierarchy(Outlined):
         `from_arx` reads the same tree back; a file that was read comes back with its own labels,
         the rows in the order of the leaves.
         """
+        return treefile.arx_text(self.level_rows(), delimiter)
+
+    def level_rows(self) -> list[tuple[str, ...]]:
+        """What each leaf is called at each level, itself first, the root last."""
         columns = [
             [
                 label
@@ -419,7 +427,7 @@ class Hierarchy(Outlined):
             ]
             for cut, labels in zip(self.levels, self.level_labels, strict=True)
         ]
-        return treefile.arx_text(list(zip(*columns, strict=True)), delimiter)
+        return list(zip(*columns, strict=True))
 
 
 def _check_names(

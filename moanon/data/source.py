@@ -28,7 +28,7 @@ from moanon.data.column import (
     typed_column,
     without_tokens,
 )
-from moanon.data.decoding import DEFAULT_ENCODING, unreadable
+from moanon.data.decoding import DEFAULT_ENCODING, guess_encoding, unreadable
 from moanon.data.readers import FileForm, read_files
 from moanon.data.rows import RowsInMemory
 from moanon.errors import DataError
@@ -133,6 +133,15 @@ def read_source(
         raise DataError(f"{path} has no rows")
     read = tuple(without_tokens(column, tokens) for column in plain)
     return Source(name or path, read, rows, digest, unread, resolved)
+
+
+def likely_encoding(source: str | os.PathLike[str]) -> str:
+    """Find out in which encoding the first text file of a source is written."""
+    try:
+        first = find_files(os.fspath(source))[0]
+        return DEFAULT_ENCODING if first.suffix in _TYPED_ENDINGS else guess_encoding(first)
+    except OSError as error:
+        raise unreadable(os.fspath(source), error) from None
 
 
 def checked_tokens(tokens: Sequence[str]) -> frozenset[str]:

@@ -226,19 +226,8 @@ def baseline_front(
     if dropped := instance.table.dropped:
         notes.insert(0, dropped)
     chosen = _chosen_ks(ks, bounds, instance)
-    settings: dict[str, Any] = {}
-    demands = tuple(
-        (rule.own_name(bounded), bound) for bounded, bound in rule.constraints if bounded != "k"
-    )
-    if demands and "demands" not in baseline.takes:
-        raise ConfigError(
-            f"{name} knows no demand on groups but k, and the configuration has one on "
-            f"{demands[0][0]}; leave that out, or take another baseline, such as mondrian"
-        )
-    if "eta" in baseline.takes:
-        settings["eta"] = rule.eta
-    if "demands" in baseline.takes:
-        settings |= {"demands": demands, "recursive_c": rule.recursive_c}
+    settings = _settings(name, baseline, rule)
+    demands = settings.get("demands", ())
     make_requirement(instance, chosen[-1], rule.eta, demands, rule.recursive_c)  # the hardest
     baseline.run(instance, chosen[0], **settings)  # once for the compiler
     found = []
@@ -272,6 +261,29 @@ def _rule(name: str, baseline: Baseline, config: Config) -> tuple[Suppression, l
         recursive_c=problem.recursive_c,
     )
     return rule, notes
+
+
+def settings_of(name: str, config: Config) -> dict[str, Any]:
+    """What an algorithm takes beside k, as a configuration says it; to be run again."""
+    baseline = find_baseline(name)
+    return _settings(name, baseline, _rule(name, baseline, config)[0])
+
+
+def _settings(name: str, baseline: Baseline, rule: Suppression) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    demands = tuple(
+        (rule.own_name(bounded), bound) for bounded, bound in rule.constraints if bounded != "k"
+    )
+    if demands and "demands" not in baseline.takes:
+        raise ConfigError(
+            f"{name} knows no demand on groups but k, and the configuration has one on "
+            f"{demands[0][0]}; leave that out, or take another baseline, such as mondrian"
+        )
+    if "eta" in baseline.takes:
+        settings["eta"] = rule.eta
+    if "demands" in baseline.takes:
+        settings |= {"demands": demands, "recursive_c": rule.recursive_c}
+    return settings
 
 
 def _chosen_ks(ks: Sequence[int], bounds: Mapping[str, float], instance: Instance) -> list[int]:

@@ -22,7 +22,7 @@ from moanon import __version__
 from moanon.arrays import Outlined
 from moanon.config import Config
 from moanon.data.strict_yaml import HALF
-from moanon.errors import ConfigError, InfeasibleError, OutputError, SearchError
+from moanon.errors import ConfigError, InfeasibleError, OutputError
 from moanon.experiment.finished import ETA_TABLE, draw_plots, run_of, write_eta_table, write_page
 from moanon.experiment.folder import (
     LOCK,
@@ -48,11 +48,19 @@ from moanon.experiment.optimization import (
     make_problem,
     prepare_kernels,
 )
+from moanon.experiment.preparation import (
+    already,
+    load_state,
+    notes_on_folder,
+    notes_on_settings,
+    still_known,
+)
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.paths import checked_path
+from moanon.progress import OnStep, on_part
 from moanon.recoding import BOXES
-from moanon.search.algorithms import choose_algorithm, foreign_settings
+from moanon.search.algorithms import choose_algorithm
 from moanon.search.archive import SharedLimits
 from moanon.search.checkpoint import Checkpoints, Identity, State, part_of, prefixed
 from moanon.search.local import LocalLimits
@@ -67,9 +75,6 @@ from moanon.search.running import (
 
 #: Share of the effort for a further limit, which starts from what was found for the others.
 _FURTHER = 0.25
-
-#: What a checkpoint holds besides the search and what is shared.
-_PARTS = {"known", "force", "phase", "courses"}
 
 #: How the search for a limit went: a part of ``run.json``.
 _Course = dict[str, Any]
@@ -131,7 +136,7 @@ def plan(
     return runs
 
 
-def _with_eta(config: Config, eta: float | tuple[float, ...]) -> Config:
+def with_eta(config: Config, eta: float | tuple[float, ...]) -> Config:
     """The configuration with other limits of suppression, if it is of a kind that has any."""
     return config if config.problem.eta is None else changed(config, "problem", eta=eta)
 
@@ -269,22 +274,22 @@ class Experiment(Outlined):
             spare_inputs(folder, (*instance.table.files, *config.hierarchy_files))
             identity = identity_of(config, instance)
             checkpoints = Checkpoints(folder, with_limits(identity, etas_of(config)))
-            saved, notes = _load(checkpoints) if resume else (None, [])
+            saved, notes = load_state(checkpoints) if resume else (None, [])
             if saved is not None:
                 force = bool(saved["force"])
             known = {} if force else results_of(folder, identity)
             if saved is not None:
-                known = _still_known(folder, known, saved["known"].tolist())
+                known = still_known(folder, known, saved["known"].tolist())
             etas = {*etas_of(config), *known}
             if etas == known.keys() and not resume:
-                raise _already(folder)
+                raise already(folder)
             problem = make_problem(config, instance, threads)
             algorithm = choose_algorithm(
                 instance.layout.count(), config.search, config.problem.recoding
             )
             if saved is None:
-                notes += _notes_on_folder(folder, known, etas, resume=resume)
-            notes += _notes_on_settings(config, algorithm)
+                notes += notes_on_folder(folder, known, etas, resume=resume)
+            notes += notes_on_settings(config, algorithm)
             if dropped := instance.table.dropped:
                 notes.insert(0, dropped)
             return cls(
@@ -309,6 +314,7 @@ class Experiment(Outlined):
         self,
         on_generation: OnGeneration | None = None,
         interrupted: Callable[[], bool] | None = None,
+        on_step: OnStep | None = None,
     ) -> Result:
         """Search for each limit in turn, write the results, and draw them.
 
@@ -316,6 +322,8 @@ class Experiment(Outlined):
         ----------
         on_generation, interrupted
             As for `moanon.search.running.run_search`.
+        on_step : callable, optional
+            Told what is done after the search, and how far that is.
 
         Raises
         ------
@@ -337,10 +345,10 @@ class Experiment(Outlined):
                 if outcome.reason == "exhausted" and isinstance(self.limits, SharedLimits):
                     courses.update(dict.fromkeys(self.phases[number:], course))
                     break
-            fronts = self._fronts()
+            fronts = self._fronts(on_step)
             self._write(fronts, courses)
             self.checkpoints.remove()  # from here on the folder is finished
-            self.show(fronts)
+            self.show(fronts, on_step)
             return Result(self.folder, outcome, fronts, self.limits.evaluations, compiling)
         except InfeasibleError as error:
             mark_without_solution(self.folder, str(error))
@@ -367,7 +375,9 @@ class Experiment(Outlined):
         if self.saved is None:
             self.checkpoints.remove()  # of a run that is replaced
             if self.known and isinstance(self.limits, SharedLimits):
-                self.limits.learn(read_evaluated(self.folder, self.known, self.identity))
+                self.limits.learn(
+                    read_evaluated(self.folder, self.known, self.identity, self.instance.layout)
+                )
             return 0, {}
         self.limits.restore(part_of(self.saved, "limits."))
         courses = json.loads(self.saved["courses"].tobytes())
@@ -421,6 +431,7 @@ class Experiment(Outlined):
                 "generations": outcome.generation,
                 "evaluations": outcome.evaluations,
                 "hypervolume": outcome.hypervolume,
+                "convergence": None if (c := outcome.convergence) is None else c.to_dict(),
                 "stopped": outcome.reason,
                 "why": outcome.why,
             },
@@ -435,16 +446,19 @@ class Experiment(Outlined):
             "notes": list(self.notes),
         }
 
-    def _fronts(self) -> dict[float, Front]:
+    def _fronts(self, on_step: OnStep | None) -> dict[float, Front]:
         """Make all fronts before any is written: one may lack a solution within its constraints."""
-        cap = self.config.search.cap
-        return {eta: self.limits.front(place, cap) for place, eta in enumerate(self.limits.etas)}
+        cap, fronts = self.config.search.cap, {}
+        for place, eta in enumerate(self.limits.etas):
+            what = "measuring" if len(self.limits.etas) == 1 else f"measuring eta {eta}"
+            fronts[eta] = self.limits.front(place, cap, on_part(on_step, what))
+        return fronts
 
     def _write(self, fronts: Mapping[float, Front], courses: Mapping[float, _Course]) -> None:
         """Write the results of each limit, and clear away what does not belong to them."""
         for eta, place in self.places.items():
             make_folder(place)
-            config = changed(_with_eta(self.config, eta), "output", dir=str(place))
+            config = changed(with_eta(self.config, eta), "output", dir=str(place))
             fronts[eta].save(
                 place,
                 record=self._record(eta, config, courses),
@@ -457,7 +471,7 @@ class Experiment(Outlined):
         kept = set(RESULTS) - (set() if self.algorithm == "local" else {BOXES})
         if len(fronts) > 1:
             kept = {"config.yaml", ETA_TABLE}
-            every = _with_eta(self.config, tuple(sorted(fronts)))
+            every = with_eta(self.config, tuple(sorted(fronts)))
             write_eta_table(self.folder, fronts, {"config.yaml": every.to_yaml()})
         for name in {*RESULTS, ETA_TABLE} - kept:
             (self.folder / name).unlink(missing_ok=True)
@@ -483,17 +497,18 @@ class Experiment(Outlined):
             record["shared"] = {"etas": sorted(self.limits.etas), "evaluations": total}
         return record
 
-    def show(self, fronts: Mapping[float, Front]) -> None:
+    def show(self, fronts: Mapping[float, Front], on_step: OnStep | None = None) -> None:
         """Draw figures and write pages; the results are complete without them."""
         wanted = self.config.output
         runs = [run_of(place, fronts[eta]) for eta, place in self.places.items()][::-1]
         if wanted.plots:
-            draw_plots(runs, self.folder)
+            draw_plots(runs, self.folder, on_step=on_step)
         if wanted.report:
-            write_page(runs, self.folder)
+            write_page(runs, self.folder, on_part=on_part(on_step, "page"))
             for run in runs:
                 if run.folder != self.folder:
-                    write_page([run], run.folder)
+                    what = f"page of {run.folder.name}"
+                    write_page([run], run.folder, on_part=on_part(on_step, what))
 
     # -- what is known about it ------------------------------------------------------------------
 
@@ -541,57 +556,3 @@ class Experiment(Outlined):
         output = self.config.output
         wanted = {"report.html": output.report, "plots": output.plots}
         return all((self.folder / name).exists() for name in wanted if wanted[name])
-
-
-# -- the steps of its preparation ------------------------------------------------------------------
-
-
-def _load(checkpoints: Checkpoints) -> tuple[State | None, list[str]]:
-    """Where to go on, and what is to be told about it."""
-    loaded = checkpoints.load()
-    if loaded is None:
-        return None, []
-    state, note = loaded
-    if not state.keys() >= _PARTS:
-        raise SearchError(
-            f"{checkpoints.newest.parent} holds a checkpoint that this version does not "
-            "understand; start anew with --force"
-        )
-    return state, [note] if note else []
-
-
-def _still_known(folder: Path, known: Mapping[float, Path], etas: list[float]) -> dict[float, Path]:
-    """The results that an interrupted run started from."""
-    for eta in etas:
-        if eta not in known:
-            raise SearchError(
-                f"{folder} holds no results for eta {eta} any more, from which its unfinished run "
-                "started; start anew with --force"
-            )
-    return {eta: known[eta] for eta in etas}
-
-
-def _notes_on_folder(
-    folder: Path, known: Mapping[float, Path], etas: set[float], *, resume: bool
-) -> list[str]:
-    if resume and not known:
-        return [f"{folder} holds no checkpoint; starting from the beginning"]
-    if known and etas != known.keys():
-        had, more = (", ".join(map(str, sorted(some))) for some in (known, etas - known.keys()))
-        return [f"{folder} has results for eta {had}; adding {more}, starting from them"]
-    return []
-
-
-def _notes_on_settings(config: Config, algorithm: str) -> list[str]:
-    if not (unused := config.search.unused(algorithm)):
-        return []
-    names, owner = " and ".join(unused), foreign_settings(algorithm)[unused[0]]
-    return [f"search: {names} is for {owner}; {algorithm} has no use for it"]
-
-
-def _already(folder: Path) -> OutputError:
-    found = next((name for name in RESULTS if (folder / name).exists()), "eta-*")
-    return OutputError(
-        f"{folder} holds results already ({found}); replace them with --force, or name another "
-        "folder with --out"
-    )

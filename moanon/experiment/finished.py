@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from moanon import datasets
-from moanon.arrays import Floats, Ints, Outlined
+from moanon.arrays import Outlined
 from moanon.atomic import StagedFiles
 from moanon.config import Config
 from moanon.data.table import Table
@@ -35,8 +33,13 @@ from moanon.front.results import (
     read_listed,
     read_record,
 )
+from moanon.front.several_limits import largest_ks, least_losses
+from moanon.measures.solutions import OnPart
 from moanon.paths import checked_path
+from moanon.progress import OnStep
+from moanon.progress import on_part as told_parts
 from moanon.search.checkpoint import NAMES
+from moanon.search.convergence import Convergence
 
 #: The table above the folders of several limits.
 ETA_TABLE = "comparison.csv"
@@ -46,9 +49,6 @@ _LIMIT = "eta-"
 _PAGES = (".html", ".htm")
 #: Most knees that a page points at.
 _MOST_MARKS = 5
-#: What is asked of every front: the least loss at each k, and the best k within each loss.
-_KS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
-_LOSSES = tuple(percent / 100 for percent in (5, 10, 15, 20, 25, 30, 35, 40, 50, 60))
 
 
 # -- fronts with their tables --------------------------------------------------------------------
@@ -241,6 +241,7 @@ def draw_plots(
     results: Path,
     out: Path | None = None,
     formats: Sequence[str] = ("png", "svg"),
+    on_step: OnStep | None = None,
 ) -> list[list[Path]]:
     """Draw the figures of each run, and compare those of several limits.
 
@@ -252,6 +253,8 @@ def draw_plots(
     out : Path, optional
         Where figures go, instead of ``plots`` in each folder.
     formats : sequence of {"png", "svg"}
+    on_step : callable, optional
+        Told which figure is drawn.
 
     Returns
     -------
@@ -264,7 +267,17 @@ def draw_plots(
     limits: dict[Path, dict[float, FinishedRun]] = {}
     for run in runs:
         place = run.folder / "plots" if out is None else out / run.folder.relative_to(results)
-        written.append(write_plots(run.front, place, run.name, formats=formats))
+        what = "figures" if len(runs) == 1 else f"figures of {run.folder.name}"
+        written.append(
+            write_plots(
+                run.front,
+                place,
+                run.name,
+                formats=formats,
+                convergence=Convergence.of_record(run.record),
+                on_part=told_parts(on_step, what),
+            )
+        )
         if not math.isinf(run.eta) and run.folder != results:
             limits.setdefault(run.folder.parent, {})[run.eta] = run
     for parent, several in limits.items():
@@ -277,7 +290,12 @@ def draw_plots(
 
 
 def write_page(
-    runs: Sequence[FinishedRun], results: Path, path: Path | None = None, *, force: bool = False
+    runs: Sequence[FinishedRun],
+    results: Path,
+    path: Path | None = None,
+    *,
+    force: bool = False,
+    on_part: OnPart | None = None,
 ) -> Path:
     """Write the page on which fronts can be explored: a tab for each run.
 
@@ -289,10 +307,13 @@ def write_page(
         Where to write, instead of ``report.html`` in `results`, which is replaced.
     force : bool
         Whether `path` may be replaced.
+    on_part : callable, optional
+        Told how many solutions are on the page.
     """
     place = results / "report.html" if path is None else path
     titles = [_title(run, results) for run in runs]
-    write_tabs([*zip(titles, runs, strict=True)], place, force=force or path is None)
+    several, replaced = [*zip(titles, runs, strict=True)], force or path is None
+    write_tabs(several, place, force=replaced, on_part=on_part)
     return place
 
 
@@ -302,8 +323,9 @@ def write_tabs(
     *,
     force: bool,
     axes: tuple[str, str] | None = None,
+    on_part: OnPart | None = None,
 ) -> None:
-    """Write a page with a tab for each run and its title; `axes` as for `report_html`."""
+    """Write a page with a tab for each run and its title; the rest as for `report_html`."""
     from moanon.output.page import write_report  # here, as it is not needed for anything else
     from moanon.output.page_data import Tab
 
@@ -322,7 +344,7 @@ def write_tabs(
         for title, run in runs
     ]
     spared = [file for _, run in runs for file in files_of(run.folder, run.front)]
-    write_report(tabs, path, force=force, spared=spared, axes=axes)
+    write_report(tabs, path, force=force, spared=spared, axes=axes, on_part=on_part)
 
 
 def check_page(path: Path) -> None:
@@ -356,35 +378,6 @@ def _title(run: FinishedRun, results: Path) -> str:
 
 
 # -- several limits beside each other ------------------------------------------------------------
-
-
-#: Under each bound, the answer of each limit, the narrowest first; None where there is none.
-_Answers = dict[float, tuple[float | None, ...]]
-
-
-def least_losses(fronts: Mapping[float, Front]) -> _Answers:
-    """The least loss with at least each k, for each limit; a k that no front has is left out."""
-    columns = _k_and_loss(fronts)
-    return {
-        bound: tuple(min(loss[k >= bound].tolist(), default=None) for k, loss in columns)
-        for bound in _KS
-        if any((k >= bound).any() for k, _ in columns)
-    }
-
-
-def largest_ks(fronts: Mapping[float, Front]) -> _Answers:
-    """The largest k within each loss, likewise."""
-    columns = _k_and_loss(fronts)
-    return {
-        bound: tuple(max(k[loss <= bound].tolist(), default=None) for k, loss in columns)
-        for bound in _LOSSES
-        if any((loss <= bound).any() for _, loss in columns)
-    }
-
-
-def _k_and_loss(fronts: Mapping[float, Front]) -> list[tuple[Ints, Floats]]:
-    measures = [fronts[eta].measures for eta in sorted(fronts)]
-    return [(each["k"].astype(np.int64), each["loss"]) for each in measures]
 
 
 def write_eta_table(folder: Path, fronts: Mapping[float, Front], texts: Mapping[str, str]) -> None:

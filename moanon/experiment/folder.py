@@ -29,7 +29,7 @@ from moanon.front.results import (
     read_record,
     unfinished,
 )
-from moanon.genome import Instance
+from moanon.genome import Instance, Layout
 from moanon.recoding import BOXES, GlobalRecodings
 from moanon.search.checkpoint import NAMES, Identity, read_arrays, write_arrays
 
@@ -48,7 +48,18 @@ RESULTS = ("front.csv", "solutions.json", BOXES, "config.yaml", "run.json")
 _EVALUATED = ".evaluated.npz"
 #: Names of the figures that runs draw (`moanon.output.figure_files`).
 FIGURES = frozenset(
-    {"front", "magnified", "groups", "pairs", "filtered", "diversity", "limits", "etas"}
+    {
+        "convergence",
+        "diversity",
+        "etas",
+        "filtered",
+        "front",
+        "groups",
+        "limits",
+        "magnified",
+        "pairs",
+        "seeds",
+    }
 )
 
 #: What reading a record can come to that somebody wrote by hand.
@@ -296,14 +307,15 @@ def clear_pictures(folder: Path) -> None:
 # -- what was evaluated --------------------------------------------------------------------------
 
 
-def write_evaluated(folder: Path, genomes: Bits, identity: Identity) -> None:
-    """Keep the genomes that were evaluated, for limits that are added later."""
-    state = {"genomes": np.packbits(genomes, axis=1), "bits": np.array(genomes.shape[1])}
-    write_arrays(folder / _EVALUATED, state, identity)
+def write_evaluated(folder: Path, packed: Bits, identity: Identity) -> None:
+    """Keep the genomes that were evaluated, packed, for limits that are added later."""
+    write_arrays(folder / _EVALUATED, {"packed": packed}, identity)
 
 
-def read_evaluated(folder: Path, known: Mapping[float, Path], identity: Identity) -> Bits:
-    """Return the genomes that runs here have evaluated; at least those of their fronts.
+def read_evaluated(
+    folder: Path, known: Mapping[float, Path], identity: Identity, layout: Layout
+) -> Bits:
+    """Return the genomes that runs here have evaluated, packed; at least those of their fronts.
 
     Raises
     ------
@@ -319,13 +331,15 @@ def read_evaluated(folder: Path, known: Mapping[float, Path], identity: Identity
                 "searches for genomes); replace them with --force, or name another folder with "
                 "--out"
             )
-        found.append(recodings.genomes)
+        found.append(layout.pack(recodings.genomes))
     for place in {folder, *known.values()}:
         if (place / _EVALUATED).exists():
             try:
                 state = read_arrays(place / _EVALUATED, identity)
             except SearchError:  # a damaged one is no loss of results, only of a head start
                 continue
-            found.append(np.unpackbits(state["genomes"], axis=1, count=int(state["bits"])))
-    genomes: Bits = np.unique(np.concatenate(found), axis=0)
-    return genomes
+            if "packed" in state:  # else it was written before genomes were packed
+                found.append(state["packed"])
+    packed = np.concatenate(found)
+    rows = sorted({row.tobytes(): place for place, row in enumerate(packed)}.items())
+    return packed[[place for _, place in rows]]

@@ -103,7 +103,7 @@ def draw_plane(plane: Plane, path: Path, *, force: bool = False) -> None:
 def write_plane(plane: Plane, path: Path, *, force: bool = False) -> Path:
     """Write the page on which all fronts lie over one another, with a tab for each beside it."""
     check_page(path)
-    write_tabs([*plane.runs.items()], path, force=force, axes=(plane.cost, plane.privacy))
+    write_tabs([*plane.runs.items()], path, force=force, axes=(plane.privacy, plane.cost))
     return path
 
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # a front can be read and asked without the compiler and with
     from moanon.genome import Instance, Layout
     from moanon.grouping import Grouping
     from moanon.measures.evaluate import Evaluator
+    from moanon.measures.solutions import OnPart
     from moanon.release import Outside, Release
     from moanon.release.solution import ChosenSolution, Small
 
@@ -102,6 +103,7 @@ class Front(Outlined):
         values: Floats | None = None,
         found: int | None = None,
         bounds: Mapping[str, float] | None = None,
+        on_part: OnPart | None = None,
     ) -> Front:
         """Measure solutions that are genomes with thresholds, and put them in order.
 
@@ -116,16 +118,17 @@ class Front(Outlined):
         values : array (solutions, objectives), optional
             What the search saw, turned so that smaller is better. A solution that does not measure
             so is refused.
+        on_part : callable, optional
+            Told how many solutions are measured.
         """
-        from moanon.measures.scores import objective_matrix
+        from moanon.measures.solutions import measure_genomes
 
         instance = evaluator.instance
         names = list(dict.fromkeys((*objectives, *(m.name for m in applicable(instance)))))
-        scores = evaluator.evaluate_at(genomes, thresholds, suppression, measures=names)
-        again = objective_matrix(scores, objectives)
-        if values is not None and not np.array_equal(again, values):
+        measures = measure_genomes(evaluator, genomes, thresholds, suppression, names, on_part)
+        seen = [find_measure(name).turned(measures[name].astype(float)) for name in objectives]
+        if values is not None and not np.array_equal(again := np.stack(seen, axis=1), values):
             raise _contradiction(objectives, again, values, genomes, instance.layout)
-        measures = {name: find_measure(name).of(scores) for name in names}
         recodings = GlobalRecodings(genomes, thresholds, suppression)
         return cls._ordered(instance, suppression, objectives, recodings, measures, found, bounds)
 
@@ -139,6 +142,7 @@ class Front(Outlined):
         *,
         found: int | None = None,
         bounds: Mapping[str, float] | None = None,
+        on_part: OnPart | None = None,
     ) -> Front:
         """Measure any recodings of a table, grouping by grouping, and put them in order.
 
@@ -149,10 +153,10 @@ class Front(Outlined):
         ConfigError
             If an objective is not known of every solution.
         """
-        from moanon.measures.measuring import measure_grouping
+        from moanon.measures.solutions import measure_groupings
 
         groupings = (recodings.grouping(row, instance) for row in range(len(recodings)))
-        rows = [measure_grouping(grouping, suppression) for grouping in groupings]
+        rows = measure_groupings(groupings, len(recodings), suppression, on_part)
         shared = [m.name for m in applicable(instance) if all(m.name in row for row in rows)]
         for name in objectives:
             if name not in shared:
@@ -329,7 +333,7 @@ class Front(Outlined):
         OutputError
             If with that `k` a bound on the whole table is not met.
         """
-        chosen, instance = self._chosen(solution), self._table()
+        chosen, instance = self.chosen(solution), self._table()
         if k is not None:
             return chosen.release_with(instance, k, max_suppression, recursive_c)
         if max_suppression is not None:
@@ -374,7 +378,7 @@ class Front(Outlined):
         OutputError
             If no row would be left, or what is left does not meet the constraints.
         """
-        return self._chosen(solution).apply(
+        return self.chosen(solution).apply(
             self._table(), table, outside=outside, small=small, k=k, recursive_c=recursive_c
         )
 
@@ -383,7 +387,8 @@ class Front(Outlined):
             raise ConfigError("this front was loaded without its table; a release needs the rows")
         return self.instance
 
-    def _chosen(self, solution: int) -> ChosenSolution:
+    def chosen(self, solution: int) -> ChosenSolution:
+        """Take a solution with all that it promises."""
         from moanon.release.solution import ChosenSolution
 
         row = self.row(solution)

@@ -6,9 +6,10 @@ over: the privacy that comes next costs much more. Both belong to one privacy me
 cost, so a front is first looked at that way (`TradeOff`); `find_landmarks` does it all. A third
 thing asks about one solution: what else costs the same and protects better (`free_gains`).
 
-Features are measured against the whole front: privacy and cost both run from 0 to 1 over it,
-privacy on a logarithmic scale where it spans a decade or more, because from k = 5 to 10 is as much
-as from 500 to 1,000.
+Features are looked for where publishers choose: nobody publishes k = 1, and hardly anybody asks for
+a k of thousands, where little is left of the table (`TradeOff.publishable`). Over that part privacy
+and cost both run from 0 to 1, privacy on a logarithmic scale where it spans a decade or more,
+because from k = 5 to 10 is as much as from 50 to 100.
 """
 
 from __future__ import annotations
@@ -30,12 +31,16 @@ if TYPE_CHECKING:
 
 #: A stretch is flat where cost rises at most this much as steeply as over the whole front, ...
 _STEEPNESS = 1 / 3
-#: ... and worth telling from this much privacy on.
-_LEAST_GAIN = 0.01
+#: ... worth telling from this much privacy on, ...
+_LEAST_GAIN = 0.02
+#: ... and nearly free only if the whole of it costs no more than this share.
+_MOST_PRICE = 0.01
+#: The k that publishers choose among, if a front has at least so many solutions there.
+_PUBLISHED, _FEWEST = (2, 500), 8
 #: How far a knee looks back and ahead.
 _REACH = 1 / 20
 #: How much more the way ahead of a knee must cost than the way behind it.
-_LEAST_BEND = 0.01
+_LEAST_BEND = 0.02
 #: Shares that read the same in percent with one digit.
 _SAME = 0.0005
 
@@ -130,6 +135,16 @@ class TradeOff(Outlined):
         chosen = slice(start, stop)
         ids, privacies, costs = self.ids[chosen], self.privacies[chosen], self.costs[chosen]
         return TradeOff(self.privacy, self.cost, ids, privacies, costs, logarithmic)
+
+    @property
+    def publishable(self) -> TradeOff:
+        """The part where publishers choose: some k from 2 to a few hundred; else the whole."""
+        if self.privacy != "k":
+            return self
+        start, stop = np.searchsorted(self.privacies, [_PUBLISHED[0], _PUBLISHED[1] + 1]).tolist()
+        if stop - start < _FEWEST:
+            return self
+        return self.part(start, stop, logarithmic=spans_decades(self.privacies[start:stop]))
 
     @property
     def gains(self) -> Floats:
@@ -265,18 +280,21 @@ def find_landmarks(
 
     Notes
     -----
-    Let privacy ``u`` and cost ``c`` run over [0, 1]. A *knee* is a solution whose second difference
-    ``c(u + h) - 2 c(u) + c(u - h)``, ``h = 1/20``, is at least 0.01 and the largest within ``h`` on
+    Let privacy ``u`` and cost ``c`` run over [0, 1], in the part of a front where publishers choose
+    (a trade-off is taken as it is given). A *knee* is a solution whose second difference
+    ``c(u + h) - 2 c(u) + c(u - h)``, ``h = 1/20``, is at least 0.02 and the largest within ``h`` on
     either side; between solutions ``c`` is interpolated. So a bend is seen at the scale that a
     publisher chooses at, rather than at that of single solutions.
 
     *Flat stretches* are the maximal runs of steps for which the sum of ``du - 3 dC`` is largest
     (all maximal scoring subsequences: Ruzzo & Tompa, 1999), so cost rises there at most a third as
     steeply as over the whole front, and no run gets better by taking in its neighbours or leaving
-    out its ends. Those with less than a hundredth of the way are left out.
+    out its ends. Of one that costs more than a hundredth (of a cost that is a share) the best parts
+    that do not are taken; those with less than a fiftieth of the way are left out.
     """
     tradeoff = front if isinstance(front, TradeOff) else TradeOff.of(front, privacy, cost)
-    return Landmarks(tradeoff, tuple(_knees(tradeoff)), tuple(_flats(tradeoff)))
+    part = tradeoff if isinstance(front, TradeOff) else tradeoff.publishable
+    return Landmarks(tradeoff, tuple(_knees(part)), tuple(_flats(part)))
 
 
 def _knees(tradeoff: TradeOff) -> Iterable[Knee]:
@@ -306,7 +324,11 @@ def _flats(tradeoff: TradeOff) -> Iterable[FlatStretch]:
     gains, rises = tradeoff.gains, tradeoff.rises
     scores = np.diff(gains) - np.diff(rises) / _STEEPNESS
     name, cost = tradeoff.privacy, tradeoff.cost
-    for start, stop in _maximal_runs(scores.tolist()):
+    runs = _maximal_runs(scores.tolist())
+    if find_measure(cost).is_share:
+        parts = (_affordable(tradeoff.costs, scores, *run) for run in runs)
+        runs = sorted(run for found in parts for run in found)
+    for start, stop in runs:
         if gains[stop] - gains[start] < _LEAST_GAIN:
             continue
         near, far = (float(tradeoff.privacies[i]) for i in (start, stop))
@@ -323,6 +345,25 @@ def _flats(tradeoff: TradeOff) -> Iterable[FlatStretch]:
             price=price,
             sentence=f"{name} from {spell(name, near)} to {spell(name, far)} for {price} {cost}",
         )
+
+
+def _affordable(costs: Values, scores: Floats, start: int, stop: int) -> Iterable[tuple[int, int]]:
+    """The parts of a run, between two solutions, that cost little enough; the best one first."""
+    if abs(costs[stop] - costs[start]) <= _MOST_PRICE:
+        yield start, stop
+        return
+    before = np.concatenate(([0.0], np.cumsum(scores)))
+    places = np.arange(start, stop + 1)
+    reach = [np.flatnonzero(np.abs(costs[places] - costs[i]) <= _MOST_PRICE)[-1] for i in places]
+    worth = [before[places[far]] - before[i] for i, far in zip(places, reach, strict=True)]
+    best = int(np.argmax(worth))
+    if worth[best] <= 0:
+        return
+    first, last = int(places[best]), int(places[reach[best]])
+    yield first, last
+    for left, right in ((start, first), (last, stop)):
+        if right > left:
+            yield from _affordable(costs, scores, left, right)
 
 
 def _price(cost: str, rise: float) -> str:

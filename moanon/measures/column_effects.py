@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from moanon.arrays import Floats, Ints, Outlined
+from moanon.data.domain import Domain
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 
@@ -26,10 +28,10 @@ class ColumnEffect(Outlined):
     Attributes
     ----------
     name : str
-    labels : tuple of str
-        What released cells can show; of a global recoding also labels that no released row has.
+    domain : Domain
     starts, stops : arrays (labels,)
-        The base values of each label: ``start .. stop - 1``.
+        The base values of each label: ``start .. stop - 1``; of a global recoding also those of
+        labels that no released row has.
     rows : array (labels,)
         Released rows that show it.
     before : array (base values,)
@@ -37,11 +39,17 @@ class ColumnEffect(Outlined):
     """
 
     name: str
-    labels: tuple[str, ...]
+    domain: Domain
     starts: Ints
     stops: Ints
     rows: Ints
     before: Ints
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What released cells can show."""
+        blocks = zip(self.starts.tolist(), self.stops.tolist(), strict=True)
+        return tuple(self.domain.label(start, stop) for start, stop in blocks)
 
     @property
     def base_values(self) -> int:
@@ -110,52 +118,45 @@ def value_counts(instance: Instance) -> tuple[Ints, ...]:
     )
 
 
-def column_effects(grouping: Grouping) -> tuple[ColumnEffect, ...]:
+def column_effects(
+    grouping: Grouping, before: Sequence[Ints] | None = None
+) -> tuple[ColumnEffect, ...]:
     """Tell for each quasi-identifier what a grouping does to it.
 
-    Nothing where nobody knows what labels mean.
+    Nothing where nobody knows what labels mean. Of many groupings of one table, `before` is what
+    `value_counts` says of it.
     """
     if not grouping.has_meaning:
         return ()
-    domains = grouping.instance.layout.domains
-    counts = value_counts(grouping.instance)
+    counts = value_counts(grouping.instance) if before is None else before
+    domains = grouping.instance.layout.domains.items()
     return tuple(
-        ColumnEffect(
-            name,
-            tuple(domain.label(start, stop) for start, stop in zip(starts, stops, strict=True)),
-            np.array(starts),
-            np.array(stops),
-            rows,
-            before,
-        )
-        for (name, domain), before, (starts, stops, rows) in zip(
-            domains.items(), counts, shown_blocks(grouping), strict=True
+        ColumnEffect(name, domain, starts, stops, rows, own)
+        for (name, domain), own, (starts, stops, rows) in zip(
+            domains, counts, _shown_blocks(grouping), strict=True
         )
     )
 
 
-def shown_blocks(grouping: Grouping) -> Iterator[tuple[list[int], list[int], Ints]]:
+def _shown_blocks(grouping: Grouping) -> Iterator[tuple[Ints, Ints, Ints]]:
     """For each quasi-identifier the blocks that can be shown, and the released rows of each.
 
     Of a genome all its blocks, of anything else those that a released group has; in order.
     """
     assert grouping.starts is not None
     assert grouping.stops is not None
-    sizes = np.where(grouping.kept, grouping.sizes, 0)
-    declared = None
-    if grouping.genome is not None:
-        declared = grouping.instance.layout.decode(grouping.genome).values()
-    if declared is not None:
-        for blocks, first in zip(declared, grouping.starts, strict=True):
-            starts, stops = ([block[side] for block in blocks] for side in (0, 1))
-            place = np.searchsorted(starts, first)
-            yield starts, stops, _added(place, sizes, len(starts))
+    sizes, kept = grouping.sizes[grouping.kept], grouping.kept
+    if grouping.genome is None:
+        for first, last in zip(grouping.starts, grouping.stops, strict=True):
+            pairs = np.stack([first, last])[:, kept]
+            found, place = np.unique(pairs, axis=1, return_inverse=True)
+            yield found[0], found[1], _added(place.reshape(-1), sizes, found.shape[1])
         return
-    for first, last in zip(grouping.starts, grouping.stops, strict=True):
-        pairs = np.stack([first, last])[:, grouping.kept]
-        found, place = np.unique(pairs, axis=1, return_inverse=True)
-        rows = _added(place.reshape(-1), sizes[grouping.kept], found.shape[1])
-        yield found[0].tolist(), found[1].tolist(), rows
+    for column, (_, domain, bits) in enumerate(grouping.instance.layout.slices()):
+        cuts = np.flatnonzero(grouping.genome[bits]) + 1
+        starts, stops = np.append(0, cuts), np.append(cuts, domain.size)
+        place = np.searchsorted(starts, grouping.starts[column, kept])
+        yield starts, stops, _added(place, sizes, len(starts))
 
 
 def _added(place: Ints, sizes: Ints, number: int) -> Ints:

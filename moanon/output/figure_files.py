@@ -21,8 +21,10 @@ from moanon.errors import ConfigError, OutputError
 from moanon.front import Front
 from moanon.front.choices import attained_privacy
 from moanon.front.landmarks import TradeOff
+from moanon.measures.solutions import OnPart
+from moanon.output.convergence_figure import plot_convergence
 from moanon.output.figure_style import problem_words, root_figure, told_share
-from moanon.output.front_figures import plot_front, plot_fronts, plot_magnified, steep_parts
+from moanon.output.front_figures import magnified_parts, plot_front, plot_fronts, plot_magnified
 from moanon.output.group_figures import plot_group_sizes, typical_solutions
 from moanon.output.objective_figures import (
     costs_of,
@@ -33,6 +35,7 @@ from moanon.output.objective_figures import (
     revealing_limits,
     usual_limit,
 )
+from moanon.search.convergence import Convergence
 
 #: What draws a figure, whole or by its axes.
 Drawing = Callable[[], Axes | Figure]
@@ -58,19 +61,26 @@ _FIRST_LIMIT = 0.2
 
 
 def write_plots(
-    front: Front, folder: str | Path, name: str = "", *, formats: Sequence[str] = _FORMATS
+    front: Front,
+    folder: str | Path,
+    name: str = "",
+    *,
+    formats: Sequence[str] = _FORMATS,
+    convergence: Convergence | None = None,
+    on_part: OnPart | None = None,
 ) -> list[Path]:
     """Draw the figures that suit a front, and write them to a folder.
 
     Always ``front``: the privacy that was searched for against loss, with knees and flat stretches.
     Then, by what the front is of,
 
-    - one privacy objective and one cost: ``magnified``, its steep parts (D Fig. 7); without any
-      suppression, ``front`` has insets of group sizes (D Fig. 6), else ``groups`` shows them;
+    - one privacy objective and one cost: ``magnified``, where publishers choose (D Fig. 7); without
+      any suppression, ``front`` has insets of group sizes (D Fig. 6), else ``groups`` shows them;
     - three objectives or more: ``pairs`` (D Fig. 8);
     - several costs: ``filtered``, what is left under a limit of one of them (D Fig. 9);
     - k and ℓ: ``diversity``, the two within a loss (D Fig. 10), and ``limits``, what a little more
-      loss reveals (D Fig. 11).
+      loss reveals (D Fig. 11);
+    - a search whose course is known: ``convergence``.
 
     Parameters
     ----------
@@ -81,6 +91,10 @@ def write_plots(
     name : str
         What to call the front above its figures.
     formats : sequence of {"png", "svg"}
+    convergence : Convergence, optional
+        How the search went.
+    on_part : callable, optional
+        Told how many figures are drawn.
 
     Returns
     -------
@@ -94,7 +108,11 @@ def write_plots(
     OutputError
         If a file cannot be written; then none is.
     """
-    return write_figures(_figures_of(front, (name, problem_words(front))), folder, formats)
+    words = (name, problem_words(front))
+    figures = _figures_of(front, words)
+    if convergence is not None:
+        figures["convergence"] = partial(plot_convergence, convergence, words=words)
+    return write_figures(figures, folder, formats, on_part)
 
 
 def write_eta_plots(
@@ -136,7 +154,7 @@ def _figures_of(front: Front, words: Sequence[str]) -> Figures:
     bare = front.suppression.kind == "none" and objectives <= 2
     insets = typical_solutions(front, 2) if bare and sizes else []
     figures: Figures = {"front": partial(plot_front, front, insets=insets, words=words)}
-    if objectives <= 2 and len(steep_parts(TradeOff.of(front), 2)) > 1:
+    if objectives <= 2 and len(magnified_parts(TradeOff.of(front), 2)) > 1:
         figures["magnified"] = partial(plot_magnified, front, words=words)
     if sizes and not bare:
         solutions = typical_solutions(front, 3)
@@ -165,7 +183,10 @@ def _safety_figures(front: Front, words: Sequence[str]) -> Figures:
 
 
 def write_figures(
-    figures: Mapping[str, Drawing], folder: str | Path, formats: Sequence[str] = _FORMATS
+    figures: Mapping[str, Drawing],
+    folder: str | Path,
+    formats: Sequence[str] = _FORMATS,
+    on_part: OnPart | None = None,
 ) -> list[Path]:
     """Draw figures and write them, all together; older ones of the same names are replaced.
 
@@ -176,6 +197,8 @@ def write_figures(
     folder : path
         Made if it does not exist.
     formats : sequence of {"png", "svg"}
+    on_part : callable, optional
+        Told how many figures are drawn.
 
     Returns
     -------
@@ -202,7 +225,9 @@ def write_figures(
     except OSError as error:
         raise OutputError(f"the folder {folder} cannot be made: {error.strerror}") from error
     with StagedFiles(*paths, force=True) as staged:
-        for name, draw in figures.items():
+        for number, (name, draw) in enumerate(figures.items(), 1):
+            if on_part is not None:
+                on_part(number, len(figures))
             figure = _drawn(draw)
             for ending in endings:
                 save_figure(figure, staged[folder / f"{name}.{ending}"], ending)

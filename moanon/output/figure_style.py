@@ -142,6 +142,7 @@ def scale_axis(
     *,
     log: bool | None = None,
     short: bool = False,
+    most: int | None = None,
 ) -> None:
     """Choose the scale of an axis for a measure, and say what it shows.
 
@@ -157,10 +158,13 @@ def scale_axis(
         Default: where the values span a decade or more, and are neither shares nor few.
     short : bool
         Whether there is little room for words and numbers.
+    most : int, optional
+        Numbers that there is room for on a linear scale. Default: some eight.
     """
     if log is None and (find_measure(name).is_share or find_measure(name).unit == "values"):
         log = False  # few of them, and of each the difference counts
-    scale_numbers(ax, which, np.asarray(values, dtype=np.float64), log=log, short=short)
+    numbers = np.asarray(values, dtype=np.float64)
+    scale_numbers(ax, which, numbers, log=log, short=short, most=most)
     words = _with_unit(short_name(name), name) if short else _long_name(name)
     write(getattr(ax, f"set_{which}label")(words), LABEL)
 
@@ -172,6 +176,7 @@ def scale_numbers(
     *,
     log: bool | None = None,
     short: bool = False,
+    most: int | None = None,
 ) -> None:
     """Choose the scale of an axis for numbers; logarithmic where they span a decade or more."""
     axis = ax.xaxis if which == "x" else ax.yaxis
@@ -186,7 +191,8 @@ def scale_numbers(
         axis.set_minor_formatter(NullFormatter())
     else:
         whole = bool(np.equal(values, np.round(values)).all())
-        axis.set_major_locator(MaxNLocator(8 if whole else 6, steps=_STEPS, integer=whole))
+        number = most or (8 if whole else 6)
+        axis.set_major_locator(MaxNLocator(number, steps=_STEPS, integer=whole))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _compact(value)))
 
 

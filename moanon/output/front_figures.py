@@ -20,6 +20,7 @@ from moanon.arrays import Floats
 from moanon.errors import ConfigError
 from moanon.front import Front
 from moanon.front.landmarks import Landmarks, TradeOff, find_landmarks, spell
+from moanon.measures import find_measure
 from moanon.output.figure_labels import Label, add_legend, crosses, place_labels
 from moanon.output.figure_style import (
     BLUE,
@@ -56,6 +57,10 @@ _FEW = 3
 _PART = 0.1
 #: ... and holds at least so many solutions.
 _FEWEST = 6
+#: Inches that a sign of a number below axes takes, the space between two, and beside the axes.
+_SIGN, _SPACE, _BESIDE = 0.06, 0.08, 0.45
+#: The k that are magnified, from where to where.
+_RANGES = ((2, 500), (2, 50))
 #: Space between an arrow and the axes it points to, as a share of them.
 _ARROW_GAP = 0.02
 #: Marks at some of the points, so that curves also differ without their colours.
@@ -80,6 +85,9 @@ _FLAT: dict[str, Any] = {
     "alpha": 0.35,
     "solid_capstyle": "round",
 }
+#: Counts people where the loss counts declared values, and how it is drawn beside it.
+_PEOPLE = "entropy_loss"
+_DOTTED: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (1, 1.5))}
 
 
 def plot_front(
@@ -96,7 +104,7 @@ def plot_front(
     """Draw a front with its knees and flat stretches.
 
     Solutions that are dominated in these two measures are pale: another objective made them part
-    of the front.
+    of the front. Beside a loss a dotted line says what the same solutions lose by ``entropy_loss``.
 
     Parameters
     ----------
@@ -130,9 +138,10 @@ def plot_front(
     style: dict[str, Any] = {"markersize": 2.4, "markeredgewidth": 0, "zorder": 1}
     ax.plot(x, y, "o", color=PALE_GREY, rasterized=len(x) >= RASTER, **style)
     corners = _draw_tradeoff(ax, tradeoff)
+    people = _draw_people(ax, front, tradeoff)
     if own:
         settle(root_figure(ax))
-    lines, width = [corners], inches(ax)[0]
+    lines, width = [corners, *people], inches(ax)[0]
     labels: list[Label] = []
     if max_cost is not None:
         line, labels = _draw_limit(ax, tradeoff, max_cost)
@@ -144,13 +153,27 @@ def plot_front(
     taken, leads = add_insets(ax, front, tradeoff, insets, lines)
     lines += leads
     dots = np.stack([x, y], axis=1)
-    taken += add_legend(ax, _explained(landmarks), lines=lines, points=dots, boxes=taken)
+    explained = _explained(landmarks, people=bool(people))
+    taken += add_legend(ax, explained, lines=lines, points=dots, boxes=taken)
     place_labels(ax, labels, lines=lines, boxes=taken)
     return ax
 
 
-def _explained(landmarks: Landmarks) -> list[Line2D]:
+def _draw_people(ax: Axes, front: Front, tradeoff: TradeOff) -> list[Floats]:
+    """Draw what the same solutions lose of what is told about people, beside another loss."""
+    losses = front.measures.get(_PEOPLE)
+    if losses is None or tradeoff.cost == _PEOPLE or not find_measure(tradeoff.cost).is_share:
+        return []
+    x = shown(tradeoff.privacy, tradeoff.privacies)
+    y = shown(_PEOPLE, losses[tradeoff.ids - 1])
+    ax.plot(x, y, zorder=2, **_DOTTED)
+    return [np.stack([x, y], axis=1)]
+
+
+def _explained(landmarks: Landmarks, *, people: bool) -> list[Line2D]:
     entries = []
+    if people:
+        entries.append(Line2D([], [], label="entropy loss of the same", **_DOTTED))
     if landmarks.knees:
         entries.append(Line2D([], [], label="knee: dearer from here", **_KNEE))
     if landmarks.flats:
@@ -170,7 +193,7 @@ def plot_magnified(
     panels: int = 4,
     words: Sequence[str] = (),
 ) -> Figure:
-    """Magnify the steepest part of a front, and of that again the steepest part (D Fig. 7).
+    """Magnify the part of a front where publishers choose, and a part of that again (D Fig. 7).
 
     Axes are linear here: that is what makes each part look like the whole, with flat stretches of
     its own.
@@ -185,18 +208,20 @@ def plot_magnified(
     panels : int
         At most so many, fewer where there are not enough solutions to magnify.
     """
-    parts = steep_parts(TradeOff.of(front, privacy, cost), panels)
-    rows, columns = (1, len(parts)) if len(parts) < 3 else (2, 2)
+    parts = magnified_parts(TradeOff.of(front, privacy, cost), panels)
+    rows, columns = (1, len(parts)) if len(parts) < 4 else (2, 2)
     own = figure is None
     if figure is None:
         figure = new_figure(PAGE, 2.4 * rows)
     # Clockwise, so that each part is beside the one it is taken from.
-    places = [(0, 0), (0, 1), (1, 1), (1, 0)][: len(parts)]
+    places = [(0, 0), (0, 1), (1, 1), (1, 0)] if rows > 1 else [(0, i) for i in range(columns)]
+    places = places[: len(parts)]
     grid = figure.add_gridspec(rows, columns, wspace=0.12, hspace=0.12)
     axes = [figure.add_subplot(grid[place]) for place in places]
     for ax, place, part in zip(axes, places, parts, strict=True):
         dress(ax)
-        scale_axis(ax, "x", part.privacy, shown(part.privacy, part.privacies), log=False)
+        most = _room_for_ticks(part.privacies, PAGE / columns)
+        scale_axis(ax, "x", part.privacy, shown(part.privacy, part.privacies), log=False, most=most)
         scale_axis(ax, "y", part.cost, shown(part.cost, part.costs), log=False)
         _draw_tradeoff(ax, part)
         # What all axes share is said at the edges.
@@ -214,9 +239,26 @@ def plot_magnified(
     return figure
 
 
-def steep_parts(tradeoff: TradeOff, most: int) -> list[TradeOff]:
-    """The whole, its steepest part, the steepest part of that, and so on, all on linear scales."""
+def _room_for_ticks(values: Floats, width: float) -> int:
+    """How many numbers stand below axes of so many inches without touching each other."""
+    longest = len(f"{float(np.max(values)):,.0f}") if len(values) else 1
+    return max(2, int((width - _BESIDE) / (_SIGN * longest + _SPACE)))
+
+
+def magnified_parts(tradeoff: TradeOff, most: int) -> list[TradeOff]:
+    """The whole, then ever smaller parts of it, all on linear scales.
+
+    Of k: where publishers choose, up to some hundreds and up to fifty. Of other privacies: the
+    steepest part, the steepest part of that, and so on.
+    """
     parts = [tradeoff.part(0, len(tradeoff), logarithmic=False)]
+    if tradeoff.privacy == "k":
+        for least, largest in _RANGES:
+            ends = np.searchsorted(tradeoff.privacies, [least, largest + 1])
+            start, stop = ends.tolist()
+            if _FEWEST <= stop - start < len(parts[-1]):
+                parts.append(tradeoff.part(start, stop, logarithmic=False))
+        return parts[:most]
     while len(parts) < most:
         gains, rises = parts[-1].gains, parts[-1].rises
         starts = np.arange(len(gains))
@@ -238,7 +280,9 @@ def _mark_part(ax: Axes, part: TradeOff, following: TradeOff | None) -> None:
         frame = Rectangle(low, *(high - low), fill=False, edgecolor=INK, linewidth=0.8, zorder=5)
         ax.add_patch(frame)
         taken.append(frame.get_window_extent())
-    labels = _mark_flats(ax, find_landmarks(part), round(1.5 * inches(ax)[0]))
+    labels: list[Label] = []
+    if following is None or part.privacy != "k" or len(part.publishable) == len(part):
+        labels = _mark_flats(ax, find_landmarks(part), round(1.5 * inches(ax)[0]))
     place_labels(ax, labels, lines=[_stair(part)], boxes=taken)
 
 

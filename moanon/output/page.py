@@ -21,6 +21,7 @@ from typing import Any
 from moanon import __version__
 from moanon.atomic import StagedFiles
 from moanon.errors import OutputError
+from moanon.measures.solutions import OnPart
 from moanon.output.page_data import Tab, page_data, page_title
 
 #: In this order they are one program.
@@ -35,6 +36,8 @@ _SCRIPTS = (
     "plot.js",
     "sizes.js",
     "solution.js",
+    "filters.js",
+    "pair.js",
     "table.js",
     "compare.js",
     "main.js",
@@ -42,7 +45,9 @@ _SCRIPTS = (
 _PLACE = re.compile(r"@([a-z]+)@")
 
 
-def report_html(tabs: Sequence[Tab], axes: tuple[str, str] | None = None) -> str:
+def report_html(
+    tabs: Sequence[Tab], axes: tuple[str, str] | None = None, on_part: OnPart | None = None
+) -> str:
     """Return a page that shows fronts, one tab for each.
 
     Parameters
@@ -50,8 +55,10 @@ def report_html(tabs: Sequence[Tab], axes: tuple[str, str] | None = None) -> str
     tabs : sequence of Tab
         At least one, each with at least one solution.
     axes : (str, str), optional
-        A cost and a privacy by which all of them are laid over each other, to begin with. Default:
+        A privacy and a cost by which all of them are laid over each other, to begin with. Default:
         those with the same objectives are, on a tab behind theirs.
+    on_part : callable, optional
+        Told how many of all solutions are described.
 
     Raises
     ------
@@ -70,7 +77,7 @@ def report_html(tabs: Sequence[Tab], axes: tuple[str, str] | None = None) -> str
         "version": __version__,
         "title": as_text(page_title(tabs)),
         "style": part("page.css"),
-        "data": _as_json(page_data(tabs, axes)),
+        "data": _as_json(page_data(tabs, axes, on_part)),
         "script": program,
     }
     return fill("page.html", parts)
@@ -82,6 +89,7 @@ def write_report(
     force: bool = False,
     spared: Iterable[Path] = (),
     axes: tuple[str, str] | None = None,
+    on_part: OnPart | None = None,
 ) -> None:
     """Write the page of `report_html` to a file, but to none of those that are spared.
 
@@ -91,7 +99,7 @@ def write_report(
         If there is nothing to show, the file is spared, or exists and `force` is not set, or it
         cannot be written.
     """
-    page, path = report_html(tabs, axes), Path(path)
+    page, path = report_html(tabs, axes, on_part), Path(path)
     with StagedFiles(path, force=force, spared=spared) as staged:
         staged[path].write_text(page, encoding="utf-8", newline="\n")
         staged.move()

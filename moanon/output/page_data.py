@@ -14,6 +14,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import isinf, isnan
 from pathlib import PurePath
 from typing import Any
@@ -22,12 +23,23 @@ import numpy as np
 
 from moanon.arrays import Ints, Outlined, Values
 from moanon.front import Front
-from moanon.front.choices import attained_privacy
-from moanon.measures import MEASURES, find_measure
+from moanon.front.choices import attained_privacy, searched_cost
+from moanon.front.several_limits import why_worse
+from moanon.grouping import Grouping
+from moanon.measures import MEASURES, Measure, find_measure
+from moanon.measures.column_effects import ColumnEffect, column_effects, value_counts
+from moanon.measures.solutions import OnPart
 from moanon.measures.suppression import Suppression, row_limit
+from moanon.search.convergence import Convergence
 
 #: Shown beside the objectives; everything else is folded away until somebody asks.
-KEY_MEASURES = ("k", "l", "loss", "gl", "sl", "suppressed", "groups")
+KEY_MEASURES = ("k", "l", "loss", "entropy_loss", "gl", "sl", "suppressed", "groups")
+#: Offered before all others; then come the rooms that measures are defined in.
+COMMON_MEASURES = (*KEY_MEASURES, "weighted_k", "l_distinct", "t_closeness", "risk_max")
+#: Domains with more base values than this are not drawn value by value.
+MAX_DRAWN = 400
+#: Groups of a solution that are shown as an example of its rows.
+EXAMPLES = 4
 #: A solution's labels in one column beyond these are counted, not listed.
 MAX_LABELS = 100
 #: A curve with more steps than this is told at so many sizes per doubling.
@@ -84,7 +96,9 @@ def page_title(tabs: Sequence[Tab]) -> str:
     return names.pop() if len(names) == 1 else f"{len(tabs)} fronts"
 
 
-def page_data(tabs: Sequence[Tab], axes: tuple[str, str] | None = None) -> dict[str, Any]:
+def page_data(
+    tabs: Sequence[Tab], axes: tuple[str, str] | None = None, on_part: OnPart | None = None
+) -> dict[str, Any]:
     """Return everything the page shows; as for `moanon.output.page.report_html`."""
     used = dict.fromkeys(name for tab in tabs for name in tab.front.measures)
     measures = {}
@@ -96,40 +110,76 @@ def page_data(tabs: Sequence[Tab], axes: tuple[str, str] | None = None) -> dict[
             "privacy": known.privacy if known else False,
             "meaning": known.meaning if known else "",
             "source": known.citation if known else "",
+            "kind": "common" if name in COMMON_MEASURES else _kind(known),
         }
     return {
         "measures": measures,
-        "tabs": [_tab_data(tab) for tab in tabs],
+        "tabs": [
+            _tab_data(tab, told) for tab, told in zip(tabs, _tellers(tabs, on_part), strict=True)
+        ],
         "comparisons": _comparisons(tabs, axes),
     }
+
+
+def _kind(measure: Measure | None) -> str:
+    """Which of the rooms of measures one is defined in: privacy, risk, loss or people."""
+    return "others" if measure is None else measure.of.__module__.rpartition(".")[2]
+
+
+def _tellers(tabs: Sequence[Tab], on_part: OnPart | None) -> Iterator[OnPart | None]:
+    """For each tab whom to tell how many solutions are described, of those of all tabs."""
+    before, every = 0, sum(len(tab.front) for tab in tabs)
+    for tab in tabs:
+        yield None if on_part is None else partial(_told_part, on_part, before, every)
+        before += len(tab.front)
+
+
+def _told_part(on_part: OnPart, before: int, every: int, done: int, _: int) -> None:
+    on_part(before + done, every)
 
 
 def _comparisons(tabs: Sequence[Tab], axes: tuple[str, str] | None) -> list[dict[str, Any]]:
     """Tabs that are laid over each other: all on given axes, else those of like objectives."""
     if axes is not None:
         x, y = axes
-        return [{"members": list(range(len(tabs))), "axes": {"x": x, "y": y}}]
+        return [{"members": list(range(len(tabs))), "axes": {"x": x, "y": y}, "note": ""}]
     alike: dict[tuple[str, ...], list[int]] = {}
     for i, tab in enumerate(tabs):
         alike.setdefault(tab.front.objectives, []).append(i)
     several = (members for members in alike.values() if len(members) > 1)
-    return [{"members": members, "axes": None} for members in several]
+    return [
+        {"members": members, "axes": None, "note": _why_worse([tabs[i] for i in members])}
+        for members in several
+    ]
 
 
-def _tab_data(tab: Tab) -> dict[str, Any]:
+def _why_worse(tabs: Sequence[Tab]) -> str:
+    """Say why a wider limit may look worse than a narrower one."""
+    fronts = {tab.front.suppression.eta: tab.front for tab in tabs}
+    if len(fronts) < len(tabs):  # not of several limits, but of several runs
+        return ""
+    told = {
+        tab.front.suppression.eta: _section(tab.record, "search").get("evaluations") for tab in tabs
+    }
+    return why_worse(fronts, {eta: n for eta, n in told.items() if isinstance(n, int)})
+
+
+def _tab_data(tab: Tab, on_part: OnPart | None = None) -> dict[str, Any]:
     front = tab.front
     columns, ways = _columns(front)
-    folders = _folders(tab)
+    folders, course = _folders(tab), Convergence.of_record(tab.record)
     return {
         "title": tab.title,
         "objectives": front.objectives,
         "privacy": attained_privacy(front.objectives)[0],
+        "cost": searched_cost(front.objectives),
         "key": [name for name in KEY_MEASURES if name in front.measures],
         "found": front.found,
         "values": {name: _numbers(values) for name, values in front.measures.items()},
         "columns": columns,
         "ways": ways,
-        "sizes": _sizes(front),
+        **_groups(front, columns, on_part),
+        "course": None if course is None else [course.evaluations, course.hypervolumes],
         "without": _named(tab.without_table, folders) or "this front was loaded without its table",
         "command": f"moanon export {_quoted(tab.folder)}" if tab.exportable else None,
         "first": next(iter(tab.marks), None),
@@ -206,10 +256,52 @@ def _widths(front: Front, row: int, name: str) -> list[int]:
 # -- sizes of groups -----------------------------------------------------------------------------
 
 
-def _sizes(front: Front) -> list[list[int]] | None:
+def _groups(
+    front: Front, columns: Sequence[Mapping[str, Any]], on_part: OnPart | None
+) -> dict[str, Any]:
+    """What is known of a front with its table: groups, and what becomes of each column.
+
+    For each solution: ``sizes``, the steps of its curve (`size_steps`); ``rows``, for each column
+    the released rows of its first labels; ``effects``, for each column its own loss and the share
+    of entropy kept; ``examples``, some groups as their size and, for each column, the place of the
+    label in the list of labels. ``before`` has the rows of the table by base value.
+    """
     if front.instance is None:
-        return None
-    return [size_steps(sizes) for sizes in front.kept_sizes()]
+        return dict.fromkeys(("sizes", "rows", "effects", "examples", "before"))
+    counts = value_counts(front.instance)
+    told: dict[str, list[Any]] = {name: [] for name in ("sizes", "rows", "effects", "examples")}
+    places = [{label: i for i, label in enumerate(column["labels"])} for column in columns]
+    for row in range(len(front)):
+        grouping = front.recodings.grouping(row, front.instance)
+        told["sizes"].append(size_steps(grouping.sizes[grouping.kept]))
+        effects = column_effects(grouping, counts)
+        told["rows"].append([effect.rows[:MAX_LABELS].tolist() for effect in effects])
+        told["effects"].append(
+            [(round(effect.loss, 4), round(effect.entropy_kept, 4)) for effect in effects]
+        )
+        told["examples"].append(_examples(grouping, effects, places))
+        if on_part is not None:
+            on_part(row + 1, len(front))
+    before = [each.tolist() if len(each) <= MAX_DRAWN else [] for each in counts]
+    return {**told, "before": before}
+
+
+def _examples(
+    grouping: Grouping, effects: Sequence[ColumnEffect], places: Sequence[Mapping[str, int]]
+) -> list[list[int]]:
+    """Groups from the smallest to the largest; of a label beyond those that are listed, -1."""
+    kept = np.flatnonzero(grouping.kept)
+    order = kept[np.argsort(grouping.sizes[kept], kind="stable")]
+    chosen = np.unique(np.linspace(0, len(order) - 1, min(EXAMPLES, len(order))).round())
+    groups = order[chosen.astype(np.int64)]
+    assert grouping.starts is not None
+    assert grouping.stops is not None
+    blocks = np.stack([grouping.starts[:, groups], grouping.stops[:, groups]], axis=2)
+    labels = [
+        [known.get(effect.domain.label(start, stop), -1) for start, stop in column]
+        for effect, known, column in zip(effects, places, blocks.tolist(), strict=True)
+    ]
+    return [list(each) for each in zip(grouping.sizes[groups].tolist(), *labels, strict=True)]
 
 
 def size_steps(sizes: Ints) -> list[int]:
@@ -347,6 +439,8 @@ def _facts(front: Front, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]
         _joined(_told(search, "evaluations"), f" in {generations} generations", generations),
     )
     yield "Ended because", _told(search, "why")
+    course = Convergence.of_record(record)
+    yield "Converged", "" if course is None else course.sentence
     yield (
         "Solutions",
         _joined(

@@ -8,7 +8,9 @@ the original lost or gained, her row must be found in the file:
   stars;
 - by **labels**: where every value of the original has but one label in the file, a row can only be
   in the group of its values' labels, whatever the order of the rows and wherever the suppressed
-  ones are left out. This is the case for all releases of moanon and for all full-domain ones.
+  ones are left out. This is the case for all global releases of moanon and for all full-domain
+  ones. Labels of local recodings overlap; where each row still fits the labels of one group alone,
+  and no group has more such rows than the file shows, that is settled, too.
 
 Whatever the way, what the file says must fit the original: each label holds the value it stands
 for, each group has as many rows as there are rows for it, and sensitive values are the same. A file
@@ -294,13 +296,17 @@ def _match(file: _File, meaning: _Meaning | None) -> tuple[Ints, MatchedBy]:
             f"{file.name} cannot be matched row by row: {reason}; name a key column, or say what "
             "its labels mean with a configuration or hierarchies"
         )
-    if clash := _overlap(file, meaning):
+    clash = _overlap(file, meaning)
+    if not clash:
+        return _group_by_labels(file, meaning), "labels"
+    row_group = _group_by_boxes(file, meaning)
+    if row_group is None:
         raise DataError(
             f"{file.name} cannot be matched row by row: {reason}, and by labels it is open which "
-            f"row is which ({clash}); name a key column, or show suppressed rows as "
-            f"{SUPPRESSED} in their places"
+            f"row is which ({clash}); name a key column (an insensitive one that the release "
+            f"keeps, say), or show suppressed rows as {SUPPRESSED} in their places"
         )
-    return _group_by_labels(file, meaning), "labels"
+    return row_group, "labels"
 
 
 def _spread(file: _File, rows: Ints) -> Ints:
@@ -431,6 +437,32 @@ def _group_by_labels(file: _File, meaning: _Meaning) -> Ints:
     found[(keys[found] != keys[groups:]) | hidden] = NO_GROUP
     _refuse_other_groups(file, found)
     return found
+
+
+def _group_by_boxes(file: _File, meaning: _Meaning) -> Ints | None:
+    """Group of each row of the original where labels overlap; None where that is not settled.
+
+    It is where no row fits the labels of two groups, and no group is fitted by more rows than it
+    has: some of them would be suppressed, and nobody knows which.
+    """
+    values = np.stack([meaning.values[name] for name in file.quasi])
+    tuples, which = np.unique(values, axis=1, return_inverse=True)
+    starts, stops = meaning.group_blocks(file)
+    found = np.full(tuples.shape[1], NO_GROUP, dtype=np.int64)
+    for group in range(len(file.sizes)):
+        inside = np.arange(tuples.shape[1])
+        for column in range(len(tuples)):
+            here = tuples[column, inside]
+            inside = inside[(here >= starts[column, group]) & (here < stops[column, group])]
+        if (found[inside] != NO_GROUP).any():
+            return None
+        found[inside] = group
+    row_group = found[which.reshape(-1)]
+    counts = np.bincount(row_group[row_group >= 0], minlength=len(file.sizes))
+    if (counts > file.sizes).any():
+        return None
+    _refuse_other_groups(file, row_group)
+    return row_group
 
 
 def _refuse_other_groups(file: _File, row_group: Ints) -> None:

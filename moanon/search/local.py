@@ -37,15 +37,17 @@ from moanon.kernels.group_check import GroupCheck, make_group_check
 from moanon.kernels.moving import MoveBuffers, make_move_buffers, move_cells
 from moanon.kernels.node_splits import SplitBuffers, make_split_buffers
 from moanon.kernels.splitting import split_cells
+from moanon.measures import find_measure
 from moanon.measures.demand import group_rule
 from moanon.measures.measuring import score_grouping
 from moanon.measures.scores import objective_matrix
+from moanon.measures.solutions import OnPart
 from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
 from moanon.search.archive import thin
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.problem import SearchProblem
-from moanon.search.targets import FEW_GROUPS, Effort, asked, find_targets, spread
+from moanon.search.targets import FEW_GROUPS, Effort, asked, find_targets, spread, whole_table
 
 #: Splits of a node that are followed to the end; all of them in most tables.
 _TRIES = 16
@@ -134,7 +136,7 @@ class LocalSearch:
         if all(measure.meets(measure.of(scores), bound)[0] for measure, bound in bounds.items()):
             self.archive.add(_pack(group), objective_matrix(scores, self.problem.objectives)[0])
 
-    def front(self, cap: int) -> Front:
+    def front(self, cap: int, on_part: OnPart | None = None) -> Front:
         """Make the front of what was found: at most `cap` solutions.
 
         Raises
@@ -158,6 +160,7 @@ class LocalSearch:
             recodings,
             found=len(self.archive.groups),
             bounds={measure.name: bound for measure, bound in self.problem.bounds.items()},
+            on_part=on_part,
         )
 
     # -- what is saved ---------------------------------------------------------------------------
@@ -184,9 +187,10 @@ class LocalSearch:
 
 
 class LocalLimits:
-    """Problems that differ in η alone, as `moanon.search.archive.SharedLimits`; nothing is shared.
+    """Problems that differ in η alone, as `moanon.search.archive.SharedLimits`.
 
-    Fronts that an earlier run has found for some of them are given.
+    Each is searched for itself; what was found within a narrower limit counts within a wider one,
+    too. Fronts that an earlier run has found for some of them are given.
     """
 
     def __init__(
@@ -207,11 +211,17 @@ class LocalLimits:
         self._searches[place] = LocalSearch(self.problems[place])
         return self._searches[place]
 
-    def front(self, place: int, cap: int) -> Front:
+    def front(self, place: int, cap: int, on_part: OnPart | None = None) -> Front:
         """The front of what was found for the limit at `place`."""
         if self.etas[place] in self._known:
             return self._known[self.etas[place]]
-        return self._searches[place].front(cap)
+        search = self._searches[place]
+        for narrower, eta in enumerate(self.etas):  # the widest first
+            if eta < self.etas[place] and eta in self._known:
+                search.archive.add_front(self._known[eta])
+            elif eta < self.etas[place]:
+                search.archive.add_all(self._searches[narrower].archive)
+        return search.front(cap, on_part)
 
     def state(self) -> State:
         """What was found so far, as arrays."""
@@ -224,6 +234,20 @@ class LocalLimits:
         """Go on from a saved state; it must be of the same limits."""
         for place in state["places"].tolist():
             self.search_for(place, None).restore(part_of(state, f"{place}."))
+
+
+def solve_target(instance: Instance, target: Suppression) -> Grouping:
+    """Solve one target alone: groups that meet its constraints, within its limit of suppression.
+
+    Raises
+    ------
+    ImpossibleError
+        If even all rows together are no group.
+    """
+    whole_table(instance, target)
+    place = _Workplace.of(instance)
+    (group,) = _solve(place, [target], None)
+    return _grouping(place, group)
 
 
 def warm_up_local(problem: SearchProblem) -> float:
@@ -257,6 +281,19 @@ class LocalArchive:
         self.groups = [self.groups[i] for i in stays.tolist()]
         self.groups.append(group)
         self.values = np.concatenate([self.values[stays], values[None]])
+
+    def add_all(self, other: LocalArchive) -> None:
+        """Take the solutions of another one in."""
+        for group, values in zip(other.groups, other.values, strict=True):
+            self.add(group, values)
+
+    def add_front(self, front: Front) -> None:
+        """Take the solutions of a front of the same objectives in."""
+        assert isinstance(front.recodings, LocalRecodings)
+        signs = [-1.0 if find_measure(name).higher_is_better else 1.0 for name in front.objectives]
+        values = np.stack([front.measures[name] for name in front.objectives], axis=1) * signs
+        for group, each in zip(front.recodings.cell_group, values, strict=True):
+            self.add(_pack(group), each)
 
 
 def _pack(group: Ints) -> bytes:
@@ -399,6 +436,18 @@ def _solve(place: _Workplace, targets: Sequence[Suppression], start: Ints | None
     return found
 
 
+def _revived(place: _Workplace, wanted: _Wanted, group: Ints) -> Ints:
+    """Put all suppressed cells into a group, where they may be one: it may fall into better ones.
+
+    At worst it loses what they lose now, and with smaller groups they may find company.
+    """
+    least, _, check = wanted
+    is_gone = group < 0
+    if check is not None or place.counts[is_gone].sum() < least:
+        return group.copy()
+    return np.where(is_gone, group.max() + 1, group)
+
+
 def _solve_afresh(place: _Workplace, wanted: _Wanted) -> Ints:
     """Split the whole table: looking ahead, which mostly pays, and greedily.
 
@@ -420,7 +469,7 @@ def _improve(
     """Split groups and move cells, in turn, as long as that helps."""
     least = place.loss(group)
     for _ in range(rounds):
-        group = group.copy()
+        group = _revived(place, wanted, group)
         place.split(wanted, group, *way)
         place.move(wanted, group)
         before, least = least, place.loss(group)

@@ -23,6 +23,7 @@ from moanon.genome import Instance
 from moanon.measures import Measure
 from moanon.search.algorithms import MOST_GENOMES, Found, Search, SearchSettings
 from moanon.search.checkpoint import State, part_of, prefixed
+from moanon.search.convergence import Convergence
 from moanon.search.problem import SearchProblem
 
 #: The hypervolume is taken every so many generations; after each one where it is a limit.
@@ -137,6 +138,7 @@ class Outcome:
     hypervolume: float | None
     stop: Stop
     complete: str
+    convergence: Convergence | None = None
 
     @property
     def why(self) -> str:
@@ -228,6 +230,7 @@ def run_search(
         hypervolume=run.hypervolume.of(_front(search.archive)),
         stop=stop,
         complete=search.complete,
+        convergence=run.convergence(complete=reason == "exhausted"),
     )
 
 
@@ -248,6 +251,7 @@ class _Run:
         if stop.stall is not None and self.hypervolume.why_not is not None:
             raise SearchError(f"stall cannot be a limit: {self.hypervolume.why_not} (search.stall)")
         self.volume = self.hypervolume.of(_front(search.archive))
+        self.curve: list[tuple[float, float]] = []  # evaluations, and the hypervolume after them
         self.best = 0.0  # hypervolume that the next gain is measured against
         self.best_at = 0  # its generation
         self.idle = 0  # generations in a row without a new genome
@@ -268,6 +272,8 @@ class _Run:
 
     def _take_hypervolume(self) -> None:
         self.volume = self.hypervolume.of(_front(self.search.archive))
+        if self.volume is not None:
+            self.curve.append((self.search.evaluations, self.volume))
         if self.volume is not None and self.volume > self.best * (1 + _GAIN):
             self.best, self.best_at = self.volume, self.search.generation
 
@@ -310,6 +316,12 @@ class _Run:
             min(max(shares), 1.0) if shares else None,
         )
 
+    def convergence(self, *, complete: bool) -> Convergence | None:
+        """How the hypervolume grew up to here."""
+        if self.hypervolume.why_not is None:
+            self._take_hypervolume()
+        return Convergence.of(self.curve, complete=complete)
+
     # -- what is saved ---------------------------------------------------------------------------
 
     def state(self) -> State:
@@ -318,6 +330,7 @@ class _Run:
             "run.best_at": np.array(self.best_at),
             "run.idle": np.array(self.idle),
             "run.seconds": np.array(self.seconds),
+            "run.curve": np.array(self.curve, dtype=np.float64).reshape(-1, 2),
         }
         return own | prefixed("search.", self.search.state())
 
@@ -327,6 +340,8 @@ class _Run:
         self.best_at = int(state["run.best_at"])
         self.idle = int(state["run.idle"])
         self.before = float(state["run.seconds"])
+        if "run.curve" in state:  # not of a run that an earlier version began
+            self.curve = [(at, volume) for at, volume in state["run.curve"].tolist()]
         self.volume = self.hypervolume.of(_front(self.search.archive))
 
 

@@ -73,7 +73,8 @@ def test_its_results_are_exported_with_a_certificate(
     kind: str, request: pytest.FixtureRequest, capsys: Captured
 ) -> None:
     folder = request.getfixturevalue(kind)
-    assert "all as in front.csv" in done(capsys, "export", folder, 2, "--out", "r.csv")[-1]
+    told = done(capsys, "export", folder, 2, "--out", "r.csv")
+    assert any("all as in front.csv" in line for line in told)
     certificate = json.loads(Path("r.csv.certificate.json").read_text())
     assert certificate["k"] >= 5
 
@@ -150,9 +151,9 @@ def test_results_are_not_overwritten(flash: str, config: str, capsys: Captured) 
     assert len(json.loads(Path(flash, "run.json").read_text())["baseline"]["asked"]) == 1
 
 
-def test_constraints_that_nothing_meets_are_answered_with_no(config: str, capsys: Captured) -> None:
+def test_constraints_that_no_group_can_meet_are_bad_input(config: str, capsys: Captured) -> None:
     sets = ["--set", "problem.constraints.l_entropy.min=3.9"]
-    assert main(["baseline", "mondrian", config, *sets]) == 1
+    assert main(["baseline", "mondrian", config, *sets]) == 2
     assert "no group can meet the demand l_entropy at least 3.9" in capsys.readouterr().err
     assert not Path("results").exists()
 

@@ -38,7 +38,7 @@ def names(folder: Path) -> list[str]:
 
 def test_figures_go_to_the_results(results: Path, capsys: Captured) -> None:
     assert main(["plot", "results"]) == 0
-    stems = ("front", "magnified", "groups")
+    stems = ("front", "magnified", "groups", "convergence")
     files = [f"{stem}.{ending}" for stem in stems for ending in ("png", "svg")]
     assert names(results / "plots") == sorted(files)
     assert capsys.readouterr().out == f" Wrote results/plots: {', '.join(files)}\n"
@@ -46,7 +46,7 @@ def test_figures_go_to_the_results(results: Path, capsys: Captured) -> None:
 
 def test_other_place_and_format(results: Path, capsys: Captured) -> None:
     assert main(["plot", "results", "--out", "figures", "--format", "svg", "--quiet"]) == 0
-    assert names(Path("figures")) == ["front.svg", "groups.svg", "magnified.svg"]
+    assert names(Path("figures")) == ["convergence.svg", "front.svg", "groups.svg", "magnified.svg"]
     assert not (results / "plots").exists()
     assert capsys.readouterr().out == ""
 
@@ -70,7 +70,7 @@ def test_several_limits_elsewhere(results: Path) -> None:
 def test_without_the_data_group_sizes_are_left_out(results: Path, capsys: Captured) -> None:
     Path("people.csv").unlink()
     assert main(["plot", "results", "--format", "png"]) == 0
-    assert names(results / "plots") == ["front.png", "magnified.png"]
+    assert names(results / "plots") == ["convergence.png", "front.png", "magnified.png"]
     told = capsys.readouterr().err
     assert told.startswith("note: group sizes are left out, because ")
     assert "people.csv" in told
@@ -79,7 +79,7 @@ def test_without_the_data_group_sizes_are_left_out(results: Path, capsys: Captur
 def test_with_other_data_too(results: Path, capsys: Captured) -> None:
     people_frame(seed=1).to_csv("people.csv", index=False)
     assert main(["plot", "results", "--format", "png"]) == 0
-    assert names(results / "plots") == ["front.png", "magnified.png"]
+    assert names(results / "plots") == ["convergence.png", "front.png", "magnified.png"]
     assert "belongs to other data" in capsys.readouterr().err
 
 

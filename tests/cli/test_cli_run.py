@@ -51,11 +51,12 @@ def wait_for(path: Path, seconds: float = 60) -> None:
 def test_a_run_ends_with_the_numbers_that_matter(config: str, capsys: Captured) -> None:
     assert main(["run", config]) == 0
     out = capsys.readouterr().out
-    first, solutions, k, loss, last = out.splitlines()
+    first, converged, solutions, k, loss, last = out.splitlines()
     pattern = (
         r" people: 100 evaluations in .+ by archive; stopped because 5 generations were reached"
     )
     assert re.fullmatch(pattern, first)
+    assert re.match(r" The last tenth of the evaluations gained .+% of hypervolume: ", converged)
     assert re.fullmatch(r" solutions +\d+", solutions)
     assert re.fullmatch(r" k +[\d,]+ to 120", k)
     assert re.fullmatch(r" loss +0\.0% to 100\.0%", loss)
@@ -102,7 +103,23 @@ def test_a_finished_run_says_so(config: str, capsys: Captured) -> None:
     whole = capsys.readouterr().out.splitlines()
     assert main(["run", config, "--resume"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines == [" results/people is finished already", *whole[1:-1]]
+    assert lines == [" results/people is finished already", *whole[2:-1]]
+
+
+def test_seeds_are_repeated_and_united(config: str, capsys: Captured) -> None:
+    command = ["run", config, "--repeat", "2", "--out", "two", "--set", "output.plots=true"]
+    assert main(command) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == " people: 2 seeds, least loss with at least each k"
+    assert any(
+        line.split() == ["best", "seed", "median", "worst", "seed", "union"] for line in lines
+    )
+    assert lines[-1].startswith(" Wrote two: the union of two/seed-")
+    assert Path("two/plots/seeds.png").exists()
+    assert main(["ask", "two", "--min-k", "2"]) == 0
+    assert main(command) == 2
+    assert "two holds results already" in capsys.readouterr().err
+    assert main([*command, "--resume"]) == 0
 
 
 def test_notes_go_to_stderr(config: str, capsys: Captured) -> None:

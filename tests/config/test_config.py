@@ -241,7 +241,7 @@ ORDER = (
 )
 HIERARCHY = (
     "hierarchy must be an embedded hierarchy (adult/marital-status, adult/native-country, "
-    "adult/occupation, adult/workclass) or a .yaml, .yml, .csv file"
+    "adult/occupation, adult/workclass), a .yaml, .yml, .csv file, or a rule such as {mask: right}"
 )
 ETA = "eta must be a number or a list of numbers in [0, 1)"
 

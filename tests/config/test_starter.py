@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from moanon import datasets
 from moanon.config import Config, starter
-from moanon.config.starter import MAX_BASE, guess, write_starter
+from moanon.config.guessing import MAX_BASE, Guess, guess
+from moanon.config.starter import write_starter
 from moanon.data.column import Column
 from moanon.errors import DataError, OutputError
 
@@ -37,12 +38,12 @@ def column(name: str, cells: Sequence[object]) -> Column:
 
 def guessed(name: str, cells: Sequence[object]) -> tuple[str, object]:
     """The role of a column, and what else is said of it."""
-    entry, _ = guess(column(name, cells))
+    entry = guess(column(name, cells)).entry
     return entry.pop("role"), entry
 
 
 def reason(name: str, cells: Sequence[object]) -> str:
-    return guess(column(name, cells))[1]
+    return guess(column(name, cells)).reason
 
 
 def interval(granularity: object, ends: Sequence[object]) -> dict[str, object]:
@@ -59,16 +60,17 @@ def ordered(*order: str) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("cells", "granularity", "ends"),
     [
-        (range(17, 91), 2, (16, 91)),  # 74 values: steps of 1 would be more than 50
+        (range(17, 91), 1, (17, 90)),
+        (range(17, 118), 2, (16, 117)),  # 101 values: steps of 1 would be more than 100
         ([0, 1] * 20, 1, (0, 1)),
         ([7] * 20, 1, (7, 7)),
         ([-3, 4] * 9, 1, (-3, 4)),
-        (range(-20_000, 900_000, 997), 20_000, (-20_000, 899_999)),
+        (range(-20_000, 900_000, 997), 10_000, (-20_000, 899_999)),
         (["0.1", "0.9"] * 9, 0.1, (0.1, 0.9)),  # no finer than the numbers are written
-        (["1.5", "99.25"] * 9, 2, (0, 100)),
-        (["-0.5", "0.25"] * 9, 0.02, (-0.5, 0.26)),
+        (["1.5", "99.25"] * 9, 1, (1, 100)),
+        (["-0.5", "0.25"] * 9, 0.01, (-0.5, 0.25)),
         (["3.0"] * 9, 1, (3, 4)),
-        (["1e30", "2.5"] * 9, 5 * 10**28, (0, 10**30)),
+        (["1e30", "2.5"] * 9, 2 * 10**28, (0, 10**30)),
     ],
 )
 def test_numbers_get_few_round_steps(
@@ -82,10 +84,10 @@ def test_numbers_get_few_round_steps(
     [
         (["2024-01-01", "2024-02-10"], "day", ("2024-01-01", "2024-02-10")),
         (["2024-01-03", "2024-12-01"], "week", ("2024-01-01", "2024-12-01")),
-        (["2022-05-03", "2024-12-24"], "month", ("2022-05-01", "2024-12-31")),
-        (["2019-05-03", "2024-11-24"], "quarter", ("2019-04-01", "2024-12-31")),
-        (["1985-05-03", "2024-11-24"], "year", ("1985-01-01", "2024-12-31")),
-        (["1925-05-03T12:00:00", "2024-11-24"], "decade", ("1920-01-01", "2029-12-31")),
+        (["2018-05-03", "2024-12-24"], "month", ("2018-05-01", "2024-12-31")),
+        (["2005-05-03", "2024-11-24"], "quarter", ("2005-04-01", "2024-12-31")),
+        (["1925-05-03T12:00:00", "2024-11-24"], "year", ("1925-01-01", "2024-12-31")),
+        (["1905-05-03", "2024-11-24"], "decade", ("1900-01-01", "2029-12-31")),
         (["0001-01-01", "9999-12-31"], "decade", ("0001-01-01", "9999-12-31")),
     ],
 )
@@ -100,7 +102,7 @@ def test_numbers_with_leading_zeros_are_codes() -> None:
 
 
 def test_a_number_for_each_row_is_identifying() -> None:
-    assert guess(column("x", range(1000, 1020))) == (
+    assert guess(column("x", range(1000, 1020))) == Guess(
         {"role": "identifying"},
         "20 different values, one for each row like a number",
     )
@@ -109,7 +111,7 @@ def test_a_number_for_each_row_is_identifying() -> None:
 
 
 def test_numbers_beyond_all_measure_are_identifying() -> None:
-    assert guess(column("x", ["1e-999", "2e-999"] * 3)) == (
+    assert guess(column("x", ["1e-999", "2e-999"] * 3)) == Guess(
         {"role": "identifying"},
         "2 different values that cannot be generalized as they stand",
     )
@@ -128,12 +130,8 @@ def test_few_texts_are_ordered_with_numbers_as_numbers() -> None:
     ("cells", "seen"),
     [
         ([f"v{i}" for i in range(20)], "20 different values, nearly one for each row"),
-        (
-            [f"v{i % (MAX_BASE + 1)}" for i in range(200)],
-            "51 different values, too many or too long to put in order; a hierarchy could "
-            "generalize them",
-        ),
-        (["x" * 100, "y"] * 10, "2 different values, too many or too long to put in order"),
+        (["x" * 100, "y"] * 10, "2 different values, texts rather than categories: look at them"),
+        (["a b c d e f", "b c d e"] * 10, "2 different values, texts rather than"),
         ([""] * 10, "no value in any row"),
         (["*", "a"] * 10, "2 different values that cannot be generalized as they stand"),
         (
@@ -145,6 +143,18 @@ def test_few_texts_are_ordered_with_numbers_as_numbers() -> None:
 def test_other_texts_are_identifying(cells: list[str], seen: str) -> None:
     assert guessed("x", cells) == ("identifying", {})
     assert reason("x", cells).startswith(seen)
+
+
+def test_too_many_texts_to_put_in_order_get_a_rule() -> None:
+    codes = [f"v{i % (MAX_BASE + 1)}" for i in range(200)]
+    assert guessed("x", codes) == ("quasi", {"kind": "tree", "hierarchy": {"mask": "right"}})
+    assert reason("x", codes) == (
+        "51 different values, codes: their last characters are hidden first; levels of the "
+        "hierarchy: 10 such as v0"
+    )
+    towns = [f"{'ABCDE'[i % 5]} {'town' * (i % 11 + 1)}" for i in range(400)]
+    assert guessed("x", towns) == ("quasi", {"kind": "tree", "hierarchy": {"frequency": 4}})
+    assert "too many to put in order: rare ones are merged first" in reason("x", towns)
 
 
 @pytest.mark.parametrize(

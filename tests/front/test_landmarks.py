@@ -249,11 +249,38 @@ def test_stretches_of_a_real_front_are_apart_and_as_flat_as_promised() -> None:
 
 def test_landmarks_as_a_table() -> None:
     k = np.arange(100, 201)
-    loss = np.where(k <= 150, 0.001 * (k - 100), 0.05 + 0.019 * (k - 150))
+    loss = np.where(k <= 150, 0.0002 * (k - 100), 0.01 + 0.019 * (k - 150))
     frame = find_landmarks(made_front(k=k, loss=loss)).to_frame()
     assert frame["kind"].tolist() == ["knee", "flat"]
     assert frame[["first", "last"]].to_numpy().tolist() == [[51, 51], [1, 51]]
     assert frame["k_to"].tolist() == [150, 150]
+
+
+def test_landmarks_are_looked_for_where_publishers_choose() -> None:
+    # A bend at k 100, and another, sharper one at 5,000 that nobody asks for.
+    k = np.unique(np.geomspace(1, 30_000, 600).round())
+    bend = np.maximum(0, np.log(k / 100))
+    loss = 0.01 * np.log(k) + 0.05 * bend + 0.2 * np.maximum(0, np.log(k / 5000))
+    landmarks = find_landmarks(made_front(k=k, loss=loss))
+    assert [80 <= knee.privacy <= 120 for knee in landmarks.knees] == [True]
+    assert all(2 <= flat.privacy_from < flat.privacy_to <= 500 for flat in landmarks.flats)
+
+
+def test_a_front_without_small_k_is_looked_at_as_a_whole() -> None:
+    k = np.arange(1000, 1101)
+    tradeoff = TradeOff.of(made_front(k=k, loss=k / 2000))
+    assert tradeoff.publishable is tradeoff
+
+
+def test_nothing_dear_is_called_nearly_free() -> None:
+    # The first half rises by 7.7 %, a fifth as steeply as the second.
+    k = np.arange(100, 301)
+    loss = np.where(k <= 200, 0.00077 * (k - 100), 0.077 + 0.004 * (k - 200))
+    flats = find_landmarks(made_front(k=k, loss=loss)).flats
+    assert flats
+    assert all(flat.cost_to - flat.cost_from <= 0.01 for flat in flats)
+    places = [flat.privacy_from for flat in flats]
+    assert places == sorted(places)
 
 
 # -- for nothing ---------------------------------------------------------------------------------

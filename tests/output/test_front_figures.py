@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from matplotlib.lines import Line2D
@@ -10,7 +12,7 @@ from moanon.errors import ConfigError
 from moanon.front import Front
 from moanon.front.landmarks import TradeOff
 from moanon.output.figure_style import COLOURS
-from moanon.output.front_figures import plot_front, plot_fronts, plot_magnified, steep_parts
+from moanon.output.front_figures import magnified_parts, plot_front, plot_fronts, plot_magnified
 from tests.output.drawn import made_front, markers, words
 
 # -- a front -------------------------------------------------------------------------------------
@@ -92,17 +94,50 @@ def test_other_measures_can_be_chosen() -> None:
 # -- magnified -----------------------------------------------------------------------------------
 
 
-def test_each_part_is_the_steepest_of_the_one_before() -> None:
+def ends(parts: list[TradeOff]) -> list[tuple[float, float]]:
+    return [(float(part.privacies[0]), float(part.privacies[-1])) for part in parts]
+
+
+def test_of_k_the_parts_are_those_that_publishers_choose_among() -> None:
     k = np.arange(1, 1002)
-    tradeoff = TradeOff.of(made_front(k=k, loss=np.log(k) / np.log(1001)))
-    parts = steep_parts(tradeoff, 4)
-    # Of a logarithm the beginning is the steepest, a tenth of it each time: 1..1001, 1..101, 1..11.
-    assert [(part.privacies[0], part.privacies[-1]) for part in parts] == [
-        (1, 1001),
-        (1, 101),
-        (1, 11),
-    ]
+    parts = magnified_parts(TradeOff.of(made_front(k=k, loss=np.log(k) / np.log(1001))), 4)
+    assert ends(parts) == [(1, 1001), (2, 500), (2, 50)]
     assert not any(part.logarithmic for part in parts)
+
+
+def test_a_range_without_solutions_is_no_part() -> None:
+    k = np.arange(600, 2000)
+    assert ends(magnified_parts(TradeOff.of(made_front(k=k, loss=k / 2000)), 4)) == [(600, 1999)]
+
+
+def test_of_another_privacy_each_part_is_the_steepest_of_the_one_before() -> None:
+    size = np.arange(1, 1002)
+    loss = np.log(size) / np.log(1001)
+    front = made_front(k=size, weighted_k=size, loss=loss)
+    parts = magnified_parts(TradeOff.of(front, "weighted_k"), 4)
+    # Of a logarithm the beginning is the steepest, a tenth of it each time: 1..1001, 1..101, 1..11.
+    assert ends(parts) == [(1, 1001), (1, 101), (1, 11)]
+
+
+def test_numbers_below_magnified_parts_do_not_touch() -> None:
+    k = np.unique(np.geomspace(1, 1_350_000, 400).round())
+    figure = plot_magnified(made_front(k=k, loss=np.log(k) / np.log(k[-1])))
+    figure.draw_without_rendering()
+    assert len(figure.axes) == 3
+    for ax in figure.axes:
+        low, high = ax.get_xlim()
+        seen = [t for t in ax.get_xticklabels() if low <= t.get_position()[0] <= high]
+        boxes = [text.get_window_extent() for text in seen if text.get_text()]
+        assert len(boxes) >= 2
+        assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
+
+
+def test_what_people_lose_is_drawn_beside_the_loss() -> None:
+    front = made_front(k=[2, 5, 9], loss=[0.1, 0.2, 0.4], entropy_loss=[0.3, 0.35, 0.8])
+    ax = plot_front(front)
+    dotted = [line for line in ax.get_lines() if line.get_linestyle() not in ("-", "None")]
+    assert [line.get_ydata().tolist() for line in dotted] == [[30, 35, 80]]  # type: ignore[union-attr]
+    assert "entropy loss of the same" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def test_there_is_an_axis_for_each_part_and_an_arrow_between() -> None:

@@ -161,14 +161,14 @@ def test_fronts_with_the_same_objectives_are_compared(tab: Tab) -> None:
     other = replace(tab, front=found_front("zero-suppression"))
     assert data_of(report_html([tab, other]))["comparisons"] == []
     assert data_of(report_html([tab, other, tab]))["comparisons"] == [
-        {"members": [0, 2], "axes": None}
+        {"members": [0, 2], "axes": None, "note": ""}
     ]
 
 
 def test_all_fronts_are_compared_on_given_axes(tab: Tab) -> None:
     other = replace(tab, front=found_front("kl-safety"))
-    (compared,) = data_of(report_html([tab, other], ("loss", "k")))["comparisons"]
-    assert compared == {"members": [0, 1], "axes": {"x": "loss", "y": "k"}}
+    (compared,) = data_of(report_html([tab, other], ("k", "loss")))["comparisons"]
+    assert compared == {"members": [0, 1], "axes": {"x": "k", "y": "loss"}, "note": ""}
 
 
 def test_a_page_is_named_after_what_its_tabs_have_in_common(tab: Tab) -> None:

@@ -244,6 +244,22 @@ def test_a_key_finds_rows_in_any_order(tmp_path: Path) -> None:
     assert losses(found) == [0.75, 0.25, 0.75, 1, 1, 0]
 
 
+def test_labels_that_overlap_settle_rows_that_fit_one_group_alone(tmp_path: Path) -> None:
+    # <40 and 20s overlap, but not for one sex; the man of the fifties is left out
+    found = released(
+        tmp_path, "age sex ill\n20s m flu\n<40 f flu\n<40 f ill\n20s m gout\n<40 f flu"
+    )
+    assert found.matched_by == "labels"
+    assert sizes(found) == [3, 2, 2, 3, 3, 0]
+
+
+def test_a_group_that_more_rows_fit_is_not_settled_by_labels(tmp_path: Path) -> None:
+    # three women fit <40 f, and one of them is suppressed
+    text = "age sex ill\n20s m flu\n<40 f flu\n<40 f ill\n20s m gout"
+    with pytest.raises(DataError, match=r"it is open which row is which .* name a key column"):
+        released(tmp_path, text)
+
+
 # -- what does not fit ---------------------------------------------------------------------------
 
 ALL = "age sex ill\n21 f flu\n24 m gout\n24 m flu\n36 f ill\n37 f flu\n"

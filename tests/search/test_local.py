@@ -32,7 +32,7 @@ from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
 from moanon.release import Certificate
 from moanon.search import targets
-from moanon.search.local import LocalSearch, split_greedily
+from moanon.search.local import LocalLimits, LocalSearch, split_greedily
 from moanon.search.problem import SearchProblem
 from moanon.search.targets import Effort
 from tests import naive
@@ -139,6 +139,7 @@ def test_other_objectives_of_groups_have_levels() -> None:
     assert len({diversity for _, diversity in pairs}) >= 3
 
 
+@pytest.mark.slow
 def test_constraints_hold_without_the_compiler() -> None:
     done = subprocess.run(
         [
@@ -393,6 +394,34 @@ def test_a_run_makes_a_folder_like_any_other(people: Path) -> None:
         assert same(front, result.fronts[eta])
     less = result.fronts[0.1].measures["loss"].sum() / len(result.fronts[0.1])
     assert 0 < less < 1
+
+
+def test_a_wider_limit_never_loses_more() -> None:
+    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.0))
+    etas = (0.0, 0.05, 0.2)
+    limits = LocalLimits(problem, etas, {})
+    for place in range(len(etas)):
+        search = limits.search_for(place, None)
+        while not search.exhausted:
+            search.step()
+    fronts = {eta: limits.front(place, 1000) for place, eta in enumerate(limits.etas)}
+    again = LocalLimits(problem, etas, {0.0: fronts[0.0]})  # as after an earlier run
+    for place in range(2):
+        search = again.search_for(place, None)
+        while not search.exhausted:
+            search.step()
+    assert same(again.front(0, 1000), fronts[0.2])
+    for narrow, wide in pairwise(etas):
+        for k, loss in zip(*(fronts[narrow].measures[name] for name in ("k", "loss")), strict=True):
+            fit = fronts[wide].measures["k"] >= k
+            assert fronts[wide].measures["loss"][fit].min() <= loss
+
+
+def test_suppressed_rows_find_company_with_smaller_groups() -> None:
+    # With 1 row per group nothing has to be suppressed, whatever larger groups gave up.
+    front = searched(people(), Suppression("limit", 0.2)).front(1000)
+    assert front.measures["loss"][0] == 0
+    assert front.measures["suppressed"][0] == 0
 
 
 def test_boxes_go_with_the_run_that_they_belong_to(people: Path) -> None:

@@ -6,7 +6,7 @@ const FIRST_K = 5;
 const SYMBOLS = ["circle", "square", "diamond", "triangle", "plus", "cross", "star"];
 
 class Comparison {
-  constructor(fronts, { members, axes }, open) {
+  constructor(fronts, { members, axes, note }, open) {
     this.fronts = members.map((i) => fronts[i]);
     this.open = (at, id) => open(members[at], id);
     this.axes = axes ?? firstAxes(this.fronts[0]);
@@ -29,6 +29,7 @@ class Comparison {
         this.legend,
         this.chart.element,
         make("div", { class: "below" }, make("p", { class: "hint" }, this.hint()), this.chart.tools),
+        ...(note ? [make("p", { class: "note" }, note)] : []),
       ),
       this.costs(),
       this.limits(),
@@ -38,10 +39,10 @@ class Comparison {
 
   /** What all of them are asked for: what was searched for, as attained. */
   get privacy() {
-    const { y } = this.axes;
+    const { x } = this.axes;
     return this.fronts.every((front) => front.privacy === this.fronts[0].privacy)
       ? this.fronts[0].privacy
-      : y;
+      : x;
   }
 
   show() {

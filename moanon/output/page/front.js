@@ -6,6 +6,25 @@ const isShare = (name) => data.measures[name].unit.startsWith("share");
 const higherIsBetter = (name) => data.measures[name].better === "max";
 const isPrivacy = (name) => data.measures[name].privacy;
 
+/** What kinds of measures are called; common ones of every kind come first. */
+const KINDS = {
+  common: "Common",
+  privacy: "Privacy",
+  risk: "Risk",
+  loss: "Loss",
+  people: "People, one by one",
+  others: "Others",
+};
+
+/** Names by their kinds, as [[title, names], …]. */
+function byKind(names) {
+  const kinds = Object.entries(KINDS).map(([kind, title]) => [
+    title,
+    names.filter((name) => data.measures[name].kind === kind),
+  ]);
+  return kinds.filter(([, found]) => found.length);
+}
+
 /** The best of a measure, as a word. */
 const extreme = (name) => (higherIsBetter(name) ? "Highest" : "Lowest");
 
@@ -52,6 +71,19 @@ class Front {
     return Float64Array.from(this.values[axis.name], (value) => axis.place(value));
   }
 
+  /** What a solution does to a column. */
+  column(i, id) {
+    const [blocks, places, widths] = this.columns[i].ways[this.ways[id - 1][i]];
+    return {
+      blocks,
+      places,
+      widths,
+      rows: this.rows?.[id - 1][i],
+      before: this.before?.[i] ?? [],
+      effect: this.effects?.[id - 1][i],
+    };
+  }
+
   /** What to tell about a solution in a plot. */
   lines(id) {
     const mark = this.marks[id] ? ` (${this.marks[id]})` : "";
@@ -67,7 +99,8 @@ class Front {
   /** Whether a measure spans decades, so that a linear axis would show one end only. */
   spansDecades(name) {
     const [from, to] = this.range(name);
-    return !isShare(name) && from > 0 && to / from >= 30;
+    if (isShare(name) || data.measures[name].unit === "values") return false; // as in the figures
+    return from > 0 && to / from >= 10;
   }
 
   /** The solution with the best privacy whose loss is within a limit; none: 0. */

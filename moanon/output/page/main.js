@@ -8,7 +8,8 @@ class FrontPanel {
     const select = (id) => this.select(id);
     const choose = (ids) => this.choose(ids);
     this.plot = new FrontPlot(front, { onselect: select, onchoose: choose });
-    this.solution = new SolutionView(front, select);
+    this.solution = new SolutionView(front, { onselect: select, onpin: (id) => this.pin(id) });
+    this.pair = new Pair(front, () => this.pin(0));
     this.table = new SolutionTable(front, { onselect: select, onchoose: choose });
     this.element = make(
       "div",
@@ -17,7 +18,7 @@ class FrontPanel {
       make(
         "div",
         { class: "two" },
-        make("div", { class: "left" }, this.plot.element, this.table.element),
+        make("div", { class: "left" }, this.plot.element, this.pair.element, this.table.element),
         this.solution.element,
       ),
       make("div", { class: "background" }, this.howMade(), this.meanings()),
@@ -44,17 +45,34 @@ class FrontPanel {
     this.selected = id;
     this.plot.show(id);
     this.solution.show(id);
+    this.pair.show(id);
     this.table.show(id);
     const numbers = this.front.objectives.map((name) => `${name} ${this.front.shown(name, id)}`);
     say(`Solution ${id}: ${numbers.join(", ")}`);
   }
 
-  /** List these solutions alone, and let them stand out in the plot; of none, list all. */
+  /** Keep a solution beside those that are selected next; 0: none. */
+  pin(id) {
+    this.pair.pin(id);
+    this.pair.show(this.selected);
+    if (id) say(`Solution ${id} is kept for comparison; select another one`);
+  }
+
+  /**
+   * List these solutions alone, as far as they are within the limits, and let them stand out in the
+   * plot; of none, all that are within the limits. Not said: those that were. null: all, no limits.
+   */
   choose(ids) {
-    const chosen = ids.length ? ids : null;
+    const { filters } = this.table;
+    if (ids === null) filters.clear();
+    if (ids !== undefined) this.boxed = ids?.length ? ids : null;
+    let chosen = this.boxed;
+    if (filters.limits.length) {
+      chosen = (chosen ?? this.table.everything).filter((id) => filters.allows(id));
+    }
     this.plot.chart.choose(chosen);
     this.table.list(chosen);
-    say(chosen ? `${grouped(ids.length)} solutions chosen` : "All solutions are listed");
+    say(chosen ? `${grouped(chosen.length)} solutions chosen` : "All solutions are listed");
   }
 
   // -- around the plot ---------------------------------------------------------------------------
@@ -114,6 +132,7 @@ class FrontPanel {
       make("h2", {}, "How this was made"),
       list,
     );
+    if (front.course) section.append(courseView(front.course));
     if (front.config) {
       const text = make("pre", { tabindex: 0 }, front.config);
       section.append(make("details", {}, make("summary", {}, "Configuration (config.yaml)"), text));
@@ -121,23 +140,50 @@ class FrontPanel {
     return section;
   }
 
+  /** What the numbers mean, common ones first; where they come from is for those who ask. */
   meanings() {
-    const list = make("dl", { class: "facts" });
-    for (const name of [...this.front.main, ...this.front.others]) {
-      const { meaning, unit, source } = data.measures[name];
-      const about = [unit, source].filter(Boolean).join("; ");
-      list.append(
-        make("dt", {}, name),
-        make("dd", {}, meaning, " ", make("small", {}, about ? `(${about})` : "")),
-      );
-    }
-    return make(
+    const { front } = this;
+    const section = make(
       "section",
       { class: "card", "aria-label": "What the numbers mean" },
       make("h2", {}, "What the numbers mean"),
-      list,
     );
+    const sources = make("dl", { class: "facts" });
+    byKind(front.names).forEach(([title, names], i) => {
+      const list = make("dl", { class: "facts" });
+      for (const name of names) {
+        const { meaning, unit, source } = data.measures[name];
+        list.append(make("dt", {}, name), make("dd", {}, meaning, unit ? ` (${unit})` : ""));
+        if (source) sources.append(make("dt", {}, name), make("dd", {}, source));
+      }
+      section.append(
+        i ? make("details", {}, make("summary", {}, title), list) : list, // common ones are open
+      );
+    });
+    const heading = make("summary", {}, "Definitions and their sources, for experts");
+    section.append(make("details", {}, heading, sources));
+    return section;
   }
+}
+
+/** How the hypervolume grew with the evaluations. */
+function courseView([evaluations, volumes]) {
+  const [width, height] = [380, 90];
+  const [least, most] = rangeOf(volumes);
+  const x = (value) => (value / evaluations.at(-1)) * width;
+  const y = (value) => height - ((value - least) / (most - least || 1)) * (height - 4) - 2;
+  const points = evaluations.map((each, i) => `${x(each).toFixed(1)} ${y(volumes[i]).toFixed(1)}`);
+  const words =
+    `Hypervolume from ${least.toFixed(4)} to ${most.toFixed(4)} over ` +
+    `${grouped(evaluations.at(-1))} evaluations; the last tenth is shaded.`;
+  const shade = { class: "size", x: 0.9 * width, y: 0, width: 0.1 * width, height };
+  const picture = draw(
+    "svg",
+    { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words },
+    draw("rect", shade),
+    draw("path", { class: "curve", d: `M${points.join("L")}` }),
+  );
+  return make("div", { class: "sizes" }, picture, make("p", { class: "hint" }, words));
 }
 
 /** From where to where, in few digits. */

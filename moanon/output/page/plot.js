@@ -9,8 +9,8 @@ const HINT = isTouched
 function measureChoice(front, label, chosen, onchange, none) {
   const select = make("select", { onchange: () => onchange(select.value) });
   if (none) select.append(make("option", { value: "" }, none));
-  const others = [...front.key, ...front.others].filter((n) => !front.objectives.includes(n));
-  for (const [title, names] of [["Objectives", front.objectives], ["Other measures", others]]) {
+  const others = front.names.filter((name) => !front.objectives.includes(name));
+  for (const [title, names] of [["Objectives", front.objectives], ...byKind(others)]) {
     const options = names.map((name) => make("option", { value: name }, name));
     if (options.length) select.append(make("optgroup", { label: title }, ...options));
   }
@@ -18,13 +18,12 @@ function measureChoice(front, label, chosen, onchange, none) {
   return make("label", { class: "choice" }, make("span", {}, label), select);
 }
 
-/** The loss to the right and privacy upwards, a third objective as colour. */
+/** Privacy to the right and its cost upwards, as in the figures; a third objective as colour. */
 function firstAxes(front) {
-  const costs = front.objectives.filter((name) => !isPrivacy(name));
-  const x = costs.find(isShare) ?? costs[0] ?? "loss";
-  const rest = front.objectives.filter((name) => name !== x);
-  const y = rest.find(isPrivacy) ?? front.privacy;
-  return { x, y, colour: rest.find((name) => name !== y) ?? "" };
+  const { privacy: x, cost: y } = front;
+  const attained = front.objectives.find(isPrivacy);
+  const rest = front.objectives.filter((name) => ![x, y, attained].includes(name));
+  return { x, y, colour: rest.find(isPrivacy) ?? (rest.length > 1 ? rest.at(-1) : "") };
 }
 
 class FrontPlot {
@@ -135,9 +134,10 @@ class FrontPlot {
   /** What can be had at each limit, where the axes are just the two objectives. */
   stairs() {
     const { x, y } = this.axes;
-    const { objectives } = this.front;
-    const drawn = objectives.length === 2 && objectives.includes(x) && objectives.includes(y);
-    return drawn ? stairsOf(x) : "";
+    const { objectives, privacy, cost } = this.front;
+    const known = [...objectives, privacy, cost];
+    const drawn = objectives.length === 2 && isPrivacy(x) !== isPrivacy(y);
+    return drawn && known.includes(x) && known.includes(y) ? stairsOf(x) : "";
   }
 
   // -- pointing ----------------------------------------------------------------------------------

@@ -3,18 +3,19 @@
 const LISTED = 8; // labels of a column that are shown before the rest is folded
 
 class SolutionView {
-  constructor(front, onselect) {
+  constructor(front, { onselect, onpin }) {
     this.front = front;
     this.id = 0;
     this.heading = make("h2", {});
     this.tiles = make("div", { class: "tiles" });
     this.more = make("dl", { class: "numbers" });
-    this.others = make("dl", { class: "numbers" });
+    this.others = make("div", {});
     const all = make("details", {}, make("summary", {}, "All measures"), this.others);
     all.hidden = !front.others.length;
     this.command = make("code", {});
     this.copy = make("button", { type: "button", onclick: () => this.copyCommand() }, "Copy");
     this.sizes = make("div", { class: "sizes" });
+    this.examples = make("div", {});
     this.columns = make("div", { class: "columns" });
     const go = (by) => () => onselect(Math.min(front.count, Math.max(1, this.id + by)));
     this.element = make(
@@ -25,6 +26,7 @@ class SolutionView {
         { class: "bar" },
         this.heading,
         make("span", { class: "stretch" }),
+        quietButton("Compare", "Keep this solution beside the next ones", () => onpin(this.id)),
         quietButton("‹", "Previous solution", go(-1)),
         quietButton("›", "Next solution", go(1)),
       ),
@@ -37,6 +39,8 @@ class SolutionView {
       this.sizes,
       make("h3", {}, "What the columns show"),
       this.columns,
+      make("h3", {}, "What released rows look like"),
+      this.examples,
     );
   }
 
@@ -52,6 +56,7 @@ class SolutionView {
     this.copy.textContent = "Copy";
     this.showSizes();
     this.showColumns();
+    this.examples.replaceChildren(examplesView(this.front, id));
   }
 
   // -- numbers -----------------------------------------------------------------------------------
@@ -70,7 +75,12 @@ class SolutionView {
     );
     const rest = front.main.filter((name) => !front.objectives.includes(name));
     this.more.replaceChildren(...this.pairs(rest));
-    this.others.replaceChildren(...this.pairs(front.others));
+    this.others.replaceChildren(
+      ...byKind(front.others).flatMap(([title, names]) => [
+        make("h4", {}, title),
+        make("dl", { class: "numbers" }, ...this.pairs(names)),
+      ]),
+    );
   }
 
   pairs(names) {
@@ -125,7 +135,7 @@ class SolutionView {
   showColumns() {
     const { front, id } = this;
     this.columns.replaceChildren(
-      ...front.columns.map((column, i) => columnView(column, column.ways[front.ways[id - 1][i]])),
+      ...front.columns.map((column, i) => columnView(column, front.column(i, id))),
     );
   }
 }
@@ -135,8 +145,8 @@ function parts(command) {
   return command.split(/(?= )/).map((part) => make("span", {}, part));
 }
 
-/** A column's blocks: how many, how wide, and what released cells show. */
-function columnView(column, [blocks, places, widths]) {
+/** A column's blocks: how many, how wide, whose rows, and what released cells show. */
+function columnView(column, { blocks, places, widths, rows, before, effect }) {
   const labels = places.map((place) => column.labels[place]);
   const whole = blocks === 1 && labels[0] === "*";
   const total = widths.reduce((sum, width) => sum + width, 0);
@@ -152,10 +162,12 @@ function columnView(column, [blocks, places, widths]) {
       make("span", { class: "count" }, count),
     ),
   );
-  if (widths.length) view.append(band(widths));
-  view.append(chips(labels.slice(0, LISTED)));
+  if (effect) view.append(effectView(effect));
+  if (widths.length && before.length) view.append(barsView(widths, rows, before));
+  else if (widths.length) view.append(band(widths));
+  view.append(chips(labels.slice(0, LISTED), rows));
   if (labels.length > LISTED) {
-    const rest = chips(labels.slice(LISTED));
+    const rest = chips(labels.slice(LISTED), rows && rows.slice(LISTED));
     const untold = blocks - labels.length;
     const where = `and ${grouped(untold)} more, in solutions.json`;
     if (untold) rest.append(make("li", { class: "untold" }, where));
@@ -165,8 +177,23 @@ function columnView(column, [blocks, places, widths]) {
   return view;
 }
 
-function chips(labels) {
-  return make("ul", { class: "chips" }, ...labels.map((label) => make("li", {}, label)));
+/** What the column itself has lost, and what it still tells of people. */
+function effectView([loss, kept]) {
+  const words = `own loss ${percent(loss, 1)}, entropy kept ${percent(kept, 1)}`;
+  const title =
+    "Own loss: share of the column's values that its labels no longer tell apart. Entropy kept: " +
+    "share of what the column told about people that it still tells.";
+  return make("p", { class: "effect", title }, words);
+}
+
+/** Labels, each with its rows; those that no released row shows are pale. */
+function chips(labels, rows) {
+  const items = labels.map((label, i) => {
+    if (!rows) return make("li", {}, label);
+    const number = make("span", { class: "rows" }, grouped(rows[i]));
+    return make("li", { class: rows[i] ? "" : "empty" }, make("span", {}, label), number);
+  });
+  return make("ul", { class: "chips" }, ...items);
 }
 
 /** The domain as a bar, cut where the blocks are. */
@@ -177,4 +204,45 @@ function band(widths) {
     return part;
   });
   return make("div", { class: "band", "aria-hidden": "true" }, ...parts);
+}
+
+/**
+ * Before and after: pale, the rows of each base value; in colour, the released rows of each block,
+ * spread over its base values, as whoever reads the release has to.
+ */
+function barsView(widths, rows, before) {
+  const after = widths.map((width, i) => (rows[i] ?? 0) / width);
+  const top = Math.max(1, ...before, ...after);
+  const [height, gap] = [40, widths.length > 60 ? 0 : 0.08];
+  const bar = (from, to, value) => {
+    const up = (height * value) / top;
+    return `M${from + gap} ${height}v${-up}h${to - from - 2 * gap}v${up}z`;
+  };
+  const was = before.map((value, i) => bar(i, i + 1, value)).join("");
+  let from = 0;
+  const is = widths.map((width, i) => bar(from, (from += width), after[i])).join("");
+  const words = "Pale: rows of each value before. In colour: released rows of each label.";
+  const size = { viewBox: `0 0 ${before.length} ${height}`, preserveAspectRatio: "none" };
+  return draw(
+    "svg",
+    { class: "bars", role: "img", "aria-label": words, ...size },
+    draw("title", {}, words),
+    draw("path", { class: "before", d: was }),
+    draw("path", { class: "after", d: is }),
+  );
+}
+
+/** Some groups as their rows are released, from the smallest to the largest. */
+function examplesView(front, id) {
+  if (!front.examples) return make("p", { class: "hint" }, `Not shown: ${front.without}.`);
+  const head = make("tr", {}, make("th", { scope: "col" }, "rows"));
+  for (const { name } of front.columns) head.append(make("th", { scope: "col" }, name));
+  const body = front.examples[id - 1].map(([size, ...places]) => {
+    const labels = places.map((place, i) => (place < 0 ? "…" : front.columns[i].labels[place]));
+    const number = make("th", { scope: "row" }, grouped(size));
+    return make("tr", {}, number, ...labels.map((label) => make("td", {}, label)));
+  });
+  const table = make("table", { class: "answered" }, make("thead", {}, head), make("tbody", {}, ...body));
+  const words = "Each line is a group: so many rows that look alike. From the smallest to the largest.";
+  return make("div", {}, make("p", { class: "hint" }, words), make("div", { class: "window" }, table));
 }

@@ -2,6 +2,7 @@
 
 const ROW_HEIGHT = 32; // as in the style sheet
 const BEYOND = 12; // rows kept ready above and below
+const MOST_PRINTED = 300; // rows on paper; the rest is for a file
 
 class SolutionTable {
   constructor(front, { onselect, onchoose }) {
@@ -32,7 +33,8 @@ class SolutionTable {
     const rows = Math.min(front.count, 14) + 1;
     this.window.style.maxHeight = `${rows * ROW_HEIGHT + ROW_HEIGHT / 2}px`;
     this.chosen = make("span", { class: "mark" });
-    const showAll = quietButton("Show all", "List all solutions again", () => onchoose([]));
+    const showAll = quietButton("Show all", "List all solutions again", () => onchoose(null));
+    this.filters = new Filters(front, () => onchoose(undefined));
     this.choice = make("span", { class: "bar", hidden: true }, this.chosen, showAll);
     this.element = make(
       "section",
@@ -44,14 +46,28 @@ class SolutionTable {
         this.choice,
         make("span", { class: "stretch" }),
         ...(front.others.length ? [this.allChoice()] : []),
+        quietButton("Save CSV", "Save the listed solutions with all measures", () => this.save()),
       ),
+      this.filters.element,
       this.window,
     );
     this.list(null);
   }
 
   get names() {
-    return ["id", ...this.front.main, ...(this.all ? this.front.others : [])];
+    const others = byKind(this.front.others).flatMap(([, names]) => names);
+    return ["id", ...this.front.main, ...(this.all ? others : [])];
+  }
+
+  /** Write the listed solutions to a file, as they are listed; the numbers as they are. */
+  save() {
+    const names = ["id", ...this.front.names];
+    const lines = this.order.map((id) => names.map((name) => this.value(name, id)).join(","));
+    const text = [names.join(","), ...lines, ""].join("\n");
+    const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    make("a", { href: url, download: "solutions.csv" }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 1000);
+    say(`${grouped(this.order.length)} solutions saved`);
   }
 
   text(name, id) {
@@ -111,13 +127,13 @@ class SolutionTable {
     const height = this.window.clientHeight;
     const top = everything ? 0 : Math.floor(this.window.scrollTop / ROW_HEIGHT) - BEYOND;
     const first = Math.max(0, top);
-    const shown = everything ? this.order.length : Math.ceil(height / ROW_HEIGHT) + 2 * BEYOND;
+    const shown = everything ? MOST_PRINTED : Math.ceil(height / ROW_HEIGHT) + 2 * BEYOND;
     const rows = this.order.slice(first, first + shown);
     const below = this.order.length - first - rows.length;
     this.body.replaceChildren(
       this.gap(first),
       ...rows.map((id, i) => this.row(id, first + i)),
-      this.gap(below),
+      everything && below ? this.untold(below) : this.gap(below),
     );
   }
 
@@ -125,6 +141,12 @@ class SolutionTable {
     const cell = make("td", { colspan: this.names.length });
     cell.style.height = `${rows * ROW_HEIGHT}px`;
     return make("tr", { class: "gap", "aria-hidden": "true", hidden: rows === 0 }, cell);
+  }
+
+  /** What stands on paper below the last row that is printed. */
+  untold(rows) {
+    const words = `and ${grouped(rows)} more: save them as CSV, or look into front.csv`;
+    return make("tr", {}, make("td", { colspan: this.names.length }, words));
   }
 
   row(id, at) {

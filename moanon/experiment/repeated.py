@@ -1,0 +1,184 @@
+"""The same run with several seeds: how far they differ, and what they found together.
+
+Each seed has a folder of its own, ``seed-N``, in the folder of the run. That one holds the union:
+what no solution of any seed beats, as a front of its own, which can be asked and exported like any
+other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from moanon.config import Config
+from moanon.errors import ConfigError
+from moanon.experiment.experiment import make_record, with_eta
+from moanon.experiment.finished import (
+    read_run,
+    run_of,
+    write_eta_table,
+    write_page,
+)
+from moanon.experiment.folder import check_vacant, clear_others, identity_of, make_folder
+from moanon.experiment.optimization import changed
+from moanon.front import Front
+from moanon.front.results import read_record
+from moanon.front.several_limits import least_losses
+from moanon.measures import find_measure
+from moanon.recoding import joined
+from moanon.search.archive import undominated
+
+#: How the folder of a seed is called.
+_SEED = "seed-"
+
+
+def repeat(config: Config, times: int) -> list[Config]:
+    """The same run with following seeds, each for a folder of its own."""
+    first, folder = config.search.seed, Path(config.output.dir)
+    return [
+        changed(changed(config, "search", seed=seed), "output", dir=str(folder / f"{_SEED}{seed}"))
+        for seed in range(first, first + times)
+    ]
+
+
+def check_random(algorithm: str) -> None:
+    """Refuse to repeat a search that draws no random numbers."""
+    if algorithm in ("exhaustive", "local"):
+        raise ConfigError(
+            f"the search {algorithm} draws no random numbers, so every seed comes to the same; "
+            "--repeat is for searches by breeding"
+        )
+
+
+def unite(fronts: Sequence[Front]) -> Front:
+    """Keep what no solution of any of some fronts of one problem and table beats, each once."""
+    first = fronts[0]
+    measures = {
+        name: np.concatenate([front.measures[name] for front in fronts]) for name in first.measures
+    }
+    turned = [find_measure(name).turned(measures[name]) for name in first.objectives]
+    values = np.stack(turned, axis=1).astype(np.float64)
+    _, once = np.unique(values, axis=0, return_index=True)
+    kept = np.sort(once)[undominated(values[np.sort(once)])]
+    order = kept[np.lexsort([measures[name][kept] for name in reversed(first.objectives)])]
+    blocks = [each for front in fronts for each in front.blocks]
+    return replace(
+        first,
+        recodings=joined([front.recodings for front in fronts]).take(order),
+        measures={name: column[order] for name, column in measures.items()},
+        blocks=tuple(blocks[row] for row in order.tolist()),
+        found=len(order),
+    )
+
+
+#: For each k the least loss: of the best, the middle and the worst seed, and of all together.
+Spread = dict[float, tuple[float | None, float | None, float | None, float | None]]
+
+
+def spread_of(fronts: Mapping[int, Front], union: Front) -> Spread:
+    """How far the seeds differ: the least loss at each k; None where no seed reaches it."""
+    seeds = least_losses({float(seed): front for seed, front in fronts.items()})
+    together = least_losses({0.0: union})
+    found: Spread = {}
+    for bound, losses in seeds.items():
+        reached = [loss for loss in losses if loss is not None]
+        worst = max(reached) if len(reached) == len(losses) else None
+        middle = median(reached) if reached else None
+        found[bound] = (min(reached, default=None), middle, worst, together[bound][0])
+    return found
+
+
+def write_union(
+    config: Config, runs: Mapping[int, Mapping[float, Front]], *, force: bool
+) -> dict[float, Front]:
+    """Write the union of the seeds, for each limit of suppression, with its figure and page.
+
+    Parameters
+    ----------
+    config : Config
+        Of the run that was repeated.
+    runs : mapping of int to mapping of float to Front
+        For each seed the front of each limit, with its table.
+    force : bool
+        Whether results that are there may be replaced.
+
+    Raises
+    ------
+    OutputError
+        If the folder holds other results already, and they may not be replaced.
+    """
+    folder = Path(config.output.dir)
+    etas = sorted(next(iter(runs.values())), reverse=True)
+    if not force:
+        check_vacant(folder)
+    places = {eta: folder / f"eta-{eta}" if len(etas) > 1 else folder for eta in etas}
+    unions = {eta: unite([fronts[eta] for fronts in runs.values()]) for eta in etas}
+    for eta, place in places.items():
+        make_folder(place)
+        own = changed(with_eta(config, eta), "output", dir=str(place))
+        record, texts = _record(own, unions[eta], runs, folder), {"config.yaml": own.to_yaml()}
+        unions[eta].save(place, record=record, texts=texts, force=True)
+    if len(etas) > 1:
+        every = with_eta(config, tuple(sorted(etas)))
+        write_eta_table(folder, unions, {"config.yaml": every.to_yaml()})
+    else:
+        clear_others(folder, ("front.csv", "solutions.json", "config.yaml", "run.json"))
+    _show(config, folder, places, unions, runs)
+    return unions
+
+
+def _record(
+    config: Config, union: Front, runs: Mapping[int, Mapping[float, Front]], folder: Path
+) -> dict[str, Any]:
+    """What ``run.json`` of a union tells: what it was made from, and of which seeds."""
+    assert union.instance is not None
+    identity = identity_of(config, union.instance)
+    seeds = sorted(runs)
+    searches = []
+    for seed in seeds:
+        eta = union.suppression.eta
+        place = folder / f"{_SEED}{seed}"
+        place = place if len(runs[seed]) == 1 else place / f"eta-{eta}"
+        searches.append(read_record(place)["search"])
+    return make_record(config, union.instance, identity) | {
+        "seed": f"{seeds[0]} to {seeds[-1]}, united",
+        "seeds": seeds,
+        "search": {
+            "algorithm": searches[0]["algorithm"],
+            "evaluations": sum(search["evaluations"] for search in searches),
+            "hypervolumes": [search["hypervolume"] for search in searches],
+            "why": f"{len(seeds)} seeds had come to their ends",
+        },
+    }
+
+
+def _show(
+    config: Config,
+    folder: Path,
+    places: Mapping[float, Path],
+    unions: Mapping[float, Front],
+    runs: Mapping[int, Mapping[float, Front]],
+) -> None:
+    """Draw the seeds over each other, and write a page with the union and each of them."""
+    if config.output.plots:
+        from moanon.output.figure_files import write_figures  # here: matplotlib is slow
+        from moanon.output.front_figures import plot_fronts
+
+        for eta, place in places.items():
+            named = {f"seed {seed}": fronts[eta] for seed, fronts in runs.items()}
+            drawn = {**named, "union": unions[eta]}
+            draw = partial(
+                plot_fronts, drawn, heading="found by", ordered=False, words=(config.name,)
+            )
+            write_figures({"seeds": draw}, place / "plots")
+    if config.output.report:
+        shown = [run_of(place, unions[eta]) for eta, place in places.items()]
+        if len(places) == 1:
+            shown += [read_run(folder / f"{_SEED}{seed}") for seed in runs]
+        write_page(shown, folder)

@@ -1,0 +1,140 @@
+"""What columns are is guessed from names and values, on the safe side."""
+
+from __future__ import annotations
+
+import csv
+import random
+from collections.abc import Callable
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+
+from moanon.config import Config
+from moanon.config.guessing import guess, missing_tokens
+from moanon.config.starter import write_starter
+from tests.data.columns import column_of
+
+ROWS = 600
+FIRST = ["Anna", "Bert", "Carla", "Dirk", "Eva", "Fritz", "Grete", "Hans", "Ida", "Jens"]
+LAST = ["Schmidt", "Müller", "Olsen", "Rossi", "Dubois", "Novak", "Smith", "Larsen", "Costa"]
+WORDS = ["the", "patient", "was", "seen", "after", "some", "weeks", "and", "felt", "better"]
+ICD = [f"{letter}{i:02d}.{j}" for letter in "EIJ" for i in range(10, 20) for j in range(3)]
+NAICS = [f"{i}" for i in range(111110, 111120)] + [f"{i}" for i in range(541110, 541190, 3)]
+LIKERT = ["strongly disagree", "disagree", "neutral", "agree", "strongly agree"]
+
+
+def _day(rng: random.Random) -> date:
+    return date(1935, 1, 1) + timedelta(days=rng.randrange(27_000))
+
+
+def _money(rng: random.Random, form: str) -> str:
+    text = f"{rng.randrange(50_000, 900_000) / 100:,.2f}"
+    if form == "german":
+        return text.translate(str.maketrans(",.", ".,"))
+    return f"${text}" if form == "dollars" else text.replace(",", "")
+
+
+Maker = Callable[[random.Random], object]
+#: Columns as people have them: how a cell is made, the role, and the kind of domain.
+COLUMNS: dict[str, tuple[Maker, str, str | None]] = {
+    "zip": (lambda r: f"{r.randrange(1000, 1400):05d}", "quasi", "tree"),
+    "icd10": (lambda r: r.choice(ICD), "sensitive", "tree"),
+    "naics": (lambda r: r.choice(NAICS), "quasi", "tree"),
+    "contact": (lambda r: f"+49 {r.randrange(100, 999)} {r.randrange(10**6)}", "identifying", None),
+    "reach": (
+        lambda r: f"{r.choice(FIRST).lower()}{r.randrange(99)}@mail.org",
+        "identifying",
+        None,
+    ),
+    "bank": (lambda r: f"DE{r.randrange(10, 99)}{r.randrange(10**18):018d}", "identifying", None),
+    "born": (lambda r: _day(r).isoformat(), "quasi", "interval"),
+    "admitted": (lambda r: _day(r).strftime("%d.%m.%Y"), "quasi", "interval"),
+    "discharged": (lambda r: _day(r).strftime("%m/%d/%Y"), "quasi", "interval"),
+    "seen": (lambda r: _day(r).strftime("%Y%m%d"), "quasi", "interval"),
+    "moved": (lambda r: _day(r).strftime("%d %b %Y"), "quasi", "interval"),
+    "rent": (lambda r: _money(r, "german"), "quasi", "interval"),
+    "premium": (lambda r: _money(r, "dollars"), "quasi", "interval"),
+    "bill": (lambda r: _money(r, "plain"), "quasi", "interval"),
+    "age": (lambda r: r.randrange(18, 95), "quasi", "interval"),
+    "year": (lambda r: r.randrange(1950, 2020), "quasi", "interval"),
+    "smoker": (lambda r: r.choice(["yes", "no"]), "quasi", "ordered"),
+    "trust": (lambda r: r.choice(LIKERT), "quasi", "ordered"),
+    "who": (lambda r: f"{r.choice(FIRST)} {r.choice(LAST)}", "identifying", None),
+    "remark": (lambda r: " ".join(r.choices(WORDS, k=9)), "identifying", None),
+    "latitude": (lambda r: f"{r.uniform(47, 55):.5f}", "quasi", "interval"),
+    "longitude": (lambda r: f"{r.uniform(-2, 15):.5f}", "quasi", "interval"),
+    "record": (lambda r: f"{r.randrange(16**12):012x}", "identifying", None),
+    "host": (
+        lambda r: f"10.{r.randrange(9)}.{r.randrange(99)}.{r.randrange(9)}",
+        "identifying",
+        None,
+    ),
+    "town": (lambda r: f"{r.choice(LAST)}{r.choice(['burg', 'dorf', ''])}", "quasi", "ordered"),
+}
+
+
+@pytest.fixture(scope="module")
+def proposed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder, rng = tmp_path_factory.mktemp("people"), random.Random(1)
+    with (folder / "people.csv").open("w", encoding="cp1252", newline="") as stream:
+        writer = csv.writer(stream, delimiter=";")
+        writer.writerow(COLUMNS)
+        for _ in range(ROWS):
+            writer.writerow([make(rng) for make, _, _ in COLUMNS.values()])
+    return write_starter(folder / "people.csv")[0]
+
+
+def test_columns_as_people_have_them_are_recognized(proposed: Path) -> None:
+    columns = yaml.safe_load(proposed.read_text())["columns"]
+    found = {name: (entry["role"], entry.get("kind")) for name, entry in columns.items()}
+    expected = {name: (role, kind) for name, (_, role, kind) in COLUMNS.items()}
+    assert len(expected) == 25
+    assert found == expected
+
+
+def test_what_is_proposed_says_how_the_file_is_written(proposed: Path) -> None:
+    config = yaml.safe_load(proposed.read_text())
+    assert config["data"]["encoding"] == "latin-1"
+    columns = config["columns"]
+    assert [columns[name]["format"] for name in ("admitted", "discharged", "seen", "moved")] == [
+        *("%d.%m.%Y", "%m/%d/%Y", "%Y%m%d", "%d %b %Y"),
+    ]
+    assert columns["premium"]["unit"] == "$"
+    assert columns["trust"]["order"] == LIKERT
+    assert columns["zip"]["hierarchy"] == {"mask": "right"}
+    assert Config.load(proposed).instance().table.rows == ROWS
+
+
+def test_comments_tell_levels_and_what_is_merged(proposed: Path) -> None:
+    text = " ".join(proposed.read_text().replace("#", " ").split())
+    assert "codes by the name of the column; levels of the hierarchy: 40 such as 0100*" in text
+    assert "before anything is searched" in text
+
+
+@pytest.mark.parametrize(
+    ("cells", "tokens"),
+    [
+        (["1", "2", "-9"], ["-9"]),
+        (["1", "2", "-1", "-8"], ["-1", "-8"]),
+        (["1", "-1"], []),
+        (["1", "-9", "-12"], []),
+        (["a", "b", "?", "NA"], ["?", "NA"]),
+        (["a", "b", "-9"], ["-9"]),
+        (["none", "some"], []),
+        (["1,5", "2,5", "none"], ["none"]),
+        (["31.12.1999", "unknown"], ["unknown"]),
+    ],
+)
+def test_texts_that_mean_no_value_are_found(cells: list[str], tokens: list[str]) -> None:
+    assert missing_tokens([column_of(cells)]) == tokens
+
+
+def test_a_token_that_is_a_value_elsewhere_is_left_alone() -> None:
+    assert missing_tokens([column_of(["1", "-9"]), column_of(["-9", "-12"], "y")]) == []
+
+
+def test_a_second_reading_of_dates_is_told() -> None:
+    cells = [f"{day:02d}/{month:02d}/2020" for day in range(1, 12) for month in (3, 4)] * 2
+    assert "(or written as format: '%m/%d/%Y')" in guess(column_of(cells)).reason

@@ -11,10 +11,9 @@ those that another one beats.
 `Front.ask` answers a publisher's questions, `Front.release` applies a solution to the table it was
 found on, `Front.apply` to rows that came later.
 
-On disk a front is three files: ``front.csv``, one row per solution; ``solutions.json``, what each
-does to the columns; and, in ``run.json``, which objectives, suppression rule and bounds they belong
-to. Solutions that are boxes have a fourth, ``boxes.npz``. All but ``run.json`` are the same bytes
-for the same front.
+On disk a front is ``front.csv``, one row per solution; ``solutions.json``, what each does to the
+columns; ``boxes.npz`` where they are boxes; in ``run.json``, their objectives, suppression rule
+and bounds. All but ``run.json`` are the same bytes for the same front.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ class Front(Outlined):
         bounds: Mapping[str, float] | None = None,
         on_part: OnPart | None = None,
     ) -> Front:
-        """Measure solutions that are genomes with thresholds, and put them in order.
+        """Measure solutions that are genomes, put them in order; tell `on_part` how many are done.
 
         Parameters
         ----------
@@ -118,8 +117,6 @@ class Front(Outlined):
         values : array (solutions, objectives), optional
             What the search saw, turned so that smaller is better. A solution that does not measure
             so is refused.
-        on_part : callable, optional
-            Told how many solutions are measured.
         """
         from moanon.measures.solutions import measure_genomes
 

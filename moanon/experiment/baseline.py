@@ -36,12 +36,14 @@ from moanon.experiment.folder import (
     make_folder,
     spare_inputs,
 )
-from moanon.experiment.optimization import changed, etas_of
+from moanon.experiment.optimization import changed, etas_of, objectives_of
+from moanon.experiment.stored import domains_text
 from moanon.front import Front
+from moanon.front.results import DOMAINS
 from moanon.genome import Instance
 from moanon.measures import find_measure
 from moanon.measures.measuring import measure_grouping
-from moanon.measures.suppression import Suppression, find_preset
+from moanon.measures.suppression import Suppression
 from moanon.paths import checked_path
 from moanon.recoding import GlobalRecodings, LocalRecodings, Recodings
 
@@ -189,7 +191,7 @@ def _write(name: str, config: Config, found: BaselineFront, folder: Path, *, for
         "notes": list(found.notes),
     }
     make_folder(folder)
-    texts = {"config.yaml": config.to_yaml()}
+    texts = {"config.yaml": config.to_yaml(), DOMAINS: domains_text(front.instance)}
     front.save(folder, record=record, texts=texts, force=force)
     run = run_of(folder, front)
     clear_others(folder, {*run.record["files"], "run.json"})
@@ -358,8 +360,7 @@ def _measured(
 
 def _objectives(config: Config) -> tuple[str, ...]:
     """What the configuration optimizes; of thresholds, which are a search's, what is attained."""
-    named = config.problem.objectives or find_preset(config.problem.preset).objectives
-    attained = (find_measure(name).attained or (name, 0) for name in named)
+    attained = (find_measure(name).attained or (name, 0) for name in objectives_of(config))
     return tuple(dict.fromkeys(name for name, _ in attained))
 
 

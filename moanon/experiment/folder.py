@@ -22,6 +22,7 @@ from moanon.data.domain import TreeDomain
 from moanon.errors import DataError, OutputError, SearchError
 from moanon.front import Front
 from moanon.front.results import (
+    DOMAINS,
     NO_SOLUTION,
     RECORD,
     find_fronts,
@@ -43,7 +44,7 @@ _NO_LOCKS = frozenset(
     for name in ("EACCES", "EPERM", "EROFS", "EINVAL", "ENOLCK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP")
 )
 #: What a finished run leaves; boxes only where its solutions are some.
-RESULTS = ("front.csv", "solutions.json", BOXES, "config.yaml", "run.json")
+RESULTS = ("front.csv", "solutions.json", BOXES, "config.yaml", DOMAINS, "run.json")
 #: Bits that were evaluated.
 _EVALUATED = ".evaluated.npz"
 #: Names of the figures that runs draw (`moanon.output.figure_files`).

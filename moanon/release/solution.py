@@ -104,7 +104,8 @@ class ChosenSolution(Outlined):
             raise ConfigError(f"small groups are 'suppress' or 'keep'. Got {small!r}")
         if k is not None and small == "keep":
             raise ConfigError("small groups are kept, or suppressed below another k. Got both")
-        self._refuse_other_meanings(instance)
+        if instance.table.rows:  # else its domains are those that were stored with the front
+            self._refuse_other_meanings(instance)
         bounds = self.bounds
         if small == "suppress":
             wanted = self._wanted(int(self.measures["k"]) if k is None else check_k(k))

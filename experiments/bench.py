@@ -11,6 +11,7 @@ says more about the machine than about the code:
 - ``adult``: the nine columns of D on Adult; a population of random genomes and a converged one.
 - ``lattice``: all 6,480 full-domain generalizations of eight columns of Adult (18,109 cells).
 - ``synthetic``: does the cost stay flat with rows, and grow no faster than linearly with cells?
+- ``columns``: how does it grow with columns, and is it still faster than numpy?
 - ``models``: what privacy models and loss metrics add, on Adult with occupation sensitive.
 
 The other ways group the *rows* (or, for numpy, also the cells) anew for every genome: a pandas
@@ -56,7 +57,7 @@ Genomes = npt.NDArray[np.uint8]
 ETA = 0.1
 POPULATION = 200
 #: What can be timed.
-CASES = ("adult", "lattice", "synthetic", "models")
+CASES = ("adult", "lattice", "synthetic", "columns", "models")
 #: ARX's hierarchies of Adult, where a copy lies beside the checkout.
 ARX = Path("../shared/arx")
 #: Genomes that pandas and the like are timed on.
@@ -186,9 +187,10 @@ def _converge(
     values = score(genomes)
     for _ in range(rounds):
         mates = rng.permutation(len(genomes))
-        children = moves.exchange(genomes, genomes[mates], 0.3, rng)
+        children, everyone = genomes.copy(), np.arange(len(genomes))
+        moves.exchange(children, everyone, genomes[mates], 0.3, rng)
         for _ in range(int(rng.integers(1, 4))):
-            children = moves.step(children, rng)
+            moves.step(children, everyone, rng)
         both = np.concatenate([genomes, children])
         both, first = np.unique(both, axis=0, return_index=True)
         scored = np.concatenate([values, score(children)])[first]
@@ -266,6 +268,16 @@ def synthetic_cases() -> Iterator[Case]:
         few = genomes if cells <= 10**5 else genomes[:40]
         counts = np.full(cells, 2)
         yield Case(f"{cells:.0e} cells", codes, counts, sizes, few, others=cells == 10**5)
+
+
+def column_cases() -> Iterator[Case]:
+    """More and more columns of ten values, in which hardly any two of 100,000 cells agree."""
+    rng = np.random.default_rng(6)
+    for columns in (8, 16, 25, 40):
+        codes = np.unique(rng.integers(0, 10, size=(columns, 10**5)).astype(np.uint16), axis=1)
+        genomes = (rng.random((40, 9 * columns)) < 0.3).astype(np.uint8)
+        counts, sizes = np.full(codes.shape[1], 2), np.full(columns, 10)
+        yield Case(f"{columns} columns", codes, counts, sizes, genomes, others=True)
 
 
 def model_cases(rounds: int = 250, population: int = POPULATION) -> list[Case]:
@@ -393,9 +405,11 @@ def _others(case: Case) -> Iterator[tuple[str, Callable[[npt.NDArray[np.uint8]],
             loss += cell_loss[columns[column]].sum()
         return np.unique(key, return_counts=True), loss
 
+    yield "numpy unique, cells", lambda genome: keyed(genome, list(case.codes))
+    if case.name.endswith("columns"):  # the others take seconds for each genome
+        return
     yield "pandas groupby", with_pandas
     yield "numpy unique, rows", lambda genome: keyed(genome, rows)
-    yield "numpy unique, cells", lambda genome: keyed(genome, list(case.codes))
     if importlib.util.find_spec("polars"):
         import polars
 
@@ -475,6 +489,8 @@ def _cases(options: argparse.Namespace) -> Iterator[Case]:
         yield lattice_case(options.hierarchies or (ARX if ARX.is_dir() else None))
     if "synthetic" in wanted:
         yield from synthetic_cases()
+    if "columns" in wanted:
+        yield from column_cases()
     if "models" in wanted:
         yield from model_cases()
 

@@ -35,6 +35,7 @@ The way of the data, and where each station stands::
 - ``moanon.output``: figures, and the page on which a front can be explored.
 - ``moanon.compare``: which of several anonymizations of a table is better, and for whom.
 - ``moanon.diagnosis``: how exposed a table is, before anything is generalized (`Diagnosis`).
+- ``moanon.learning``: what models still learn from a release, and which losses tell (`Study`).
 - ``moanon.cli``: the command ``moanon``.
 - ``moanon.arrays``, ``errors``, ``paths``, ``atomic``, ``progress``: types of arrays, what can go
   wrong, names that no file can have, files that appear at once or not at all, how far a run is and

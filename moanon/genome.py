@@ -93,6 +93,51 @@ class Layout(Outlined):
         domains = self.domains.items()
         return {name: d.hierarchy for name, d in domains if isinstance(d, TreeDomain)}
 
+    # -- what settles a genome -------------------------------------------------------------------
+
+    @cached_property
+    def free(self) -> Ints:
+        """Bits that settle all others, ascending: of a tree, the first that each inner node owns.
+
+        A tree of 30,000 leaves under 10,000 inner nodes has 10,000 of them.
+        """
+        return np.flatnonzero(self.settled_by == np.arange(self.bits))
+
+    @cached_property
+    def settled_by(self) -> Ints:
+        """For each bit the free one that it equals in every valid genome."""
+        settled = np.arange(self.bits)
+        for _, domain, place in self.slices():
+            if isinstance(domain, TreeDomain):
+                tree = domain.hierarchy
+                settled[place] = place.start + tree.first_boundary[tree.owner]
+        return settled
+
+    @property
+    def packed_bytes(self) -> int:
+        """Length of a packed genome."""
+        return -(-len(self.free) // 8)
+
+    def pack(self, genomes: Bits) -> Bits:
+        """Free bits of valid genomes (rows), eight to a byte; they sort as the genomes do."""
+        return np.packbits(
+            genomes.take(self.free, axis=1) if self._has_settled else genomes, axis=1
+        )
+
+    def unpack(self, packed: Bits) -> Bits:
+        """Genomes that were packed."""
+        free = np.unpackbits(packed, axis=1, count=len(self.free))
+        return free.take(self._free_place, axis=1) if self._has_settled else free
+
+    @cached_property
+    def _has_settled(self) -> bool:
+        return len(self.free) < self.bits
+
+    @cached_property
+    def _free_place(self) -> Ints:
+        """For each bit the place, among the free ones, of that which settles it."""
+        return np.searchsorted(self.free, self.settled_by)
+
     # -- validity --------------------------------------------------------------------------------
 
     def is_valid(self, genomes: Bits) -> Bools:
@@ -426,6 +471,10 @@ class Instance(Outlined):
             cells=replace(self.cells, sensitive=sensitive),
             label=None if self.label is None or self.label.name in names else self.label,
         )
+
+    def labelled(self, name: str) -> Instance:
+        """The same table with another class column, which must be released as it is."""
+        return replace(self, label=_count_labels(self.table, name, self.layout.domains))
 
     def over(self, table: Table) -> Instance:
         """The same domains, distances, weights and class column over other rows."""

@@ -64,13 +64,14 @@ def timed(bench: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(bench, "adult_cases", lambda: [case("adult 1"), case("adult 2")])
     monkeypatch.setattr(bench, "lattice_case", lambda folder: case(f"lattice of {folder}"))
     monkeypatch.setattr(bench, "synthetic_cases", lambda: iter([case("synthetic")]))
+    monkeypatch.setattr(bench, "column_cases", lambda: iter([case("columns")]))
     monkeypatch.setattr(bench, "model_cases", lambda: [case("models")])
     return names
 
 
 def test_all_cases_are_timed_unless_told(bench: ModuleType, timed: list[str]) -> None:
     bench.main([])
-    assert timed == ["adult 1", "adult 2", "lattice of None", "synthetic", "models"]
+    assert timed == ["adult 1", "adult 2", "lattice of None", "synthetic", "columns", "models"]
     assert [timing["case"] for timing in written("bench.json")["timings"]] == timed
 
 

@@ -168,6 +168,26 @@ def test_union_and_intersection_of_genomes_are_valid(instance: Instance, seed: i
     assert instance.layout.is_valid(np.array([one & two for one, two in pairs])).all()
 
 
+@given(instances(), st.integers(0, 2**32 - 1))
+def test_packed_genomes_come_back_and_sort_as_they_do(instance: Instance, seed: int) -> None:
+    layout = instance.layout
+    genomes = layout.sample(20, np.random.default_rng(seed))
+    packed = layout.pack(genomes)
+    assert packed.shape == (20, layout.packed_bytes)
+    assert np.array_equal(layout.unpack(packed), genomes)
+    by_bits = sorted(range(20), key=lambda row: genomes[row].tobytes())
+    assert by_bits == sorted(range(20), key=lambda row: packed[row].tobytes())
+
+
+def test_of_a_tree_one_bit_of_each_inner_node_is_packed() -> None:
+    tree = Hierarchy.from_yaml("Any: {North: [a, b, c], South: [d, e]}")
+    layout = Layout({"place": TreeDomain(tree), "size": OrderedDomain(("S", "M", "L"))})
+    # boundaries a|b and b|c are North's, c|d is Any's, d|e is South's; then two of size
+    assert layout.settled_by.tolist() == [0, 0, 2, 3, 4, 5]
+    assert layout.free.tolist() == [0, 2, 3, 4, 5]
+    assert layout.pack(layout.parse("001001")[None]).tolist() == [[0b01001000]]
+
+
 @given(layouts())
 def test_full_domain_genomes_take_a_level_of_each_column(layout: Layout) -> None:
     genomes = layout.full_domain()

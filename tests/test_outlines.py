@@ -76,7 +76,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
         release.write(folder / "r.csv"), release._columns("star"), groupings,
         compare(groupings), score_grouping(groupings[0], measures), diagnosis,
         diagnosis.ask(subset=("age", "size")), diagnosis.ask(), diagnosis.ask(delta="ask"),
-        TradeOff.of(front), find_landmarks(front), columns, read_source(frame), front._chosen(1),
+        TradeOff.of(front), find_landmarks(front), columns, read_source(frame), front.chosen(1),
         release._reading("csv", release._columns("absent"), stars=False, defused=False),
         read_table(frame, {"age": "quasi"}), Hierarchy.read(folder / "place.yaml"),
         front.instance.kernel, front.instance.losses, *config.specs().values(),

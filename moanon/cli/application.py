@@ -46,6 +46,8 @@ _COMMANDS = {
     "configure_command": ["check", "init", "schema"],
     "diagnose_command": ["diagnose"],
     "export_command": ["export", "apply"],
+    "hierarchy_command": ["hierarchy"],
+    "learn_command": ["learn"],
     "measure_command": ["measure"],
     "pictures": ["plot", "report"],
     "run_command": ["run"],

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,31 +24,11 @@ from moanon.cli.options import (
     given,
     names,
 )
-from moanon.cli.printing import counted, note, on_one_line, print_json, show_grid
+from moanon.cli.printing import on_one_line, print_json
 from moanon.errors import ConfigError
 
 if TYPE_CHECKING:
-    from moanon.compare import Comparison, Preferences, Verdict
-    from moanon.compare.comparison import Value
-
-#: What each comparator looks at, in few words.
-_WORDS = {
-    "dominance": "no row worse off",
-    "min": "worst-off row",
-    "mean": "mean row",
-    "rank": "distance to the ideal",
-    "cov": "rows at least as well off",
-    "spr": "sum of leads",
-    "hv": "volume it alone dominates",
-    "wtd": "weighted sum",
-    "lex": "first property ahead",
-    "goal": "squared distance",
-}
-#: Least width of values, so that the tables of all properties stand in line, within 80 characters.
-_WIDTH = 12
-_NEITHER = "-"
-#: From where volumes are shown as powers of ten, and other numbers with an exponent.
-_MOST_DIGITS, _LONGEST = 1e9, 1e12
+    from moanon.compare import Preferences
 
 
 def _numbers(letter: str, what: str) -> Any:
@@ -120,6 +99,9 @@ def compare(
             "For rank: what every row would have at best. Default: the best there can be.",
         ),
     ] = None,
+    everything: Annotated[
+        bool, flag("--all", "Also show every index; named --comparators are shown anyway.")
+    ] = False,
     as_json: JsonOption = False,
     plot: Annotated[
         Path | None,
@@ -135,9 +117,11 @@ def compare(
 
     Two tables of the same k can treat the same person very differently. A property says how well
     off each row of the original is (the size of its group, what is left of it, ...); comparators
-    tell from that which anonymization is better, and how many people are better off in which.
-    Suppressed rows count as one group that lost everything.
+    tell from that which anonymization is better, and how many people are better off in which. Then
+    comes what differs column by column; --all shows every index. Suppressed rows count as one group
+    that lost everything.
     """
+    from moanon.cli.compare_tables import show_comparison
     from moanon.compare import compare as compare_all
     from moanon.experiment.originals import KnownColumns, read_anonymized
 
@@ -164,7 +148,7 @@ def compare(
     if as_json:
         print_json(comparison.to_dict())
         return
-    _show(comparison)
+    show_comparison(comparison, everything=everything or comparators is not None)
     if plot is not None:
         typer.echo(f" Wrote {on_one_line(str(plot))}")
 
@@ -219,126 +203,3 @@ def _number(option: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise ConfigError(f"{option} must hold numbers. Got {text!r}") from None
-
-
-# -- showing -------------------------------------------------------------------------------------
-
-
-def _show(comparison: Comparison) -> None:
-    for letter, each in comparison.anonymized.items():
-        made_here = each.matched_by in ("genome", "boxes")
-        how = "" if made_here else f"; rows found by {each.matched_by}"
-        typer.echo(
-            f" {letter}  {on_one_line(each.name)}: k {each.k:,} in "
-            f"{counted(len(each.sizes), 'group')}, {each.suppressed:,} of {each.rows:,} rows "
-            f"suppressed{how}"
-        )
-    for text in comparison.notes:
-        note(text)
-    for first, second in combinations(comparison.anonymized, 2):
-        typer.echo(f"\n {first} against {second}: who is better off")
-        _show_headcounts(comparison, first, second)
-        verdicts = [v for v in comparison.verdicts if (v.first, v.second) == (first, second)]
-        for name in dict.fromkeys(verdict.property for verdict in verdicts):
-            typer.echo(_heading(name))
-            about = [verdict for verdict in verdicts if verdict.property == name]
-            _show_verdicts(about, comparison.preferences.order)
-        for words in _choices(comparison, verdicts):
-            typer.echo(f" {words}")
-
-
-def _show_headcounts(comparison: Comparison, first: str, second: str) -> None:
-    from rich.table import Column
-
-    headers = [Column("rows better off by", overflow="fold")]
-    for place in (first, second, "neither"):
-        headers.append(Column(f"in {place}", justify="right", no_wrap=True))
-    rows = []
-    for count in comparison.headcounts:
-        if (count.first, count.second) == (first, second):
-            numbers = (count.better_in_first, count.better_in_second, count.equal)
-            cells = (f"{number:,} ({number / sum(numbers):.1%})" for number in numbers)
-            rows.append((on_one_line(count.property), *cells))
-    show_grid(headers, rows)
-
-
-def _heading(name: str) -> str:
-    from moanon.compare.comparison import ALL
-    from moanon.compare.vectors import find_property
-
-    if name == ALL:
-        return " All properties together"
-    return f" {on_one_line(name)}: {find_property(name).meaning}"
-
-
-def _show_verdicts(verdicts: Sequence[Verdict], order: Sequence[str]) -> None:
-    from rich.table import Column
-
-    headers = [Column("comparator", no_wrap=True), Column("looks at", overflow="fold")]
-    for letter in (verdicts[0].first, verdicts[0].second):
-        headers.append(Column(letter, justify="right", overflow="fold", min_width=_WIDTH))
-    headers.append(Column("better", no_wrap=True))
-    rows = []
-    for each in verdicts:
-        pair, better = _pair(each, order), each.better or _NEITHER
-        rows.append((each.comparator, _WORDS[each.comparator], *pair, better))
-    show_grid(headers, rows)
-
-
-def _choices(comparison: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Say what weighs how much, where that can be chosen."""
-    wishes, shown = comparison.preferences, {verdict.comparator for verdict in verdicts}
-
-    def listed(properties: Iterable[str], words: str, numbers: Mapping[str, float]) -> str:
-        return ", ".join(
-            words.format(f"{wishes.index[name]} of {on_one_line(name)}", numbers[name])
-            for name in properties
-        )
-
-    if "rank" in shown and any(wishes.rank_epsilon.values()):
-        overlooked = ", ".join(
-            f"{number:.6g} of {on_one_line(name)}"
-            for name, number in wishes.rank_epsilon.items()
-            if number
-        )
-        yield f"rank overlooks a difference of {overlooked}"
-    if "wtd" in shown:
-        yield f"wtd adds up {listed(wishes.weights, '{1:.3g} × {0}', wishes.weights)}"
-    if "lex" in shown:
-        words = "{0}" + (" (overlooks {1:.6g})" if any(wishes.epsilon.values()) else "")
-        yield f"lex goes by {listed(wishes.order, words, wishes.epsilon)}, in this order"
-    if "goal" in shown and wishes.goals is not None:
-        yield f"goal wants {listed(wishes.goals, '{0} at {1:.6g}', wishes.goals)}"
-
-
-def _pair(verdict: Verdict, order: Sequence[str]) -> tuple[str, str]:
-    """Write both values of a verdict, with as many digits as tell them apart."""
-    if verdict.comparator == "lex":  # a place in the order
-        one, other = (
-            _NEITHER if place is None else on_one_line(order[place - 1])
-            for place in (verdict.forward, verdict.backward)
-            if place is None or isinstance(place, int)
-        )
-        return one, other
-    for digits in (3, 5, 8, 12):
-        one = _written(verdict.forward, verdict.comparator, digits)
-        other = _written(verdict.backward, verdict.comparator, digits)
-        if one != other or verdict.better is None:
-            break
-    return one, other
-
-
-def _written(value: Value, comparator: str, digits: int) -> str:
-    from moanon.compare import LogVolume
-
-    if value is None or isinstance(value, str):
-        return value or _NEITHER
-    if isinstance(value, LogVolume):
-        if value.value < _MOST_DIGITS and (value.value > 0 or not value.sign):
-            return _written(value.value, comparator, digits)
-        return f"10^{value.log10:,.{digits - 1}f}"
-    if comparator == "cov":
-        return f"{value:.{digits - 2}%}"
-    if abs(value) < _LONGEST and (value == int(value) or abs(value) >= 10**digits):
-        return f"{value:,.0f}"
-    return f"{value:,.{digits}g}"

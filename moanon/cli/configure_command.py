@@ -53,7 +53,8 @@ def check(
     Reads the configuration, the data and the hierarchies, and shows what the columns are and how
     exposed the people in the table are: k is the number of rows in the smallest group that shares
     all quasi-identifiers. The raw table has the values as they were read; the base table has them
-    rounded as the configuration says (granularity), which is the finest that a release can show.
+    rounded as the configuration says (granularity), which is the finest that a release can show:
+    what that merges already is told for each column, with the share of its entropy that is lost.
     """
     from moanon.config import Config
     from moanon.experiment import make_problem
@@ -114,6 +115,7 @@ def schema() -> None:
 
 
 def _show_columns(instance: Instance) -> None:
+    from moanon.data.coarsening import merged_before
     from moanon.data.pricing import distance_of
 
     rows = []
@@ -126,8 +128,12 @@ def _show_columns(instance: Instance) -> None:
         shape = (domain.kind, f"{domain.size:,}", f"{domain.size - 1:,}") if domain else ("",) * 3
         if name in instance.table.sensitive:
             shape = (f"{distance_of(instance.distances.get(name))} distance", "", "")
-        rows.append((on_one_line(name), role.value, *shape, distinct))
-    headers = ("column", "role", "kind", "base values", "bits", "distinct values")
+        merged = merged_before(column, domain) if domain else ""
+        rows.append((on_one_line(name), role.value, *shape, distinct, str(merged)))
+    headers = (
+        *("column", "role", "kind", "base values", "bits", "distinct values"),
+        "merged before the search",
+    )
     show_grid(headers, rows, right=range(3, 6), overflow="fold")
 
 
@@ -213,6 +219,12 @@ def _exposure(sizes: NDArray[np.int64]) -> str:
 
 def _notes(config: Config) -> Iterator[str]:
     """What a configuration leaves open that its author may not have meant to."""
+    if config.weights and not config.problem.objectives:
+        weighted = ", ".join(f"{on_one_line(n)} {w:g}" for n, w in config.weights.items())
+        yield (
+            f"columns have weights ({weighted}), so the preset minimizes the weighted loss; name "
+            "objectives: to choose another"
+        )
     from_data = [
         on_one_line(name)
         for name, column in config.columns.items()

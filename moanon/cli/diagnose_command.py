@@ -123,10 +123,11 @@ def diagnose(
     --k K                 3 which sets?    7 which sets?   10 delta of each set
     neither               4 k of each set  8 k of each set 12 both of each set
 
+    Without any of these it begins with what matters: how many rows are alone, and by which columns.
     A missing value counts as a value of its own; no row is dropped. Exit code 1 means that the
     answer is no.
     """  # noqa: D301 (the backspace keeps the lines of the table apart)
-    from moanon.diagnosis import Diagnosis
+    from moanon.diagnosis import Diagnosis, look_over, usual_size
 
     model, level = _model(k, ell, t, rule, c, hierarchy)
     named = _names("--subset", subset)
@@ -139,6 +140,12 @@ def diagnose(
         delimiter=delimiter,
     )
     lines = []
+    # Where nothing is said, what matters comes first, and sets are not too many to go through.
+    given = (columns, subset, level, delta, question, max_size)
+    bare = all(each is None for each in given) and model.measure == "k"
+    overview = look_over(diagnosis) if bare else None
+    if bare:
+        max_size = usual_size(len(diagnosis.columns))
     inputs = (*diagnosis.files, *([] if hierarchy is None else [Path(hierarchy)]))
     with _staged((list_rows, plot), inputs, force=force) as staged:
         with _progress(quiet=quiet) as progress:
@@ -157,14 +164,15 @@ def diagnose(
         if plot is not None:
             from moanon.output.diagnosis_figures import draw_answer
 
-            draw_answer(answer, staged[plot], plot.suffix.lower().removeprefix("."))
+            draw_answer(overview or answer, staged[plot], plot.suffix.lower().removeprefix("."))
             lines.append(f"Wrote {plot}")
     if as_json:
-        print_json(diagnosis.describe(answer))
+        told = diagnosis.describe(answer)
+        print_json(told if overview is None else {"overview": overview.to_dict(), **told})
     else:
         from moanon.cli.diagnosis_tables import show_answer
 
-        show_answer(diagnosis, answer, everything=everything)
+        show_answer(diagnosis, answer, everything=everything, overview=overview)
     for line in lines:
         typer.echo(f" {on_one_line(line)}", err=as_json)
     if not answer.yes:

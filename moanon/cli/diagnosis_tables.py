@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         CurvesAnswer,
         Diagnosis,
         DiagnosisAnswer,
+        Overview,
         RatedSet,
         SetsAnswer,
         SubsetAnswer,
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Lines of a table of sets, unless all are wanted.
 _SHOWN = 40
+#: Columns and pairs of an overview.
+_RISKIEST = 8
 #: Columns whose effect is told.
 _TOLD = 8
 #: Levels of k at which a curve is read, up to those that occur.
@@ -32,8 +35,14 @@ _ROUND = [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70]
 _ROUND += [step * 10**power for power in range(2, 11) for step in (1, 2, 3, 5, 7)]
 
 
-def show_answer(diagnosis: Diagnosis, answer: DiagnosisAnswer, *, everything: bool) -> None:
-    """Show the question in words, the answer, and what it cost."""
+def show_answer(
+    diagnosis: Diagnosis,
+    answer: DiagnosisAnswer,
+    *,
+    everything: bool,
+    overview: Overview | None = None,
+) -> None:
+    """Show the question in words, the answer, and what it cost; before it what matters most."""
     from moanon.diagnosis import BorderAnswer, CurvesAnswer, SubsetAnswer
 
     distinct = len(diagnosis.table.counts)
@@ -43,7 +52,11 @@ def show_answer(diagnosis: Diagnosis, answer: DiagnosisAnswer, *, everything: bo
     )
     for note in diagnosis.notes:
         _say(f"note: {note}")
+    if overview is not None:
+        _show_overview(overview)
     _say(f"Question {answer.asked.number}: {answer.asked.words()}")
+    if overview is not None and answer.asked.largest < len(diagnosis.columns):
+        _say(f"Sets of up to {answer.asked.largest} columns; --max-size looks at larger ones")
     shown = None if everything else _SHOWN
     if isinstance(answer, SubsetAnswer):
         _show_subset(diagnosis, answer, shown)
@@ -53,6 +66,24 @@ def show_answer(diagnosis: Diagnosis, answer: DiagnosisAnswer, *, everything: bo
         _show_curves(answer, shown)
     else:
         _show_sets(answer, shown)
+
+
+def _show_overview(found: Overview) -> None:
+    """Who is alone by all columns together, by each, and by the riskiest pairs."""
+    risk, columns = found.whole.risk, len(found.columns)
+    _say(
+        f"Whoever knows all {counted(columns, 'column')} finds {_rows(risk.unique, risk.rows)} "
+        f"alone, and {_rows(risk.small, risk.rows)} in groups below 5"
+    )
+    for title, sets in (("riskiest columns", found.columns), ("riskiest pairs", found.pairs)):
+        if not sets:
+            continue
+        rows = []
+        for each in sets[:_RISKIEST]:
+            shares = (_share(number, risk.rows) for number in (each.risk.unique, each.risk.small))
+            mean = f"{each.risk.mean:.1%}"
+            rows.append((_named(each.columns), f"{each.groups:,}", *shares, mean, f"{each.k:,}"))
+        _grid((title, "values", "rows alone", "in groups below 5", "mean risk", "k"), rows)
 
 
 def _say(line: str) -> None:

@@ -168,14 +168,16 @@ def apply(
     """Apply a solution's generalization to new rows, and certify that file.
 
     The new rows are read as the run's configuration says and generalized exactly as the run's own:
-    its domains count, never those of the new file. Groups that are too small in the new file, or
-    give away too much, are suppressed, so that it keeps what the solution promises; if it does not
-    meet the constraints of the run all the same, nothing is written. That holds for the file by
+    its domains count, never those of the new file; its table itself is not read again. Groups that
+    are too small in the new file, or give away too much, are suppressed, so that it keeps what the
+    solution promises; if it does not meet the constraints of the run all the same, nothing is
+    written. That holds for the file by
     itself: who appears in several releases may be found by joining them.
     """
     from moanon.experiment import load_front, read_rows
+    from moanon.experiment.finished import load_generalization
 
-    front = load_front(results, data)
+    front = load_generalization(results) if data is None else load_front(results, data)
     release = front.apply(
         solution, read_rows(results, rows), outside=outside.value, small=small.value, k=k
     )

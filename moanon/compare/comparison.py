@@ -111,8 +111,8 @@ class Comparison(Outlined):
     headcounts : tuple of Headcount
     preferences : Settled
         How the properties were weighed.
-    notes : tuple of str
-        What a reader should know who takes the numbers at their word.
+    notes, index_notes : tuple of str
+        What a reader should know who takes the numbers at their word; the latter about indices.
     """
 
     anonymized: Mapping[str, Grouping]
@@ -121,6 +121,7 @@ class Comparison(Outlined):
     headcounts: tuple[Headcount, ...]
     preferences: Settled
     notes: tuple[str, ...] = ()
+    index_notes: tuple[str, ...] = ()
 
     @property
     def properties(self) -> tuple[str, ...]:
@@ -167,7 +168,7 @@ class Comparison(Outlined):
             "preferences": asdict(self.preferences),
             "verdicts": [{**vars(each), **_json_pair(each)} for each in self.verdicts],
             "individuals": [vars(each) for each in self.headcounts],
-            "notes": list(self.notes),
+            "notes": [*self.notes, *self.index_notes],
         }
 
 
@@ -259,8 +260,16 @@ def compare(
         pair = _Pair(first, second, vectors[first], vectors[second], settled)
         verdicts += pair.verdicts(wanted)
         headcounts += pair.headcounts()
-    notes += _notes(named, vectors, verdicts, headcounts)
-    return Comparison(named, vectors, tuple(verdicts), tuple(headcounts), settled, tuple(notes))
+    notes += _notes(named, headcounts)
+    return Comparison(
+        named,
+        vectors,
+        tuple(verdicts),
+        tuple(headcounts),
+        settled,
+        tuple(notes),
+        tuple(_index_notes(named, vectors, verdicts)),
+    )
 
 
 def _checked_comparators(names: Sequence[str] | None) -> tuple[str, ...]:
@@ -482,25 +491,27 @@ class _Pair:
 # -- what to know beside the numbers -------------------------------------------------------------
 
 
-def _notes(
-    named: Mapping[str, Grouping],
-    vectors: Mapping[str, Mapping[str, PropertyVector]],
-    verdicts: Sequence[Verdict],
-    headcounts: Sequence[Headcount],
-) -> Iterator[str]:
+def _notes(named: Mapping[str, Grouping], headcounts: Sequence[Headcount]) -> Iterator[str]:
     if dropped := next(iter(named.values())).table.dropped:
         yield dropped
     for each in named.values():
         yield from each.notes
+    for first, second in combinations(named, 2):
+        counts = [each for each in headcounts if (each.first, each.second) == (first, second)]
+        if all(each.equal == named[first].rows for each in counts):
+            yield f"by what is compared, every row is as well off in {first} as in {second}"
+
+
+def _index_notes(
+    named: Mapping[str, Grouping],
+    vectors: Mapping[str, Mapping[str, PropertyVector]],
+    verdicts: Sequence[Verdict],
+) -> Iterator[str]:
     if any(each.suppressed for each in named.values()):
         yield (
             "suppressed rows count as one group that lost everything, so the worst-off row may be "
             "one of them and not of the group that k is about"
         )
-    for first, second in combinations(named, 2):
-        counts = [each for each in headcounts if (each.first, each.second) == (first, second)]
-        if all(each.equal == named[first].rows for each in counts):
-            yield f"by what is compared, every row is as well off in {first} as in {second}"
     empty: dict[str, list[str]] = {}
     for verdict in verdicts:
         pair = [vectors[letter] for letter in (verdict.first, verdict.second)]

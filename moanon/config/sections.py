@@ -336,7 +336,7 @@ class ColumnSection(BaseModel):
     of neighbouring ones such as {Married, Widowed}, which loses less. Default: nodes."""
     weight: Annotated[float, Field(ge=0)] | None = None
     """Of a quasi column: what it counts in weighted losses (gl_weighted, loss_weighted, ncp).
-    Default 1."""
+    Default 1. If any column has one, presets minimize weighted losses."""
 
     @model_validator(mode="after")
     def _check_keys(self) -> ColumnSection:

@@ -135,6 +135,14 @@ def read_source(
     return Source(name or path, read, rows, digest, unread, resolved)
 
 
+def files_behind(source: str | os.PathLike[str]) -> tuple[Path, ...]:
+    """The files of a source, absolute and with links followed; none where it is gone."""
+    try:
+        return tuple(file.resolve() for file in find_files(os.fspath(source)))
+    except (DataError, OSError):
+        return ()
+
+
 def likely_encoding(source: str | os.PathLike[str]) -> str:
     """Find out in which encoding the first text file of a source is written."""
     try:

@@ -29,6 +29,7 @@ from moanon.diagnosis.diagnosis_answers import (
     SetsAnswer,
     SubsetAnswer,
 )
+from moanon.diagnosis.overview import ExposedSet, Overview, look_over, usual_size
 from moanon.diagnosis.privacy_model import Form, Letter, PrivacyModel, choose_rule
 from moanon.diagnosis.suppression_curve import Curve, ReidentificationRisk
 from moanon.diagnosis.twelve_questions import QUESTIONS, listed
@@ -41,8 +42,10 @@ __all__ = [
     "CurvesAnswer",
     "Diagnosis",
     "DiagnosisAnswer",
+    "ExposedSet",
     "Form",
     "Letter",
+    "Overview",
     "PrivacyModel",
     "RatedSet",
     "ReidentificationRisk",
@@ -51,4 +54,6 @@ __all__ = [
     "SubsetAnswer",
     "choose_rule",
     "listed",
+    "look_over",
+    "usual_size",
 ]

@@ -25,6 +25,7 @@ time works in a folder, behind a lock that the system takes back when the proces
 - ``folder``: which run a folder holds, and the lock.
 - ``plane``: results of one table, made in any way, laid over one another.
 - ``finished``: finished runs; `load_front` reads one again, together with its table.
+- ``learning_sources``, ``learning_run``: what `moanon learn` examines, and the folder of a study.
 - ``originals``: what `moanon compare` and `moanon measure` read: the table before, released files,
   and solutions of results folders (``RESULTS#17``).
 """

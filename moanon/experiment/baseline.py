@@ -36,12 +36,14 @@ from moanon.experiment.folder import (
     make_folder,
     spare_inputs,
 )
-from moanon.experiment.optimization import changed, etas_of
+from moanon.experiment.optimization import changed, etas_of, objectives_of
+from moanon.experiment.stored import domains_text
 from moanon.front import Front
+from moanon.front.results import DOMAINS
 from moanon.genome import Instance
 from moanon.measures import find_measure
 from moanon.measures.measuring import measure_grouping
-from moanon.measures.suppression import Suppression, find_preset
+from moanon.measures.suppression import Suppression
 from moanon.paths import checked_path
 from moanon.recoding import GlobalRecodings, LocalRecodings, Recodings
 
@@ -189,7 +191,7 @@ def _write(name: str, config: Config, found: BaselineFront, folder: Path, *, for
         "notes": list(found.notes),
     }
     make_folder(folder)
-    texts = {"config.yaml": config.to_yaml()}
+    texts = {"config.yaml": config.to_yaml(), DOMAINS: domains_text(front.instance)}
     front.save(folder, record=record, texts=texts, force=force)
     run = run_of(folder, front)
     clear_others(folder, {*run.record["files"], "run.json"})
@@ -226,19 +228,8 @@ def baseline_front(
     if dropped := instance.table.dropped:
         notes.insert(0, dropped)
     chosen = _chosen_ks(ks, bounds, instance)
-    settings: dict[str, Any] = {}
-    demands = tuple(
-        (rule.own_name(bounded), bound) for bounded, bound in rule.constraints if bounded != "k"
-    )
-    if demands and "demands" not in baseline.takes:
-        raise ConfigError(
-            f"{name} knows no demand on groups but k, and the configuration has one on "
-            f"{demands[0][0]}; leave that out, or take another baseline, such as mondrian"
-        )
-    if "eta" in baseline.takes:
-        settings["eta"] = rule.eta
-    if "demands" in baseline.takes:
-        settings |= {"demands": demands, "recursive_c": rule.recursive_c}
+    settings = _settings(name, baseline, rule)
+    demands = settings.get("demands", ())
     make_requirement(instance, chosen[-1], rule.eta, demands, rule.recursive_c)  # the hardest
     baseline.run(instance, chosen[0], **settings)  # once for the compiler
     found = []
@@ -272,6 +263,29 @@ def _rule(name: str, baseline: Baseline, config: Config) -> tuple[Suppression, l
         recursive_c=problem.recursive_c,
     )
     return rule, notes
+
+
+def settings_of(name: str, config: Config) -> dict[str, Any]:
+    """What an algorithm takes beside k, as a configuration says it; to be run again."""
+    baseline = find_baseline(name)
+    return _settings(name, baseline, _rule(name, baseline, config)[0])
+
+
+def _settings(name: str, baseline: Baseline, rule: Suppression) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    demands = tuple(
+        (rule.own_name(bounded), bound) for bounded, bound in rule.constraints if bounded != "k"
+    )
+    if demands and "demands" not in baseline.takes:
+        raise ConfigError(
+            f"{name} knows no demand on groups but k, and the configuration has one on "
+            f"{demands[0][0]}; leave that out, or take another baseline, such as mondrian"
+        )
+    if "eta" in baseline.takes:
+        settings["eta"] = rule.eta
+    if "demands" in baseline.takes:
+        settings |= {"demands": demands, "recursive_c": rule.recursive_c}
+    return settings
 
 
 def _chosen_ks(ks: Sequence[int], bounds: Mapping[str, float], instance: Instance) -> list[int]:
@@ -346,8 +360,7 @@ def _measured(
 
 def _objectives(config: Config) -> tuple[str, ...]:
     """What the configuration optimizes; of thresholds, which are a search's, what is attained."""
-    named = config.problem.objectives or find_preset(config.problem.preset).objectives
-    attained = (find_measure(name).attained or (name, 0) for name in named)
+    attained = (find_measure(name).attained or (name, 0) for name in objectives_of(config))
     return tuple(dict.fromkeys(name for name, _ in attained))
 
 

@@ -55,7 +55,9 @@ from moanon.experiment.preparation import (
     notes_on_settings,
     still_known,
 )
+from moanon.experiment.stored import domains_text
 from moanon.front import Front
+from moanon.front.results import DOMAINS
 from moanon.genome import Instance
 from moanon.paths import checked_path
 from moanon.progress import OnStep, on_part
@@ -375,7 +377,9 @@ class Experiment(Outlined):
         if self.saved is None:
             self.checkpoints.remove()  # of a run that is replaced
             if self.known and isinstance(self.limits, SharedLimits):
-                self.limits.learn(read_evaluated(self.folder, self.known, self.identity))
+                self.limits.learn(
+                    read_evaluated(self.folder, self.known, self.identity, self.instance.layout)
+                )
             return 0, {}
         self.limits.restore(part_of(self.saved, "limits."))
         courses = json.loads(self.saved["courses"].tobytes())
@@ -460,7 +464,10 @@ class Experiment(Outlined):
             fronts[eta].save(
                 place,
                 record=self._record(eta, config, courses),
-                texts={"config.yaml": config.to_yaml()},
+                texts={
+                    "config.yaml": config.to_yaml(),
+                    DOMAINS: domains_text(self.instance),
+                },
                 force=self.replace,
             )
         # An enumeration needs no head start.

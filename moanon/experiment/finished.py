@@ -19,6 +19,7 @@ from moanon.config import Config
 from moanon.data.table import Table
 from moanon.errors import DataError, MoanonError, OutputError
 from moanon.experiment.optimization import changed
+from moanon.experiment.stored import stored_instance
 from moanon.front import Front
 from moanon.front.landmarks import find_landmarks
 from moanon.front.results import (
@@ -95,6 +96,16 @@ def load_front(
     # First, since other data may also be at odds with the domains, which would explain less.
     check_data(folder, read_record(folder), table.source, table.digest)
     return Front.load(folder, config.instance_of(table))
+
+
+def load_generalization(folder: str | Path) -> Front:
+    """Read the front of a results folder for other rows, with the domains that were stored there.
+
+    The table of the run is not read: it may be gone. Results without stored domains need it.
+    """
+    config = _config_of(folder, None)
+    instance = stored_instance(Path(folder), config)
+    return load_front(folder) if instance is None else Front.load(folder, instance)
 
 
 def _is_gone(config: Config) -> bool:

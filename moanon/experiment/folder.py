@@ -22,6 +22,7 @@ from moanon.data.domain import TreeDomain
 from moanon.errors import DataError, OutputError, SearchError
 from moanon.front import Front
 from moanon.front.results import (
+    DOMAINS,
     NO_SOLUTION,
     RECORD,
     find_fronts,
@@ -29,7 +30,7 @@ from moanon.front.results import (
     read_record,
     unfinished,
 )
-from moanon.genome import Instance
+from moanon.genome import Instance, Layout
 from moanon.recoding import BOXES, GlobalRecodings
 from moanon.search.checkpoint import NAMES, Identity, read_arrays, write_arrays
 
@@ -43,7 +44,7 @@ _NO_LOCKS = frozenset(
     for name in ("EACCES", "EPERM", "EROFS", "EINVAL", "ENOLCK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP")
 )
 #: What a finished run leaves; boxes only where its solutions are some.
-RESULTS = ("front.csv", "solutions.json", BOXES, "config.yaml", "run.json")
+RESULTS = ("front.csv", "solutions.json", BOXES, "config.yaml", DOMAINS, "run.json")
 #: Bits that were evaluated.
 _EVALUATED = ".evaluated.npz"
 #: Names of the figures that runs draw (`moanon.output.figure_files`).
@@ -307,14 +308,15 @@ def clear_pictures(folder: Path) -> None:
 # -- what was evaluated --------------------------------------------------------------------------
 
 
-def write_evaluated(folder: Path, genomes: Bits, identity: Identity) -> None:
-    """Keep the genomes that were evaluated, for limits that are added later."""
-    state = {"genomes": np.packbits(genomes, axis=1), "bits": np.array(genomes.shape[1])}
-    write_arrays(folder / _EVALUATED, state, identity)
+def write_evaluated(folder: Path, packed: Bits, identity: Identity) -> None:
+    """Keep the genomes that were evaluated, packed, for limits that are added later."""
+    write_arrays(folder / _EVALUATED, {"packed": packed}, identity)
 
 
-def read_evaluated(folder: Path, known: Mapping[float, Path], identity: Identity) -> Bits:
-    """Return the genomes that runs here have evaluated; at least those of their fronts.
+def read_evaluated(
+    folder: Path, known: Mapping[float, Path], identity: Identity, layout: Layout
+) -> Bits:
+    """Return the genomes that runs here have evaluated, packed; at least those of their fronts.
 
     Raises
     ------
@@ -330,13 +332,15 @@ def read_evaluated(folder: Path, known: Mapping[float, Path], identity: Identity
                 "searches for genomes); replace them with --force, or name another folder with "
                 "--out"
             )
-        found.append(recodings.genomes)
+        found.append(layout.pack(recodings.genomes))
     for place in {folder, *known.values()}:
         if (place / _EVALUATED).exists():
             try:
                 state = read_arrays(place / _EVALUATED, identity)
             except SearchError:  # a damaged one is no loss of results, only of a head start
                 continue
-            found.append(np.unpackbits(state["genomes"], axis=1, count=int(state["bits"])))
-    genomes: Bits = np.unique(np.concatenate(found), axis=0)
-    return genomes
+            if "packed" in state:  # else it was written before genomes were packed
+                found.append(state["packed"])
+    packed = np.concatenate(found)
+    rows = sorted({row.tobytes(): place for place, row in enumerate(packed)}.items())
+    return packed[[place for _, place in rows]]

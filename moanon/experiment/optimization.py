@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 #: Machines have fewer processors than this.
 _MOST_THREADS = 1024
 
+#: What takes the place of a loss in presets where columns have weights.
+_WEIGHTED = {"loss": "loss_weighted", "gl": "gl_weighted"}
+
 
 def changed(config: Config, section: str, **values: Any) -> Config:
     """The configuration with other values in one of its sections."""
@@ -60,6 +63,18 @@ def etas_of(config: Config) -> tuple[float, ...]:
     return eta if isinstance(eta, tuple) else (eta or 0.0,)
 
 
+def objectives_of(config: Config) -> tuple[str, ...]:
+    """What a configuration optimizes: its own objectives, or the preset's.
+
+    Where a column has a weight, somebody wants it to count: presets minimize weighted losses then.
+    """
+    section = config.problem
+    if section.objectives:
+        return section.objectives
+    objectives = find_preset(section.preset).objectives
+    return tuple(_WEIGHTED.get(name, name) if config.weights else name for name in objectives)
+
+
 def make_problem(config: Config, instance: Instance, threads: int = 1) -> SearchProblem:
     """Build what a configuration optimizes, for the widest of its limits."""
     section = config.problem
@@ -68,7 +83,7 @@ def make_problem(config: Config, instance: Instance, threads: int = 1) -> Search
     if section.eta is not None:
         chosen["eta"] = max(etas_of(config))
     preset = find_preset(section.preset).with_settings(**chosen)
-    objectives = section.objectives or preset.objectives
+    objectives = objectives_of(config)
     if section.recoding == "local":  # where no rule has thresholds, there is what it would attain
         attained = [find_measure(name).attained or (name, 0) for name in objectives]
         objectives = tuple(dict.fromkeys(name for name, _ in attained))

@@ -91,12 +91,12 @@ def table_of(original: Instance | Table) -> Table:
     return original.table if isinstance(original, Instance) else original
 
 
-def _solution_of(text: str) -> tuple[Path, int] | None:
+def solution_of(text: str) -> tuple[Path, int] | None:
     """Take ``RESULTS#17`` apart; None for a released file, which may be called so, too."""
     if not text:
         raise ConfigError(f"{_COMPARED}. Got an empty name")
     if os.path.exists(text):  # noqa: PTH110 (pathlib raises for a name that no file can have)
-        if fronts := _fronts_in(text):
+        if fronts := fronts_in(text):
             each = "it" if fronts == (Path(text),) else "one of its limits"
             raise ConfigError(
                 f"{text} is a results folder; name a solution of {each}, such as {fronts[-1]}#1 "
@@ -108,7 +108,7 @@ def _solution_of(text: str) -> tuple[Path, int] | None:
         raise ConfigError(f"{_COMPARED}. Got {text!r}, which names no folder")
     if mark and _NUMBER.fullmatch(number):
         return Path(folder), int(number)
-    if mark and _fronts_in(folder):
+    if mark and fronts_in(folder):
         raise ConfigError(
             f"a solution of {folder} is named by its number, such as {folder}#1 (moanon ask "
             f"{folder} shows them). Got {number!r}"
@@ -123,7 +123,7 @@ def _refuse_results(original: str | None, released: Sequence[str]) -> None:
         folder, mark, number = text.rpartition("#")
         if not mark or os.path.exists(text):  # noqa: PTH110 (as above)
             folder, number = text, ""
-        if not (fronts := _fronts_in(folder)):
+        if not (fronts := fronts_in(folder)):
             continue
         what = f"{text} is a {'solution' if number else 'results folder'}"
         if text == original:
@@ -134,7 +134,7 @@ def _refuse_results(original: str | None, released: Sequence[str]) -> None:
         )
 
 
-def _fronts_in(text: str) -> tuple[Path, ...]:
+def fronts_in(text: str) -> tuple[Path, ...]:
     """Give the fronts in a results folder; none for a folder that is something else."""
     folder = Path(text)
     if not os.path.isdir(text):  # noqa: PTH112 (as above)
@@ -285,9 +285,9 @@ def read_anonymized(
     MoanonError
         If something cannot be read, or is not of the original.
     """
-    solutions = {text: place for text in given if (place := _solution_of(text)) is not None}
+    solutions = {text: place for text in given if (place := solution_of(text)) is not None}
     files = [text for text in given if text not in solutions]
-    fronts = _fronts([folder for folder, _ in solutions.values()], original)
+    fronts = load_fronts([folder for folder, _ in solutions.values()], original)
     own = Config.load(next(iter(fronts)) / "config.yaml") if fronts else None
     undeclared = own is not None and not set(known.sensitive or ()) <= set(own.columns)
     if files or original is not None or known.config is not None or undeclared or own is None:
@@ -310,7 +310,7 @@ def read_anonymized(
     return found, sensitive
 
 
-def _fronts(folders: Sequence[Path], original: str | None) -> dict[Path, Front]:
+def load_fronts(folders: Sequence[Path], original: str | None) -> dict[Path, Front]:
     """Load the fronts of results folders, each with its table."""
     for folder in folders:
         if not checked_path(folder, ConfigError).is_dir():

@@ -333,7 +333,7 @@ class Front(Outlined):
         OutputError
             If with that `k` a bound on the whole table is not met.
         """
-        chosen, instance = self._chosen(solution), self._table()
+        chosen, instance = self.chosen(solution), self._table()
         if k is not None:
             return chosen.release_with(instance, k, max_suppression, recursive_c)
         if max_suppression is not None:
@@ -378,7 +378,7 @@ class Front(Outlined):
         OutputError
             If no row would be left, or what is left does not meet the constraints.
         """
-        return self._chosen(solution).apply(
+        return self.chosen(solution).apply(
             self._table(), table, outside=outside, small=small, k=k, recursive_c=recursive_c
         )
 
@@ -387,7 +387,8 @@ class Front(Outlined):
             raise ConfigError("this front was loaded without its table; a release needs the rows")
         return self.instance
 
-    def _chosen(self, solution: int) -> ChosenSolution:
+    def chosen(self, solution: int) -> ChosenSolution:
+        """Take a solution with all that it promises."""
         from moanon.release.solution import ChosenSolution
 
         row = self.row(solution)

@@ -30,8 +30,10 @@ from moanon.recoding import BOXES
 FORMAT = 2
 #: The file that completes a results folder.
 RECORD = "run.json"
+#: What the values of the columns are, as it was settled when the table was read.
+DOMAINS = "domains.json"
 #: The others, and what else only a run leaves behind.
-_OTHERS = ("front.csv", "solutions.json", BOXES, "config.yaml")
+_OTHERS = ("front.csv", "solutions.json", BOXES, "config.yaml", DOMAINS)
 _TRACES = ("front.csv", "solutions.json", ".moanon-*")
 _CHECKPOINTS = "checkpoint*.npz"
 #: Stands beside a checkpoint where the run has ended, and nothing meets its constraints.

@@ -3,7 +3,8 @@
 A table reaches this room as its cells and leaves it as numbers.
 
 - ``join``: lays the columns of the cells out as a tree of pairs, once per table; ``forms``: merges
-  the cells under a genome (`coarsen`, the hot loop).
+  the cells under a genome (`coarsen`, the hot loop); ``wide``: the same at the root of a table with
+  many columns.
 - ``histograms``: the sensitive values of the table and of groups; ``diversity`` and ``closeness``:
   what those of a group give away; ``tallies``: what adds up over its people; ``costs``: what cells
   cost by other measures than D's loss.

@@ -18,6 +18,7 @@ from moanon.kernels.forms import Forms
 from moanon.kernels.histograms import count_log, count_logs
 from moanon.kernels.jit import inner, int64
 from moanon.kernels.join import Shape
+from moanon.kernels.wide import add_up_parts
 
 #: Costs of a row.
 COSTS = (
@@ -140,6 +141,8 @@ def measure_costs(
                     out[cost, here + pair] = (
                         out[cost, left + group] + out[cost, right + rights[pair]]
                     )
+        if len(shape.parts):
+            add_up_parts(shape, forms.members[level], forms.entries[level, -1], out[cost])
 
 
 def block_costs(

@@ -43,6 +43,7 @@ def _group(
     end: int,
     at: int,
     with_values: bool,
+    with_costs: bool,
     work: Workspace,
 ) -> None:
     """Make the last form that of ``genomes[order[at]]``; the run is ``order[begin:end]``.
@@ -63,7 +64,18 @@ def _group(
                 for bit in range(len(work.union)):
                     work.union[bit] |= genomes[order[other], bit]
             genome, previous, anew, fresh = work.union, work.union, True, True
-        changed = coarsen(shape, forms, level, level + 1, genome, previous, anew, with_values, work)
+        changed = coarsen(
+            shape,
+            forms,
+            level,
+            level + 1,
+            genome,
+            previous,
+            anew,
+            with_values,
+            with_costs or level < levels,
+            work,
+        )
         if values is not None and with_values and changed:
             merge_values(shape, forms, values, level, level + 1, work)
 
@@ -127,6 +139,7 @@ def evaluate(
                 end,
                 at,
                 rule.with_values,
+                len(rule.wanted_costs) > 0,
                 work,
             )
             groups, which = forms.entries[level, -1], order[at]

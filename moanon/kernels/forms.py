@@ -17,9 +17,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moanon.arrays import Bits, Bools, Ints, UInts
+from moanon.arrays import Bits, Bools, Codes, Ints, UInts
 from moanon.kernels.jit import compiled, inner
 from moanon.kernels.join import JoinTree, LossScale, Shape
+from moanon.kernels.wide import (
+    WideBuffers,
+    add_losses,
+    make_wide_buffers,
+    number_tuples,
+    take_members,
+)
+
+#: Up to so many pairs of groups at the root have a place each: a table that stays near.
+DENSE = 32_768
+#: … but no more than this for each entry, because all places are gone through.
+_PLACES_PER_ENTRY = 1
 
 # Unsigned index arithmetic: numba need not ask whether an index counts from the end.
 _ONE = np.uint32(1)
@@ -35,9 +47,11 @@ class Forms(NamedTuple):
     boundary, width : arrays (levels, places of columns)
         For each block of a column: the genome's bit behind it, and its number of base values.
     row_starts, right_of : arrays
+        See `JoinTree`; `right_of` has one more place at its end …
+    counts : array (levels, cells + 1)
+        Rows of each root entry; … and so have these, for what is written but not counted.
+    members : array (levels, parts, cells)
         See `JoinTree`.
-    counts : array (levels, cells)
-        Rows of each root entry.
     """
 
     entries: Ints
@@ -46,6 +60,7 @@ class Forms(NamedTuple):
     row_starts: UInts
     right_of: UInts
     counts: UInts
+    members: Codes
 
 
 class Workspace(NamedTuple):
@@ -60,6 +75,8 @@ class Workspace(NamedTuple):
     loss_start: Ints  # see `LossScale`
     loss_table: Ints
     union: Bits  # the OR of some genomes
+    dense: UInts  # rows of pairs of groups at the root; zero between calls
+    wide: WideBuffers | None  # None where the root is a pair
 
 
 def make_forms(tree: JoinTree, offsets: Ints, counts: Ints, levels: int) -> Forms:
@@ -82,17 +99,19 @@ def make_forms(tree: JoinTree, offsets: Ints, counts: Ints, levels: int) -> Form
         np.zeros((levels, leaves), dtype=np.int64),
         np.ones((levels, leaves), dtype=np.int64),
         np.zeros((levels, len(tree.row_starts)), dtype=np.uint32),
-        np.zeros((levels, len(tree.right_of)), dtype=np.uint32),
-        np.zeros((levels, len(counts)), dtype=np.uint32),
+        np.zeros((levels, len(tree.right_of) + 1), dtype=np.uint32),
+        np.zeros((levels, len(counts) + 1), dtype=np.uint32),
+        np.zeros((levels, *tree.members.shape), dtype=np.uint16),
     )
+    forms.members[0] = tree.members
     forms.entries[0] = np.diff(shape.place)
     for column in range(len(offsets) - 1):
         size = int(tree.sizes[column])
         first = int(shape.place[column])
         forms.boundary[0, first : first + size] = offsets[column] + np.arange(size)
     forms.row_starts[0] = tree.row_starts
-    forms.right_of[0] = tree.right_of
-    forms.counts[0] = counts[tree.cell_of_entry]
+    forms.right_of[0, :-1] = tree.right_of
+    forms.counts[0, :-1] = counts[tree.cell_of_entry]
     return forms
 
 
@@ -110,6 +129,8 @@ def make_workspace(tree: JoinTree, losses: LossScale, bits: int, values: int) ->
         losses.start,
         losses.table,
         np.zeros(bits, dtype=np.uint8),
+        np.zeros(DENSE, dtype=np.uint32),
+        make_wide_buffers(tree.shape),
     )
 
 
@@ -224,6 +245,41 @@ def _merge_root(
 
 
 @inner
+def _merge_densely(
+    fine_starts: UInts,
+    fine_right: UInts,
+    fine_counts: UInts,
+    left_group: UInts,
+    right_group: UInts,
+    left_groups: int,
+    right_groups: int,
+    dense: UInts,
+    coarse_starts: UInts,
+    coarse_right: UInts,
+    coarse_counts: UInts,
+) -> int:
+    """Like `_merge_root`, where every pair of groups has a place: entries are taken as they lie."""
+    width = np.uint32(right_groups)
+    for entry in range(len(left_group)):
+        here = left_group[entry] * width
+        for pair in range(fine_starts[entry], fine_starts[entry + 1]):
+            dense[here + right_group[fine_right[pair]]] += fine_counts[pair]
+    found, place = np.uint32(0), np.uint32(0)
+    for left in range(left_groups):
+        coarse_starts[left] = found
+        for right in range(right_groups):
+            rows = dense[place]
+            dense[place] = 0
+            place += _ONE
+            # Written in any case, counted only when there are rows.
+            coarse_right[found] = right
+            coarse_counts[found] = rows
+            found += np.uint32(rows != 0)
+    coarse_starts[left_groups] = found
+    return int(found)
+
+
+@inner
 def _merge_node(
     shape: Shape, forms: Forms, fine: int, coarse: int, i: int, count_only: bool, work: Workspace
 ) -> None:
@@ -233,20 +289,34 @@ def _merge_node(
     right = shape.right[i]
     here = shape.place[node]
     left_groups = forms.entries[coarse, left]
+    right_groups = forms.entries[coarse, right]
     left_place = shape.place[left]
     right_place = shape.place[right]
-    bucket(
-        work.group_of[left_place : left_place + forms.entries[fine, left]],
-        left_groups,
-        work.first,
-        work.order,
-    )
+    left_group = work.group_of[left_place : left_place + forms.entries[fine, left]]
+    pairs = left_groups * right_groups
+    dense = count_only and pairs <= min(DENSE, _PLACES_PER_ENTRY * forms.entries[fine, node])
+    if not dense:
+        bucket(left_group, left_groups, work.first, work.order)
     fine_starts = forms.row_starts[fine, shape.row_place[i] :]
     fine_right = forms.right_of[fine, here:]
     right_group = work.group_of[right_place : right_place + forms.entries[fine, right]]
     starts = forms.row_starts[coarse, shape.row_place[i] :]
     rights = forms.right_of[coarse, here:]
-    if count_only:
+    if dense:
+        found = _merge_densely(
+            fine_starts,
+            fine_right,
+            forms.counts[fine],
+            left_group,
+            right_group,
+            left_groups,
+            right_groups,
+            work.dense,
+            starts,
+            rights,
+            forms.counts[coarse],
+        )
+    elif count_only:
         found = _merge_root(
             fine_starts,
             fine_right,
@@ -280,6 +350,46 @@ def _merge_node(
             work.loss[here + pair] = left_loss + work.loss[right_place + rights[pair]]
 
 
+@inner
+def _merge_wide(
+    shape: Shape,
+    forms: Forms,
+    fine: int,
+    coarse: int,
+    numbered: bool,
+    whole: bool,
+    work: Workspace,
+    wide: WideBuffers | None,
+) -> None:
+    """Make a wide root of the coarse form, where there is one; its parts are made already."""
+    if wide is None:  # then nothing of what follows is compiled
+        return
+    here, entries, groups = shape.place[-2], forms.entries[fine], forms.entries[coarse]
+    members, group_of, first = forms.members[fine], work.group_of[here:], work.order
+    found = number_tuples(shape, members, entries, groups, work.group_of, group_of, first, wide)
+    add_losses(
+        shape,
+        members,
+        entries,
+        groups,
+        work.group_of,
+        first,
+        found,
+        work.loss,
+        work.loss[here:],
+        wide,
+    )
+    if whole:
+        take_members(shape, members, work.group_of, first, found, forms.members[coarse])
+    if not numbered:
+        rows, fine_rows = forms.counts[coarse], forms.counts[fine]
+        for group in range(found):
+            rows[group] = 0
+        for entry in range(entries[-1]):
+            rows[group_of[entry]] += fine_rows[entry]
+    forms.entries[coarse, -1] = found
+
+
 @compiled
 def coarsen(
     shape: Shape,
@@ -290,6 +400,7 @@ def coarsen(
     previous: Bits,
     fresh: bool,
     numbered: bool,
+    whole: bool,
     work: Workspace,
 ) -> bool:
     """Make level `coarse` the form of `genome`, from level `fine`; tell whether groups changed.
@@ -299,7 +410,8 @@ def coarsen(
     whose bits did not change and pairs of such columns are left as they are.
 
     Where groups are to be `numbered`, `work` says afterwards which one each root entry belongs to;
-    their rows are not counted then.
+    their rows are not counted then. Where the form is not `whole`, what parts the groups of a wide
+    root have is left out: coarser forms are made from it, and costs added up.
     """
     for column in range(shape.columns):
         changed = fresh
@@ -320,5 +432,13 @@ def coarsen(
         right = shape.right[i]
         work.changed[node] = work.changed[left] or work.changed[right]
         if work.changed[node]:
-            _merge_node(shape, forms, fine, coarse, i, i == pairs - 1 and not numbered, work)
-    return bool(work.changed[shape.columns + pairs - 1])
+            root = i == pairs - 1 and len(shape.parts) == 0
+            _merge_node(shape, forms, fine, coarse, i, root and not numbered, work)
+    if len(shape.parts):
+        changed = False
+        for part in shape.parts:
+            changed = changed or work.changed[part]
+        work.changed[-1] = changed
+        if changed:
+            _merge_wide(shape, forms, fine, coarse, numbered, whole, work, work.wide)
+    return bool(work.changed[-1])

@@ -438,7 +438,7 @@ def merge_values(
     root = shape.place[-2]
     root_groups = work.group_of[root : root + forms.entries[fine, -1]]
     groups = forms.entries[coarse, -1]
-    values = np.uint32(of_forms.histograms.shape[1] // forms.counts.shape[1])
+    values = np.uint32(of_forms.histograms.shape[1] // (forms.counts.shape[1] - 1))
     if values:
         _merge_histograms(of_forms, fine, coarse, root_groups, groups, values)
         return

@@ -7,6 +7,10 @@ pair of smaller tuples again, and so on down to single columns: a binary tree of
 the root. A genome is applied at the leaves; going up, each node numbers the distinct pairs of its
 children's groups. Almost all work is done at the root, two small look-ups per cell, and no key is
 ever larger than a pair of group numbers: there is nothing to overflow and nothing to hash.
+
+With many columns that repeat little, the halves are as large as the table itself. Then the root is
+*wide*: a cell is a tuple of many small parts, each a tree of a few columns (see
+`moanon.kernels.wide`).
 """
 
 from __future__ import annotations
@@ -14,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import lcm
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Ints, Outlined, UInts
+from moanon.arrays import Codes, Ints, Outlined, UInts
 
 #: Distinct tuples are counted on about this many cells while the tree is laid out …
 _PROBE = 8_000
@@ -27,13 +31,23 @@ _PROBE = 8_000
 _MOST_SETS = 1_000
 #: With more columns than this, exchanging pairs of columns is not tried.
 _EXCHANGE_COLUMNS = 16
+#: With fewer columns than this, no wide root is tried.
+_WIDE_COLUMNS = 12
+#: Tuples that a part of a wide root could have: one for so many cells, within these bounds.
+_CELLS_PER_TUPLE, _FEWEST_TUPLES, _MOST_TUPLES = 64, 256, 4096
+#: Nanoseconds, as measured on random tables: to merge an entry of a pair node, one of a root that
+#: is a pair, one of a wide root, and what each part adds to the last.
+_PAIR_TIME, _ROOT_TIME, _WIDE_TIME, _PART_TIME = 10, 4, 16, 2
+
+Root = Literal["auto", "pair", "wide"]
 
 
 class Shape(NamedTuple):
     """Where everything of a join tree lies; the same for a table and all its coarser forms.
 
     Nodes ``0 .. q-1`` are the columns, ``q ..`` the pairs in an order in which children come before
-    their parents, the root last. Node ``t`` owns the places ``place[t] .. place[t+1] - 1``.
+    their parents, the root last; it is a pair, too, unless it is wide. Node ``t`` owns the places
+    ``place[t] .. place[t+1] - 1``.
 
     Attributes
     ----------
@@ -45,6 +59,8 @@ class Shape(NamedTuple):
         First place of each node.
     row_place : array
         First place of each pair node in `Forms.row_starts`.
+    parts : array
+        Children of a wide root; none if it is a pair.
     """
 
     columns: int
@@ -52,6 +68,7 @@ class Shape(NamedTuple):
     right: Ints
     place: Ints
     row_place: Ints
+    parts: Ints
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,7 +130,9 @@ class JoinTree(Outlined):
     right_of : array of uint32
         Right child's entry of each pair entry, at the node's places.
     cell_of_entry : array
-        The cell at each root entry; root entries are in another order than the cells.
+        The cell at each root entry; entries of pairs are in another order than the cells.
+    members : array (parts, cells) of uint16
+        Of a wide root: the entry of each part that a root entry has.
     """
 
     shape: Shape
@@ -121,18 +140,34 @@ class JoinTree(Outlined):
     row_starts: UInts
     right_of: UInts
     cell_of_entry: Ints
+    members: Codes
 
     @classmethod
-    def build(cls, codes: npt.NDArray[np.uint16], sizes: Sequence[int]) -> JoinTree:
-        """Lay out the cells whose base values are ``codes[column, cell]``."""
+    def build(
+        cls, codes: npt.NDArray[np.uint16], sizes: Sequence[int], root: Root = "auto"
+    ) -> JoinTree:
+        """Lay out the cells whose base values are ``codes[column, cell]``.
+
+        By default the root is wide where that should be faster.
+        """
         columns = [np.asarray(code, dtype=np.int64) for code in codes]
         spans = [int(size) for size in sizes]
         if len(columns) == 1:
             columns.append(np.zeros(len(columns[0]), dtype=np.int64))
             spans.append(1)
-        builder = _Builder(columns, spans)
-        entry_of_cell = builder.join(list(range(len(columns))))[1]
-        return builder.finish(entry_of_cell)
+        if root == "wide":
+            return _Builder(columns, spans).with_wide_root()
+        paired = _Builder(columns, spans).with_pairs()
+        if root == "pair" or len(columns) < _WIDE_COLUMNS:
+            return paired
+        return min(paired, _Builder(columns, spans).with_wide_root(), key=lambda tree: tree.time)
+
+    @property
+    def time(self) -> int:
+        """About how many nanoseconds it takes to merge all entries."""
+        entries, columns = np.diff(self.shape.place), self.shape.columns
+        root = _WIDE_TIME + _PART_TIME * len(self.shape.parts) if len(self.shape.parts) else 0
+        return int(_PAIR_TIME * entries[columns:-1].sum() + (root or _ROOT_TIME) * entries[-1])
 
 
 class _Builder:
@@ -161,9 +196,36 @@ class _Builder:
         self.pairs.append((left, right, lefts, rights, left_size))
         return len(self.columns) + len(self.pairs) - 1, entry.astype(np.int64), len(pairs)
 
-    def finish(self, entry_of_cell: Ints) -> JoinTree:
+    def with_pairs(self) -> JoinTree:
+        """Make the tree whose root is a pair, too."""
+        entry_of_cell = self.join(list(range(len(self.columns))))[1]
+        cell_of_entry = np.empty(len(entry_of_cell), dtype=np.int64)
+        cell_of_entry[entry_of_cell] = np.arange(len(entry_of_cell))
+        return self._finish(cell_of_entry, [], np.zeros((0, 0), dtype=np.uint16))
+
+    def with_wide_root(self) -> JoinTree:
+        """Make the tree whose root is wide: as few parts as have few tuples each."""
+        cells = len(self.columns[0])
+        most = min(max(cells // _CELLS_PER_TUPLE, _FEWEST_TUPLES), _MOST_TUPLES)
+        parts: list[list[int]] = []
+        tuples: list[int] = []
+        for column in sorted(range(len(self.spans)), key=lambda column: -self.spans[column]):
+            for i, number in enumerate(tuples):
+                if number * self.spans[column] <= most:
+                    parts[i].append(column)
+                    tuples[i] *= self.spans[column]
+                    break
+            else:
+                parts.append([column])
+                tuples.append(self.spans[column])
+        nodes = [self.join(part) for part in parts]
+        members = np.stack([entry for _, entry, _ in nodes]).astype(np.uint16)
+        return self._finish(np.arange(cells), [node for node, _, _ in nodes], members)
+
+    def _finish(self, cell_of_entry: Ints, parts: list[int], members: Codes) -> JoinTree:
         """Put all nodes into flat arrays."""
         sizes = self.spans + [len(lefts) for _, _, lefts, _, _ in self.pairs]
+        sizes += [len(cell_of_entry)] if parts else []
         place = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         row_place = np.concatenate(([0], np.cumsum([size + 1 for *_, size in self.pairs])))
         right_of = np.zeros(int(place[-1]), dtype=np.uint32)
@@ -179,12 +241,10 @@ class _Builder:
             np.array([pair[1] for pair in self.pairs], dtype=np.int64),
             place,
             row_place.astype(np.int64),
+            np.array(parts, dtype=np.int64),
         )
-        cell_of_entry = np.empty(len(entry_of_cell), dtype=np.int64)
-        cell_of_entry[entry_of_cell] = np.arange(len(entry_of_cell))
-        return JoinTree(
-            shape, np.array(self.spans, dtype=np.int64), row_starts, right_of, cell_of_entry
-        )
+        spans = np.array(self.spans, dtype=np.int64)
+        return JoinTree(shape, spans, row_starts, right_of, cell_of_entry, members)
 
     def _split(self, members: list[int]) -> tuple[list[int], list[int]]:
         """Part columns in two so that the tree below holds few distinct tuples.

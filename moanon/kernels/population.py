@@ -42,7 +42,7 @@ from moanon.kernels.histograms import (
     plain_plan,
 )
 from moanon.kernels.jit import compiled
-from moanon.kernels.join import JoinTree, LossScale
+from moanon.kernels.join import JoinTree, LossScale, Root
 from moanon.kernels.selection import (
     BY_SIZE,
     FIELDS,
@@ -63,6 +63,8 @@ SPANS = (36, 9)
 BATCH = 256
 #: After this many batches the slower way is tried again.
 RETRY = 64
+#: Bits of a column that tell, at most, how alike two genomes are.
+_TELLING = 512
 #: Room for the staircases of one batch.
 _STEP_BYTES = 128 * 1024 * 1024
 
@@ -164,6 +166,8 @@ class PopulationKernel:
         What is known about those values. Default: all sensitive, equally far apart.
     prices : Prices, optional
         What cells cost; without them no cost can be asked for.
+    root : {"auto", "pair", "wide"}
+        How cells are stored; see `moanon.kernels.join`. Results do not depend on it.
 
     Notes
     -----
@@ -187,6 +191,7 @@ class PopulationKernel:
         threads: int = 1,
         plan: Plan | None = None,
         prices: Prices | None = None,
+        root: Root = "auto",
     ) -> None:
         if threads < 1:
             raise ValueError(f"threads must be at least 1. Got {threads}")
@@ -196,8 +201,8 @@ class PopulationKernel:
         if self.rows >= 2**31:
             raise ValueError(f"a table has at most {2**31 - 1} rows. Got {self.rows}")
         self.bits = int(np.sum(sizes - 1))
-        self._weights = _bit_weights(codes, counts, sizes)
-        self._tree = JoinTree.build(codes, [int(size) for size in sizes])
+        self._telling, self._weights = _telling_bits(codes, counts, sizes)
+        self._tree = JoinTree.build(codes, [int(size) for size in sizes], root)
         self.losses = LossScale.build([int(size) for size in self._tree.sizes], self.rows)
         self._offsets = np.concatenate(([0], np.cumsum(sizes - 1))).astype(np.int64)
         self._counts = counts
@@ -361,7 +366,7 @@ class PopulationKernel:
     def _group_cells(self, genome: Bits) -> tuple[Ints, Ints, Ints]:
         forms, work, *_ = self._buffers[0]
         shape = self._tree.shape
-        coarsen(shape, forms, 0, 1, genome, genome, True, True, work)
+        coarsen(shape, forms, 0, 1, genome, genome, True, True, False, work)
         root = int(shape.place[-2])
         groups = int(forms.entries[1, -1])
         found = np.empty(len(self._counts), dtype=np.int64)
@@ -394,8 +399,11 @@ class PopulationKernel:
         way = mode if mode != "auto" else ("flat" if small else speed.choose())
         spent = time.thread_time()
         rolled = way == "rollup"
+        telling = genomes
         if rolled:  # by how fine they are, coarsest last: runs of neighbours are roughly alike
-            order = np.argsort(-(genomes @ self._weights), kind="stable")
+            if len(self._telling) < self.bits:
+                telling = genomes.take(self._telling, axis=1)
+            order = np.argsort(-(telling @ self._weights), kind="stable")
             spans = np.array(SPANS, dtype=np.int64)
         else:
             order = np.arange(len(genomes))
@@ -407,7 +415,7 @@ class PopulationKernel:
             started = time.thread_time()
             for edges in runs:  # a list's iterator hands each item to one thread only
                 if rolled:
-                    _chain(genomes, self._weights, order, edges)
+                    _chain(telling, self._weights, order, edges)
                 self._run(thread, rule, spans, (genomes, order, edges, given), False, out)
             return time.thread_time() - started
 
@@ -497,18 +505,23 @@ def _runs(number: int, threads: int) -> list[Ints]:
     return [edges] if threads == 1 else [np.array(pair) for pair in pairwise(edges)]
 
 
-def _bit_weights(codes: npt.NDArray[np.uint16], counts: Ints, sizes: Ints) -> Floats:
-    """How much each bit matters: the share of rows on the lighter side of its boundary.
+def _telling_bits(codes: npt.NDArray[np.uint16], counts: Ints, sizes: Ints) -> tuple[Ints, Floats]:
+    """Bits by which genomes are put in order, and how much each of them matters.
 
-    A boundary in the middle of the data splits many groups, one at its edge few. A small constant
-    keeps bits without data from being free.
+    A bit matters by the share of rows on the lighter side of its boundary: one in the middle of the
+    data splits many groups, one at its edge few. A small constant keeps bits without data from
+    being free. Of a column with many bits some, evenly spread, stand for all.
     """
-    weights = [np.zeros(0)]
-    for code, size in zip(codes, sizes, strict=True):
-        below = np.cumsum(np.bincount(code, weights=counts, minlength=int(size)))
+    bits, weights = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+    offset = 0
+    for code, size in zip(codes, sizes.tolist(), strict=True):
+        below = np.cumsum(np.bincount(code, weights=counts, minlength=size))
         share = below[:-1] / below[-1]
-        weights.append(np.minimum(share, 1 - share) + 0.02)
-    return np.concatenate(weights)
+        step = max(1, -(-(size - 1) // _TELLING))
+        bits.append(offset + np.arange(size - 1)[step // 2 :: step])
+        weights.append(step * (np.minimum(share, 1 - share) + 0.02)[step // 2 :: step])
+        offset += size - 1
+    return np.concatenate(bits), np.concatenate(weights)
 
 
 @compiled

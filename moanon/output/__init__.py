@@ -9,6 +9,7 @@ figure) it draws on:
 - ``objective_figures``: three objectives and more, in pairs, under limits, and k with ℓ;
 - ``compare_figures``: anonymizations of one table against each other;
 - ``diagnosis_figures``: answers about a table before anything is generalized;
+- ``learning_figures``, ``learning_page``: what models still learn from releases;
 - ``figure_style``, ``figure_labels``: how all of them look, and where words go;
 - ``figure_files``: which figures suit a front, and figures as files.
 

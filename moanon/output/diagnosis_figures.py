@@ -23,7 +23,14 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from moanon.arrays import Floats
-from moanon.diagnosis import BorderAnswer, CurvesAnswer, SetsAnswer, SubsetAnswer, listed
+from moanon.diagnosis import (
+    BorderAnswer,
+    CurvesAnswer,
+    Overview,
+    SetsAnswer,
+    SubsetAnswer,
+    listed,
+)
 from moanon.output.figure_files import save_figure
 from moanon.output.figure_style import COLOURS, new_axes, new_figure, plain
 
@@ -42,22 +49,28 @@ _NUMBERED = 14
 _SMALL = 8
 #: Width and height in inches of a figure with one part.
 _SIZE = (6.4, 4.2)
+#: Columns and pairs of an overview.
+_RISKIEST = 8
 
 
-def draw_answer(answer: DiagnosisAnswer, path: Path, ending: str) -> None:
+def draw_answer(answer: DiagnosisAnswer | Overview, path: Path, ending: str) -> None:
     """Draw the picture that goes with a question, and write it to a file.
 
     One set: its curve. A border: the lattice and the sets of the border. Every set: a heat map of
-    all pairs. Every curve: what each level costs, by the number of columns.
+    all pairs. Every curve: what each level costs, by the number of columns. An overview: who is
+    alone, by which columns.
 
     Parameters
     ----------
-    answer : Answer
+    answer : Answer or Overview
     path : Path
     ending : {"png", "svg", "pdf"}
         What to write, whatever the file is called.
     """
-    if isinstance(answer, BorderAnswer):
+    if isinstance(answer, Overview):
+        figure = new_figure(*_SIZE)
+        plot_overview(answer, figure.add_subplot())
+    elif isinstance(answer, BorderAnswer):
         figure = _draw_border(answer)
     elif isinstance(answer, SubsetAnswer | CurvesAnswer):
         figure = new_figure(*_SIZE)
@@ -350,6 +363,32 @@ def plot_border_sets(answer: BorderAnswer, ax: Axes | None = None) -> Axes:
     )  # fmt: skip
     ax.spines[["top", "right", "bottom", "left"]].set_visible(False)
     ax.tick_params(left=False)
+    return ax
+
+
+# -- an overview -----------------------------------------------------------------------------------
+
+
+def plot_overview(overview: Overview, ax: Axes | None = None) -> Axes:
+    """Draw which share of the rows is alone, or among fewer than five, by which columns."""
+    ax = ax or new_axes(*_SIZE)
+    sets = [overview.whole, *overview.pairs[:_RISKIEST], *overview.columns[:_RISKIEST]]
+    every = len(overview.columns)
+    names = [f"all {every} columns", *(_short(" and ".join(each.columns), 44) for each in sets[1:])]
+    places = range(len(sets))
+    for label, colour, rows in (
+        ("in groups below 5", "#A9C7DC", [each.risk.small for each in sets]),
+        ("alone", "#D55E00", [each.risk.unique for each in sets]),
+    ):
+        shares = [100 * number / overview.whole.risk.rows for number in rows]
+        ax.barh(places, shares, color=colour, label=label, height=0.75)
+    ax.set_yticks(places, names, fontsize=_SMALL, parse_math=False)
+    ax.invert_yaxis()
+    ax.set_xlim(0, 100)
+    ax.set_xlabel("rows (%)")
+    ax.legend(fontsize=_SMALL, loc="lower right", frameon=False)
+    ax.set_title("Rows that stand out, by what is known", fontsize=10, loc="left")
+    _tidy(ax)
     return ax
 
 

@@ -104,7 +104,8 @@ class ChosenSolution(Outlined):
             raise ConfigError(f"small groups are 'suppress' or 'keep'. Got {small!r}")
         if k is not None and small == "keep":
             raise ConfigError("small groups are kept, or suppressed below another k. Got both")
-        self._refuse_other_meanings(instance)
+        if instance.table.rows:  # else its domains are those that were stored with the front
+            self._refuse_other_meanings(instance)
         bounds = self.bounds
         if small == "suppress":
             wanted = self._wanted(int(self.measures["k"]) if k is None else check_k(k))
@@ -124,6 +125,11 @@ class ChosenSolution(Outlined):
         name = f"solution {self.number} on {table.source}"
         _check_bounds(release, self.rule, bounds, name=name)
         return release
+
+    @property
+    def promised(self) -> Suppression:
+        """The rule whose constraints are all that it promises of every group, its k included."""
+        return self._wanted(int(self.measures["k"])).rule
 
     def _grouping(self, instance: Instance) -> Grouping:
         return self.recodings.grouping(self.number - 1, instance)
@@ -215,12 +221,21 @@ class _Wanted:
     l: int = 0  # noqa: E741 (the name of the measure)
     others: Suppression = field(default_factory=Suppression)
 
+    @property
+    def rule(self) -> Suppression:
+        """All of it as constraints of a rule."""
+        return self._rule_with(("k", float(self.k)))
+
+    def _rule_with(self, *more: tuple[str, float]) -> Suppression:
+        diversity = [("l", float(self.l))] if self.l else []
+        constraints = (*more, *self.others.constraints, *diversity)
+        return replace(self.others, kind="limit", by="k", constraints=constraints)
+
     def is_fit(self, groups: Grouping) -> Bools:
         """Which groups have all that is wanted but the size."""
-        constraints = (*self.others.constraints, *([("l", float(self.l))] if self.l else []))
-        if not constraints:
+        rule = self._rule_with()
+        if not rule.constraints:
             return np.ones(len(groups), dtype=bool)
-        rule = replace(self.others, kind="limit", by="k", constraints=constraints)
         return suppress_groups(groups, rule).kept
 
     def is_met(self, groups: Grouping) -> Bools:

@@ -99,7 +99,7 @@ class GenomeSearch(Search, Protocol):
         ...
 
     def inherit(self, archive: Archive, evaluated: Bits) -> None:
-        """Begin with the archive and the evaluated genomes of other searches."""
+        """Begin with the archive and the evaluated genomes (packed) of other searches."""
         ...
 
 

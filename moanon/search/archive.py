@@ -17,10 +17,12 @@ import numpy as np
 from moanon.arrays import Bits, Bools, Floats, Ints, Outlined
 from moanon.errors import InfeasibleError
 from moanon.front import Front
+from moanon.genome import Layout
 from moanon.measures.solutions import OnPart
 from moanon.measures.suppression import row_limit
 from moanon.search.algorithms import Search, SearchSettings, make_search
 from moanon.search.checkpoint import State, part_of, prefixed
+from moanon.search.operators import KnownGenomes
 from moanon.search.problem import INFEASIBLE, Points, SearchProblem
 
 #: How far an archive outgrows its room before it is thinned: doing so takes seconds.
@@ -50,20 +52,31 @@ def undominated(values: Floats) -> Bools:
 class Archive(Outlined):
     """Undominated solutions: a genome and its thresholds each, one row in each array."""
 
+    layout: Layout
     values: Floats  # smaller is better
-    genomes: Bits
+    packed: Bits  # genomes, as `Layout.pack` makes them
     thresholds: Ints
     room: int  # solutions that `thin` leaves when there are half as many again
 
     @classmethod
-    def empty(cls, objectives: int, bits: int, room: int) -> Archive:
+    def empty(cls, objectives: int, layout: Layout, room: int) -> Archive:
         """Start with nothing."""
         return cls(
+            layout,
             np.zeros((0, objectives)),
-            np.zeros((0, bits), dtype=np.uint8),
+            np.zeros((0, layout.packed_bytes), dtype=np.uint8),
             np.zeros((0, 2), dtype=np.int64),
             room,
         )
+
+    @property
+    def genomes(self) -> Bits:
+        """Genomes of all solutions."""
+        return self.layout.unpack(self.packed)
+
+    def genomes_at(self, rows: Ints) -> Bits:
+        """Genomes of some solutions."""
+        return self.layout.unpack(self.packed[rows])
 
     def __len__(self) -> int:
         return len(self.values)
@@ -92,7 +105,7 @@ class Archive(Outlined):
         old = np.flatnonzero(kept[:before])
         new = np.flatnonzero(own)[kept[before:]]
         self.values = values[kept]
-        self.genomes = np.concatenate([self.genomes[old], genomes[points.genome[new]]])
+        self._replace_genomes(old, points.genome[new], genomes)
         self.thresholds = np.concatenate([self.thresholds[old], points.thresholds[new]])
         if len(self) > _SLACK * self.room:
             self.keep(thin(self.values, self.room))
@@ -103,15 +116,21 @@ class Archive(Outlined):
         if len(self) and self.is_feasible:
             return 0
         self.values = np.concatenate([self.values, points.values])
-        self.genomes = np.concatenate([self.genomes, genomes[points.genome]])
+        self._replace_genomes(np.arange(len(self.packed)), points.genome, genomes)
         self.thresholds = np.concatenate([self.thresholds, points.thresholds])
         self.keep(np.argsort(self.thresholds[:, 1], kind="stable")[:_NEAREST])
         return 0
 
+    def _replace_genomes(self, old: Ints, new: Ints, genomes: Bits) -> None:
+        """Hold some of the old genomes, and new ones: rows of a population, any number of times."""
+        used, place = np.unique(new, return_inverse=True)
+        packed = self.layout.pack(genomes[used])
+        self.packed = np.concatenate([self.packed[old], packed[place]])
+
     def keep(self, chosen: Ints) -> None:
         """Drop all but the chosen solutions."""
         self.values = self.values[chosen]
-        self.genomes = self.genomes[chosen]
+        self.packed = self.packed[chosen]
         self.thresholds = self.thresholds[chosen]
 
     def sort(self) -> None:
@@ -120,12 +139,12 @@ class Archive(Outlined):
 
     def state(self) -> State:
         """The solutions, as arrays."""
-        return {"values": self.values, "genomes": self.genomes, "thresholds": self.thresholds}
+        return {"values": self.values, "genomes": self.packed, "thresholds": self.thresholds}
 
     def restore(self, state: State) -> None:
         """Hold saved solutions instead of those that are here."""
         self.values = state["values"]
-        self.genomes = state["genomes"]
+        self.packed = state["genomes"]
         self.thresholds = state["thresholds"]
 
 
@@ -153,7 +172,7 @@ def front_of(
         problem.evaluator,
         problem.suppression,
         problem.objectives,
-        archive.genomes[chosen],
+        archive.genomes_at(chosen),
         archive.thresholds[chosen],
         values=archive.values[chosen],
         found=len(archive),
@@ -251,29 +270,31 @@ class SharedLimits:
     def __init__(self, problem: SearchProblem, etas: Sequence[float], room: int) -> None:
         self.etas = tuple(sorted(etas, reverse=True))
         twins = [problem.with_eta(eta) for eta in self.etas]
-        bits, objectives = problem.layout.bits, len(problem.objectives)
+        layout, objectives = problem.layout, len(problem.objectives)
         self.problems = tuple(_Member(twin, self, place) for place, twin in enumerate(twins))
-        self.archives = [Archive.empty(objectives, bits, room) for _ in self.etas]
-        self._bits = bits
+        self.archives = [Archive.empty(objectives, layout, room) for _ in self.etas]
+        self._layout = layout
         self._widest = twins[0]
         self._limits = [row_limit(eta, problem.instance.table.rows) for eta in self.etas]
         self._twins = twins
-        self._evaluated = [np.zeros((0, -(-bits // 8)), dtype=np.uint8)]
+        self._evaluated = [np.zeros((0, layout.packed_bytes), dtype=np.uint8)]
+        self._known = KnownGenomes(layout)
 
     @property
     def evaluated(self) -> Bits:
-        """Every genome evaluated so far, once, in order of appearance."""
-        packed = np.concatenate(self._evaluated)
-        self._evaluated = [packed]
-        if self._bits == 0:
-            return np.zeros((min(len(packed), 1), 0), dtype=np.uint8)
-        _, first = np.unique(packed, axis=0, return_index=True)
-        return np.unpackbits(packed[np.sort(first)], axis=1, count=self._bits)
+        """Every genome evaluated so far, once, in order of appearance; packed."""
+        self._evaluated = [np.concatenate(self._evaluated)]
+        return self._evaluated[0]
 
     @property
     def evaluations(self) -> int:
         """Different genomes evaluated so far."""
-        return len(self.evaluated)
+        return len(self._known)
+
+    def _take_note(self, packed: Bits) -> None:
+        fresh = self._known.new_among(packed)
+        self._known.add(packed[fresh])
+        self._evaluated.append(packed[fresh])
 
     def search_for(self, place: int, settings: SearchSettings) -> Search:
         """Build the search for the limit at `place`, with what was found for the others."""
@@ -288,13 +309,13 @@ class SharedLimits:
         """The front of what was found for the limit at `place`; see `front_of`."""
         return front_of(self.problems[place], self.archives[place], cap, on_part)
 
-    def learn(self, genomes: Bits) -> None:
-        """Take in the solutions of genomes that an earlier run has evaluated."""
-        for start in range(0, len(genomes), _BATCH):
-            batch = genomes[start : start + _BATCH]
+    def learn(self, packed: Bits) -> None:
+        """Take in the solutions of packed genomes that an earlier run has evaluated."""
+        for start in range(0, len(packed), _BATCH):
+            batch = self._layout.unpack(packed[start : start + _BATCH])
             for archive, (_, points) in zip(self.archives, self._found(batch), strict=True):
                 archive.add(points, batch)
-            self._evaluated.append(np.packbits(batch, axis=1))
+            self._take_note(packed[start : start + _BATCH])
 
     def both(self, genomes: Bits, place: int) -> tuple[Floats | None, Points]:
         """Evaluate genomes for the limit at `place`; the others' archives take in theirs.
@@ -305,7 +326,7 @@ class SharedLimits:
         for other, (archive, (_, points)) in enumerate(zip(self.archives, found, strict=True)):
             if other != place:
                 archive.add(points, genomes)
-        self._evaluated.append(np.packbits(genomes, axis=1))
+        self._take_note(self._layout.pack(genomes))
         return found[place]
 
     def _found(self, genomes: Bits) -> list[tuple[Floats | None, Points]]:
@@ -318,14 +339,15 @@ class SharedLimits:
 
     def state(self) -> State:
         """The archives and all that was evaluated, as arrays."""
-        found: State = {"evaluated": np.packbits(self.evaluated, axis=1)}
+        found: State = {"evaluated": self.evaluated}
         for place, archive in enumerate(self.archives):
             found |= prefixed(f"{place}.", archive.state())
         return found
 
     def restore(self, state: State) -> None:
         """Go on from a saved state; it must be of the same limits."""
-        self._evaluated = [state["evaluated"]]
+        self._evaluated, self._known = [state["evaluated"]], KnownGenomes(self._layout)
+        self._known.add(state["evaluated"])
         for place, archive in enumerate(self.archives):
             archive.restore(part_of(state, f"{place}."))
 

@@ -51,7 +51,7 @@ class ArchiveSearch:
         self.population = population
         self.rng = np.random.default_rng(seed)
         self.moves = Moves(problem.layout)
-        self.archive = Archive.empty(len(problem.objectives), problem.layout.bits, room)
+        self.archive = Archive.empty(len(problem.objectives), problem.layout, room)
         self.unseen = Unseen(problem.layout)
         self.generation = 0
         self._inherited = 0
@@ -63,7 +63,7 @@ class ArchiveSearch:
     def inherit(self, archive: Archive, evaluated: Bits) -> None:
         """Begin with what other searches have found, and never evaluate their genomes again."""
         self.archive = archive
-        self.unseen.remove(evaluated)
+        self.unseen.remove_packed(evaluated)
         self._inherited = self.unseen.removed
 
     @property
@@ -95,7 +95,7 @@ class ArchiveSearch:
 
     def restore(self, state: State) -> None:
         shapes = (state["genomes"].shape[1], state["values"].shape[1])
-        if shapes != (self.problem.layout.bits, len(self.problem.objectives)):
+        if shapes != (self.problem.layout.packed_bytes, len(self.problem.objectives)):
             raise SearchError("the saved state belongs to another problem")
         self.archive.restore(state)
         self.unseen.restore(state["seen"])
@@ -135,16 +135,14 @@ class ArchiveSearch:
 
     def _offspring(self, number: int) -> Bits:
         parents, mates = self._pairs(number)
-        children = self.archive.genomes[parents]
+        children = self.archive.genomes_at(parents)
         mating = self.rng.random(number) < _MATE
-        children[mating] = self.moves.exchange(
-            children[mating], self.archive.genomes[mates[mating]], _TAKE, self.rng
-        )
+        others = self.archive.genomes_at(mates[mating])
+        self.moves.exchange(children, np.flatnonzero(mating), others, _TAKE, self.rng)
         steps = np.minimum(self.rng.geometric(0.5, size=number), _MOST_MOVES)
         steps -= mating & (self.rng.random(number) < 0.3)  # an exchange alone may be change enough
         for step in range(_MOST_MOVES):
-            rows = np.flatnonzero(steps > step)
-            children[rows] = self.moves.step(children[rows], self.rng)
+            self.moves.step(children, np.flatnonzero(steps > step), self.rng)
         return children
 
     def _pairs(self, number: int) -> tuple[Ints, Ints]:
@@ -204,7 +202,7 @@ class ExhaustiveSearch:
                 f"{self.space}"
             )
         self.population = population
-        self.archive = Archive.empty(len(problem.objectives), problem.layout.bits, room)
+        self.archive = Archive.empty(len(problem.objectives), problem.layout, room)
         self.generation = 0
         self.evaluations = 0
         self._genomes: Iterator[Bits] = problem.layout.enumerate()

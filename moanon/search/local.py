@@ -47,7 +47,7 @@ from moanon.recoding import LocalRecodings
 from moanon.search.archive import thin
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.problem import SearchProblem
-from moanon.search.targets import FEW_GROUPS, Effort, asked, find_targets, spread
+from moanon.search.targets import FEW_GROUPS, Effort, asked, find_targets, spread, whole_table
 
 #: Splits of a node that are followed to the end; all of them in most tables.
 _TRIES = 16
@@ -234,6 +234,20 @@ class LocalLimits:
         """Go on from a saved state; it must be of the same limits."""
         for place in state["places"].tolist():
             self.search_for(place, None).restore(part_of(state, f"{place}."))
+
+
+def solve_target(instance: Instance, target: Suppression) -> Grouping:
+    """Solve one target alone: groups that meet its constraints, within its limit of suppression.
+
+    Raises
+    ------
+    ImpossibleError
+        If even all rows together are no group.
+    """
+    whole_table(instance, target)
+    place = _Workplace.of(instance)
+    (group,) = _solve(place, [target], None)
+    return _grouping(place, group)
 
 
 def warm_up_local(problem: SearchProblem) -> float:

@@ -72,7 +72,7 @@ class NSGA2Search:
         self.population = population
         self.rng = np.random.default_rng(seed)
         self.unseen = Unseen(layout)
-        self.archive = Archive.empty(len(problem.objectives), layout.bits, room)
+        self.archive = Archive.empty(len(problem.objectives), layout, room)
         self.generation = 0
         # The genomes that survived the last generation, best ranks first.
         self.kept = np.zeros((0, layout.bits), dtype=np.uint8)
@@ -103,7 +103,7 @@ class NSGA2Search:
     def inherit(self, archive: Archive, evaluated: Bits) -> None:
         """Begin with solutions that other searches have found as the first population."""
         self.archive = archive
-        self._start = np.unique(archive.genomes[thin(archive.values, self.population)], axis=0)
+        self._start = np.unique(archive.genomes_at(thin(archive.values, self.population)), axis=0)
 
     def step(self, most: int | None = None) -> int:
         self.generation += 1

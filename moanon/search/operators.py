@@ -8,12 +8,12 @@ genome is valid exactly if each of its columns is. So children are as valid as t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import blake2b
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 
-from moanon.arrays import Bits
+from moanon.arrays import Bits, Ints
 from moanon.data.domain import Domain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
 from moanon.genome import Layout
@@ -22,6 +22,8 @@ from moanon.genome import Layout
 SEED_SHARE = 0.25
 #: Attempts to find genomes not seen before by chance, before they are listed.
 ATTEMPTS = 8
+#: Bytes by which genomes are told apart.
+_KEY = 16
 #: Chance that a boundary moves to any other place of its column.
 _FAR = 0.4
 
@@ -42,14 +44,49 @@ def first_genomes(layout: Layout, number: int, rng: np.random.Generator) -> Bits
 # -- which genomes are new -------------------------------------------------------------------------
 
 
-def genome_keys(genomes: Bits) -> npt.NDArray[np.bytes_]:
-    """One string of bytes for each genome, equal for equal genomes only."""
-    # A first bit of 1 keeps the string from being empty where a table has no bits.
-    marked = np.ones((len(genomes), genomes.shape[1] + 1), dtype=np.uint8)
-    marked[:, 1:] = genomes
-    packed = np.packbits(marked, axis=1)
-    keys: npt.NDArray[np.bytes_] = packed.view(f"S{packed.shape[1]}")[:, 0]
-    return keys
+class KnownGenomes:
+    """A set of genomes that are told apart by 16 bytes each, however long they are.
+
+    Packed genomes of more bytes are represented by a digest. Two different ones of a billion have
+    the same with a chance of 1 in 10^20; one of them would then never be evaluated.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._width = min(layout.packed_bytes, _KEY)
+        self._is_digest = layout.packed_bytes > _KEY
+        self._keys: set[bytes] = set()
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def _keys_of(self, packed: Bits) -> list[bytes]:
+        rows = [row.tobytes() for row in packed]
+        if not self._is_digest:
+            return rows
+        return [blake2b(row, digest_size=_KEY).digest() for row in rows]
+
+    def add(self, packed: Bits) -> None:
+        """Take in packed genomes."""
+        self._keys.update(self._keys_of(packed))
+
+    def new_among(self, packed: Bits) -> Ints:
+        """Rows of the packed genomes that are not here, each genome once."""
+        first: dict[bytes, int] = {}
+        for place, key in enumerate(self._keys_of(packed)):
+            if key not in self._keys:
+                first.setdefault(key, place)
+        return np.fromiter(first.values(), dtype=np.int64, count=len(first))
+
+    def state(self) -> Bits:
+        """All of them, in an order of their own."""
+        state = np.zeros((len(self._keys), self._width), dtype=np.uint8)
+        for row, key in zip(state, sorted(self._keys), strict=True):
+            row[:] = memoryview(key)
+        return state
+
+    def restore(self, state: Bits) -> None:
+        """Hold what was saved instead of what is here."""
+        self._keys = {row.tobytes() for row in state}
 
 
 class Unseen:
@@ -58,7 +95,7 @@ class Unseen:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.space = layout.count()
-        self._seen: set[bytes] = set()
+        self._seen = KnownGenomes(layout)
         self._listing: Iterator[Bits] = layout.enumerate(self.space)
         self._listed = np.zeros((0, layout.bits), dtype=np.uint8)
 
@@ -74,16 +111,15 @@ class Unseen:
 
     def remove(self, genomes: Bits) -> None:
         """Take note that genomes were evaluated."""
-        self._seen.update(genome_keys(genomes).tolist())
+        self.remove_packed(self.layout.pack(genomes))
+
+    def remove_packed(self, packed: Bits) -> None:
+        """Take note that packed genomes were evaluated."""
+        self._seen.add(packed)
 
     def among(self, genomes: Bits) -> Bits:
         """The unseen ones of some genomes in their order, each once."""
-        keys = genome_keys(genomes)
-        _, first = np.unique(keys, return_index=True)
-        first.sort()
-        seen = self._seen
-        new = np.array([key not in seen for key in keys[first].tolist()], dtype=bool)
-        unseen: Bits = genomes[first[new]]
+        unseen: Bits = genomes[self._seen.new_among(self.layout.pack(genomes))]
         return unseen
 
     def fill(self, genomes: Bits, number: int, rng: np.random.Generator) -> Bits:
@@ -115,13 +151,11 @@ class Unseen:
 
     def state(self) -> Bits:
         """The genomes that have been evaluated, in an order of their own."""
-        width = -(-(self.layout.bits + 1) // 8)
-        keys = np.array(sorted(self._seen), dtype=f"S{width}")
-        return keys.view(np.uint8).reshape(-1, width)
+        return self._seen.state()
 
     def restore(self, state: Bits) -> None:
         """Go on from a saved state."""
-        self._seen = set(np.ascontiguousarray(state).view(f"S{state.shape[1]}")[:, 0].tolist())
+        self._seen.restore(state)
 
 
 # -- small moves -----------------------------------------------------------------------------------
@@ -145,16 +179,16 @@ class Moves:
         weights = np.sqrt([mover.places for _, mover in self._columns])
         self._share = weights / weights.sum() if len(weights) else weights
 
-    def step(self, genomes: Bits, rng: np.random.Generator) -> Bits:
-        """Change one column of each genome: flip or shift a boundary, or move a tree's cut."""
-        moved = genomes.copy()
+    def step(self, genomes: Bits, rows: Ints, rng: np.random.Generator) -> None:
+        """Change one column of some rows: flip or shift a boundary, or move a tree's cut.
+
+        In place, as a long genome takes longer to copy than to change.
+        """
         if not self._columns:
-            return moved
-        chosen = rng.choice(len(self._columns), size=len(genomes), p=self._share)
+            return
+        chosen = rng.choice(len(self._columns), size=len(rows), p=self._share)
         for column, (place, mover) in enumerate(self._columns):
-            rows = np.flatnonzero(chosen == column)
-            moved[rows, place] = mover(moved[rows, place], rng)
-        return moved
+            mover(genomes[:, place], rows[chosen == column], rng)
 
     def mutate(self, genomes: Bits, rate: float, rng: np.random.Generator) -> Bits:
         """Make as many moves as of one coin for each column fall on one, with the chance `rate`.
@@ -165,17 +199,16 @@ class Moves:
         least = 1 if rate > 0 else 0
         moves = np.maximum(rng.binomial(self._coins, rate, size=len(genomes)), least)
         for already in range(int(moves.max(initial=0))):
-            rows = np.flatnonzero(moves > already)
-            mutated[rows] = self.step(mutated[rows], rng)
+            self.step(mutated, np.flatnonzero(moves > already), rng)
         return mutated
 
-    def exchange(self, genomes: Bits, others: Bits, share: float, rng: np.random.Generator) -> Bits:
-        """Take each column from `others` with probability `share`."""
-        mixed = genomes.copy()
+    def exchange(
+        self, genomes: Bits, rows: Ints, others: Bits, share: float, rng: np.random.Generator
+    ) -> None:
+        """Take each column of some rows from `others`, one for each, with probability `share`."""
         for place, _ in self._columns:
-            rows = np.flatnonzero(rng.random(len(genomes)) < share)
-            mixed[rows, place] = others[rows, place]
-        return mixed
+            taken = np.flatnonzero(rng.random(len(rows)) < share)
+            genomes[rows[taken], place] = others[taken, place]
 
 
 class _MoveBoundary:
@@ -188,52 +221,58 @@ class _MoveBoundary:
     def __init__(self, places: int) -> None:
         self.places = places
 
-    def __call__(self, bits: Bits, rng: np.random.Generator) -> Bits:
-        moved = bits.copy()
-        rows = np.arange(len(bits))
-        at = rng.integers(bits.shape[1], size=len(bits))
-        beside = at + rng.choice((-1, 1), size=len(bits))
-        shift = rng.random(len(bits)) < 0.5
-        shift &= (beside >= 0) & (beside < bits.shape[1])
+    def __call__(self, column: Bits, rows: Ints, rng: np.random.Generator) -> None:
+        """Change the bits of some rows in place."""
+        at = rng.integers(self.places, size=len(rows))
+        beside = at + rng.choice((-1, 1), size=len(rows))
+        shift = rng.random(len(rows)) < 0.5
+        shift &= (beside >= 0) & (beside < self.places)
         beside = np.where(shift, beside, at)
         # A shift exchanges two unlike neighbours; between like ones it would change nothing.
-        shift &= bits[rows, at] != bits[rows, beside]
-        moved[rows, at] ^= 1
-        moved[rows[shift], beside[shift]] ^= 1
-        far = rng.random(len(bits)) < _FAR
-        far &= bits.any(axis=1) & (bits == 0).any(axis=1)
-        moved[far] = _relocated(bits[far], rng)
-        return moved
+        shift &= column[rows, at] != column[rows, beside]
+        far = rng.random(len(rows)) < _FAR
+        ones = np.count_nonzero(column[rows[far]], axis=1)
+        far[far] = (ones > 0) & (ones < self.places)
+        _relocate(column, rows[far], rng)
+        near, shift = ~far, shift & ~far
+        column[rows[near], at[near]] ^= 1
+        column[rows[shift], beside[shift]] ^= 1
 
 
-def _relocated(bits: Bits, rng: np.random.Generator) -> Bits:
+def _relocate(column: Bits, rows: Ints, rng: np.random.Generator) -> None:
     """Clear one boundary of each row and set another; every row must have one of both."""
-    moved, rows = bits.copy(), np.arange(len(bits))
+    bits = column[rows]
     lot = rng.random(bits.shape)
-    moved[rows, np.where(bits == 1, lot, -1.0).argmax(axis=1)] = 0
-    moved[rows, np.where(bits == 0, lot, -1.0).argmax(axis=1)] = 1
-    return moved
+    column[rows, np.where(bits == 1, lot, -1.0).argmax(axis=1)] = 0
+    column[rows, np.where(bits == 0, lot, -1.0).argmax(axis=1)] = 1
 
 
 class _MoveCut:
     """Expand or collapse one inner node of a tree."""
 
     def __init__(self, hierarchy: Hierarchy) -> None:
-        self.hierarchy = hierarchy
-        self.places = len(hierarchy.inner)
-        self.above = np.eye(self.places, dtype=np.uint8)  # above[v, u]: u is v or an ancestor of v
-        for node, parent in enumerate(hierarchy.inner_parent):
-            if parent >= 0:
-                self.above[node] |= self.above[parent]
+        inner = hierarchy.inner
+        self.places = len(inner)
+        self.first = hierarchy.first_boundary
+        self.parent = hierarchy.inner_parent.tolist()
+        # The boundaries within a node are its own and those of the nodes below it.
+        self.within = [slice(hierarchy.starts[node], hierarchy.stops[node] - 1) for node in inner]
+        order = np.argsort(hierarchy.owner, kind="stable")
+        ends = np.searchsorted(hierarchy.owner[order], np.arange(1, self.places))
+        self.own = np.split(order, ends)
 
-    def __call__(self, bits: Bits, rng: np.random.Generator) -> Bits:
-        expanded = bits[:, self.hierarchy.first_boundary]
-        rows = np.arange(len(bits))
-        node = rng.integers(expanded.shape[1], size=len(bits))
-        was_expanded = expanded[rows, node].astype(bool)[:, None]
-        below = self.above.T[node]  # descendants of the node, and itself
-        moved = np.where(was_expanded, expanded & (1 - below), expanded | self.above[node])
-        return self.hierarchy.bits_of(moved.astype(np.uint8))
+    def __call__(self, column: Bits, rows: Ints, rng: np.random.Generator) -> None:
+        """Change the bits of some rows in place."""
+        nodes = rng.integers(self.places, size=len(rows))
+        expanded = column[rows, self.first[nodes]].tolist()
+        for row, node, is_expanded in zip(rows.tolist(), nodes.tolist(), expanded, strict=True):
+            bits = column[row]
+            if is_expanded:
+                bits[self.within[node]] = 0
+            else:
+                while node >= 0 and not bits[self.first[node]]:
+                    bits[self.own[node]] = 1
+                    node = self.parent[node]
 
 
 def _mover(domain: Domain) -> _MoveBoundary | _MoveCut:

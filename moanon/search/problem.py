@@ -170,18 +170,21 @@ class SearchProblem:
         )
 
     def _seen(self, scores: Scores, genomes: Bits) -> Floats:
-        values, violation = self._measured(scores, genomes)
+        values, violation = self._measured(scores, genomes, np.arange(len(genomes)))
         return np.where(violation[:, None] > 0, _PENALTY * (1 + violation[:, None]), values)
 
-    def _measured(self, scores: Scores, genomes: Bits) -> tuple[Floats, Floats]:
-        """Objectives and violation of each entry; infeasible ones have some finite objectives."""
+    def _measured(self, scores: Scores, genomes: Bits, genome: Ints) -> tuple[Floats, Floats]:
+        """Objectives and violation of each entry; infeasible ones have some finite objectives.
+
+        `genome` says which of the genomes an entry is of.
+        """
         values = objective_matrix(scores, self.objectives)
         violation = scores.excess
         for measure, bound in self.bounds.items():
             violation = violation + _missed(measure, bound, measure.of(scores))
         infeasible = violation > 0
         values[infeasible] = np.nan_to_num(values[infeasible], nan=0.0, posinf=0.0, neginf=0.0)
-        return self._finite(values, genomes), violation
+        return self._finite(values, genomes, genome), violation
 
     def _points(self, scores: Scores, genomes: Bits) -> Points:
         """The feasible solutions, and the nearest infeasible one of each genome without any."""
@@ -191,7 +194,7 @@ class SearchProblem:
             parts = [steps, *parts] if self.is_constrained else [steps]
         found = []
         for each, genome in parts:
-            values, violation = self._measured(each, genomes[genome])
+            values, violation = self._measured(each, genomes, genome)
             rule = np.stack([each.field("d1"), each.field("d2")], axis=1)
             missed = np.ceil(violation / _VIOLATION).astype(np.int64)
             infeasible = np.stack([np.full(len(missed), INFEASIBLE), missed], axis=1)
@@ -213,14 +216,14 @@ class SearchProblem:
             genomes[scores.step_genome], pairs, self.suppression, measures=self.names
         )
 
-    def _finite(self, values: Floats, genomes: Bits) -> Floats:
+    def _finite(self, values: Floats, genomes: Bits, genome: Ints) -> Floats:
         """Refuse NaN and infinity: they would count as better than everything."""
         bad = ~np.isfinite(values)
         if bad.any():
             row, column = np.argwhere(bad)[0]
             raise SearchError(
                 f"objective {self.objectives[column]!r} is {values[row, column]} for the genome "
-                f"{self.layout.text(genomes[row])}; the search cannot rank it"
+                f"{self.layout.text(genomes[genome[row]])}; the search cannot rank it"
             )
         return values
 

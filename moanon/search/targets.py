@@ -74,15 +74,13 @@ class Effort:
         return round((_SHORT_RUN if few_groups else _RUN) / sqrt(self.share))
 
 
-def find_targets(
-    instance: Instance, suppression: Suppression, objectives: Sequence[str]
-) -> list[list[Suppression]]:
-    """Runs of targets, the largest size of a run first.
+def whole_table(instance: Instance, suppression: Suppression) -> Grouping:
+    """All rows as one group.
 
     Raises
     ------
     ImpossibleError
-        If even all rows together are no group.
+        If even that does not meet the constraints.
     """
     everything = Grouping.of_boxes(
         instance,
@@ -98,6 +96,20 @@ def find_targets(
         raise ImpossibleError(
             f"no group can meet the constraints: all rows together do not have {wanted}"
         )
+    return everything
+
+
+def find_targets(
+    instance: Instance, suppression: Suppression, objectives: Sequence[str]
+) -> list[list[Suppression]]:
+    """Runs of targets, the largest size of a run first.
+
+    Raises
+    ------
+    ImpossibleError
+        If even all rows together are no group.
+    """
+    everything = whole_table(instance, suppression)
     others = [name for name in objectives if find_measure(name).group and name != "k"]
     levels = [_levels(everything, suppression, name) for name in others]
     rows, limit = instance.cells.rows, suppression.most_rows(instance.cells.rows)

@@ -62,11 +62,13 @@ def test_check_shows_the_columns_and_how_exposed_the_table_is(
 ) -> None:
     assert main(["check", str(table)]) == 0
     lines = [re.sub(" {2,}", "  ", line.strip()) for line in capsys.readouterr().out.splitlines()]
-    assert "column  role  kind  base values  bits  distinct values" in lines
+    headers = "column  role  kind  base values  bits  distinct values  merged before the search"
+    assert headers in lines
     assert "id  identifying  4" in lines
-    assert "[red]a  quasi  interval  2  1  3" in lines
+    # 5, 7 and 9 are one step of 5
+    assert "[red]a  quasi  interval  2  1  3  3 → 1 values, 100.0% of the entropy" in lines
     assert ":x:  sensitive  equal distance  2" in lines
-    assert "sex  quasi  ordered  2  1  2" in lines
+    assert "sex  quasi  ordered  2  1  2  nothing" in lines
     assert "rows  5 read, 1 dropped for missing values" in lines
     # (5-9, f) twice, (5-9, m) twice: no row is alone
     assert "distinct cells  2" in lines

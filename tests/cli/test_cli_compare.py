@@ -10,6 +10,7 @@ import pytest
 from moanon import Config, Release
 from moanon.cli import main
 from moanon.experiment import load_front
+from moanon.measures.column_effects import column_effects
 from tests.cli.commands import Captured
 from tests.search.people import AGE_AND_SIZE, config_text, people_frame, write_people
 
@@ -50,7 +51,7 @@ def told(capsys: Captured, *arguments: str) -> dict:
 
 
 def test_solutions_are_compared_by_everything(capsys: Captured) -> None:
-    assert main(["compare", "found#5", "found#8"]) == 0
+    assert main(["compare", "found#5", "found#8", "--all"]) == 0
     out = capsys.readouterr().out
     front = load_front("found")
     for letter, number in (("A", 5), ("B", 8)):
@@ -59,7 +60,7 @@ def test_solutions_are_compared_by_everything(capsys: Captured) -> None:
         assert f" groups, {suppressed} of 120 rows suppressed\n" in out
     for comparator in ("dominance", "min", "mean", "rank", "cov", "spr", "hv", "wtd", "lex"):
         assert f" {comparator} " in out
-    assert "\n A against B: who is better off\n" in out
+    assert "\n A against B: neither is better throughout; " in out
     assert "\n size: rows in the row's group; more is better\n" in out
     assert out.endswith(
         " wtd adds up 0.5 × cov of size, 0.5 × cov of utility\n"
@@ -68,13 +69,12 @@ def test_solutions_are_compared_by_everything(capsys: Captured) -> None:
 
 
 def test_who_is_better_off_is_told_first(capsys: Captured) -> None:
-    assert main(["compare", "found#5", "found#8", "--properties", "size"]) == 0
+    assert main(["compare", "found#5", "found#8", "--properties", "size", "--all"]) == 0
     out = capsys.readouterr().out
     (count,) = told(capsys, "found#5", "found#8", "--properties", "size")["individuals"]
-    (line,) = (line for line in out.splitlines() if line.startswith(" size  "))
+    (line,) = (line for line in out.splitlines() if line.startswith(" size: a larger"))
     numbers = (count["better_in_first"], count["better_in_second"], count["equal"])
-    assert line.split() == [
-        "size",
+    assert line.removeprefix(" size: a larger group").split() == [
         *(part for number in numbers for part in (str(number), f"({number / 120:.1%})")),
     ]
     assert out.index(line) < out.index("comparator")
@@ -103,7 +103,7 @@ def test_lex_names_the_property_that_decides(capsys: Captured) -> None:
 def test_all_of_it_fits_a_terminal(capsys: Captured) -> None:
     arguments = ["found#5", "found#8", "--sensitive", "size", "--goal", "1,1,1,1,1"]
     named = "size,utility,sensitive_share,sensitive_count,diversity"
-    assert main(["compare", *arguments, "--properties", named]) == 0
+    assert main(["compare", *arguments, "--properties", named, "--all"]) == 0
     out = capsys.readouterr().out
     tables = [line for line in out.splitlines() if "  " in line.strip() or "──" in line]
     assert max(len(line.rstrip()) for line in tables) <= 80
@@ -181,6 +181,31 @@ def test_a_solution_compared_with_itself_is_no_better(capsys: Captured) -> None:
     found = told(capsys, "found#5", "found#5")
     assert {each["better"] for each in found["verdicts"]} == {None}
     assert [each["equal"] for each in found["individuals"]] == [120, 120]
+
+
+def test_without_all_it_fits_one_screen_and_names_what_differs(capsys: Captured) -> None:
+    assert main(["compare", "found#5", "found#8"]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert len(lines) <= 24
+    assert err == ""
+    assert lines[-1] == " --all shows every index by which they were compared"
+    front = load_front("found")
+    sides = [{e.name: e for e in column_effects(front.grouping(i))} for i in (5, 8)]
+    for line in lines:
+        name, *words = line.split() or [""]
+        if name in sides[0] and words[0] == "A":
+            assert words[1] == str(sides[0][name].shown)
+            assert words[words.index("B") + 1] == str(sides[1][name].shown)
+    assert any(line.split()[:2] == ["age", "A"] for line in lines)
+
+
+def test_what_no_row_loses_by_is_better(capsys: Captured) -> None:
+    """Of a release and the same with everything merged, compared by group size alone."""
+    last = len(load_front("found"))
+    assert main(["compare", "found#1", f"found#{last}", "--properties", "size"]) == 0
+    out = capsys.readouterr().out
+    assert " A against B: B is better; no row is worse off in it in any respect" in out
 
 
 # -- what it draws -------------------------------------------------------------------------------

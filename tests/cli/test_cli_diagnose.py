@@ -490,6 +490,23 @@ def test_a_file_that_is_not_there(folder, capsys):
     assert refused(capsys, "nope.csv") == "nope.csv does not exist"
 
 
+def test_without_a_question_it_begins_with_what_matters(folder, capsys):
+    Path("few.csv").write_text("sex,city\nf,A\nf,A\nm,B\nm,C\n")
+    assert main(["diagnose", "few.csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == (
+        " Whoever knows all 2 columns finds 2 rows (50.0%) alone, and 4 rows (100.0%) in groups "
+        "below 5"
+    )
+    assert [line.split() for line in lines if line.startswith((" city  ", " sex  "))][:2] == [
+        ["city", "3", "50.0%", "100.0%", "75.0%", "1"],
+        ["sex", "2", "0.0%", "100.0%", "50.0%", "2"],
+    ]
+    assert any(line.startswith(" Question 4: ") for line in lines)
+    assert main(["diagnose", "few.csv", "--columns", "sex,city"]) == 0
+    assert "riskiest" not in capsys.readouterr().out
+
+
 def test_help_lists_the_questions(capsys):
     assert main(["diagnose", "--help"]) == DONE
     out = capsys.readouterr().out

@@ -26,6 +26,7 @@ def results(people: Path) -> Path:
 RESULTS_OF_A_SEARCH = (
     ".evaluated.npz",
     "config.yaml",
+    "domains.json",
     "front.csv",
     "run.json",
     "solutions.json",

@@ -220,6 +220,7 @@ def test_results_are_replaced_with_force_only(config: Path) -> None:
     write("flash", config, force=True)
     assert sorted(path.name for path in folder.iterdir()) == [
         "config.yaml",
+        "domains.json",
         "front.csv",
         "run.json",
         "solutions.json",
@@ -232,7 +233,14 @@ def test_with_force_nothing_is_left_of_a_run_for_several_limits(config: Path) ->
     with pytest.raises(OutputError, match="found holds results already"):
         write("mondrian", config)
     names = sorted(path.name for path in write("mondrian", config, force=True).iterdir())
-    assert names == ["boxes.npz", "config.yaml", "front.csv", "run.json", "solutions.json"]
+    assert names == [
+        "boxes.npz",
+        "config.yaml",
+        "domains.json",
+        "front.csv",
+        "run.json",
+        "solutions.json",
+    ]
 
 
 def test_a_search_does_not_go_on_from_a_baseline(config: Path) -> None:

@@ -43,6 +43,9 @@ def interrupted(
     return ready
 
 
+FILES = ["config.yaml", "domains.json", "front.csv", "run.json", "solutions.json"]
+
+
 def written(folder: str) -> list[str]:
     """What is in a folder, but for the head start of later runs."""
     return sorted(path.name for path in Path(folder).iterdir() if path.name != ".evaluated.npz")
@@ -63,7 +66,13 @@ def record(folder: str) -> dict[str, Any]:
 def test_a_run_leaves_four_files(config: Path) -> None:
     result = run(config)
     assert str(result.folder) == "results/people"
-    assert written("results/people") == ["config.yaml", "front.csv", "run.json", "solutions.json"]
+    assert written("results/people") == [
+        "config.yaml",
+        "domains.json",
+        "front.csv",
+        "run.json",
+        "solutions.json",
+    ]
     header, *rows = (result.folder / "front.csv").read_text().splitlines()
     assert header.startswith("id,k,loss,")
     assert result.front is not None
@@ -307,7 +316,13 @@ def test_with_both_damaged_nothing_runs(config: Path) -> None:
     with pytest.raises(SearchError, match=r"checkpoint\.npz .*; b/checkpoint\.previous\.npz .*"):
         prepared(config, out="b", resume=True)
     run(config, out="b", force=True)
-    assert written("b") == ["config.yaml", "front.csv", "run.json", "solutions.json"]
+    assert written("b") == [
+        "config.yaml",
+        "domains.json",
+        "front.csv",
+        "run.json",
+        "solutions.json",
+    ]
 
 
 # -- folders -------------------------------------------------------------------------------------
@@ -483,7 +498,13 @@ def test_a_feasible_run_leaves_nothing_of_the_one_before_it(config: Path) -> Non
     with pytest.raises(InfeasibleError):
         run(config, IMPOSSIBLE, out="a")
     run(config, out="a", force=True)
-    assert written("a") == ["config.yaml", "front.csv", "run.json", "solutions.json"]
+    assert written("a") == [
+        "config.yaml",
+        "domains.json",
+        "front.csv",
+        "run.json",
+        "solutions.json",
+    ]
 
 
 def test_a_run_that_was_killed_after_one_without_a_solution_is_unfinished(config: Path) -> None:

@@ -50,7 +50,7 @@ def points(front: Front) -> np.ndarray:
 
 def test_each_limit_has_a_folder_and_a_comparison_stands_above() -> None:
     run(0.2, 0.05, out="a")
-    files = ["config.yaml", "front.csv", "run.json", "solutions.json"]
+    files = ["config.yaml", "domains.json", "front.csv", "run.json", "solutions.json"]
     folders = [f"eta-{eta}/{name}" for eta in (0.05, 0.2) for name in files]
     assert written("a") == [".evaluated.npz", "comparison.csv", "config.yaml", *folders]
 
@@ -144,6 +144,7 @@ def test_force_leaves_nothing_of_the_run_before() -> None:
     assert written("a") == [
         ".evaluated.npz",
         "config.yaml",
+        "domains.json",
         "eta-0.1/mine.txt",
         "front.csv",
         "mine.txt",

@@ -204,6 +204,8 @@ class _Rules:
             path.name == "first.yaml"
         ):  # describes the columns, which takes the order of their values
             return {*columns["town"], *columns["ill"]}
+        if path.name == "domains.json":  # all base values by their names, whether shown or not
+            return {*columns["town"]}
         shows_labels = path.name in ("solutions.json", "report.html") or path.name.startswith(
             "said"
         )

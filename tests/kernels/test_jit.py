@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -217,12 +219,18 @@ def test_the_command_line_says_what_it_waits_for(tmp_path: Path) -> None:
     table = tmp_path / "people.csv"
     table.write_text("a,b\n1,x\n2,x\n2,y\n")
     said = "compiling the kernels, once per installation (about 20 s) …"
-    assert diagnose(tmp_path / "one", table).count(said) == 1
-    assert said not in diagnose(tmp_path / "one", table)
+    assert jit._CACHE is not None
+    diagnose(jit._CACHE.parents[1], table)  # whatever it says: all its kernels are compiled now
+    folder = tmp_path / "one" / "moanon" / jit._CACHE.name
+    folder.mkdir(parents=True, mode=0o700)
+    for kernel in jit._CACHE.glob("*-*"):
+        with suppress(FileNotFoundError):  # written beside by another process, and renamed
+            shutil.copy(kernel, folder)
     # One kernel to be compiled again is enough to have something to say, or to be quiet about.
-    (kernel,) = (tmp_path / "one").rglob("refinement.tally_sizes-*")
+    (kernel,) = folder.glob("refinement.tally_sizes-*")
     kernel.unlink()
     assert diagnose(tmp_path / "one", table).count(said) == 1
+    assert said not in diagnose(tmp_path / "one", table)
     kernel.unlink()
     assert diagnose(tmp_path / "one", table, "--quiet") == ""
 

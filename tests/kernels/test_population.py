@@ -19,6 +19,7 @@ from moanon.genome import Instance
 from moanon.kernels import histograms
 from moanon.kernels.costs import COSTS
 from moanon.kernels.diversity import MODELS
+from moanon.kernels.join import JoinTree
 from moanon.kernels.population import PopulationKernel, RawScores
 from moanon.kernels.selection import FIELDS, GroupRule
 from moanon.kernels.thresholds import KEEP_ALL, WITHIN_LIMIT
@@ -69,6 +70,51 @@ def test_rolling_up_plainly_changes_nothing(data):
     rule = GroupRule(WITHIN_LIMIT, instance.table.rows // 3, with_steps=True)
     flat = instance.kernel.evaluate(genomes, rule, "flat")
     assert same(flat, instance.kernel.evaluate(genomes, rule, "rollup"))
+
+
+@given(st.data())
+def test_a_wide_root_changes_nothing(data):
+    instance = data.draw(rich_instances())
+    genomes = data.draw(populations(instance, most=40))
+    rule = any_rule(data.draw, instance)
+    cells, mode = instance.cells, data.draw(st.sampled_from(["flat", "rollup"]))
+    pair, wide = (
+        PopulationKernel(
+            cells.codes,
+            cells.counts,
+            instance.layout.sizes,
+            instance.listed_values,
+            plan=instance.plan,
+            prices=instance.prices,
+            root=root,
+        )
+        for root in ("pair", "wide")
+    )
+    assert same(pair.evaluate(genomes, rule, mode), wide.evaluate(genomes, rule, mode))
+    plain = GroupRule(WITHIN_LIMIT, instance.table.rows // 3, with_steps=True)
+    assert same(pair.evaluate(genomes, plain, mode), wide.evaluate(genomes, plain, mode))
+    for one, other in zip(pair.group_cells(genomes[0]), wide.group_cells(genomes[0]), strict=True):
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("density", [0.02, 0.3, 1.0])
+def test_a_wide_root_of_many_parts_changes_nothing(density):
+    # 40 digits of up to 30 groups: keys that are numbered anew several times
+    rng = np.random.default_rng(4)
+    codes = np.unique(rng.integers(0, 30, size=(40, 700)).astype(np.uint16) ** 2 % 30, axis=1)
+    counts, sizes = rng.integers(1, 5, size=codes.shape[1]), np.full(40, 30)
+    genomes = (rng.random((60, 40 * 29)) < density).astype(np.uint8)
+    rule = GroupRule(WITHIN_LIMIT, 200, with_steps=True)
+    pair, wide = (PopulationKernel(codes, counts, sizes, root=r) for r in ("pair", "wide"))
+    for mode in ("flat", "rollup"):
+        assert same(pair.evaluate(genomes, rule, mode), wide.evaluate(genomes, rule, mode))
+
+
+def test_of_wide_and_pair_roots_the_faster_one_is_taken():
+    rng = np.random.default_rng(4)
+    few, many = (rng.integers(0, 4, size=(columns, 5_000)) for columns in (5, 40))
+    assert not len(JoinTree.build(few.astype(np.uint16), [4] * 5).shape.parts)
+    assert len(JoinTree.build(many.astype(np.uint16), [4] * 40).shape.parts)
 
 
 @given(st.data())

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from moanon.config import SearchSection
-from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
+from moanon.data.domain import DomainSpec, IntervalSpec, OrderedDomain, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.front import Front
-from moanon.genome import Instance
+from moanon.genome import Instance, Layout
 from moanon.measures.suppression import Preset, find_preset
 from moanon.search.archive import Archive, front_of
 from moanon.search.archive_search import ExhaustiveSearch
@@ -25,6 +25,8 @@ PLACES = Hierarchy.from_nested(
     "Anywhere", {"North": ["Oslo", "Bergen"], "South": ["Rome", "Bari", "Pisa"]}
 )
 SIZES = ("S", "M", "L", "XL")
+#: Genomes of one bit, for archives whose points come from nowhere.
+ONE_BIT = Layout({"size": OrderedDomain(("S", "L"))})
 ILLS = ("flu", "gout", "cold", "none")
 #: The four problems, and what they need to be told.
 PROBLEMS: dict[str, dict[str, Any]] = {

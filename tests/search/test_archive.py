@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from moanon.search.archive import Archive, thin, undominated
 from moanon.search.problem import Points
+from tests.search.people import ONE_BIT
 
 points = st.integers(2, 4).flatmap(
     lambda objectives: arrays(
@@ -41,7 +42,7 @@ def test_of_equal_points_the_first_is_kept(values):
 @given(points, st.integers(1, 29))
 def test_adding_in_parts_keeps_the_same_points_as_adding_at_once(values, cut):
     def archive_of(*parts: np.ndarray) -> Archive:
-        archive = Archive.empty(values.shape[1], 1, 1000)
+        archive = Archive.empty(values.shape[1], ONE_BIT, 1000)
         for part in parts:
             number = len(part)
             thresholds = np.zeros((number, 2), dtype=np.int64)

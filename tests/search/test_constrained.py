@@ -22,7 +22,7 @@ from moanon.search.archive_search import ArchiveSearch
 from moanon.search.nsga2 import NSGA2Search
 from moanon.search.problem import INFEASIBLE, Points, SearchProblem
 from moanon.search.running import Stop, run_search
-from tests.search.people import exact_archive, people
+from tests.search.people import ONE_BIT, exact_archive, people
 from tests.strategies import populations, rich_instances
 
 BOUNDS = {"k": 4, "l_entropy": 2.0, "t_closeness": 0.3, "loss": 0.7}
@@ -151,7 +151,7 @@ def test_an_infinite_delta_is_infeasible():
 
 
 def test_the_archive_keeps_the_nearest_until_something_is_feasible():
-    archive = Archive.empty(2, 1, 100)
+    archive = Archive.empty(2, ONE_BIT, 100)
     genomes = np.array([[0], [1], [1]], dtype=np.uint8)
 
     def add(values: list[list[float]], thresholds: list[list[int]]) -> int:

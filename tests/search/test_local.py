@@ -139,6 +139,7 @@ def test_other_objectives_of_groups_have_levels() -> None:
     assert len({diversity for _, diversity in pairs}) >= 3
 
 
+@pytest.mark.slow
 def test_constraints_hold_without_the_compiler() -> None:
     done = subprocess.run(
         [

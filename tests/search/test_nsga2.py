@@ -65,9 +65,8 @@ def stored(state: State) -> State:
 
 
 def evaluated(search: NSGA2Search) -> np.ndarray:
-    """Every genome that a search has evaluated; in its state a bit of 1 stands before each."""
-    bits = search.problem.layout.bits
-    return np.unpackbits(search.state()["seen"], axis=1, count=bits + 1)[:, 1:]
+    """Every genome that a search has evaluated; those of small tables are in its state."""
+    return search.problem.layout.unpack(search.state()["seen"])
 
 
 def front(values: np.ndarray) -> list[list[float]]:

@@ -18,7 +18,7 @@ from moanon.search.archive_search import ArchiveSearch
 from moanon.search.checkpoint import State
 from moanon.search.problem import SearchProblem
 from moanon.search.running import Outcome, Progress, Stop, _Hypervolume, run_search, warm_up
-from tests.search.people import Memory, people, problem_of, settings_of
+from tests.search.people import ONE_BIT, Memory, people, problem_of, settings_of
 
 EVERYTHING = 5_120  # valid genomes of the table of people
 
@@ -100,7 +100,7 @@ class Script:
     exhausted: bool = False
     space: int = 10**9
     complete: str = "all was found"
-    archive: Archive = field(default_factory=lambda: Archive.empty(2, 1, 100))
+    archive: Archive = field(default_factory=lambda: Archive.empty(2, ONE_BIT, 100))
 
     def step(self, most: int | None = None) -> int:
         points = self.found[self.generation] if self.generation < len(self.found) else []

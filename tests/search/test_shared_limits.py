@@ -29,6 +29,11 @@ def small_instance():
     return people()
 
 
+def sample(instance, number, seed):
+    """Packed genomes, as earlier runs hand them on."""
+    return instance.layout.pack(instance.layout.sample(number, np.random.default_rng(seed)))
+
+
 def front(archive):
     archive.sort()
     return archive.values
@@ -41,7 +46,7 @@ def test_every_limit_learns_what_its_own_evaluation_would_say(instance, rule, se
     problem = problem_under(instance, RULES[rule])
     shared = SharedLimits(problem, ETAS, 8_000)
     genomes = instance.layout.sample(20, np.random.default_rng(seed))
-    shared.learn(genomes)
+    shared.learn(instance.layout.pack(genomes))
     for eta, archive in zip(shared.etas, shared.archives, strict=True):
         own = problem.with_eta(eta).points(genomes).values
         expected = own[undominated(own)]
@@ -60,7 +65,7 @@ def test_values_under_a_narrower_limit_are_those_of_its_rule(instance, seed):
 @given(instances())
 def test_a_larger_limit_is_never_worse(instance):
     shared = SharedLimits(problem_under(instance, RULES["limit"]), ETAS, 8_000)
-    shared.learn(instance.layout.sample(50, np.random.default_rng(1)))
+    shared.learn(sample(instance, 50, seed=1))
     wide, middle, narrow = (archive.values for archive in shared.archives)
     assert naive.is_covered(narrow, middle)
     assert naive.is_covered(middle, wide)
@@ -90,7 +95,7 @@ def test_a_front_is_never_worse_after_a_search_for_another_limit(small_instance)
 
 def test_a_second_search_evaluates_nothing_again(small_instance):
     shared = SharedLimits(problem_under(small_instance, RULES["limit"]), (0.1, 0.02), 8_000)
-    shared.learn(small_instance.layout.sample(40, np.random.default_rng(3)))
+    shared.learn(sample(small_instance, 40, seed=3))
     known = {genome.tobytes() for genome in shared.evaluated}
     search = ArchiveSearch(shared.problems[1], 50, 1)
     search.inherit(shared.archives[1], shared.evaluated)
@@ -113,7 +118,7 @@ def test_a_search_alone_goes_the_same_way_as_the_first_of_several(small_instance
 
 def test_a_pymoo_algorithm_starts_from_what_was_found(small_instance):
     shared = SharedLimits(problem_under(small_instance, RULES["limit"]), (0.1, 0.02), 8_000)
-    shared.learn(small_instance.layout.sample(300, np.random.default_rng(3)))
+    shared.learn(sample(small_instance, 300, seed=3))
     before = shared.archives[1].values.copy()
     search = NSGA2Search(shared.problems[1], population=20, seed=1)
     search.inherit(shared.archives[1], shared.evaluated)
@@ -126,7 +131,7 @@ def test_a_pymoo_algorithm_starts_from_what_was_found(small_instance):
 def test_an_inherited_start_is_restored(small_instance):
     def begin():
         shared = SharedLimits(problem_under(small_instance, RULES["limit"]), (0.1, 0.02), 8_000)
-        shared.learn(small_instance.layout.sample(300, np.random.default_rng(3)))
+        shared.learn(sample(small_instance, 300, seed=3))
         search = NSGA2Search(shared.problems[1], population=20, seed=1)
         search.inherit(shared.archives[1], shared.evaluated)
         return search
@@ -147,7 +152,7 @@ def test_an_inherited_start_is_restored(small_instance):
 def test_shared_limits_are_restored_whole(small_instance):
     problem = problem_under(small_instance, RULES["limit"])
     shared = SharedLimits(problem, ETAS, 8_000)
-    shared.learn(small_instance.layout.sample(60, np.random.default_rng(3)))
+    shared.learn(sample(small_instance, 60, seed=3))
     again = SharedLimits(problem, ETAS, 8_000)
     again.restore(shared.state())
     assert np.array_equal(again.evaluated, shared.evaluated)

@@ -1,0 +1,91 @@
+"""Domains as plain values, to be stored with results and read again without the table.
+
+What the values of a column are was settled when its table was read: a range may come from the data,
+and so does a tree that a rule has made. New rows must meet the same domains, so these are stored as
+they were built: names of base values and where they begin, no counts and no rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from fractions import Fraction
+from typing import Any
+
+from moanon.data.domain import Domain, IntervalDomain, OrderedDomain, TreeDomain
+from moanon.data.hierarchy import Hierarchy
+from moanon.data.notation import Notation
+from moanon.data.steps import Scale, Steps
+from moanon.errors import DataError
+
+_PLACES = ("origin", "width", "low", "high")
+
+
+def domain_record(domain: Domain) -> dict[str, Any]:
+    """A domain as JSON can hold it."""
+    record: dict[str, Any] = {"kind": domain.kind, "missing": domain.has_missing}
+    if isinstance(domain, OrderedDomain):
+        return record | {"order": list(domain.order)}
+    if isinstance(domain, IntervalDomain):
+        return record | {"steps": _steps_record(domain.steps)}
+    assert isinstance(domain, TreeDomain)
+    tree = {field.name: getattr(domain.hierarchy, field.name) for field in fields(Hierarchy)}
+    steps = None if domain.steps is None else _steps_record(domain.steps)
+    return record | {"hierarchy": tree, "steps": steps, "sets": domain.sets}
+
+
+def _steps_record(steps: Steps) -> dict[str, Any]:
+    places = {name: getattr(steps, name) for name in _PLACES}
+    return {
+        "type": steps.scale.type,
+        "months": steps.scale.months,
+        "notation": asdict(steps.scale.notation),
+        **{name: None if place is None else str(place) for name, place in places.items()},
+        "first": steps.first,
+        "count": steps.count,
+        "clamped": steps.clamped,
+    }
+
+
+def domain_from(record: Mapping[str, Any]) -> Domain:
+    """Read what `domain_record` gave.
+
+    Raises
+    ------
+    DataError
+        If it is something else.
+    """
+    try:
+        return _domain_from(record)
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        raise DataError(f"a stored domain is damaged: {error!r}") from None
+
+
+def _domain_from(record: Mapping[str, Any]) -> Domain:
+    missing = bool(record["missing"])
+    if record["kind"] == "ordered":
+        return OrderedDomain(tuple(record["order"]), missing)
+    steps = None if record["steps"] is None else _steps_from(record["steps"])
+    if record["kind"] == "interval":
+        assert steps is not None
+        return IntervalDomain(steps, missing)
+    tree = {name: tuple(map(_tuples, part)) for name, part in record["hierarchy"].items()}
+    return TreeDomain(Hierarchy(**tree), missing, steps, record["sets"])
+
+
+def _tuples(part: Any) -> Any:
+    return tuple(part) if isinstance(part, list) else part
+
+
+def _steps_from(record: Mapping[str, Any]) -> Steps:
+    low, high = (None if record[end] is None else Fraction(record[end]) for end in ("low", "high"))
+    return Steps(
+        Scale(record["type"], record["months"], Notation(**record["notation"])),
+        Fraction(record["origin"]),
+        Fraction(record["width"]),
+        record["first"],
+        record["count"],
+        low,
+        high,
+        clamped=record["clamped"],
+    )

@@ -1,0 +1,19 @@
+"""What can still be learned from a release: classifiers, and which measures of loss tell.
+
+A model is trained on released rows and asked about a *target* column; the same is done with the
+table as it is, and the difference is the *drop* (Marchand, M §5; there with Mondrian alone).
+
+- ``target``: the column that is predicted, its classes, and which rows are held out.
+- ``features``: rows as numbers, so that a raw row and a released one meet in the same columns.
+- ``anonymizations``: what is examined, and how it is made anew of training rows alone.
+- ``lessons``: the two protocols, what a model is trained on and tested with under each.
+- ``models``: the models, all of scikit-learn, and their scores.
+- ``study``: every anonymization, model and repeat, in any order and on any number of threads.
+- ``telling``: which measure of loss goes with the drop.
+
+scikit-learn is imported here alone, and only when something is learned.
+"""
+
+from moanon.learning.study import Study
+
+__all__ = ["Study"]

@@ -1,0 +1,90 @@
+"""A small table of patients, releases of it, and what is learned from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from moanon.baselines import find_baseline
+from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
+from moanon.data.hierarchy import Hierarchy
+from moanon.data.table import read_table
+from moanon.front import Front
+from moanon.genome import Instance
+from moanon.learning.anonymizations import Anonymization, BaselineRelease, StoredSolution
+from moanon.learning.study import Key, Record, Study
+from moanon.learning.target import Target
+from moanon.measures.suppression import Suppression
+from moanon.recoding import LocalRecodings
+from moanon.search.archive import front_of
+from moanon.search.archive_search import ExhaustiveSearch
+from moanon.search.local import LocalSearch
+from moanon.search.problem import SearchProblem
+from moanon.search.running import Stop, run_search
+
+PLACES = Hierarchy.from_nested("Anywhere", {"North": ["Oslo", "Bergen"], "South": ["Rome", "Bari"]})
+SIZES = ("S", "M", "L")
+SPECS = {
+    "age": IntervalSpec(5, (20, 59)),
+    "size": OrderedSpec(SIZES),
+    "place": TreeSpec(PLACES),
+}
+ROLES = {
+    "age": "quasi",
+    "size": "quasi",
+    "place": "quasi",
+    "dose": "insensitive",
+    "ill": "sensitive",
+}
+
+
+def patients_frame(rows: int = 400, seed: int = 3) -> pd.DataFrame:
+    """People whose illness goes with their age, place and dose, more or less."""
+    rng = np.random.default_rng(seed)
+    age, place = rng.integers(20, 60, rows), rng.choice(PLACES.leaves, rows)
+    dose = rng.normal(0, 1, rows).round(3)
+    chance = 1 / (1 + np.exp(-(0.12 * (age - 40) + 1.5 * (place == "Oslo") + dose - 0.4)))
+    ill = np.where(rng.random(rows) < chance, "yes", "no")
+    size = rng.choice(SIZES, rows)
+    return pd.DataFrame({"age": age, "size": size, "place": place, "dose": dose, "ill": ill})
+
+
+def instance_of(frame: pd.DataFrame, roles: Mapping[str, str] | None = None) -> Instance:
+    """Patients as a table, with their illness as the class column."""
+    return Instance.build(read_table(frame, roles or ROLES), SPECS, label="ill")
+
+
+def stored(instance: Instance, least_k: int, eta: float, *, local: bool = False) -> StoredSolution:
+    """The solution of the least loss with at least that k."""
+    problem = SearchProblem(instance, ("k", "loss"), Suppression("limit", eta))
+    if local:
+        found = LocalSearch(problem)
+        run_search(found, Stop())
+        front = found.front(100)
+    else:
+        search = ExhaustiveSearch(problem)
+        run_search(search, Stop())
+        front = front_of(problem, search.archive, 100)
+    number = int(np.flatnonzero(front.measures["k"] >= least_k)[0]) + 1
+    return StoredSolution("local" if local else "global", instance, front, number)
+
+
+def mondrian(instance: Instance, k: int) -> BaselineRelease:
+    """Mondrian at one k."""
+    grouping = find_baseline("mondrian").run(instance, k).grouping(instance)
+    recodings = LocalRecodings.of_groupings([grouping])
+    front = Front.of_recodings(instance, Suppression("limit"), ("k", "loss"), recodings)
+    return BaselineRelease(f"mondrian-{k}", instance, front, 1, "mondrian", k)
+
+
+def studied(*anonymizations: Anonymization, threads: int = 1, **settings: Any) -> dict[Key, Record]:
+    """Records of a study of some releases: logistic regression, a quarter held out."""
+    chosen = {"models": ("logistic",), "test_share": 0.25, "repeats": 2} | settings
+    table = anonymizations[0].instance.table
+    target = Target.of(table, "ill", chosen["test_share"])
+    records: dict[Key, Record] = {}
+    assert Study(anonymizations, target, **chosen).run(records.__setitem__, threads=threads)
+    return records

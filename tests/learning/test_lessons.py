@@ -1,0 +1,160 @@
+"""Lessons: nothing of held-out rows reaches what is learned from; what is taught is released."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from moanon.learning.anonymizations import Anonymization
+from moanon.learning.lessons import raw_lesson, released_lesson
+from moanon.learning.study import Key, Record
+from moanon.learning.target import Target
+from tests.learning.patients import (
+    PLACES,
+    SIZES,
+    instance_of,
+    mondrian,
+    patients_frame,
+    stored,
+    studied,
+)
+
+SHARE = 0.25
+
+
+def _target(frame: pd.DataFrame) -> Target:
+    return Target.of(instance_of(frame).table, "ill", SHARE)
+
+
+def _kinds(frame: pd.DataFrame) -> list[Anonymization]:
+    instance = instance_of(frame)
+    return [
+        stored(instance, 5, 0.1),
+        stored(instance, 5, 0.1, local=True),
+        mondrian(instance, 5),
+    ]
+
+
+def _raw(each: Anonymization, target: Target, held_out: np.ndarray) -> tuple[np.ndarray, int]:
+    training = each.instance.over(each.instance.table.only(~held_out))
+    lesson = raw_lesson(each, target, held_out, training)
+    return lesson.training[0], int(lesson.measures["k"])
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2], ids=["global", "local", "baseline"])
+def test_held_out_rows_take_no_part_in_the_anonymization(kind: int) -> None:
+    frame = patients_frame()
+    target = _target(frame)
+    held_out = target.held_out(SHARE, 1, 0)
+    others = frame.copy()
+    rng = np.random.default_rng(0)
+    number = int(held_out.sum())
+    others.loc[held_out, "age"] = rng.integers(20, 60, number)
+    others.loc[held_out, "size"] = rng.choice(SIZES, number)
+    others.loc[held_out, "place"] = rng.choice(PLACES.leaves, number)
+    # The stored solution is the same; of the other table only training rows are looked at.
+    each = _kinds(frame)[kind]
+    taught, k = _raw(each, target, held_out)
+    instance = instance_of(others)
+    training = instance.over(instance.table.only(~held_out))
+    again = each.anew(training)
+    assert again is not None
+    same = each.anew(each.instance.over(each.instance.table.only(~held_out)))
+    assert same is not None
+    assert (again.row_group == same.row_group).all()
+    assert (again.kept == same.kept).all()
+    assert len(taught) == same.kept_rows
+    assert k >= 5
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2], ids=["global", "local", "baseline"])
+def test_training_rows_are_released_with_the_k_of_the_solution(kind: int) -> None:
+    frame = patients_frame()
+    target = _target(frame)
+    taught, k = _raw(_kinds(frame)[kind], target, target.held_out(SHARE, 1, 0))
+    assert k >= 5
+    # Rows alike in all quasi-identifiers are at least k, counted afresh from the features.
+    quasi = np.delete(taught, -1, axis=1)
+    assert np.unique(quasi, axis=0, return_counts=True)[1].min() >= 5
+
+
+def test_suppressed_rows_are_absent() -> None:
+    instance = instance_of(patients_frame())
+    solution = stored(instance, 8, 0.2)
+    suppressed = solution.front.measures["suppressed"]
+    solution = replace(solution, number=int(suppressed.argmax()) + 1)
+    grouping = solution.whole()
+    assert grouping.suppressed > 0
+    target = Target.of(instance.table, "ill", SHARE)
+    lesson = released_lesson(solution, target, target.held_out(SHARE, 1, 0))
+    assert len(lesson.training[1]) + len(lesson.test[1]) == grouping.kept_rows
+
+
+def test_what_cannot_be_released_teaches_nothing() -> None:
+    instance = instance_of(patients_frame())
+    solution = stored(instance, 400, 0.0)  # all rows in one group, and training rows are fewer
+    records = studied(solution)
+    assert records[0, "global", ""]["train_rows"] == 0
+    assert records[0, "global", ""]["measures"] == {"suppressed": 300}
+    accuracy, area, loss = records[0, "global", "logistic"]["scores"]
+    assert (accuracy, area) == (0.5, 0.5)
+    assert loss == pytest.approx(np.log(2))
+
+
+# -- leakage ---------------------------------------------------------------------------------------
+
+
+def _mean_area(records: Mapping[Key, Record], name: str) -> float:
+    areas = [r["scores"][1] for key, r in records.items() if key[1] == name and key[2]]
+    return float(np.mean(areas))
+
+
+def _parity(frame: pd.DataFrame, rows: np.ndarray, seed: int) -> pd.DataFrame:
+    """Let age and dose be even for the healthy and odd for the ill, in some rows; random in others.
+
+    What a model makes of noise goes up and down as often as this does, so it cannot seem to know.
+    """
+    rng, number = np.random.default_rng(seed), len(frame)
+    is_ill = (frame["ill"] == "yes").to_numpy()
+    told = frame.assign(size="S", place="Oslo")
+    for column, least in (("age", 20), ("dose", 0)):
+        values = rng.integers(least, least + 20, number)
+        told[column] = np.where(rows, values - values % 2 + is_ill, values)
+    return told
+
+
+def _area(frame: pd.DataFrame, protocol: str, seed: int) -> float:
+    release = mondrian(instance_of(frame), 2)
+    settings = {"repeats": 1, "protocol": protocol, "models": ("boosting",), "seed": seed}
+    return _mean_area(studied(release, **settings), release.name)
+
+
+@pytest.mark.parametrize("protocol", ["raw", "released"])
+def test_a_target_that_only_held_out_rows_know_is_guessed(protocol: str) -> None:
+    frame, areas = patients_frame(800), []
+    for seed in range(6):
+        held_out = _target(frame).held_out(SHARE, seed, 0)
+        areas.append(_area(_parity(frame, held_out, seed), protocol, seed))
+    assert np.mean(areas) == pytest.approx(0.5, abs=0.08)
+
+
+@pytest.mark.parametrize("protocol", ["raw", "released"])
+def test_a_target_that_all_rows_know_is_learned(protocol: str) -> None:
+    frame = patients_frame(800)
+    assert _area(_parity(frame, np.ones(800, dtype=bool), 0), protocol, 0) > 0.95
+
+
+@pytest.mark.parametrize("protocol", ["raw", "released"])
+def test_a_random_target_is_guessed(protocol: str) -> None:
+    frame = patients_frame(800)
+    frame["ill"] = np.random.default_rng(9).choice(["yes", "no"], 800)
+    solution = stored(instance_of(frame), 5, 0.1)
+    models = ("logistic", "boosting")
+    records = studied(solution, repeats=3, protocol=protocol, models=models)
+    # The area of 200 rows has a standard deviation of .04, the mean of three repeats less.
+    assert _mean_area(records, "global") == pytest.approx(0.5, abs=0.08)
+    assert _mean_area(records, "") == pytest.approx(0.5, abs=0.08)

@@ -18,10 +18,12 @@ The way of the data, and where each station stands::
   or split and move boxes (``splitting``, ``moving``).
 - ``moanon.measures``: named numbers of a grouping, for privacy, risk and loss; what is true of each
   and when a bound on it is met (``measure``); which groups are given up, and by what where nobody
-  says it (``suppression``: presets, ``suppress_by``, η).
+  says it (``suppression``: presets, ``suppress_by``, η); and what a grouping does to each column,
+  by the rows of its labels (``column_effects``).
 - ``moanon.recoding``: how the solutions of a front become groupings: genomes, or boxes.
 - ``moanon.search``: the algorithms, their budget and what ``auto`` means (``algorithms``), boxes
-  (``local``), checkpoints.
+  (``local``), proofs of how far a front is from the optimum (``front_proof``, ``proof``),
+  checkpoints.
 - ``moanon.front``: what they find, a `Front` to look at and ask.
 - ``moanon.baselines``: the classical algorithms (Mondrian, Datafly, Incognito, OLA, Flash, MinGen);
   ``find_baseline("mondrian").run(instance, 5)`` gives a release with its ``grouping``, and
@@ -32,7 +34,8 @@ The way of the data, and where each station stands::
 - ``moanon.config``: a run described in YAML (`Config`); ``moanon.experiment``: from there to a
   results folder, or to a front in one call (`optimize`), and back: folders, originals and released
   files as commands name them (``finished``, ``originals``).
-- ``moanon.output``: figures, and the page on which a front can be explored.
+- ``moanon.output``: figures, the page on which a front can be explored, and a sheet for whoever
+  signs a release (``summary``).
 - ``moanon.compare``: which of several anonymizations of a table is better, and for whom.
 - ``moanon.diagnosis``: how exposed a table is, before anything is generalized (`Diagnosis`).
 - ``moanon.learning``: what models still learn from a release, and which losses tell (`Study`).

@@ -7,6 +7,9 @@ genomes under such a rule, ``measuring`` one grouping of any origin; both give `
 (``scores``), which measures are read off, and ask the kernels for no more than is needed
 (``demand``).
 
+``column_effects`` tells of each column what a grouping does to it, and ``solutions`` takes all
+measures of many solutions.
+
 What is true of a measure is known without the compiler: only the last four need it.
 """
 

@@ -8,7 +8,7 @@ another row, until there are so many different ones. Everything is in the domain
     python experiments/local_scaling.py --cells 10000         a first look
 
 writes ``results/local_scaling.csv``: CPU seconds of one greedy pass and of the whole front, sizes
-of the front, and what it loses. Greedy alone is timed for as many sizes as the front has.
+of the front, and what it loses; a row is written as soon as it is known.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,19 +42,20 @@ NOISE = 0.25
 def main(arguments: Sequence[str] | None = None) -> None:
     """Time everything and write the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--cells", type=int, action="append", help=f"default: {CELLS} and Adult")
+    parser.add_argument(
+        "--cells", type=int, action="append", help=f"0 is Adult itself; default: {(0, *CELLS)}"
+    )
     parser.add_argument("--eta", type=float, action="append", help=f"default: {ETAS}")
     parser.add_argument("--out", type=Path, default=REPOSITORY / "results" / "local_scaling.csv")
     options = parser.parse_args(arguments)
     config = Config.load(REPOSITORY / "configs" / "quickstart.yaml")
     found = []
-    for cells in options.cells or (None, *CELLS):
-        instance = config.instance() if cells is None else like_adult(config, cells)
+    for cells in options.cells or (0, *CELLS):
+        instance = like_adult(config, cells) if cells else config.instance()
         for eta in options.eta or ETAS:
-            for row in timed(instance, "adult" if cells is None else "made", eta):
-                print(row, flush=True)
-                found.append(row)
-    pd.DataFrame(found).to_csv(options.out, index=False, lineterminator="\n")
+            found.append(timed(instance, "made" if cells else "adult", eta))
+            print(found[-1], flush=True)
+            pd.DataFrame(found).to_csv(options.out, index=False, lineterminator="\n")
 
 
 def like_adult(config: Config, cells: int) -> Instance:
@@ -81,7 +82,7 @@ def like_adult(config: Config, cells: int) -> Instance:
     return config.instance_of(read_table(pd.DataFrame(frame), dict.fromkeys(frame, Role.QUASI)))
 
 
-def timed(instance: Instance, table: str, eta: float) -> Iterator[dict[str, Any]]:
+def timed(instance: Instance, table: str, eta: float) -> dict[str, Any]:
     """CPU seconds of the front and of greedy passes alone."""
     rule = Suppression("limit", eta)
     problem = SearchProblem(instance, ("k", "loss"), rule)
@@ -98,7 +99,7 @@ def timed(instance: Instance, table: str, eta: float) -> Iterator[dict[str, Any]
         rows, columns = instance.cells.rows, len(instance.layout.columns)
         greedy[size] = (lost / columns + grouping.suppressed) / rows
     passes = (time.process_time() - started) / len(KS)
-    yield {
+    return {
         "table": table,
         "cells": len(instance.cells),
         "rows": instance.cells.rows,

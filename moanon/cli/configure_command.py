@@ -168,7 +168,7 @@ def _space(instance: Instance, recoding: str) -> dict[str, str]:
             blocks *= len(domain.hierarchy.names)
         else:
             blocks *= domain.size * (domain.size + 1) // 2
-    return {"boxes that a group can have": large(blocks)}
+    return {"possible boxes": large(blocks)}
 
 
 def _task(problem: SearchProblem, recoding: str) -> dict[str, str]:

@@ -76,7 +76,15 @@ _DataOption = Annotated[
 def export(
     results: ResultsArgument,
     solution: IdArgument,
-    out: _OutOption,
+    out: Annotated[Path | None, given("FILE", "A .csv or .parquet file.")] = None,
+    to_table: Annotated[
+        str | None,
+        given(
+            "NAME",
+            "Instead of a file: a new table of the database that the rows are in. Its certificate "
+            "is NAME.certificate.json.",
+        ),
+    ] = None,
     k: Annotated[
         int | None,
         given(
@@ -125,16 +133,27 @@ def export(
 
     if max_suppression is not None and k is None:
         raise typer.BadParameter("--max-suppression goes with --k; a solution has its own limit")
+    if (out is None) == (to_table is None):
+        raise typer.BadParameter("a release goes into a file (--out) or a table (--to-table)")
     front = load_front(results, data)
     release = front.release(solution, k=k, max_suppression=max_suppression)
     if bucketize:
-        if spreadsheet_safe or suppressed is _Shown.STARS:
+        if to_table is not None or summary or spreadsheet_safe or suppressed is _Shown.STARS:
             raise typer.BadParameter(
-                "--bucketize writes released rows only, and cells as they are; leave out "
-                "--spreadsheet-safe and --suppressed stars"
+                "--bucketize writes released rows only, into files, and cells as they are; leave "
+                "out --to-table, --summary, --spreadsheet-safe and --suppressed stars"
             )
+        assert out is not None
         _write_buckets(release, front, results, out, shuffle, force=force)
         return
+    if to_table is not None:
+        if summary or shuffle is not None or spreadsheet_safe or suppressed is not _Shown.ABSENT:
+            raise typer.BadParameter(
+                "--summary, --shuffle, --spreadsheet-safe and --suppressed are for files"
+            )
+        _show(_write_table(release, results, to_table, force), Path(to_table), front, beside=None)
+        return
+    assert out is not None
     with _claimed(out, results, front, force=force, wanted=summary) as staged:
         certificate = _write(
             release, front, results, out, suppressed, shuffle, safe=spreadsheet_safe, force=force
@@ -265,6 +284,20 @@ def _write_buckets(
         typer.echo(f"  {on_one_line(column):<20}{told}")
     typer.echo(f"  {'unique':<20}{counted(certificate.unique_rows, 'row')} in quasi-identifiers")
     typer.echo(f" note: {PRESENCE}")
+
+
+def _write_table(release: Release, results: Path, name: str, force: bool) -> Certificate:
+    """Write a table, and its certificate beside where the command was called."""
+    from moanon.atomic import StagedFiles
+    from moanon.front.results import read_record
+
+    notice = Path(f"{name}.certificate.json")
+    with StagedFiles(notice, force=force) as staged:
+        digest = read_record(results).get("config", {}).get("digest")
+        certificate = release.write_table(name, force=force, config_digest=digest)
+        staged[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
+        staged.move()
+    return certificate
 
 
 @contextmanager

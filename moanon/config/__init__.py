@@ -295,6 +295,9 @@ class Config(BaseModel):
             encoding=data.encoding or DEFAULT_ENCODING,
             sheet=data.sheet,
             memory=data.memory,
+            table=data.table,
+            query=data.query,
+            order_by=data.order_by or (),
         )
 
     def instance(self) -> Instance:

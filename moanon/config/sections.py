@@ -40,6 +40,7 @@ from moanon.data.populations import MIN_SUPPORT
 from moanon.data.rules import checked_rule, rule_of, takes_steps
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind
 from moanon.data.table import MissingPolicy
+from moanon.engines.addresses import is_address, refuse_password
 from moanon.engines.opening import MEMORY
 from moanon.errors import ConfigError, DataError
 from moanon.measures.measure import SYNONYMS
@@ -83,7 +84,13 @@ def _check_name(name: str) -> str:
 
 
 def _find_source(source: str, info: ValidationInfo) -> str:
-    """Keep the name of an embedded table; make a path or glob absolute."""
+    """Keep the name of an embedded table and addresses; make a path or glob absolute."""
+    if is_address(source):
+        try:
+            refuse_password(source)
+        except DataError as error:
+            raise refusal(f"must not hold a password: {error}") from None
+        return source
     return source if source in datasets.names() else _absolute(source, info)
 
 
@@ -241,10 +248,12 @@ class DataSection(BaseModel):
         str,
         Field(min_length=1),
         AfterValidator(_find_source),
-        f"an embedded table ({', '.join(datasets.names())}), a file, a folder or a glob",
+        f"an embedded table ({', '.join(datasets.names())}), a file, a folder, a glob or the "
+        "address of a database",
     ]
     """An embedded table (adult, adult-full, credit) or a CSV or Parquet file, folder or glob,
-    relative to this file. An embedded name wins; ./adult is the file."""
+    relative to this file. An embedded name wins; ./adult is the file. Or the address of a database,
+    such as postgres://reader@host/people, a password in it as ${NAME}."""
     missing: MissingPolicy = "error"
     """Rows with a missing value: drop them (they are counted), keep missing as a category of its
     own, or stop with an error, as is done where nothing is said."""
@@ -274,6 +283,23 @@ class DataSection(BaseModel):
     ] = None
     """How much the engine that reads files may hold; their rows then stay where they are, however
     few. Default: large files are left where they are, and 500MB are held."""
+    table: Annotated[str | None, "the name of a table"] = None
+    """Of a database: the table that is read, with its schema if need be."""
+    query: Annotated[str | None, "a query in SQL"] = None
+    """Of a database, instead of a table: the query whose rows are read."""
+    order_by: Annotated[Several[str] | None, "a list of columns"] = None
+    """Of a database: columns that give released rows their order. Default: what they show."""
+
+    @model_validator(mode="after")
+    def _check_database(self) -> DataSection:
+        """A database has a table or a query, and nothing else has."""
+        given = [key for key in ("table", "query", "order_by") if getattr(self, key) is not None]
+        if not is_address(self.source):
+            if given:
+                raise refusal(f"{given[0]} is for databases, and the source is none", given[0])
+        elif len({"table", "query"} & set(given)) != 1:
+            raise refusal("a database needs a table or a query: one of them", "table")
+        return self
 
 
 class ColumnSection(BaseModel):

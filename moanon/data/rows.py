@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ from moanon.data.column import Column, Profile, sorted_column
 if TYPE_CHECKING:
     from typing import Self
 
+#: How released rows stand: as in the source, in an order that nobody can guess, in that of what is
+#: released where the source has none, or, in a table of a database, in no order.
+RowOrder = Literal["source", "shuffled", "sorted", "unordered"]
 #: Keys stay below this, so that one more column can be multiplied in without overflow.
 _KEY_LIMIT = 2**62
 

@@ -144,6 +144,8 @@ class Diagnosis(Outlined):
             data.encoding or DEFAULT_ENCODING,
             data.sheet,
             data.memory,
+            data.table,
+            data.query,
         )
         found = cls.of(read, chosen, hidden)
         return replace(
@@ -419,6 +421,8 @@ def _read(
     encoding: str = DEFAULT_ENCODING,
     sheet: str | None = None,
     memory: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
 ) -> OpenedSource:
     name = source if isinstance(source, str) else None
     return open_source(
@@ -430,6 +434,8 @@ def _read(
         encoding=encoding,
         sheet=sheet,
         memory=memory,
+        table=table,
+        query=query,
     )
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moanon.arrays import Ints, Values
+from moanon.data.formulas import FORMULA, NUMBER
 from moanon.errors import DataError
 
 if TYPE_CHECKING:
@@ -89,9 +90,8 @@ class DuckSession:
 
     def value(self, sql: str) -> Any:
         """Run a query of one value."""
-        found = self.execute(sql).fetchone()
-        assert found is not None
-        return found[0]
+        ((found,),) = self.execute(sql).fetchall()  # all of it: the rest would be in the way
+        return found
 
     def new_name(self, kind: str) -> str:
         """Give a name that no table has yet."""
@@ -161,6 +161,37 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """A text in SQL."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def in_quotes(cell: str) -> str:
+    """A text in SQL as a cell of a CSV file, in quotes where RFC 4180 asks for them."""
+    signs = " OR ".join(
+        f"contains({cell}, {sign})" for sign in ("'\"'", "','", "chr(10)", "chr(13)")
+    )
+    doubled = f"'\"' || replace({cell}, '\"', '\"\"') || '\"'"
+    return f"CASE WHEN {cell} = '' OR {signs} THEN {doubled} ELSE {cell} END"
+
+
+def is_formula_sql(text: str) -> str:
+    """Whether a spreadsheet would run a text, in SQL; see `moanon.data.formulas`."""
+    return (
+        f"(regexp_matches({text}, {literal('^' + FORMULA.pattern)}) AND NOT "
+        f"regexp_full_match({text}, {literal(NUMBER.pattern)}))"
+    )
+
+
+def copy_lines(query: str, path: Path) -> str:
+    """SQL that writes a query of one text into a file, each as a line of its own."""
+    return (
+        f"COPY ({query}) TO {literal(str(path.absolute()))} (FORMAT CSV, HEADER true, "
+        "QUOTE '', ESCAPE '', DELIMITER '\x01', NULL '', USE_TMP_FILE false)"
+    )
+
+
+def copy_columns(query: str, path: Path) -> str:
+    """SQL that writes a query into a Parquet file."""
+    place = literal(str(path.absolute()))
+    return f"COPY ({query}) TO {place} (FORMAT PARQUET, USE_TMP_FILE false)"
 
 
 # -- tuples of codes as few numbers ----------------------------------------------------------------

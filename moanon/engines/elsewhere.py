@@ -20,7 +20,7 @@ import numpy as np
 
 from moanon.arrays import Bools, Ints, Outlined, Values
 from moanon.data.column import Column, ColumnProfile, sorted_column
-from moanon.data.rows import Labelling, RowStore
+from moanon.data.rows import Labelling, RowOrder, RowStore
 
 if TYPE_CHECKING:
     from typing import Self
@@ -79,7 +79,7 @@ class RowsElsewhere(RowStore):
     @abstractmethod
     def write(
         self, labelling: Labelling, path: Path, spell: Callable[[str], str] | None
-    ) -> tuple[int, bool]:
+    ) -> tuple[int, RowOrder]:
         """Write the rows that are shown, with their labels.
 
         Parameters
@@ -93,7 +93,7 @@ class RowsElsewhere(RowStore):
         Returns
         -------
         How many cells of columns that are neither quasi-identifying nor sensitive a spreadsheet
-        would run, and whether rows stand in the order of the source.
+        would run, and how rows stand.
         """
 
     # -- what follows ----------------------------------------------------------------------------

@@ -20,10 +20,10 @@ import numpy as np
 from moanon.arrays import Bools, Ints, Values
 from moanon.data.column import Column, refuse_bad_names, typed_column, without_tokens
 from moanon.data.readers import FETCH, NATIVE, ZONED, top_level
-from moanon.data.rows import Labelling
-from moanon.engines.duck import DuckSession, TupleKeys, literal
+from moanon.data.rows import Labelling, RowOrder
+from moanon.engines.duck import DuckSession, TupleKeys, copy_columns, copy_lines, literal
 from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
-from moanon.engines.labelled import LabelledRows, write_columns, write_lines
+from moanon.engines.labelled import LabelledRows
 from moanon.engines.plain_csv import PlainCsv, look_at
 from moanon.errors import DataError
 
@@ -194,7 +194,7 @@ def _stage(relation: Relation, asked: Sequence[str], rows: int) -> bool:
         differ = session.database.execute(
             f"SELECT count(*) FROM (SELECT DISTINCT * FROM ({first}))"
         )
-        if (differ.fetchone() or (0,))[0] > _SAMPLE * _MOSTLY:
+        if differ.fetchall()[0][0] > _SAMPLE * _MOSTLY:
             file = literal(str(session.folder / "staged.parquet"))
             session.database.execute(
                 f"COPY (SELECT {columns} FROM {relation.rows}) TO {file} (FORMAT PARQUET)"
@@ -242,13 +242,15 @@ class RowsInFiles(RowsElsewhere):
 
     def write(
         self, labelling: Labelling, path: Path, spell: Callable[[str], str] | None
-    ) -> tuple[int, bool]:
+    ) -> tuple[int, RowOrder]:
         rows = LabelledRows(self, labelling, spell)
-        statement = write_lines(rows, path) if spell else write_columns(rows, path)
         try:
+            statement = (
+                copy_lines(rows.lines(), path) if spell else copy_columns(rows.query(), path)
+            )
             with self.session.in_order():
                 self.session.write(statement, path)
-            return rows.formula_cells(), labelling.shuffle is None
+            return rows.formula_cells(), "source" if labelling.shuffle is None else "shuffled"
         finally:
             rows.drop()
 

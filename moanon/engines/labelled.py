@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from moanon.arrays import Ints
 from moanon.data.column import is_zoned, sql_type
-from moanon.data.formulas import FORMULA, NUMBER
 from moanon.data.rows import Labelling
-from moanon.engines.duck import TupleKeys, in_bytes, literal, quoted
+from moanon.engines.duck import TupleKeys, in_bytes, in_quotes, is_formula_sql, literal, quoted
 
 if TYPE_CHECKING:
     from moanon.engines.files import RowsInFiles
@@ -36,11 +34,6 @@ _DIRECT = {
     "UUID": ("{0}::VARCHAR", "VARCHAR"),
     "VARCHAR": ("{0}", "VARCHAR"),
 }
-#: A cell that must stand in quotes.
-_QUOTED = (
-    "{0} = '' OR contains({0}, '\"') OR contains({0}, ',') "
-    "OR contains({0}, chr(10)) OR contains({0}, chr(13))"
-)
 
 
 class LabelledRows:
@@ -106,10 +99,7 @@ class LabelledRows:
         """Cells of texts that went through directly and that a spreadsheet would run."""
         found = 0
         for text in self._direct_texts:
-            runs = (
-                f"regexp_matches({text}, {literal('^' + FORMULA.pattern)}) AND NOT "
-                f"regexp_full_match({text}, {literal(NUMBER.pattern)})"
-            )
+            runs = is_formula_sql(text)
             rows = self._store.relation.rows
             if self._session.value(f"SELECT count(*) FROM {rows} AS r WHERE {runs}"):
                 joined = self._from.format(rows=rows)
@@ -188,11 +178,7 @@ class LabelledRows:
             if labelling.rewrite is not None:
                 return self._by_distinct_value(name)
             if self._spell is not None:
-                quotes = _QUOTED.format(shown)
-                shown = (
-                    f"CASE WHEN {quotes} THEN '\"' || replace({shown}, '\"', '\"\"') || '\"' "
-                    f"ELSE {shown} END"
-                )
+                shown = in_quotes(shown)
         self._types.append(typed)
         return shown
 
@@ -219,17 +205,3 @@ class LabelledRows:
         if gap is None:
             return f"{alias}.text"
         return f"coalesce({alias}.text, {literal(self._written(gap))})"
-
-
-def write_lines(rows: LabelledRows, path: Path) -> str:
-    """SQL that writes labelled rows as a CSV file, each line as it is."""
-    return (
-        f"COPY ({rows.lines()}) TO {literal(str(path.absolute()))} (FORMAT CSV, HEADER true, "
-        "QUOTE '', ESCAPE '', DELIMITER '\x01', NULL '', USE_TMP_FILE false)"
-    )
-
-
-def write_columns(rows: LabelledRows, path: Path) -> str:
-    """SQL that writes labelled rows as a Parquet file."""
-    place = literal(str(path.absolute()))
-    return f"COPY ({rows.query()}) TO {place} (FORMAT PARQUET, USE_TMP_FILE false)"

@@ -26,6 +26,7 @@ from moanon.data.table import (
     settle_store,
 )
 from moanon.data.table import read_table as read_into_memory
+from moanon.engines.addresses import Address, is_address
 from moanon.errors import DataError
 
 if TYPE_CHECKING:
@@ -67,6 +68,9 @@ def read_table(
     encoding: str = DEFAULT_ENCODING,
     sheet: str | None = None,
     memory: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    order_by: Sequence[str] = (),
 ) -> Table:
     """Open the declared columns of a source and settle their missing values.
 
@@ -77,6 +81,8 @@ def read_table(
     memory : str, optional
         How much DuckDB may hold, such as ``2GB``; the rows of files then stay where they are,
         however few.
+    table, query, order_by
+        Where the source is the address of a database; see `moanon.engines.databases.Address`.
 
     Raises
     ------
@@ -95,7 +101,13 @@ def read_table(
         "encoding": encoding,
         "sheet": sheet,
     }
-    opened = _open(source, tuple(given), asked, memory=memory, **form)
+    opened: OpenedSource | None
+    if isinstance(source, str) and is_address(source):
+        address = Address(source, table, query, tuple(order_by))
+        opened = _open_database(address, tuple(given), asked, missing_tokens, memory)
+    else:
+        _refuse_table(table, query, order_by)
+        opened = _open(source, tuple(given), asked, memory=memory, **form)
     if opened is None:
         return read_into_memory(source, given, missing=missing, **form)
     return settle_store(
@@ -119,6 +131,8 @@ def open_source(
     encoding: str = DEFAULT_ENCODING,
     sheet: str | None = None,
     memory: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
 ) -> OpenedSource:
     """Open columns of a source, by default all, without roles; see `read_table`."""
     form: dict[str, Any] = {
@@ -129,6 +143,10 @@ def open_source(
         "sheet": sheet,
     }
     opened = None
+    if isinstance(source, str) and is_address(source):
+        return _open_database(
+            Address(source, table, query), columns, columns, missing_tokens, memory
+        )
     if columns is not None:  # without a choice, who asks wants to look at every column and row
         opened = _open(source, columns, columns, memory=memory, **form)
     if opened is not None:
@@ -179,6 +197,33 @@ def _open(
     rows, header = opened
     unread = tuple(each for each in header if each not in set(columns))
     return OpenedSource(name or path, rows, digest, unread, resolved)
+
+
+def _open_database(
+    address: Address,
+    columns: Sequence[str] | None,
+    asked: Sequence[str] | None,
+    missing_tokens: Sequence[str],
+    memory: str | None,
+) -> OpenedSource:
+    if (address.table is None) == (address.query is None):
+        raise DataError(f"{address.url} needs a table or a query: what is read there")
+    from moanon.engines.databases import open_database  # here, because few tables are such
+
+    tokens = checked_tokens(missing_tokens)
+    rows, header = open_database(address, columns, tokens=tokens, memory=memory)
+    digest = rows.digest(header if asked is None else asked)
+    if not rows.rows:
+        raise DataError(f"{address} has no rows")
+    unread = tuple(name for name in header if columns is not None and name not in set(columns))
+    return OpenedSource(str(address), rows, digest, unread, ())
+
+
+def _refuse_table(table: str | None, query: str | None, order_by: Sequence[str]) -> None:
+    given = [("table", table), ("query", query), ("order_by", order_by)]
+    for key, value in given:
+        if value:
+            raise DataError(f"{key} is for databases, and the source is none")
 
 
 def _are_large(files: Sequence[Path]) -> bool:

@@ -17,6 +17,7 @@ from moanon.arrays import Outlined
 from moanon.atomic import StagedFiles
 from moanon.config import Config
 from moanon.data.table import Table
+from moanon.engines.addresses import is_address
 from moanon.errors import DataError, MoanonError, OutputError
 from moanon.experiment.optimization import changed
 from moanon.experiment.stored import stored_instance
@@ -111,6 +112,8 @@ def load_generalization(folder: str | Path) -> Front:
 def _is_gone(config: Config) -> bool:
     """Whether the table is neither embedded nor where the configuration says."""
     source = config.data.source
+    if is_address(source):
+        return False
     if source in datasets.names() or os.path.exists(source):  # noqa: PTH110 (pathlib raises for some)
         return False
     return not glob.glob(source, recursive=True)  # noqa: PTH207 (absolute globs)

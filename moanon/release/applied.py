@@ -13,6 +13,8 @@ released.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -29,8 +31,10 @@ from moanon.atomic import StagedFiles
 from moanon.data.column import Profile
 from moanon.data.domain import MISSING, Domain, TreeDomain
 from moanon.data.hierarchy import SUPPRESSED
+from moanon.data.rows import RowOrder
 from moanon.data.table import Role
 from moanon.engines.elsewhere import RowsElsewhere
+from moanon.engines.table_readback import count_cells
 from moanon.errors import ConfigError, GenomeError, OutputError, got
 from moanon.genome import Instance
 from moanon.grouping import Grouping
@@ -39,10 +43,10 @@ from moanon.measures.measure import LARGEST, is_number
 from moanon.measures.measuring import score_grouping
 from moanon.measures.optimality import optimality
 from moanon.measures.suppression import RECURSIVE_C, Suppression, check_recursive_c
-from moanon.release.certificate import Certificate, Origin, certify_file
+from moanon.release.certificate import Certificate, Origin, certify, certify_file
 from moanon.release.formats import ReleasedColumn
 from moanon.release.labels import label_rules
-from moanon.release.readback import Format, NamedValues, Reading
+from moanon.release.readback import Format, NamedValues, Reading, measure_tally
 from moanon.release.reader_privacy import SensitiveFacts
 from moanon.release.released_rows import LabelledElsewhere, ReleasedRows, RowsHere
 
@@ -364,17 +368,16 @@ class Release(Outlined):
         spared = (*self.instance.table.files, *spared)
         try:
             with StagedFiles(path, notice, force=force, spared=spared) as staged:
-                formula_cells = rows.write(staged[path], form)
+                formula_cells, row_order = rows.write(staged[path], form)
                 staged.sync(path)
                 reading = self._reading(
                     form, rows.header, stars=suppressed == "star", defused=spreadsheet_safe
                 )
-                origin = self._origin(config_digest, shuffled=shuffle is not None)
                 certificate = certify_file(
                     staged[path],
                     reading,
                     self.promised,
-                    replace(origin, formula_cells=formula_cells),
+                    self._origin(config_digest, row_order, formula_cells),
                     stated=self.stated,
                     name=path.name,
                 )
@@ -383,6 +386,42 @@ class Release(Outlined):
         except UnicodeEncodeError as error:
             raise OutputError(f"{path} cannot be written: a text is not Unicode: {error}") from None
         return certificate
+
+    def write_table(
+        self, name: str, *, force: bool = False, config_digest: str | None = None
+    ) -> Certificate:
+        """Write the release into a table of the database that its rows are in.
+
+        The database labels the rows itself; what it wrote is then measured by it, over another
+        connection. The table gets its name only if it measures as promised.
+
+        Parameters
+        ----------
+        name : str
+            Of the new table.
+        force : bool
+            Replace a table that exists.
+        config_digest : str, optional
+            As for `write`.
+        """
+        store = self.instance.table.store
+        if not isinstance(store, RowsElsewhere) or not hasattr(store, "new_table"):
+            raise OutputError("a release goes into a table where its rows come from a database")
+        rows = LabelledElsewhere(store, self.grouping, stars=False, shuffle=None, safe=False)
+        reading = self._reading("table", rows.header, stars=False, defused=False)
+        with store.new_table(rows.labelling, name, force) as address:
+            measured = tuple(rows.header[place] for place in reading.measured)
+            counted = count_cells(address, rows.header, measured)
+            listed = sorted((list(map(str, cells)), n) for cells, n in counted.items())
+            return certify(
+                lambda: measure_tally(counted, 0, {}, reading),
+                reading,
+                self.promised,
+                self._origin(config_digest, "unordered", formula_cells=0),
+                stated=self.stated,
+                name=name,
+                digest=hashlib.sha256(json.dumps(listed).encode()).hexdigest(),
+            )
 
     def _released_rows(
         self, suppressed: SuppressedRows, shuffle: int | None, safe: bool
@@ -395,7 +434,8 @@ class Release(Outlined):
             return LabelledElsewhere(
                 store, self.grouping, stars=suppressed == "star", shuffle=shuffle, safe=safe
             )
-        return RowsHere(shuffled(self._columns(suppressed), shuffle), safe)
+        order: RowOrder = "source" if shuffle is None else "shuffled"
+        return RowsHere(shuffled(self._columns(suppressed), shuffle), safe, order)
 
     def _reading(
         self, form: Format, header: tuple[str, ...], *, stars: bool, defused: bool
@@ -416,7 +456,7 @@ class Release(Outlined):
             c=self.recursive_c,
         )
 
-    def _origin(self, config_digest: str | None, *, shuffled: bool) -> Origin:
+    def _origin(self, config_digest: str | None, row_order: RowOrder, formula_cells: int) -> Origin:
         table, grouping = self.instance.table, self.grouping
         before = None
         if grouping.is_complete:
@@ -429,7 +469,8 @@ class Release(Outlined):
             genome=None if genome is None else self.instance.layout.text(genome),
             input_digest=table.digest,
             config_digest=config_digest,
-            row_order="shuffled" if shuffled else "source",
+            row_order=row_order,
+            formula_cells=formula_cells,
             least_loss=self.least,
             optimality=None if self.least is None else self._optimality(self.least),
         )

@@ -11,10 +11,11 @@ The keys of ``FILE.certificate.json``:
 - ``rows_in``, ``rows_dropped_missing``: rows of the source, and those dropped for missing values.
 - ``rows``, ``suppressed``: rows released, and rows of the table that are not.
 - ``suppressed_rows``: how those are shown, ``absent`` or ``star``.
-- ``row_order``: rows as in the ``source``, or ``shuffled``.
+- ``row_order``: rows as in the ``source``, ``shuffled`` or, where the source has no order,
+  ``sorted`` by what they show.
 - ``formula_cells``: cells that a spreadsheet would run, because they begin with ``= + - @`` and the
-  like and are no plain numbers. ``spreadsheet_safe``: whether these carry an apostrophe; otherwise
-  they are as they were.
+  like and are no plain numbers; in a table of a database none is counted. ``spreadsheet_safe``:
+  whether these carry an apostrophe; otherwise they are as they were.
 - ``k``, ``groups``: rows in the smallest group, and the number of groups.
 - ``weighted_k_released``: of the released rows. ``weighted_k``: of all rows, before suppression;
   the only measure that the file cannot show. Both also exactly, as ``…_exact: "29/7"``.
@@ -41,20 +42,19 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
 from moanon import __version__
+from moanon.data.rows import RowOrder
 from moanon.errors import CertificateError, DataError
 from moanon.measures import MEASURES
 from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE
 from moanon.release.readback import NamedValues, Reading, measure_file
 
-#: Whether rows stand as in the source.
-RowOrder = Literal["source", "shuffled"]
 #: How the entries ``l`` and ``closeness`` of a certificate file call the models of a column.
 _DIVERSITY = {
     "distinct": "l_distinct",
@@ -350,8 +350,32 @@ def certify_file(
         If the file cannot be read as a release, or measures otherwise than was promised or than a
         front says: names the first quantity that differs, with both numbers.
     """
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return certify(
+        lambda: measure_file(path, reading),
+        reading,
+        promised,
+        origin,
+        stated=stated,
+        name=name,
+        digest=digest,
+    )
+
+
+def certify(
+    measure_it: Callable[[], NamedValues],
+    reading: Reading,
+    promised: NamedValues,
+    origin: Origin,
+    *,
+    stated: Iterable[tuple[str, float]],
+    name: str,
+    digest: str,
+) -> Certificate:
+    """Measure a release by whatever reads it, and certify it; see `certify_file`."""
     try:
-        found = measure_file(path, reading)
+        found = measure_it()
         for (measure, column), here in found.items():
             there = promised[measure, column]
             if not _agree(measure, here, there, reading):
@@ -361,8 +385,6 @@ def certify_file(
                 )
     except CertificateError as error:
         raise CertificateError(f"{name} does not measure as promised: {error}") from None
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     certificate = Certificate(
         file=name,
         values=found,

@@ -35,7 +35,7 @@ _STAR = "*"
 #: An apostrophe in front of a cell that a spreadsheet would run as a formula.
 _DEFUSED = re.compile("'+[=+\\-@\t\r\n＝＋－＠]")
 
-Format = Literal["csv", "parquet"]
+Format = Literal["csv", "parquet", "table"]
 #: What a released file measures as: numbers by the names they have in a front, each with the
 #: sensitive column that it is of, or an empty name where it is of the whole file. ``rows`` are
 #: those released.
@@ -59,8 +59,8 @@ class Reading(Outlined):
 
     Attributes
     ----------
-    format : {"csv", "parquet"}
-        How the file is written.
+    format : {"csv", "parquet", "table"}
+        How the file is written, or that it is a table of a database.
     header : tuple of str
         All its columns in order.
     quasi : mapping of str to BlockLabels
@@ -107,7 +107,11 @@ def measure_file(path: Path, reading: Reading) -> NamedValues:
         If the file cannot be read as a release: other columns, no rows, a label that stands for no
         block of its column, a sensitive value that the table does not have.
     """
-    tally, starred, spelled = _read(path, reading)
+    return measure_tally(*_read(path, reading), reading)
+
+
+def measure_tally(tally: Tally, starred: int, spelled: Spelled, reading: Reading) -> NamedValues:
+    """Measure what was counted in a file or table; see `measure_file`."""
     if not tally:
         raise CertificateError("it has no rows")
     rows = sum(tally.values())

@@ -11,7 +11,7 @@ from moanon.arrays import Ints
 from moanon.data.domain import MISSING
 from moanon.data.formulas import defuse, is_formula
 from moanon.data.hierarchy import SUPPRESSED
-from moanon.data.rows import Labelling
+from moanon.data.rows import Labelling, RowOrder
 from moanon.data.table import Role
 from moanon.engines.elsewhere import RowsElsewhere
 from moanon.errors import OutputError
@@ -33,23 +33,23 @@ class ReleasedRows(ABC):
     header: tuple[str, ...]
 
     @abstractmethod
-    def write(self, path: Path, form: Format) -> int:
-        """Write the rows; says how many cells a spreadsheet would run, or would have."""
+    def write(self, path: Path, form: Format) -> tuple[int, RowOrder]:
+        """Write the rows; says how many cells a spreadsheet would run, and how rows stand."""
 
 
 class RowsHere(ReleasedRows):
     """Rows in memory, column by column."""
 
-    def __init__(self, columns: list[ReleasedColumn], safe: bool) -> None:
-        self._columns, self._safe = columns, safe
+    def __init__(self, columns: list[ReleasedColumn], safe: bool, order: RowOrder) -> None:
+        self._columns, self._safe, self._order = columns, safe, order
         self.header = tuple(column.name for column in columns)
 
-    def write(self, path: Path, form: Format) -> int:
+    def write(self, path: Path, form: Format) -> tuple[int, RowOrder]:
         columns = self._columns
         written = formats.spreadsheet_safe(columns) if self._safe else columns
         write = formats.write_csv if form == "csv" else formats.write_parquet
         write(path, written)
-        return formats.formula_cells(columns)
+        return formats.formula_cells(columns), self._order
 
 
 class LabelledElsewhere(ReleasedRows):
@@ -94,14 +94,14 @@ class LabelledElsewhere(ReleasedRows):
         if stars:
             self._refuse_doubtful_stars()
 
-    def write(self, path: Path, form: Format) -> int:
+    def write(self, path: Path, form: Format) -> tuple[int, RowOrder]:
         if form == "parquet":
             formats.refuse_names_alike(list(self.labelling.columns.values()))
         spell = formats.spell if form == "csv" else None
-        others, _ = self._store.write(self.labelling, path, spell)
-        return others + self._formula_cells()
+        others, order = self._store.write(self.labelling, path, spell)
+        return others + self.formula_cells(), order
 
-    def _formula_cells(self) -> int:
+    def formula_cells(self) -> int:
         """Labels, sensitive values and names that a spreadsheet would run."""
         grouping, kept = self._grouping, self._grouping.kept
         found = sum(map(is_formula, self.header))

@@ -118,7 +118,7 @@ def test_a_solution_is_exported_as_buckets(results: str, capsys: Captured) -> No
     p_loss = float(rows("plane/frontier.csv")[1]["p_loss"])
     (models,) = entries["privacy_of_buckets"].values()
     assert models["t_js"] == pytest.approx(p_loss, rel=1e-9)
-    assert "--bucketize writes released rows only" in refused(
+    assert "--bucketize writes released rows only, into files" in refused(
         capsys, "export", results, 2, "--bucketize", "--spreadsheet-safe", "--out", "s.csv"
     )
 

@@ -226,7 +226,7 @@ def test_large_files_are_measured_out_of_core(
     same_files(tmp_path, here, there, "csv", suppressed="star")
     write = here._released_rows("absent", None, False).write
 
-    def spoil(self: Any, path: Path, form: Any) -> int:
+    def spoil(self: Any, path: Path, form: Any) -> Any:
         found = write(path, form)
         with path.open("a") as stream:
             stream.write(spoilt)

@@ -1,0 +1,53 @@
+"""Addresses of databases and clusters, and what they must not hold."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from moanon.errors import DataError
+
+#: What the environment is asked for.
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where rows are: an address that ibis knows, and a table or a query there.
+
+    Attributes
+    ----------
+    url : str
+        Such as ``postgres://reader@host/people``; ``${NAME}`` stands for an environment variable.
+    table, query : str or None
+        One of them. A table may be named with its schema, as in ``clinic.patients``.
+    order_by : tuple of str
+        Columns that give rows an order; by default what is released does.
+    """
+
+    url: str
+    table: str | None = None
+    query: str | None = None
+    order_by: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.url} {self.table or '(query)'}"
+
+
+def is_address(source: str) -> bool:
+    """Whether a source is the address of a database rather than a path."""
+    return re.match(r"^[a-z][a-z0-9+]*://", source) is not None
+
+
+def refuse_password(url: str) -> None:
+    """Refuse an address that holds a password itself."""
+    try:
+        password = urlsplit(url).password
+    except ValueError:
+        raise DataError("the address of the database cannot be read") from None
+    if password and not VARIABLE.fullmatch(password):
+        raise DataError(
+            "the address of the database holds a password, which does not belong into a "
+            "configuration; write ${NAME} in its place and set that environment variable"
+        )

@@ -1,0 +1,450 @@
+"""Rows of a database or a cluster, through ibis.
+
+Whatever ibis connects to is asked the same way: the distinct values of a column with their counts,
+and counts of tuples, after a join with small tables of codes. Rows come back only where a file of
+them is asked for, labelled and without those that are suppressed.
+
+A password does not belong into a configuration: ``${NAME}`` in the address is taken from the
+environment, and what the database's own client knows (PGPASSWORD, ``~/.pgpass``, a service file)
+counts as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from re import Match
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+
+from moanon.arrays import Bools, Ints, Values
+from moanon.data.column import (
+    Column,
+    absent_column,
+    is_zoned,
+    refuse_bad_names,
+    sql_type,
+    typed_column,
+    without_tokens,
+)
+from moanon.data.rows import Labelling, RowOrder
+from moanon.engines.addresses import VARIABLE, Address, refuse_password
+from moanon.engines.duck import (
+    DuckSession,
+    copy_columns,
+    copy_lines,
+    in_quotes,
+    is_formula_sql,
+    literal,
+    quoted,
+)
+from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
+from moanon.errors import DataError, OutputError
+
+
+class Database:
+    """A connection, and what goes wrong with it in one sentence."""
+
+    def __init__(self, address: Address) -> None:
+        refuse_password(address.url)
+        self.address = address
+        self._secrets: list[str] = []
+        with self.telling("cannot be reached"):
+            self.connection = _connect(VARIABLE.sub(self._variable, address.url))
+        if self.connection.name == "postgres":
+            weakref.finalize(self, self.connection.con.close)
+
+    def _variable(self, match: Match[str]) -> str:
+        value = os.environ.get(match[1])
+        if value is None:
+            raise DataError(f"the environment variable {match[1]} of the address is not set")
+        self._secrets.append(value)
+        return value
+
+    def rows(self) -> Any:
+        """The table or query as an expression of ibis."""
+        address = self.address
+        with self.telling("cannot be read"):
+            if address.query is not None:
+                return self._query(address.query)
+            schema, _, name = (address.table or "").rpartition(".")
+            return self.connection.table(name, **({"database": schema} if schema else {}))
+
+    def _query(self, query: str) -> Any:
+        """A query as a view that goes with the connection.
+
+        The way of ibis to ask PostgreSQL for the columns of a query fails with some versions of its
+        own parts.
+        """
+        if self.connection.name not in ("postgres", "pyspark"):
+            return self.connection.sql(query)
+        view = f"moanon_{secrets.token_hex(8)}"
+        self.run(f"CREATE TEMPORARY VIEW {view} AS {query}")
+        return self.connection.table(view)
+
+    def run(self, statement: str) -> None:
+        """Run a statement of which nothing comes back."""
+        done = self.connection.raw_sql(statement)
+        if hasattr(done, "close"):
+            done.close()
+
+    @contextmanager
+    def telling(self, what: str, error_type: type[Exception] = DataError) -> Iterator[None]:
+        """Tell whatever the database refuses as one sentence, without anything secret."""
+        try:
+            yield
+        except (DataError, OutputError):
+            raise
+        except ImportError as error:
+            raise DataError(
+                f"{self.address} {what}: the package {error.name or 'ibis'} is not installed "
+                "(pip install 'moanon[engines]', for Spark 'moanon[spark]')"
+            ) from None
+        except Exception as error:
+            raise error_type(f"{self.address} {what}: {self._reason(error)}") from None
+
+    def _reason(self, error: Exception) -> str:
+        if type(error).__name__ == "TableNotFound":
+            return f"there is no table {self.address.table!r}"
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        reason = lines[0] if lines else type(error).__name__
+        for secret in self._secrets:
+            reason = reason.replace(secret, "***")
+        return reason.removesuffix(".")
+
+
+def _connect(url: str) -> Any:
+    """Connect by ibis; PostgreSQL by its own client, which knows services and password files."""
+    import ibis
+
+    if url.startswith(("postgres://", "postgresql://")):
+        import psycopg
+
+        # Keepalives: a server that is gone is noticed while a query runs.
+        connection = psycopg.connect(url, autocommit=True, connect_timeout=20)
+        return ibis.postgres.from_connection(connection)
+    if url.startswith(("spark://", "pyspark://")):
+        return ibis.pyspark.connect(_spark_session(url))
+    return ibis.connect(url)
+
+
+def _spark_session(url: str) -> Any:
+    """A session of Spark: of a master, or with the settings that the address lists."""
+    with warnings.catch_warnings():
+        # Of versions of pandas that its own functions do not know; none of them is used here.
+        warnings.simplefilter("ignore", FutureWarning)
+        from pyspark.sql import SparkSession
+
+        builder = SparkSession.builder.appName("moanon")
+        if url.startswith("spark://"):
+            builder = builder.master(url)
+        for key, value in parse_qsl(urlsplit(url).query):
+            builder = builder.config(key, value)
+        return builder.getOrCreate()
+
+
+def open_database(
+    address: Address, names: Sequence[str] | None, *, tokens: frozenset[str], memory: str | None
+) -> tuple[RowsInDatabase, tuple[str, ...]]:
+    """Open columns of a table; given are also the names of all its columns."""
+    database = Database(address)
+    rows = database.rows()
+    header = tuple(rows.columns)
+    names = header if names is None else names
+    refuse_bad_names(str(address), header)
+    for name in (*names, *address.order_by):
+        if name not in header:
+            raise absent_column(str(address), name, header)
+    ordered = [name for name in header if name in set(names)]
+    return RowsInDatabase(database, rows, ordered, tokens, memory), header
+
+
+class RowsInDatabase(RowsElsewhere):
+    """Rows that a database or a cluster has."""
+
+    def __init__(
+        self,
+        database: Database,
+        rows: Any,
+        names: Sequence[str],
+        tokens: frozenset[str],
+        memory: str | None,
+    ) -> None:
+        super().__init__(names)
+        self.database = database
+        self._rows = rows
+        self._tokens = tokens
+        self._memory = memory
+        self._raw: dict[str, Any] = {}  # of each column the array of its distinct values
+
+    def digest(self, names: Sequence[str]) -> str:
+        """SHA-256 of the values of some columns, with their counts."""
+        found = hashlib.sha256()
+        for name in sorted(names):
+            distinct = self.distinct(name)
+            counts = np.zeros(len(distinct.column.values) + 1, dtype=np.int64)
+            np.add.at(counts, distinct.codes, distinct.counts)
+            found.update(json.dumps([name, distinct.column.values, counts.tolist()]).encode())
+        return found.hexdigest()
+
+    def look_up(self, name: str) -> DistinctValues:
+        import pyarrow as pa
+
+        column = self._cleaned(name)
+        with self.database.telling("cannot be read"):
+            values = self._rows.select(v=column)
+            found = values.group_by("v").aggregate(n=values.count()).to_pyarrow()
+        raw, counts = found["v"].combine_chunks(), found["n"].to_numpy()
+        present = raw.is_valid().to_numpy(zero_copy_only=False)
+        self._raw[name] = raw.filter(pa.array(present))
+        nothing = int(counts[~present].sum())
+        where = str(self.database.address)
+        texts = self._raw[name].to_pylist()
+        numbers = np.arange(len(texts), dtype=np.int32)
+        typed = typed_column(where, name, texts, numbers)
+        return DistinctValues(
+            without_tokens(typed, self._tokens), np.append(counts[present], nothing).astype(int)
+        )
+
+    def _cleaned(self, name: str) -> Any:
+        """A number that is none is no value."""
+        import ibis
+
+        column = self._rows[name]
+        if column.type().is_floating():
+            return ibis.ifelse(column.isnan(), ibis.null(column.type()), column + 0.0)
+        return column
+
+    def tally(
+        self, codes: Mapping[str, Ints], left_out: Mapping[str, Bools]
+    ) -> tuple[Values, Ints]:
+        with self.database.telling("cannot be read"):
+            joined = self._joined(codes, left_out, {})
+            keys = [f"code{i}" for i in range(len(codes))]
+            found = joined.group_by(keys).aggregate(n=joined.count()).to_pyarrow()
+        tuples = np.stack([found[key].to_numpy() for key in keys]).astype(np.int64)
+        order = np.lexsort(tuples[::-1])
+        return tuples[:, order], found["n"].to_numpy().astype(np.int64)[order]
+
+    def column(self, name: str) -> Column:
+        raise DataError(
+            f"{self.database.address} is a database, and this question is one about single rows, "
+            "which stay there; write the table to a file and ask about that"
+        )
+
+    def _joined(
+        self,
+        codes: Mapping[str, Ints],
+        left_out: Mapping[str, Bools],
+        others: Mapping[str, Any],
+    ) -> Any:
+        """Rows that are not left out: a code of each column, and other columns."""
+        import ibis
+        import pyarrow as pa
+
+        names = list(dict.fromkeys([*codes, *left_out]))
+        kept = list(others)
+        rows = self._rows.select(
+            **{f"v{i}": self._cleaned(name) for i, name in enumerate(names)}, **others
+        )
+        for i, name in enumerate(names):
+            number = len(self.distinct(name).counts)
+            nothing = np.zeros(number, dtype=bool)
+            given = {
+                f"code{i}": codes.get(name, np.zeros(number, dtype=np.int64)),
+                f"left{i}": left_out.get(name, nothing),
+            }
+            values = {key: pa.array(each[:-1]) for key, each in given.items()}
+            table = ibis.memtable(pa.table({"w": self._raw[name], **values}))
+            rows = rows.left_join(table, rows[f"v{i}"] == table.w)
+            kept += given
+            rows = rows.select(
+                *(key for key in rows.columns if key in kept and key not in given),
+                *(f"v{j}" for j in range(i + 1, len(names))),
+                **{key: rows[key].fill_null(each[-1].item()) for key, each in given.items()},
+            )
+        rows = _plain(rows)
+        for i, name in enumerate(names):
+            if name in left_out:
+                rows = rows.filter(~rows[f"left{i}"])
+        return rows
+
+    # -- releases --------------------------------------------------------------------------------
+
+    def labelled(self, labelling: Labelling, others: Mapping[str, Any], typed: bool) -> Any:
+        """The released rows as an expression: its columns c0, c1, … in order, and others.
+
+        Columns that are neither quasi-identifying nor sensitive stay in their types if `typed`.
+        """
+        import ibis
+        import pyarrow as pa
+
+        if labelling.stars:
+            raise OutputError("suppressed rows of a database are left out, not shown as stars")
+        codes = {name: code[self.value_of(name)] for name, code in labelling.codes.items()}
+        own = [name for name in labelling.columns if name not in labelling.labels]
+        places = {name: f"own{i}" for i, name in enumerate(own)}
+        values = {place: self._cleaned(name) for name, place in places.items()}
+        rows = self._joined(codes, self._left_out, {**values, **others})
+        keys = {f"key{i}": pa.array(part) for i, part in enumerate(labelling.tuples)}
+        labels = {}
+        for i, (texts, numbers) in enumerate(labelling.labels.values()):
+            written = np.array([self._rewritten(labelling)(text) for text in texts], dtype=object)
+            labels[f"label{i}"] = pa.array(written[numbers], pa.string())
+        table = ibis.memtable(pa.table({**keys, **labels}))
+        same = [(f"code{i}", f"key{i}") for i in range(len(codes))]
+        rows = _plain(rows.inner_join(table, same))
+        as_texts = [
+            name
+            for name in own
+            if name in labelling.gaps
+            or labelling.rewrite is not None
+            or not (typed or self._rows[name].type().is_string())
+        ]
+        for name in as_texts:
+            rows = self._with_texts(rows, name, places[name], labelling)
+        shown: dict[str, Any] = {}
+        for place, name in enumerate(labelling.columns):
+            if name in labelling.labels:
+                column = rows[f"label{list(labelling.labels).index(name)}"]
+            elif name in as_texts:
+                column = rows[f"text_{places[name]}"]
+                if name in labelling.gaps:
+                    column = column.fill_null(self._rewritten(labelling)(labelling.gaps[name]))
+            else:
+                column = rows[places[name]]
+                if self._tokens and column.type().is_string():
+                    tokens = sorted(self._tokens)
+                    column = ibis.ifelse(column.isin(tokens), ibis.null("string"), column)
+            shown[f"c{place}"] = column
+        return rows.select(**shown, **{key: rows[key] for key in others})
+
+    def _with_texts(self, rows: Any, name: str, own: str, labelling: Labelling) -> Any:
+        """Bring to rows what each distinct value of a column looks like."""
+        import ibis
+        import pyarrow as pa
+
+        profile, value_of = self.numbered(name)
+        rewritten = self._rewritten(labelling)
+        texts = [None if i < 0 else rewritten(profile.values[i]) for i in value_of[:-1].tolist()]
+        table = ibis.memtable(
+            pa.table({f"of_{own}": self._raw[name], f"text_{own}": pa.array(texts, pa.string())})
+        )
+        return _plain(rows.left_join(table, rows[own] == table[f"of_{own}"]))
+
+    @staticmethod
+    def _rewritten(labelling: Labelling) -> Callable[[str], str]:
+        return labelling.rewrite or str
+
+    def write(
+        self, labelling: Labelling, path: Path, spell: Callable[[str], str] | None
+    ) -> tuple[int, RowOrder]:
+        order = {f"order{i}": self._rows[n] for i, n in enumerate(self.database.address.order_by)}
+        session = DuckSession(str(self.database.address), self._memory)
+        with self.database.telling("cannot be read"):
+            rows = self.labelled(labelling, order, typed=False)
+            for number, batch in enumerate(rows.to_pyarrow_batches()):
+                session.database.register("batch", batch)
+                insert = "INSERT INTO fetched" if number else "CREATE TABLE fetched AS"
+                session.execute(f"{insert} SELECT * FROM batch").fetchall()
+                session.database.unregister("batch")
+        columns = [f"c{i}::VARCHAR" for i in range(len(labelling.columns))]
+        by = [*order] or [f"c{i} NULLS FIRST" for i in range(len(columns))]
+        kept: RowOrder = "source" if order else "sorted"
+        if labelling.shuffle is not None:
+            place = f"row_number() OVER (ORDER BY {', '.join(by)})"
+            by = [f"md5({literal(str(labelling.shuffle))} || '/' || {place})"]
+            kept = "shuffled"
+        rows_sql = f"FROM fetched ORDER BY {', '.join(by)}"
+        if spell is None:
+            types = [self._sql_type(name, labelling) for name in labelling.columns]
+            names = labelling.columns.values()
+            cells = ", ".join(
+                f"CAST({column} AS {kind}) AS {quoted(name)}"
+                for column, kind, name in zip(columns, types, names, strict=True)
+            )
+            session.write(copy_columns(f"SELECT {cells} {rows_sql}", path), path)
+        else:
+            header = ",".join(map(spell, labelling.columns.values()))
+            cells = ", ".join(f"coalesce({in_quotes(column)}, '')" for column in columns)
+            line = f"SELECT concat_ws(',', {cells}) AS {quoted(header)} {rows_sql}"
+            session.write(copy_lines(line, path), path)
+        texts = [
+            f"c{i}"
+            for i, name in enumerate(labelling.columns)
+            if name not in labelling.labels
+            and name not in labelling.gaps
+            and self._rows[name].type().is_string()
+        ]
+        runs = [is_formula_sql(text) for text in texts]
+        if labelling.rewrite is not None:  # an apostrophe stands before them
+            runs = [
+                f"starts_with({t}, chr(39)) AND {is_formula_sql(f'substr({t}, 2)')}" for t in texts
+            ]
+        counts = [f"SELECT count(*) FROM fetched WHERE {each}" for each in runs]
+        found = sum(int(session.value(count)) for count in counts)
+        return found, kept
+
+    def _sql_type(self, name: str, labelling: Labelling) -> str:
+        if name in labelling.labels:
+            return "VARCHAR"
+        profile = self.columns[name]
+        is_typed = profile.native is not None and not (name in labelling.gaps and profile.missing)
+        return (
+            sql_type(profile.native, is_zoned(profile.native, profile.values))
+            if is_typed
+            else "VARCHAR"
+        )
+
+    @contextmanager
+    def new_table(self, labelling: Labelling, name: str, force: bool) -> Iterator[Address]:
+        """Write the rows that are shown into a new table of the same database.
+
+        It is written under a name that nobody can guess, and gets its own when the block ends; if
+        something goes wrong there, nothing is left.
+        """
+        database, connection = self.database, self.database.connection
+        written = f"moanon_{secrets.token_hex(8)}"
+        failing = database.telling(f"takes no table {name!r}", OutputError)
+        with failing:
+            if name in connection.list_tables():
+                if name == database.address.table:
+                    raise OutputError(f"{name!r} is the table that is read; name another one")
+                if not force:
+                    raise OutputError(f"there is a table {name!r} already (--force replaces it)")
+            rows = self.labelled(labelling, {}, typed=True)
+            named = {shown: rows[f"c{i}"] for i, shown in enumerate(labelling.columns.values())}
+        try:
+            with database.telling(f"takes no table {name!r}", OutputError):
+                connection.create_table(written, obj=rows.select(**named))
+            yield replace(database.address, table=written, query=None)
+            with database.telling(f"takes no table {name!r}", OutputError):
+                if force:
+                    connection.drop_table(name, force=True)
+                database.run(f"ALTER TABLE {written} RENAME TO {_quoted_for(connection, name)}")
+        except BaseException:
+            with suppress(Exception):
+                connection.drop_table(written, force=True)
+            raise
+
+
+def _plain(joined: Any) -> Any:
+    """A join as a table of its own: ibis would go on with the join where it cannot."""
+    return joined.select(*joined.columns).view()
+
+
+def _quoted_for(connection: Any, name: str) -> str:
+    """A name as the database's own SQL writes it."""
+    from sqlglot import exp
+
+    return str(exp.to_identifier(name, quoted=True).sql(dialect=connection.dialect))

@@ -1,0 +1,310 @@
+"""Rows of a database: measured and released as the same rows of a CSV file are."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from moanon.cli import main
+from moanon.config import Config
+from moanon.data.domain import IntervalSpec, OrderedSpec
+from moanon.engines import read_table
+from moanon.errors import ConfigError, DataError, MoanonError
+from moanon.genome import Instance
+from moanon.release import Release
+from tests.engines.servers import PASSWORD, Server, find_programs, running_server
+
+pytest.importorskip("ibis", reason="ibis is not installed: pip install 'moanon[engines]'")
+psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
+
+COLUMNS = """
+columns:
+  id: {role: identifying}
+  age: {role: quasi, kind: interval, granularity: 10, range: [0, 99]}
+  sex: {role: quasi, kind: ordered, order: [f, m]}
+  ill: {role: sensitive}
+  note: {role: insensitive}
+  pay: {role: insensitive}
+problem: {preset: k-suppression, eta: 0.1}
+search: {evaluations: 300}
+output: {dir: results}
+"""
+NOTES = ["", "a,b", '"x"', "#1", "=1+1", "l1\nl2", "é"]
+
+
+def people(rows: int = 400) -> list[tuple[Any, ...]]:
+    rng = np.random.default_rng(11)
+    return [
+        (
+            number,
+            int(rng.integers(0, 100)) if rng.random() > 0.03 else None,
+            "fm"[rng.integers(2)],
+            ("flu", "gout", "=ache", None)[rng.choice(4, p=[0.5, 0.3, 0.15, 0.05])],
+            NOTES[rng.integers(len(NOTES))],
+            float(rng.integers(0, 50)) / 2,
+        )
+        for number in range(rows)
+    ]
+
+
+def write_csv(path: Path) -> Path:
+    def cell(value: Any) -> str:
+        text = "" if value is None else str(value)
+        return '"' + text.replace('"', '""') + '"' if set(text) & set('",\n') else text
+
+    rows = [("id", "age", "sex", "ill", "note", "pay"), *people()]
+    path.write_text("\n".join(",".join(map(cell, row)) for row in rows) + "\n", newline="")
+    return path
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    programs = find_programs()
+    if programs is None:
+        if os.environ.get("CI"):
+            pytest.fail("PostgreSQL is not installed")
+        pytest.skip("PostgreSQL is not installed")
+    with pytest.MonkeyPatch.context() as patch, running_server(programs) as server:
+        patch.setenv("PGPASSWORD", PASSWORD)
+        with psycopg.connect(server.url(), autocommit=True) as connection:
+            connection.execute(
+                "CREATE TABLE people(id integer, age integer, sex text, ill text, note text, "
+                "pay double precision)"
+            )
+            with connection.cursor() as cursor:
+                # The database keeps rows in no order that anybody knows.
+                rows = sorted(people(), key=lambda row: row[0] * 7919 % 401)
+                cursor.executemany("INSERT INTO people VALUES (%s, %s, %s, %s, %s, %s)", rows)
+            connection.execute(f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'")
+            connection.execute("GRANT SELECT ON people TO reader")
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _known_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+
+
+def tables(server: Server, csv: Path, **options: Any) -> tuple[Any, Any]:
+    roles = {
+        "id": "identifying",
+        "age": "quasi",
+        "sex": "quasi",
+        "ill": "sensitive",
+        "note": "insensitive",
+        "pay": "insensitive",
+    }
+    given = {"missing": "category", **options}
+    return (
+        read_table(server.url(), roles, table="people", order_by=["id"], **given),
+        read_table(csv, roles, **given),
+    )
+
+
+def config_files(folder: Path, server: Server) -> tuple[Path, Path]:
+    write_csv(folder / "people.csv")
+    data = {
+        "database": f"{{source: '{server.url()}', table: people, order_by: [id], "
+        "missing: category}",
+        "file": "{source: people.csv, missing: category}",
+    }
+    for name, section in data.items():
+        text = f"name: {name}\ndata: {section}{COLUMNS.replace('results', f'results-{name}')}"
+        (folder / f"{name}.yaml").write_text(text)
+    return folder / "database.yaml", folder / "file.yaml"
+
+
+def run(folder: Path, *arguments: str) -> str:
+    code, output = called(folder, *arguments)
+    assert code == 0, output
+    return output
+
+
+def called(folder: Path, *arguments: str) -> tuple[int, str]:
+    """Exit code and output of a command."""
+    captured = io.StringIO()
+    with chdir(folder), redirect_stdout(captured), redirect_stderr(captured):
+        code = main(list(arguments))
+    assert PASSWORD not in captured.getvalue()
+    return code, captured.getvalue()
+
+
+def test_a_database_is_checked_searched_and_released_as_a_file(
+    tmp_path: Path, server: Server
+) -> None:
+    config_files(tmp_path, server)
+    checks = [run(tmp_path, "check", f"{name}.yaml") for name in ("database", "file")]
+    assert checks[0] == checks[1]
+    for name in ("database", "file"):
+        run(tmp_path, "run", f"{name}.yaml", "--quiet")
+    fronts = [(tmp_path / f"results-{n}" / "front.csv").read_bytes() for n in ("database", "file")]
+    assert fronts[0] == fronts[1]
+    for ending in ("csv", "parquet"):
+        for name in ("database", "file"):
+            run(tmp_path, "export", f"results-{name}", "3", "--out", f"{name}.{ending}")
+    assert (tmp_path / "database.csv").read_bytes() == (tmp_path / "file.csv").read_bytes()
+    run(tmp_path, "export", "results-database", "3", "--to-table", "released")
+    written, file = (
+        json.loads((tmp_path / f"{name}.certificate.json").read_text())
+        for name in ("released", "database.csv")
+    )
+    assert written["row_order"] == "unordered"
+    for certificate in (written, file):
+        for key in ("file", "row_order", "digests", "formula_cells"):
+            certificate.pop(key)
+    assert written == file
+    with psycopg.connect(server.url()) as connection:
+        rows = connection.execute("SELECT * FROM released").fetchall()
+        names = {name for (name,) in connection.execute("SELECT tablename FROM pg_tables")}
+    assert len(rows) == written["rows"]
+    assert not [name for name in names if name.startswith("moanon_")]
+    everything = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert PASSWORD.encode() not in everything
+    code, told = called(tmp_path, "export", "results-database", "3", "--to-table", "people")
+    assert code == 2
+    assert "is the table that is read" in told
+
+
+def test_rows_without_an_order_are_sorted_by_what_they_show(tmp_path: Path, server: Server) -> None:
+    roles = {"age": "quasi", "ill": "sensitive"}
+    table = read_table(
+        server.url(), roles, query="SELECT age, ill FROM people WHERE age < 50 AND ill <> ''"
+    )
+    instance = Instance.build(table, {"age": _ages()})
+    certificate = Release.of(instance, [0, 1, 0, 1, 0, 0, 0, 0, 0]).write(tmp_path / "x.csv")
+    assert certificate.origin.row_order == "sorted"
+    header, *lines = (tmp_path / "x.csv").read_text().splitlines()
+    assert header == "age,ill"
+    assert lines == sorted(lines)
+
+
+def _ages() -> Any:
+    return IntervalSpec(10, (0, 99))
+
+
+@pytest.mark.parametrize("missing", ["category", "drop"])
+def test_profiles_and_cells_are_those_of_the_file(
+    tmp_path: Path, server: Server, missing: str
+) -> None:
+    here, there = tables(server, write_csv(tmp_path / "people.csv"), missing=missing)
+    for name in ("age", "sex", "ill"):
+        one, two = here.columns[name], there.columns[name]
+        assert (one.values, one.missing) == (two.values, two.missing)
+        assert one.counts.tolist() == two.counts.tolist()
+    assert (here.rows, here.rows_dropped) == (there.rows, there.rows_dropped)
+
+
+# -- what can go wrong ---------------------------------------------------------------------------
+
+
+def refusal(source: str, **options: Any) -> str:
+    with pytest.raises(MoanonError) as caught:
+        read_table(source, {"age": "quasi", "ill": "sensitive"}, **options)
+    assert PASSWORD not in str(caught.value)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_wrong_password(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSWORD", "wrong")
+    told = refusal(server.url(), table="people")
+    assert "cannot be reached" in told
+    assert "password authentication failed" in told
+
+
+def test_a_password_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PGPASSWORD")
+    url = server.url().replace("owner@", "owner:${SECRET_WORD}@")
+    assert "the environment variable SECRET_WORD of the address is not set" in refusal(
+        url, table="people"
+    )
+    monkeypatch.setenv("SECRET_WORD", PASSWORD)
+    table = read_table(url, {"sex": "quasi"}, table="people")
+    assert table.rows == 400
+    assert PASSWORD not in table.source
+
+
+def test_a_password_in_the_address_is_refused_and_not_repeated(server: Server) -> None:
+    url = server.url().replace("owner@", "owner:geheim123@")
+    told = refusal(url, table="people")
+    assert "holds a password" in told
+    assert "geheim123" not in told
+    data = {"source": url, "table": "people"}
+    with pytest.raises(ConfigError) as caught:
+        Config.from_dict({"data": data, "columns": {"age": {"role": "quasi", "kind": "interval"}}})
+    assert "must not hold a password" in str(caught.value)
+    assert "geheim123" not in str(caught.value)
+
+
+def test_a_service_file(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = tmp_path / "services"
+    service.write_text(
+        f"[clinic]\nhost=127.0.0.1\nport={server.port}\nuser=owner\ndbname=postgres\n"
+        f"password={PASSWORD}\n"
+    )
+    monkeypatch.delenv("PGPASSWORD")
+    monkeypatch.setenv("PGSERVICEFILE", str(service))
+    assert read_table("postgres://?service=clinic", {"sex": "quasi"}, table="people").rows == 400
+
+
+def test_a_table_that_is_not_there(server: Server) -> None:
+    assert "there is no table 'persons'" in refusal(server.url(), table="persons")
+
+
+def test_a_column_that_is_not_there(server: Server) -> None:
+    with pytest.raises(DataError, match=r"has no column 'agee' \(did you mean 'age'\?\)"):
+        read_table(server.url(), {"agee": "quasi"}, table="people")
+
+
+def test_a_missing_permission(server: Server) -> None:
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS hidden(age integer, ill text)")
+    told = refusal(server.url("reader"), table="hidden")
+    assert "permission denied" in told
+
+
+def test_a_table_that_may_not_be_written(server: Server) -> None:
+    table = read_table(
+        server.url("reader"),
+        {"sex": "quasi", "ill": "sensitive"},
+        table="people",
+        missing="category",
+    )
+    from moanon.data.domain import OrderedSpec
+
+    release = Release.of(Instance.build(table, {"sex": OrderedSpec(("f", "m"))}), [1])
+    with pytest.raises(MoanonError, match="takes no table 'mine': permission denied"):
+        release.write_table("mine")
+
+
+def test_neither_a_table_nor_a_query(server: Server) -> None:
+    assert "needs a table or a query" in refusal(server.url())
+
+
+def test_a_table_of_a_file_is_refused(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "people.csv")
+    with pytest.raises(DataError, match="table is for databases, and the source is none"):
+        read_table(path, {"age": "quasi"}, table="people")
+
+
+def test_a_server_that_is_gone_in_the_middle(tmp_path: Path, server: Server) -> None:
+    here, _ = tables(server, write_csv(tmp_path / "people.csv"))
+    instance = Instance.build(here, {"age": _ages(), "sex": OrderedSpec(("f", "m"))})
+    release = Release.of(instance, np.zeros(instance.layout.bits, dtype=np.uint8))
+    server.stop()
+    try:
+        with pytest.raises(MoanonError, match="cannot be read") as caught:
+            release.write(tmp_path / "x.csv")
+        assert "\n" not in str(caught.value)
+        assert not (tmp_path / "x.csv").exists()
+        assert "cannot be reached" in refusal(server.url(), table="people")
+    finally:
+        server.restart()

@@ -1,0 +1,96 @@
+"""Rows of a cluster: Spark on this machine, measured and released as the same rows of a file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from moanon.data.domain import IntervalSpec, OrderedSpec
+from moanon.data.table import Table
+from moanon.engines import read_table
+from moanon.genome import Instance
+from moanon.release import Release
+from tests.engines.test_databases import people, write_csv
+
+pytest.importorskip("ibis", reason="ibis is not installed: pip install 'moanon[spark]'")
+pytest.importorskip("pyspark", reason="PySpark is not installed: pip install 'moanon[spark]'")
+if shutil.which("java") is None:
+    if os.environ.get("CI"):
+        raise RuntimeError("Java is not installed")
+    pytest.skip("Java is not installed", allow_module_level=True)
+
+ROLES = {
+    "id": "identifying",
+    "age": "quasi",
+    "sex": "quasi",
+    "ill": "sensitive",
+    "note": "insensitive",
+    "pay": "insensitive",
+}
+# Of versions of pandas that PySpark does not know yet.
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Table, Table]]:
+    """The same rows from Spark and from a file."""
+    import duckdb
+
+    folder = tmp_path_factory.mktemp("spark")
+    csv = write_csv(folder / "people.csv")
+    with duckdb.connect() as database:
+        database.execute(
+            "CREATE TABLE t(id INTEGER, age INTEGER, sex VARCHAR, ill VARCHAR, note VARCHAR, "
+            "pay DOUBLE)"
+        )
+        database.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", people())
+        database.execute(f"COPY t TO '{folder}/people.parquet' (FORMAT PARQUET)")
+    settings = {
+        "spark.master": "local[2]",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.warehouse.dir": folder / "warehouse",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    address = "pyspark://?" + "&".join(f"{key}={value}" for key, value in settings.items())
+    query = f"SELECT * FROM parquet.`{folder}/people.parquet`"
+    given: dict[str, Any] = {"missing": "category"}
+    here = read_table(address, ROLES, query=query, order_by=["id"], **given)
+    yield here, read_table(csv, ROLES, **given)
+    here.store.database.connection.disconnect()  # type: ignore[attr-defined]
+
+
+def releases(tables: tuple[Table, Table]) -> list[Release]:
+    specs = {"age": IntervalSpec(10, (0, 99)), "sex": OrderedSpec(("f", "m"))}
+    instances = [Instance.build(table, specs) for table in tables]
+    genome = np.resize([1, 0, 0], instances[0].layout.bits)
+    assert instances[0].cells.codes.tolist() == instances[1].cells.codes.tolist()
+    assert instances[0].cells.counts.tolist() == instances[1].cells.counts.tolist()
+    return [Release.of(instance, genome, k=8) for instance in instances]
+
+
+def test_a_cluster_is_released_as_a_file_byte_for_byte_and_as_a_table(
+    tmp_path: Path, tables: tuple[Table, Table]
+) -> None:
+    here, there = releases(tables)
+    certificates = [
+        release.write(tmp_path / f"{name}.csv")
+        for name, release in (("here", here), ("there", there))
+    ]
+    assert (tmp_path / "here.csv").read_bytes() == (tmp_path / "there.csv").read_bytes()
+    assert certificates[0].values == certificates[1].values
+    assert 0 < certificates[0].suppressed < 200
+    written = here.write_table("released_people")
+    assert written.values == certificates[0].values
+    names = here.instance.table.store.database.connection.list_tables()  # type: ignore[attr-defined]
+    assert "released_people" in names
+    (rows,) = here.instance.table.store.database.connection.raw_sql(  # type: ignore[attr-defined]
+        "SELECT count(*) FROM released_people"
+    ).collect()
+    assert rows[0] == written.rows

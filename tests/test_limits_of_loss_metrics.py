@@ -1,0 +1,65 @@
+"""The experiment on what losses tell: the committed tables, and a short run."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pandas as pd
+import pytest
+
+REPOSITORY = Path(__file__).parents[1]
+COMMITTED = REPOSITORY / "results" / "limits_of_loss_metrics"
+
+
+@pytest.fixture(scope="module")
+def experiment() -> ModuleType:
+    path = REPOSITORY / "experiments" / "limits_of_loss_metrics.py"
+    spec = importlib.util.spec_from_file_location("limits_of_loss_metrics", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_committed_releases_are_those_of_the_source() -> None:
+    # Strict Mondrian on M's columns: 6,842 classes at k = 2 and 1,896 at k = 10.
+    table = pd.read_csv(COMMITTED / "credit_mondrian_releases.csv")
+    table = table[table["protocol"] == "released"].drop_duplicates("release").set_index("release")
+    first, last = table.loc["mondrian k>=2"], table.loc["mondrian k>=10"]
+    assert (first["groups"], first["dm"], first["cm"]) == (6842, 256020, 5788)
+    assert (last["groups"], last["dm"], last["cm"]) == (1896, 547630, 6513)
+
+
+def test_the_committed_scores_reach_what_is_usual_for_the_data() -> None:
+    table = pd.read_csv(COMMITTED / "credit_mondrian.csv")
+    boosting = table[table["model"] == "boosting"]
+    assert boosting["original_auroc"].mean() >= 0.76
+    means = boosting[boosting["protocol"] == "released"].groupby("release")["balanced_accuracy"]
+    assert means.mean().between(0.64, 0.69).all()  # M: about .650 throughout
+
+
+def test_the_example_of_mondrian_has_three_groups(experiment: ModuleType) -> None:
+    boxes = experiment.draw_mondrian().axes[1].patches
+    assert len(boxes) == 3
+
+
+def test_incognito_counts_fewer_nodes_than_there_are(experiment: ModuleType) -> None:
+    figure = experiment.draw_incognito()
+    assert len(figure.axes) == 3 + 3 + 1
+    inferred = [t for ax in figure.axes for t in ax.texts if t.get_color() == experiment.GREY]
+    assert inferred
+
+
+@pytest.mark.slow
+def test_a_short_run_writes_everything(experiment: ModuleType, tmp_path: Path) -> None:
+    experiment.main(["--quick", "--out", str(tmp_path)])
+    assert {path.name for path in tmp_path.iterdir()} >= {
+        "credit_mondrian.csv",
+        "fronts.csv",
+        "fronts.png",
+        "objectives.csv",
+        "figure10.png",
+    }

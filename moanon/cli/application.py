@@ -50,6 +50,7 @@ _COMMANDS = {
     "learn_command": ["learn"],
     "measure_command": ["measure"],
     "pictures": ["plot", "report"],
+    "prove_command": ["prove"],
     "run_command": ["run"],
 }
 

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 #: Seconds of compiling that are worth a word.
 _NOTICED = 3.0
+#: Said of NSGA-II where fair coins cut fine domains so often that no group has two rows.
+_ONLY_SINGLE = (
+    "nsga2 has found nothing with k above 1: its first genomes cut every column by fair coins, and "
+    "on domains this fine none of their groups has two rows; the search archive, which also "
+    "begins with coarse genomes, a larger granularity, or more suppression (eta) helps"
+)
 
 
 @app.command(epilog="Example: moanon run configs/quickstart.yaml --seed 7 --out results/seven")
@@ -126,6 +132,10 @@ def _run(config: Config, options: _Options) -> int:
     if outcome.convergence is not None:
         told = outcome.convergence.sentence
         typer.echo(f" {told[0].upper()}{told[1:]}")
+    if experiment.algorithm == "nsga2" and all(
+        front.measures["k"].max() == 1 for front in result.fronts.values()
+    ):
+        note(_ONLY_SINGLE)
     if result.compiling >= _NOTICED:
         typer.echo(f" Compiling took {duration(result.compiling)} before, which is not counted")
     _show_fronts(result.fronts, _evaluations(experiment))

@@ -527,6 +527,9 @@ class SearchSection(BaseModel):
     moves: bool = True
     """Of nsga2: whether mutation also moves the cuts of trees and shifts boundaries.
     The paper flips single bits of the other columns only."""
+    prove: Annotated[float, Field(gt=0)] | None = None
+    """Seconds to spend afterwards on a proof of how far the front is from the optimum, as moanon
+    prove does. For the objectives k and loss with groups suppressed by size. Default: none."""
     cap: Annotated[int, Field(ge=1, le=1_000_000)] = 2_000
     """Most solutions of the result; a larger front is thinned evenly, keeping its ends, its knees
     and the best solution at every whole percent of loss, even if these alone are more."""

@@ -20,6 +20,7 @@ time works in a folder, behind a lock that the system takes back when the proces
 
 - ``experiment``: `plan` and `Experiment`, the way from the configuration to the written folder.
 - ``baseline``: the same folder from a classical algorithm of `moanon.baselines`.
+- ``proving``: proofs of how far the fronts of a folder are from the optimum, in ``proof.npz``.
 - ``optimization``: `make_problem`, what a configuration optimizes; `optimize`, the front in one
   call and without a folder.
 - ``folder``: which run a folder holds, and the lock.

@@ -55,6 +55,7 @@ from moanon.experiment.preparation import (
     notes_on_settings,
     still_known,
 )
+from moanon.experiment.proving import check_proof, prove_limits
 from moanon.experiment.stored import domains_text
 from moanon.front import Front
 from moanon.front.results import DOMAINS
@@ -286,6 +287,7 @@ class Experiment(Outlined):
             if etas == known.keys() and not resume:
                 raise already(folder)
             problem = make_problem(config, instance, threads)
+            check_proof(config, problem)
             algorithm = choose_algorithm(
                 instance.layout.count(), config.search, config.problem.recoding
             )
@@ -350,6 +352,9 @@ class Experiment(Outlined):
             fronts = self._fronts(on_step)
             self._write(fronts, courses)
             self.checkpoints.remove()  # from here on the folder is finished
+            if self.config.search.prove is not None:
+                seconds = self.config.search.prove
+                fronts = prove_limits(self.folder, self.places, fronts, seconds, interrupted)
             self.show(fronts, on_step)
             return Result(self.folder, outcome, fronts, self.limits.evaluations, compiling)
         except InfeasibleError as error:

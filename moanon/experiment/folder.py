@@ -47,6 +47,8 @@ _NO_LOCKS = frozenset(
 RESULTS = ("front.csv", "solutions.json", BOXES, "config.yaml", DOMAINS, "run.json")
 #: Bits that were evaluated.
 _EVALUATED = ".evaluated.npz"
+#: Where open proofs lie.
+PROOF = "proof.npz"
 #: Names of the figures that runs draw (`moanon.output.figure_files`).
 FIGURES = frozenset(
     {
@@ -147,6 +149,7 @@ def identity_of(config: Config, instance: Instance) -> Identity:
     """What the course of a search depends on, but for η; neither its name nor where results go."""
     chosen = config.model_dump(mode="json", exclude_none=True, exclude={"name", "output"})
     chosen["problem"].pop("eta", None)
+    chosen["search"].pop("prove", None)  # which comes after it
     # A hierarchy is a file of its own: the same configuration may find another one there.
     trees = {}
     for name, domain in (*instance.layout.domains.items(), *instance.distances.items()):
@@ -266,7 +269,7 @@ def make_folder(folder: Path) -> None:
 def clear_results(folder: Path) -> None:
     """Remove the results of a run that has been replaced, and its folder if nothing else is in."""
     clear_pictures(folder)
-    for name in (*RESULTS, *NAMES, _EVALUATED, NO_SOLUTION, LOCK):
+    for name in (*RESULTS, *NAMES, _EVALUATED, PROOF, NO_SOLUTION, LOCK):
         (folder / name).unlink(missing_ok=True)
     for place in (folder / "plots", folder):
         if place.is_dir() and not any(place.iterdir()):
@@ -289,7 +292,7 @@ def clear_others(folder: Path, kept: Iterable[str]) -> None:
     clear_pictures(folder)
     for path in folder.glob("eta-*/"):
         clear_results(path)
-    left = {*RESULTS, *NAMES, _EVALUATED, NO_SOLUTION, "comparison.csv"}
+    left = {*RESULTS, *NAMES, _EVALUATED, PROOF, NO_SOLUTION, "comparison.csv"}
     for name in left.difference(kept):
         (folder / name).unlink(missing_ok=True)
 

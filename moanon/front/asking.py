@@ -213,6 +213,8 @@ class Answer:
                 yield name, texts[name]
         parts = f"generalization {texts['gl']}, suppression {texts['sl']}"
         yield "loss", f"{texts['loss']} ({parts})"
+        if choice.optimality:
+            yield "", f"{choice.optimality} for k at least {texts['k']}"
         for name in dict.fromkeys(("entropy_loss", self.cost)):
             if name in texts and name != "loss":
                 yield name, texts[name]

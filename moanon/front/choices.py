@@ -15,6 +15,7 @@ from moanon.arrays import Bools, Floats, Outlined, Values
 from moanon.errors import ConfigError, got
 from moanon.measures import Measure, find_measure
 from moanon.measures.measure import LARGEST, is_number
+from moanon.measures.optimality import BOUND, optimality
 from moanon.measures.suppression import Suppression
 
 #: Percentage points by which a limit on a share is moved, one after the other.
@@ -195,10 +196,24 @@ class Limit:
 
 @dataclass(frozen=True)
 class Choice:
-    """One solution: its number in the front, and all its measures."""
+    """One solution: its number in the front, all its measures, and what is proven of its loss.
+
+    Attributes
+    ----------
+    id : int
+    measures : mapping of str to number
+    bound : float or None
+        A loss that no generalization with as large a k goes below, where one was proven.
+    """
 
     id: int
     measures: Mapping[str, float]
+    bound: float | None = None
+
+    @property
+    def optimality(self) -> str:
+        """How far it can be above the optimum; empty where nothing is known."""
+        return "" if self.bound is None else optimality(self.measures["loss"], self.bound)
 
     def describe(self, names: Iterable[str]) -> str:
         """Write some of its measures: ``k 14, loss 24.8%``."""
@@ -207,7 +222,8 @@ class Choice:
     def to_dict(self) -> dict[str, Any]:
         """Return its number and measures as plain values; what JSON has no number for as texts."""
         plain = {n: v if math.isfinite(v) else str(v) for n, v in self.measures.items()}
-        return {"id": self.id, "measures": plain}
+        proven = {} if self.bound is None else {BOUND: self.bound, "optimality": self.optimality}
+        return {"id": self.id, "measures": plain, **proven}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,11 +238,14 @@ class Solutions(Outlined):
         What was optimized.
     suppression : Suppression
         Under which rule.
+    proven : array (solutions,) or None
+        As of `moanon.front.Front`.
     """
 
     measures: Mapping[str, Values]
     objectives: tuple[str, ...]
     suppression: Suppression
+    proven: Floats | None = None
 
     def __len__(self) -> int:
         return len(next(iter(self.measures.values())))
@@ -267,7 +286,9 @@ class Solutions(Outlined):
 
     def choice(self, row: int) -> Choice:
         """Describe one solution."""
-        return Choice(row + 1, {name: each[row].item() for name, each in self.measures.items()})
+        bound = None if self.proven is None else float(self.proven[row])
+        values = {name: each[row].item() for name, each in self.measures.items()}
+        return Choice(row + 1, values, bound)
 
     def best(self, within: Bools, goal: Sequence[str]) -> Choice | None:
         """Choose among some solutions; None if there are none."""

@@ -34,8 +34,17 @@ from moanon.atomic import StagedFiles
 from moanon.errors import ConfigError, DataError, GenomeError, SearchError, got
 from moanon.front.asking import Answer, Question, answer
 from moanon.front.choices import Solutions, front_html, front_sentence
-from moanon.front.results import FORMAT, RECORD, check_data, read_listed, read_object, read_record
+from moanon.front.results import (
+    FORMAT,
+    RECORD,
+    check_data,
+    columns_of,
+    read_listed,
+    read_object,
+    read_record,
+)
 from moanon.measures import applicable, find_measure
+from moanon.measures.optimality import BOUND, GAP, gap_above
 from moanon.measures.suppression import Suppression
 from moanon.recoding import BOXES, Blocks, GlobalRecodings, LocalRecodings, Recodings
 
@@ -51,8 +60,6 @@ if TYPE_CHECKING:  # a front can be read and asked without the compiler and with
     from moanon.release.solution import ChosenSolution, Small
 
 _TABLE, _SOLUTIONS = "front.csv", "solutions.json"
-#: Measures of any table, which answers, figures and releases tell.
-_NEEDED = ("k", "gl", "sl", "loss", "suppressed")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +86,9 @@ class Front(Outlined):
     bounds : dict of str to float
         What a solution had to have in measures of the whole table, in their better direction.
         Bounds on measures of groups are constraints of the rule.
+    proven : array (solutions,) or None
+        For each solution a loss that no generalization with as large a k goes below; None where
+        nothing was proven. ``front.csv`` calls it ``bound``.
     """
 
     objectives: tuple[str, ...]
@@ -89,6 +99,7 @@ class Front(Outlined):
     found: int
     instance: Instance | None = None
     bounds: Mapping[str, float] = field(default_factory=dict)
+    proven: Floats | None = None
 
     @classmethod
     def of(
@@ -205,10 +216,18 @@ class Front(Outlined):
         return np.arange(1, len(self) + 1)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per solution: ``id``, the objectives, all other measures."""
+        """Return one row per solution: ``id``, the objectives, all other measures, bounds."""
         import pandas as pd  # here, because a front can be written without it
 
-        return pd.DataFrame({"id": self.ids, **self.measures})
+        return pd.DataFrame({"id": self.ids, **self.measures, **self._optimality()})
+
+    def _optimality(self) -> dict[str, Floats]:
+        """What is proven of each loss, and how far it is above that."""
+        if self.proven is None:
+            return {}
+        pairs = zip(self.measures["loss"].tolist(), self.proven.tolist(), strict=True)
+        gaps = np.array([gap_above(loss, bound) for loss, bound in pairs], dtype=np.float64)
+        return {BOUND: self.proven, GAP: gaps}
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the front and return the axes; `moanon.output.front_figures` has the options."""
@@ -292,7 +311,7 @@ class Front(Outlined):
     @property
     def solutions(self) -> Solutions:
         """The solutions as questions take them."""
-        return Solutions(self.measures, self.objectives, self.suppression)
+        return Solutions(self.measures, self.objectives, self.suppression, self.proven)
 
     # -- releasing -------------------------------------------------------------------------------
 
@@ -396,6 +415,7 @@ class Front(Outlined):
             objectives=self.objectives,
             bounds=self.bounds,
             measures={name: column[row].item() for name, column in self.measures.items()},
+            least=None if self.proven is None else float(self.proven[row]),
         )
 
     def row(self, solution: int) -> int:
@@ -460,10 +480,11 @@ class Front(Outlined):
             staged.move()
 
     def _csv(self) -> str:
-        columns = [self.ids.tolist(), *(column.tolist() for column in self.measures.values())]
+        told = {**self.measures, **self._optimality()}
+        columns = [self.ids.tolist(), *(column.tolist() for column in told.values())]
         # repr is the shortest text that is read back as the same number.
         rows = (",".join(map(repr, row)) for row in zip(*columns, strict=True))
-        return "\n".join([",".join(("id", *self.measures)), *rows]) + "\n"
+        return "\n".join([",".join(("id", *told)), *rows]) + "\n"
 
     def _json(self) -> str:
         lines = []
@@ -497,8 +518,10 @@ class Front(Outlined):
             suppression = Suppression(**record["problem"]["suppression"])
             bounds = {str(name): float(b) for name, b in record["problem"]["bounds"].items()}
             found = record["front"]["found"]
-            measures = _columns(read_listed(folder, record, _TABLE).decode(), objectives)
+            measures = columns_of(read_listed(folder, record, _TABLE).decode(), objectives)
             solutions = read_object(folder / _SOLUTIONS, read_listed(folder, record, _SOLUTIONS))
+            measures.pop(GAP, None)  # which follows from the other two
+            proven = measures.pop(BOUND, None)
             entries = [solutions[str(number)] for number in measures.pop("id").tolist()]
             recodings = _read_recodings(folder, record, entries, suppression)
             blocks = tuple(_labels(entry["columns"], entries[0]["columns"]) for entry in entries)
@@ -506,7 +529,9 @@ class Front(Outlined):
             raise DataError(f"{folder} holds no front of moanon: {error!r}") from None
         except (ConfigError, ValueError) as error:
             raise DataError(f"{folder} holds no front of moanon: {error}") from None
-        front = cls(objectives, suppression, recodings, measures, blocks, found, instance, bounds)
+        front = cls(
+            objectives, suppression, recodings, measures, blocks, found, instance, bounds, proven
+        )
         if instance is not None:
             _check_table(folder, record, front, instance)
         return front
@@ -544,29 +569,6 @@ def _read_recodings(
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _columns(text: str, objectives: Sequence[str]) -> dict[str, Values]:
-    """Columns of a table of numbers: ``id``, the objectives and other measures, each once.
-
-    Those written without a point or exponent are integers.
-    """
-    header, *rows = (line.split(",") for line in text.splitlines())
-    for name in ("id", *_NEEDED, *objectives):
-        if name not in header:
-            raise ValueError(f"{_TABLE} has no column {name}")
-    columns: dict[str, Values] = {}
-    for name, *cells in zip(header, *rows, strict=True):
-        if name in columns:
-            raise ValueError(f"{_TABLE} has two columns {name}")
-        whole = name == "id" or find_measure(name).range.whole or all(map(str.isdecimal, cells))
-        numbers = [int(cell) if whole else float(cell) for cell in cells]
-        columns[name] = np.array(numbers, dtype=np.int64 if whole else np.float64)
-        if np.isnan(columns[name]).any():
-            raise ValueError(f"{_TABLE} has no number in the column {name}")
-    if not rows or not np.array_equal(columns["id"], np.arange(1, len(rows) + 1)):
-        raise ValueError(f"{_TABLE} must number its solutions from 1")
-    return columns
 
 
 def _labels(columns: Mapping[str, Any], first: Mapping[str, Any]) -> Blocks:

@@ -14,14 +14,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from sys import float_info
 from typing import Any
 
+import numpy as np
+
 from moanon import __version__
+from moanon.arrays import Values
 from moanon.errors import DataError, got
+from moanon.measures import find_measure
 from moanon.measures.measure import is_number
+from moanon.measures.optimality import BOUND, GAP
 from moanon.paths import checked_path
 from moanon.recoding import BOXES
 
@@ -38,6 +43,8 @@ _TRACES = ("front.csv", "solutions.json", ".moanon-*")
 _CHECKPOINTS = "checkpoint*.npz"
 #: Stands beside a checkpoint where the run has ended, and nothing meets its constraints.
 NO_SOLUTION = "no-solution.txt"
+#: Measures of any table, which answers, figures and releases tell.
+_NEEDED = ("k", "gl", "sl", "loss", "suppressed")
 #: How the folders of a run with several suppression limits begin.
 _LIMITS = "eta-"
 
@@ -227,6 +234,32 @@ def read_listed(folder: Path, record: Mapping[str, Any], name: str) -> bytes:
             "or is of another run"
         )
     return content
+
+
+def columns_of(text: str, objectives: Sequence[str]) -> dict[str, Values]:
+    """Columns of the text of ``front.csv``: ``id``, objectives, other measures, bounds; each once.
+
+    Those written without a point or exponent are integers.
+    """
+    header, *rows = (line.split(",") for line in text.splitlines())
+    for name in ("id", *_NEEDED, *objectives):
+        if name not in header:
+            raise ValueError(f"front.csv has no column {name}")
+    columns: dict[str, Values] = {}
+    for name, *cells in zip(header, *rows, strict=True):
+        if name in columns:
+            raise ValueError(f"front.csv has two columns {name}")
+        whole = name == "id" or (
+            name not in (BOUND, GAP)
+            and (find_measure(name).range.whole or all(map(str.isdecimal, cells)))
+        )
+        numbers = [int(cell) if whole else float(cell) for cell in cells]
+        columns[name] = np.array(numbers, dtype=np.int64 if whole else np.float64)
+        if np.isnan(columns[name]).any():
+            raise ValueError(f"front.csv has no number in the column {name}")
+    if not rows or not np.array_equal(columns["id"], np.arange(1, len(rows) + 1)):
+        raise ValueError("front.csv must number its solutions from 1")
+    return columns
 
 
 def has_config(record: Mapping[str, Any]) -> bool:

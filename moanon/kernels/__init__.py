@@ -15,6 +15,8 @@ A table reaches this room as its cells and leaves it as numbers.
 - ``boxes``: the smallest blocks around a group, and what they lose; ``group_check``: what else a
   group must have; ``node_splits``: the ways to split one; ``splitting``: boxes from the whole table
   down, looking ahead; ``moving``: cells that change groups.
+- ``undecided`` and ``lower_bounds``: genomes of which some bits are decided, and a loss that none
+  of their completions goes below: what proofs are made of.
 - ``refinement``: splits groups column by column, for the many sets of columns of a diagnosis.
 - ``jit``: the compiler's flags and cache; ``notices``: what it has to say to whoever waits.
 

@@ -137,6 +137,7 @@ def plot_front(
     title(ax, words)
     style: dict[str, Any] = {"markersize": 2.4, "markeredgewidth": 0, "zorder": 1}
     ax.plot(x, y, "o", color=PALE_GREY, rasterized=len(x) >= RASTER, **style)
+    band = _draw_band(ax, front, tradeoff)
     corners = _draw_tradeoff(ax, tradeoff)
     people = _draw_people(ax, front, tradeoff)
     if own:
@@ -153,10 +154,24 @@ def plot_front(
     taken, leads = add_insets(ax, front, tradeoff, insets, lines)
     lines += leads
     dots = np.stack([x, y], axis=1)
-    explained = _explained(landmarks, people=bool(people))
+    explained = [*_explained(landmarks, people=bool(people)), *band]
     taken += add_legend(ax, explained, lines=lines, points=dots, boxes=taken)
     place_labels(ax, labels, lines=lines, boxes=taken)
     return ax
+
+
+def _draw_band(ax: Axes, front: Front, tradeoff: TradeOff) -> list[Line2D]:
+    """Draw where the optimum lies: between what was found and what is proven; none without gaps."""
+    if front.proven is None or (tradeoff.privacy, tradeoff.cost) != ("k", "loss"):
+        return []
+    order = np.argsort(front.measures["k"], kind="stable")
+    k = front.measures["k"][order]
+    loss, least = (shown("loss", v[order]) for v in (front.measures["loss"], front.proven))
+    if np.array_equal(loss, least):
+        return [Line2D([], [], linestyle="none", label="every solution is proven optimal")]
+    ax.fill_between(k, least, loss, color=PALE_GREY, alpha=0.6, linewidth=0, zorder=0)
+    look: dict[str, Any] = {"color": PALE_GREY, "alpha": 0.6, "linewidth": 5}
+    return [Line2D([], [], label="the optimum is in here: proven", **look)]
 
 
 def _draw_people(ax: Axes, front: Front, tradeoff: TradeOff) -> list[Floats]:

@@ -184,6 +184,7 @@ def _tab_data(tab: Tab, on_part: OnPart | None = None) -> dict[str, Any]:
         "command": f"moanon export {_quoted(tab.folder)}" if tab.exportable else None,
         "first": next(iter(tab.marks), None),
         "marks": {str(solution): word for solution, word in tab.marks.items()},
+        "optimality": [front.solutions.choice(row).optimality for row in range(len(front))],
         "rule": rule_in_words(front.suppression, _rows(tab)),
         "facts": [(label, _named(text, folders)) for label, text in facts_of(front, tab.record)],
         "config": _FOLDER.sub(r"\g<key>", tab.config),
@@ -441,6 +442,9 @@ def _facts(front: Front, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]
     yield "Ended because", _told(search, "why")
     course = Convergence.of_record(record)
     yield "Converged", "" if course is None else course.sentence
+    proof = _section(record, "proof")
+    if proof:
+        yield "Proven optimal", f"{_told(proof, 'optimal')} of {_told(proof, 'steps')} steps of k"
     yield (
         "Solutions",
         _joined(

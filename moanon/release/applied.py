@@ -37,6 +37,7 @@ from moanon.grouping import Grouping
 from moanon.measures import MEASURES
 from moanon.measures.measure import LARGEST, is_number
 from moanon.measures.measuring import score_grouping
+from moanon.measures.optimality import optimality
 from moanon.measures.suppression import RECURSIVE_C, Suppression, check_recursive_c
 from moanon.release.certificate import Certificate, Origin, certify_file
 from moanon.release.formats import ReleasedColumn
@@ -69,6 +70,9 @@ class Release(Outlined):
     stated : tuple of (str, number)
         What a front says about this release: names of measures with their values, a name twice
         where the front has two names for it. A file that does not show the same is not written.
+    least : float or None
+        A loss that no generalization of the table with as large a k goes below, where one was
+        proven.
 
     Examples
     --------
@@ -88,6 +92,7 @@ class Release(Outlined):
     recursive_c: float = RECURSIVE_C
     outside: Bools | int | None = None
     stated: tuple[tuple[str, float], ...] = ()
+    least: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse a release of nothing, or of what no label can be written for."""
@@ -425,7 +430,13 @@ class Release(Outlined):
             input_digest=table.digest,
             config_digest=config_digest,
             row_order="shuffled" if shuffled else "source",
+            least_loss=self.least,
+            optimality=None if self.least is None else self._optimality(self.least),
         )
+
+    def _optimality(self, least: float) -> str:
+        """Say how far the release can be above the optimum."""
+        return optimality(float(self.promised["loss", ""]), least) or "not known"
 
 
 def _sensitive_facts(column: Profile, domain: Domain | None) -> SensitiveFacts:

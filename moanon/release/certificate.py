@@ -28,6 +28,9 @@ The keys of ``FILE.certificate.json``:
   where a group lacks a value. ``compared_with``: what the whole table is, in words. The file alone
   does not show what was suppressed, so only who has the original can check these.
 - ``gl``, ``sl``, ``loss``: fractions of all cells of the quasi-identifiers.
+- ``least_loss``: a loss that no generalization of the table with as large a k goes below, within
+  the same limit of suppression, and ``optimality``: how far this one can be above the optimum.
+  Only where it was proven (``moanon prove``); the file does not show it.
 - ``quasi``, ``sensitive``: columns. ``genome``: the generalization, as 0 and 1.
 - ``digests``: SHA-256 of ``input``, ``config`` (null where there was none) and ``output``.
 """
@@ -78,6 +81,8 @@ class Origin:
     config_digest: str | None = None
     row_order: RowOrder = "source"
     formula_cells: int = 0
+    least_loss: float | None = None
+    optimality: str | None = None
 
 
 @dataclass(frozen=True)
@@ -232,6 +237,9 @@ class Certificate:
             "genome": origin.genome,
             "digests": self.digests,
         }
+        if origin.least_loss is not None:
+            entries["least_loss"] = origin.least_loss
+            entries["optimality"] = origin.optimality
         written: dict[str, Any] = _written(entries)
         return written
 
@@ -289,6 +297,8 @@ class Certificate:
                 digests["config"],
                 entries["row_order"],
                 entries["formula_cells"],
+                entries.get("least_loss"),
+                entries.get("optimality"),
             ),
             quasi=tuple(entries["quasi"]),
             sensitive=tuple(entries["sensitive"]),

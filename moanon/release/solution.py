@@ -45,6 +45,8 @@ class ChosenSolution(Outlined):
         As of `moanon.front.Front`, the rule being its `suppression`.
     measures : mapping of str to number
         All that the front says about it.
+    least : float or None
+        A loss that no generalization with as large a k goes below, where one was proven.
     """
 
     number: int
@@ -53,6 +55,7 @@ class ChosenSolution(Outlined):
     objectives: tuple[str, ...]
     bounds: Mapping[str, float]
     measures: Mapping[str, float]
+    least: float | None = None
 
     def release(self, instance: Instance, recursive_c: float | None = None) -> Release:
         """Apply it to the table it was found on; the file must measure as the front says."""
@@ -62,7 +65,7 @@ class ChosenSolution(Outlined):
             for name, value in self.measures.items()
             if name != "l_recursive" or c == self.rule.recursive_c
         )
-        return Release(self._grouping(instance), c, stated=stated)
+        return Release(self._grouping(instance), c, stated=stated, least=self.least)
 
     def release_with(
         self,

@@ -16,6 +16,11 @@ two.
   limits of suppression.
 - ``operators``: how genomes are made of genomes, and which of them are new.
 
+How good:
+
+- ``proof``: branch and bound for one k; ``front_proof``: for all k of a front; ``cut_table``: the
+  table as they take it, and the best cut of a column when all others are given.
+
 How long:
 
 - ``running``: `run_search` steps a search until a limit is reached.

@@ -209,7 +209,7 @@ def run_search(
     run = _Run(search, stop)
     if state is not None:
         run.restore(state)
-    saving = None if save is None else _PacedSaving(save)
+    saving = None if save is None else PacedSaving(save)
     reason = run.reason()
     while reason is None:
         run.step()
@@ -345,7 +345,7 @@ class _Run:
         self.volume = self.hypervolume.of(_front(self.search.archive))
 
 
-class _PacedSaving:
+class PacedSaving:
     """Saves now and then, so that saving takes a small share of the time."""
 
     def __init__(self, save: Callable[[State], None]) -> None:

@@ -87,7 +87,12 @@ class Front {
   /** What to tell about a solution in a plot. */
   lines(id) {
     const mark = this.marks[id] ? ` (${this.marks[id]})` : "";
-    return [`Solution ${id}${mark}`, ...this.main.map((name) => `${name} ${this.shown(name, id)}`)];
+    const proven = this.optimality[id - 1];
+    return [
+      `Solution ${id}${mark}`,
+      ...this.main.map((name) => `${name} ${this.shown(name, id)}`),
+      ...(proven ? [proven] : []),
+    ];
   }
 
   /** The least and the greatest value of a measure, infinite ones left out. */

@@ -46,10 +46,10 @@ class SolutionView {
 
   show(id) {
     this.id = id;
-    const mark = this.front.marks[id];
+    const words = [this.front.marks[id], this.front.optimality[id - 1]].filter(Boolean);
     this.heading.replaceChildren(
       `Solution ${id}`,
-      ...(mark ? [" ", make("span", { class: "mark" }, mark)] : []),
+      ...words.flatMap((word) => [" ", make("span", { class: "mark" }, word)]),
     );
     this.showNumbers();
     this.command.replaceChildren(...parts(this.exportCommand(id)));

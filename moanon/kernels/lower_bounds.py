@@ -1,0 +1,639 @@
+"""A loss that no completion of a partly decided genome can go below.
+
+Every row costs the sum of its columns' losses if it is kept, and all columns in full if its group
+has less than k rows. Which groups are too small depends on all columns together; but some are
+already too small under the *coarse* blocks of the other columns, whatever becomes of these. So each
+undecided column gets prices of its own, column by column:
+
+- Rows are grouped by the coarse blocks of all columns. A block of column c takes a part of such a
+  group G. If the part has k rows or more, each of them costs the block's loss.
+- If it has less, they are suppressed for certain. Each then costs column c what it could cost at
+  most, ``most(c, G)``, the loss of its coarse block, and ``price(c, G)`` beyond it.
+
+A kept row is charged its losses exactly. A suppressed one is charged at most ``most`` by every
+column, and the prices of those that see it; as long as the prices of G sum to no more than what its
+rows cost beyond that, ``sum over c (full - most(c, G))``, it is never charged more than its cost.
+Hence the cheapest cut of each column, a shortest path over its blocks, summed over the columns is a
+lower bound. With at most `room` rows that may still be suppressed, every suppressed row may be
+charged `fine` more, if ``fine * room`` is taken off in the end.
+
+All of this is true for any prices and any fine; some bounds are better. A few rounds move the
+prices of a group to the columns whose cheapest cut suppresses rows of it. The shares that they are
+moved by are floats; prices and everything that is added up are integers, so no bound rests on
+rounding.
+
+The same sums tell for every free bit what the bound would be if it were 0 or 1. Where that is not
+below the loss of a known solution, the bit is decided.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from moanon.arrays import Bits, Bools, Floats, Ints
+from moanon.kernels.jit import compiled, inner, int64
+from moanon.kernels.undecided import (
+    FREE,
+    CutTable,
+    Groups,
+    View,
+    group_coarsely,
+    settle_trees,
+    view_of,
+)
+
+#: No bound is as large: of what cannot be.
+NEVER = 2**60
+#: How far shares of prices move in a round.
+_STEP = 0.7
+
+
+class Blocks(NamedTuple):
+    """Blocks that columns may still have, over fine values; those of a column by where they stop.
+
+    Attributes
+    ----------
+    first : array (columns + 1,)
+        Where those of each column begin; none of a decided column.
+    of_coarse : array (columns, coarse blocks + 1)
+        Where those in each coarse block begin.
+    start, stop : arrays
+    loss : array
+        Of a row.
+    small : array
+        Rows of groups that it takes in parts of less than k.
+    known : array
+        Cost without prices.
+    """
+
+    first: Ints
+    of_coarse: Ints
+    start: Ints
+    stop: Ints
+    loss: Ints
+    small: Ints
+    known: Ints
+
+
+class Parts(NamedTuple):
+    """Parts of groups that are too small, column by column.
+
+    Each is cut out by the blocks that start in ``low .. high`` and stop in ``near .. far``; in a
+    tree by the one block `low`.
+    """
+
+    first: Ints
+    group: Ints
+    low: Ints
+    high: Ints
+    near: Ints
+    far: Ints
+    rows: Ints
+
+
+class Answers(NamedTuple):
+    """What a bound also tells; arrays (bits,) to be filled."""
+
+    as_zero: Ints  # the bound if a free bit were 0 …
+    as_one: Ints  # … and 1
+    genome: Bits  # the cheapest cuts of all columns
+
+
+# -- which blocks there are ------------------------------------------------------------------------
+
+
+@inner
+def _count_blocks(table: CutTable, view: View) -> int:
+    most = 0
+    for c in range(len(table.sizes)):
+        if view.free[c] == 0:
+            continue
+        if table.is_tree[c]:
+            most += table.node_first[c + 1] - table.node_first[c]
+            continue
+        for block in range(view.coarses[c]):
+            width = view.coarse_start[c, block + 1] - view.coarse_start[c, block]
+            most += width * (width + 1) // 2
+    return most
+
+
+@inner
+def _list_blocks(table: CutTable, view: View) -> Blocks:
+    """List the blocks of undecided columns that agree with what is decided."""
+    columns = len(table.sizes)
+    most = _count_blocks(table, view)
+    start, stop = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    first = np.zeros(columns + 1, dtype=np.int64)
+    of_coarse = np.zeros((columns, view.coarses.max() + 1), dtype=np.int64)
+    at = 0
+    for c in range(columns):
+        first[c] = of_coarse[c, 0] = at
+        if view.free[c] == 0:
+            continue
+        if table.is_tree[c]:
+            at = _list_nodes(table, view, c, start, stop, at, of_coarse)
+            continue
+        for block in range(view.coarses[c]):
+            low, high = view.coarse_start[c, block], view.coarse_start[c, block + 1]
+            for end in range(low + 1, high + 1):
+                for begin in range(low, end):
+                    start[at], stop[at] = begin, end
+                    at += 1
+            of_coarse[c, block + 1] = at
+    first[columns] = at
+    loss = np.empty(at, dtype=np.int64)
+    for c in range(columns):
+        for b in range(first[c], first[c + 1]):
+            width = view.edges[c, stop[b]] - view.edges[c, start[b]]
+            loss[b] = table.loss[table.loss_first[c] + width]
+    nothing = np.zeros(at, dtype=np.int64)
+    return Blocks(first, of_coarse, start[:at], stop[:at], loss, nothing, nothing.copy())
+
+
+@inner
+def _list_nodes(
+    table: CutTable, view: View, c: int, start: Ints, stop: Ints, at: int, of_coarse: Ints
+) -> int:
+    """List the nodes of a tree whose edges are edges of fine values, within coarse blocks."""
+    size = table.sizes[c]
+    block = 0
+    for node in range(table.node_first[c], table.node_first[c + 1]):
+        begin, end = table.node_start[node], table.node_stop[node]
+        low = view.fine[c, begin]
+        high = view.fines[c] if end == size else view.fine[c, end]
+        if view.edges[c, low] != begin or view.edges[c, high] != end:
+            continue
+        if view.coarse[c, begin] != view.coarse[c, end - 1]:
+            continue
+        while block < view.coarse[c, begin]:
+            block += 1
+            of_coarse[c, block] = at
+        start[at], stop[at] = low, high
+        at += 1
+    for rest in range(block + 1, view.coarses[c] + 1):
+        of_coarse[c, rest] = at
+    return at
+
+
+# -- parts that are too small ----------------------------------------------------------------------
+
+
+@inner
+def _find_parts(
+    table: CutTable, view: View, groups: Groups, blocks: Blocks, k: int, rows: Ints, sees: Bools
+) -> Parts:
+    """Find the small parts of all groups.
+
+    `rows` is told how many rows lie before each fine value and `sees` which columns have small
+    parts of which groups.
+    """
+    columns = len(table.sizes)
+    room = 1024
+    first = np.zeros(columns + 1, dtype=np.int64)
+    found = np.empty((6, room), dtype=np.int64)
+    held = np.zeros(table.sizes.max() + 1, dtype=np.int64)
+    occupied = np.empty(table.sizes.max() + 1, dtype=np.int64)
+    at = 0
+    for c in range(columns):
+        first[c] = at
+        if view.free[c] == 0:
+            continue
+        for group in range(len(groups.rows)):
+            begin, end = groups.first[group], groups.first[group + 1]
+            block = view.coarse[c, table.codes[c, groups.cells[begin]]]
+            low, high = view.coarse_start[c, block], view.coarse_start[c, block + 1]
+            if high - low == 1:
+                rows[c, high] += groups.rows[group]
+                continue
+            for place in range(begin, end):
+                cell = groups.cells[place]
+                held[view.fine[c, table.codes[c, cell]]] += table.counts[cell]
+            # A group has at most as many small parts as its column has blocks there.
+            width = high - low
+            if at + width * (width + 1) // 2 > found.shape[1]:
+                wider = np.empty((6, 2 * found.shape[1] + width * width), dtype=np.int64)
+                wider[:, :at] = found[:, :at]
+                found = wider
+            before = at
+            if table.is_tree[c]:
+                a, b = blocks.of_coarse[c, block], blocks.of_coarse[c, block + 1]
+                at = _small_nodes(blocks, a, b, held, low, high, k, group, found, at)
+            else:
+                at = _small_runs(held, low, high, k, group, occupied, found, at)
+            sees[c, group] = at > before
+            for value in range(low, high):
+                rows[c, value + 1] += held[value]
+                held[value] = 0
+        for value in range(view.fines[c]):
+            rows[c, value + 1] += rows[c, value]
+    first[columns] = at
+    return Parts(
+        first, found[0, :at], found[1, :at], found[2, :at], found[3, :at], found[4, :at],
+        found[5, :at],
+    )  # fmt: skip
+
+
+@inner
+def _small_runs(
+    held: Ints, low: int, high: int, k: int, group: int, occupied: Ints, found: Ints, at: int
+) -> int:
+    """Runs of occupied values of less than k rows, with all blocks that cut exactly these out."""
+    number = 0
+    for value in range(low, high):
+        if held[value] > 0:
+            occupied[number] = value
+            number += 1
+    for one in range(number):
+        rows = int64(0)
+        for other in range(one, number):
+            rows += held[occupied[other]]
+            if rows >= k:
+                break
+            found[0, at] = group
+            found[1, at] = low if one == 0 else occupied[one - 1] + 1
+            found[2, at] = occupied[one]
+            found[3, at] = occupied[other] + 1
+            found[4, at] = high if other == number - 1 else occupied[other + 1]
+            found[5, at] = rows
+            at += 1
+    return at
+
+
+@inner
+def _small_nodes(
+    blocks: Blocks,
+    a: int,
+    b: int,
+    held: Ints,
+    low: int,
+    high: int,
+    k: int,
+    group: int,
+    found: Ints,
+    at: int,
+) -> int:
+    """Nodes that take a part of less than k rows."""
+    sums = np.zeros(high - low + 1, dtype=np.int64)
+    for value in range(low, high):
+        sums[value - low + 1] = sums[value - low] + held[value]
+    for node in range(a, b):
+        rows = sums[blocks.stop[node] - low] - sums[blocks.start[node] - low]
+        if 0 < rows < k:
+            found[0, at], found[1, at], found[5, at] = group, node, rows
+            # For the check whether a path takes this block, as of runs.
+            found[2, at], found[3, at], found[4, at] = blocks.start[node], blocks.stop[node], node
+            at += 1
+    return at
+
+
+@inner
+def _spread(
+    is_tree: bool, width: int, parts: Parts, a: int, b: int, amounts: Ints, blocks: Blocks,
+    c: int, out: Ints,
+) -> None:  # fmt: skip
+    """Add an amount for each part, from `a` to `b`, to all blocks of column c that cut it out."""
+    if is_tree:
+        for part in range(a, b):
+            out[parts.low[part]] += amounts[part]
+        return
+    grid = np.zeros((width + 2, width + 2), dtype=np.int64)
+    for part in range(a, b):
+        amount = amounts[part]
+        low, high, near, far = parts.low[part], parts.high[part], parts.near[part], parts.far[part]
+        grid[low, near] += amount
+        grid[high + 1, near] -= amount
+        grid[low, far + 1] -= amount
+        grid[high + 1, far + 1] += amount
+    for i in range(width + 1):
+        for j in range(1, width + 1):
+            grid[i, j] += grid[i, j - 1]
+    for i in range(1, width + 1):
+        for j in range(width + 1):
+            grid[i, j] += grid[i - 1, j]
+    for block in range(blocks.first[c], blocks.first[c + 1]):
+        out[block] += grid[blocks.start[block], blocks.stop[block]]
+
+
+@inner
+def _price_known(
+    table: CutTable, view: View, blocks: Blocks, parts: Parts, rows: Ints, most: Ints
+) -> None:
+    """Sum up the small rows and the cost without prices of every block."""
+    amounts = np.empty(len(parts.rows), dtype=np.int64)
+    for c in range(len(table.sizes)):
+        if view.free[c] == 0:
+            continue
+        width, tree = view.fines[c], table.is_tree[c]
+        a, b = parts.first[c], parts.first[c + 1]
+        _spread(tree, width, parts, a, b, parts.rows, blocks, c, blocks.small)
+        for part in range(a, b):
+            amounts[part] = parts.rows[part] * most[c, parts.group[part]]
+        _spread(tree, width, parts, a, b, amounts, blocks, c, blocks.known)
+        for block in range(blocks.first[c], blocks.first[c + 1]):
+            taken = rows[c, blocks.stop[block]] - rows[c, blocks.start[block]]
+            blocks.known[block] += (taken - blocks.small[block]) * blocks.loss[block]
+
+
+# -- shortest paths --------------------------------------------------------------------------------
+
+
+@inner
+def _shortest(
+    blocks: Blocks, a: int, b: int, cost: Ints, shift: int, width: int, ahead: Ints, behind: Ints
+) -> None:
+    """Least cost from the first value up to each edge, and from there to the last one.
+
+    Costs of block `i` stand at ``i - shift``; those that are `NEVER` are not taken.
+    """
+    ahead[: width + 1] = NEVER
+    behind[: width + 1] = NEVER
+    ahead[0] = behind[width] = 0
+    for block in range(a, b):
+        here = ahead[blocks.start[block]] + cost[block - shift]
+        if here < ahead[blocks.stop[block]]:
+            ahead[blocks.stop[block]] = here
+    for block in range(b - 1, a - 1, -1):
+        here = behind[blocks.stop[block]] + cost[block - shift]
+        if here < behind[blocks.start[block]]:
+            behind[blocks.start[block]] = here
+
+
+@inner
+def _forbid(
+    blocks: Blocks, a: int, b: int, width: int, room: int, cost: Ints, ahead: Ints, behind: Ints
+) -> bool:
+    """Forbid blocks with which a column alone suppresses more than `room`; False if it must."""
+    _shortest(blocks, a, b, blocks.small, 0, width, ahead, behind)
+    if ahead[width] > room:
+        return False
+    for block in range(a, b):
+        least = ahead[blocks.start[block]] + blocks.small[block] + behind[blocks.stop[block]]
+        if least > room:
+            cost[block - a] = NEVER
+    return True
+
+
+@inner
+def _follow(
+    blocks: Blocks, a: int, b: int, cost: Ints, width: int, behind: Ints, begin: Ints, end: Ints
+) -> None:
+    """Tell for each fine value where its block on a shortest path begins and ends."""
+    beyond = np.zeros(width + 1, dtype=np.int64)
+    for block in range(b - 1, a - 1, -1):
+        start, stop = blocks.start[block], blocks.stop[block]
+        if cost[block - a] < NEVER and cost[block - a] + behind[stop] == behind[start]:
+            beyond[start] = stop
+    at = 0
+    while at < width:
+        for value in range(at, beyond[at]):
+            begin[value], end[value] = at, beyond[at]
+        at = beyond[at]
+
+
+@inner
+def _bound_bits(
+    view: View, c: int, shift: int, blocks: Blocks, a: int, b: int, cost: Ints, ahead: Ints,
+    behind: Ints, zero: Ints, one: Ints,
+) -> None:  # fmt: skip
+    """For each bit of a column the least cost of a path that has it 0, and 1."""
+    width = view.fines[c]
+    least = np.full((width + 1, width + 1), NEVER, dtype=np.int64)
+    for block in range(a, b):
+        start, stop = blocks.start[block], blocks.stop[block]
+        least[start, stop] = min(ahead[start] + cost[block - a] + behind[stop], NEVER)
+    # The best block that starts there or before, and stops there or beyond.
+    for i in range(width + 1):
+        for j in range(width - 1, -1, -1):
+            least[i, j] = min(least[i, j], least[i, j + 1])
+    for i in range(1, width + 1):
+        for j in range(width + 1):
+            least[i, j] = min(least[i, j], least[i - 1, j])
+    for value in range(1, width):
+        bit = shift + view.edges[c, value] - 1
+        zero[bit] = least[value - 1, value + 1]
+        one[bit] = min(ahead[value] + behind[value], NEVER)
+
+
+# -- prices ----------------------------------------------------------------------------------------
+
+
+@inner
+def _set_prices(share: Floats, beyond: Ints, fine: int, prices: Ints) -> None:
+    """Turn shares of each group into whole prices that sum to no more than there is to charge."""
+    columns, groups = share.shape
+    for group in range(groups):
+        left = beyond[group] + fine
+        for c in range(columns):
+            price = min(int64(share[c, group] * (beyond[group] + fine)), left)
+            prices[c, group] = price
+            left -= price
+
+
+@inner
+def _move_shares(share: Floats, seen: Ints) -> float:
+    """Move shares to the columns whose path suppresses; return the rows charged for it so far."""
+    columns, groups = share.shape
+    charged = 0.0
+    for group in range(groups):
+        total = 0
+        for c in range(columns):
+            total += seen[c, group]
+            charged += share[c, group] * seen[c, group]
+        if total > 0:
+            for c in range(columns):
+                share[c, group] += _STEP * (seen[c, group] / total - share[c, group])
+    return charged
+
+
+@inner
+def _first_shares(sees: Bools) -> Floats:
+    """Equal shares for all columns that see small parts of a group."""
+    columns, groups = sees.shape
+    share = np.zeros((columns, groups), dtype=np.float64)
+    for group in range(groups):
+        total = 0
+        for c in range(columns):
+            total += sees[c, group]
+        for c in range(columns):
+            if sees[c, group]:
+                share[c, group] = 1.0 / total
+    return share
+
+
+# -- the bound -------------------------------------------------------------------------------------
+
+
+@inner
+def _most_losses(table: CutTable, view: View, groups: Groups) -> Ints:
+    """Loss of the coarse block of each column and group."""
+    columns = len(table.sizes)
+    most = np.empty((columns, len(groups.rows)), dtype=np.int64)
+    for c in range(columns):
+        for group in range(len(groups.rows)):
+            block = view.coarse[c, table.codes[c, groups.cells[groups.first[group]]]]
+            begin = view.edges[c, view.coarse_start[c, block]]
+            width = view.edges[c, view.coarse_start[c, block + 1]] - begin
+            most[c, group] = table.loss[table.loss_first[c] + width]
+    return most
+
+
+@inner
+def _cut_column(
+    table: CutTable, view: View, c: int, blocks: Blocks, parts: Parts, prices: Ints, room: int,
+    seen: Ints, zero: Ints, one: Ints, genome: Bits,
+) -> int:  # fmt: skip
+    """Cost of the cheapest cut of a column at some prices; `NEVER` if it has none.
+
+    Also tells what its bits would cost as 0 and 1, and which rows of groups it suppresses.
+    """
+    a, b, width, shift = blocks.first[c], blocks.first[c + 1], view.fines[c], table.offsets[c]
+    amounts = np.empty(len(parts.rows), dtype=np.int64)
+    for part in range(parts.first[c], parts.first[c + 1]):
+        amounts[part] = parts.rows[part] * prices[c, parts.group[part]]
+    charged = np.zeros(len(blocks.start), dtype=np.int64)
+    first, last = parts.first[c], parts.first[c + 1]
+    _spread(table.is_tree[c], width, parts, first, last, amounts, blocks, c, charged)
+    cost = blocks.known[a:b] + charged[a:b]
+    ahead, behind = np.empty(width + 1, dtype=np.int64), np.empty(width + 1, dtype=np.int64)
+    if not _forbid(blocks, a, b, width, room, cost, ahead, behind):
+        return int64(NEVER)
+    _shortest(blocks, a, b, cost, a, width, ahead, behind)
+    if ahead[width] >= NEVER:
+        return int64(NEVER)
+    _bound_bits(view, c, shift, blocks, a, b, cost, ahead, behind, zero, one)
+    begin, end = np.empty(width, dtype=np.int64), np.empty(width, dtype=np.int64)
+    _follow(blocks, a, b, cost, width, behind, begin, end)
+    for value in range(1, width):
+        genome[shift + view.edges[c, value] - 1] = begin[value] == value
+    for part in range(first, last):
+        value = parts.high[part]
+        low = value if table.is_tree[c] else parts.low[part]
+        far = parts.near[part] if table.is_tree[c] else parts.far[part]
+        if begin[value] >= low and parts.near[part] <= end[value] <= far:
+            seen[c, parts.group[part]] += parts.rows[part]
+    return int64(ahead[width])
+
+
+@inner
+def _decide(state: Bits, upper: int, answers: Answers) -> bool:
+    """Decide the bits of which one value cannot be better than `upper`; False if neither can."""
+    for bit in range(len(state)):
+        if state[bit] != FREE:
+            continue
+        if answers.as_zero[bit] >= upper:
+            if answers.as_one[bit] >= upper:
+                return False
+            state[bit] = 1
+        elif answers.as_one[bit] >= upper:
+            state[bit] = 0
+    return True
+
+
+@inner
+def _decided_cost(view: View, groups: Groups, most: Ints) -> int:
+    """What kept groups cost in columns that are decided."""
+    total = int64(0)
+    for c in range(len(view.free)):
+        if view.free[c] == 0:
+            for group in range(len(groups.rows)):
+                total += groups.rows[group] * most[c, group]
+    return total
+
+
+@compiled
+def bound_below(
+    table: CutTable,
+    state: Bits,
+    k: int,
+    limit: int,
+    upper: int,
+    fine: int,
+    rounds: int,
+    answers: Answers,
+) -> tuple[int, int]:
+    """Bound the loss of all completions of `state` with groups of k rows or more.
+
+    Parameters
+    ----------
+    table : CutTable
+    state : array (bits,)
+        Bits of which one value cannot be better than `upper` are decided in place.
+    k, limit : int
+        Rows of the smallest group, and rows that may be suppressed.
+    upper : int
+        Loss of a known solution.
+    fine : int
+        What to charge for a suppressed row first.
+    rounds : int
+        How often prices are set.
+    answers : Answers
+
+    Returns
+    -------
+    lower, fine : int
+        The best bound, `NEVER` where no completion is better than `upper`; and the fine it had.
+    """
+    columns = len(table.sizes)
+    answers.as_zero[:] = 0
+    answers.as_one[:] = 0
+    if not settle_trees(table, state):
+        return int64(NEVER), fine
+    view = view_of(table, state)
+    groups = group_coarsely(table, view, k)
+    room = limit - groups.suppressed
+    if room < 0:
+        return int64(NEVER), fine
+    most = _most_losses(table, view, groups)
+    beyond = columns * int64(table.full) - most.sum(axis=0)
+    blocks = _list_blocks(table, view)
+    sees = np.zeros(most.shape, dtype=np.bool_)
+    rows = np.zeros((columns, table.sizes.max() + 1), dtype=np.int64)
+    parts = _find_parts(table, view, groups, blocks, k, rows, sees)
+    _price_known(table, view, blocks, parts, rows, most)
+    base = groups.suppressed * columns * int64(table.full) + _decided_cost(view, groups, most)
+    share = _first_shares(sees)
+    prices = np.zeros(most.shape, dtype=np.int64)
+    best, best_fine = int64(-1), fine
+    zero, one = np.zeros(len(state), dtype=np.int64), np.zeros(len(state), dtype=np.int64)
+    for bit in range(len(state)):
+        answers.genome[bit] = state[bit] == 1
+    for turn in range(rounds):
+        _set_prices(share, beyond, fine, prices)
+        seen = np.zeros(most.shape, dtype=np.int64)
+        lower = base - fine * room
+        paths = np.zeros(columns, dtype=np.int64)
+        for c in range(columns):
+            if view.free[c] > 0:
+                paths[c] = _cut_column(
+                    table, view, c, blocks, parts, prices, room, seen, zero, one, answers.genome
+                )
+                if paths[c] >= NEVER:
+                    return int64(NEVER), fine
+                lower += paths[c]
+        if lower > best:
+            best, best_fine = lower, fine
+        if lower >= upper:
+            return int64(NEVER), fine
+        _note_bits(table, state, lower, paths, zero, one, answers)
+        if turn + 1 < rounds:
+            over = _move_shares(share, seen) > room
+            fine = min(fine + fine // 4 + table.full // 16 + 1, 8 * columns * table.full) if over \
+                else fine * 2 // 3  # fmt: skip
+    if not _decide(state, upper, answers):
+        return int64(NEVER), best_fine
+    return best, best_fine
+
+
+@inner
+def _note_bits(
+    table: CutTable, state: Bits, lower: int, paths: Ints, zero: Ints, one: Ints, answers: Answers
+) -> None:
+    """Keep the best bound of all rounds for each free bit as 0 and as 1."""
+    for c in range(len(paths)):
+        rest = lower - paths[c]
+        for bit in range(table.offsets[c], table.offsets[c + 1]):
+            if state[bit] == FREE:
+                answers.as_zero[bit] = max(answers.as_zero[bit], rest + zero[bit])
+                answers.as_one[bit] = max(answers.as_one[bit], rest + one[bit])

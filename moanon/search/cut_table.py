@@ -1,0 +1,178 @@
+"""The table as proofs take it: integer losses, bounds of partly decided genomes, best cuts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from moanon.arrays import Bits, Ints, Outlined
+from moanon.genome import Instance
+from moanon.kernels.lower_bounds import NEVER, Answers, bound_below
+from moanon.kernels.undecided import FREE, CutTable, measure_cut
+
+#: Sums of losses stay below this, so that fines and prices on top of them do not overflow.
+_LARGEST_SUM = 2**54
+#: Columns with more base values have more pairs of edges than are listed at every step.
+MOST_VALUES = 1_500
+#: How often prices are set for one bound.
+_ROUNDS = 4
+#: Fines that are tried to keep a best cut within the limit.
+_TRIES = 8
+
+
+class Bound(NamedTuple):
+    """What is known of all completions of a partly decided genome.
+
+    Attributes
+    ----------
+    lower : int
+        A loss that none of them goes below, in units of `ProofTable.unit`.
+    fine : int
+        What was charged for a suppressed row.
+    zero, one : arrays (bits,)
+        The bound where a free bit is 0, and 1.
+    genome : array (bits,)
+        One that is worth a try.
+    """
+
+    lower: int
+    fine: int
+    zero: Ints
+    one: Ints
+    genome: Bits
+
+
+@dataclass(frozen=True, repr=False)
+class ProofTable(Outlined):
+    """A table in which losses are counted exactly, and bounded in perhaps larger units.
+
+    Attributes
+    ----------
+    exact : CutTable
+        With the losses of the table as they are.
+    bounding : CutTable
+        The same with losses in multiples of `unit`, rounded down: what is below a sum of these is
+        below the exact sum.
+    unit : int
+        1 wherever sums are small enough.
+    whole : int
+        Exact loss of the table with everything suppressed.
+    """
+
+    exact: CutTable
+    bounding: CutTable
+    unit: int
+    whole: int
+
+    @classmethod
+    def of(cls, instance: Instance) -> ProofTable:
+        """Lay a table out."""
+        layout, losses = instance.layout, instance.losses
+        columns = len(layout.columns)
+        first, starts, stops = [0], [], []
+        for name in layout.columns:
+            tree = layout.trees.get(name)
+            nodes = sorted(zip(tree.stops, tree.starts, strict=True)) if tree else []
+            starts += [start for _, start in nodes]
+            stops += [stop for stop, _ in nodes]
+            first.append(len(starts))
+        exact = CutTable(
+            np.ascontiguousarray(instance.cells.codes),
+            instance.cells.counts.astype(np.int64),
+            layout.sizes,
+            layout.offsets,
+            np.array([name in layout.trees for name in layout.columns], dtype=np.bool_),
+            np.array(first, dtype=np.int64),
+            np.array(starts, dtype=np.int64),
+            np.array(stops, dtype=np.int64),
+            losses.start,
+            losses.table,
+            losses.scale,
+        )
+        whole = instance.cells.rows * columns * losses.scale
+        unit = -(-whole // _LARGEST_SUM)
+        bounding = exact._replace(loss=losses.table // unit, full=losses.scale // unit)
+        return cls(exact, bounding, unit, whole)
+
+    @property
+    def bits(self) -> int:
+        """Length of a genome."""
+        return int(self.exact.offsets[-1])
+
+    def warm_up(self) -> None:
+        """Have everything compiled or loaded that proves, which should not count as its time."""
+        self.bound(np.full(self.bits, FREE, dtype=np.uint8), 1, 0, 1, 0, rounds=1)
+
+    def loss(self, genome: Bits, k: int, limit: int) -> int | None:
+        """Exact loss of a genome without its groups of less than k; None if these are too many."""
+        loss, suppressed, _ = measure_cut(self.exact, genome, k)
+        return int(loss) if suppressed <= limit else None
+
+    def attained(self, genome: Bits, k: int) -> int:
+        """Rows of the smallest group of a genome without its groups of less than k."""
+        return int(measure_cut(self.exact, genome, k)[2])
+
+    def bound(
+        self, state: Bits, k: int, limit: int, upper: int, fine: int, rounds: int = _ROUNDS
+    ) -> Bound | None:
+        """Bound all completions of a state, in which bits may be decided on the way.
+
+        None where none of them loses less than `upper`, an exact loss.
+        """
+        answers = Answers(
+            np.zeros(self.bits, dtype=np.int64),
+            np.zeros(self.bits, dtype=np.int64),
+            np.zeros(self.bits, dtype=np.uint8),
+        )
+        in_units = -(-upper // self.unit)  # a bound of so many units is no less than `upper`
+        lower, fine = bound_below(self.bounding, state, k, limit, in_units, fine, rounds, answers)
+        if lower >= NEVER:
+            return None
+        return Bound(max(int(lower), 0), int(fine), *answers)
+
+    # -- the best cut of one column ----------------------------------------------------------------
+
+    def polish(self, genome: Bits, k: int, limit: int) -> tuple[Bits, int | None]:
+        """Give one column after the other its best cut, the others being as they are.
+
+        With all other columns decided the bound is no longer one: the cheapest path *is* the best
+        cut, unless it suppresses too many rows. Then higher fines for suppressed rows are tried.
+
+        Returns
+        -------
+        genome, loss
+            The same genome where nothing is better; the loss is exact, None as of `loss`.
+        """
+        best = self.loss(genome, k, limit)
+        columns, since = len(self.exact.sizes), 0
+        column = 0
+        while since < columns:
+            better = self._best_cut(genome, column, k, limit, best)
+            since += 1
+            if better is not None:
+                genome, best = better
+                since = 1
+            column = (column + 1) % columns
+        return genome, best
+
+    def _best_cut(
+        self, genome: Bits, column: int, k: int, limit: int, best: int | None
+    ) -> tuple[Bits, int] | None:
+        """A better cut of one column, and what it loses."""
+        place = slice(*self.exact.offsets[column : column + 2].tolist())
+        if place.start == place.stop:
+            return None
+        fine, upper = 0, self.whole + 1 if best is None else best
+        for _ in range(_TRIES):
+            state = genome.copy()
+            state[place] = FREE
+            found = self.bound(state, k, limit, upper, fine, rounds=1)
+            if found is None:
+                return None
+            loss = self.loss(found.genome, k, limit)
+            if loss is not None:
+                return (found.genome, loss) if loss < upper else None
+            fine = 2 * fine + self.bounding.full // 4 + 1
+        return None

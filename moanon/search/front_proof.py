@@ -1,0 +1,313 @@
+"""Proofs for a whole front: how far from the optimum each of its solutions can be.
+
+With the loss of the best generalization for each k known from below, every solution has a *bound*;
+where the bound is its loss, the solution is optimal. The optimum never falls as k grows, so a bound
+for one k holds for all larger ones. Hence a proof is made where a *step* of the front begins, at
+the first k that the solution before it does not reach: it holds for the solution, and where it
+finds something better in between, the front gets another step.
+
+First every solution is *polished*: with all other columns as they are, the best cut of a column is
+a shortest path. Of the proofs, steps that hold a round k (2, 3, 5, 10, 20, …) come first, and the
+others where bounds are farthest from the front. All get their turn again and again, with twice the
+work each time, until their gap is as small as wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from moanon.arrays import Bits, Floats
+from moanon.errors import ConfigError, got
+from moanon.front import Front
+from moanon.genome import Instance
+from moanon.measures.suppression import Suppression
+from moanon.recoding import GlobalRecodings
+from moanon.search.checkpoint import State, part_of, prefixed
+from moanon.search.cut_table import MOST_VALUES, ProofTable
+from moanon.search.proof import Experience, Proof
+
+#: Work of a first turn; it doubles from turn to turn.
+_FIRST_TURN = 128
+#: Turns that steps with a round k are ahead.
+_AHEAD = 5
+#: A proof with more open genomes than this is left as it is: they have to be kept and saved.
+_MOST_OPEN = 200_000
+
+
+def why_not(objectives: Sequence[str], rule: Suppression, bounds: Sequence[str]) -> str | None:
+    """Why nothing can be proven about a front, as a sentence; None if it can."""
+    if sorted(objectives) != ["k", "loss"]:
+        others = [name for name in objectives if name not in ("k", "loss")]
+        about = f"{', '.join(others)} is none of them" if others else "both are needed"
+        return (
+            "only fronts with the objectives k and loss can be proven, since bounds go by the "
+            f"sizes of groups alone; {about}. Got the objectives {', '.join(objectives)}"
+        )
+    if rule.kind not in ("limit", "none") or (rule.kind == "limit" and rule.by != "k"):
+        way = f"by {rule.by}" if rule.kind == "limit" else f"by the rule {rule.kind}"
+        return (
+            "only fronts whose groups are suppressed by their size can be proven, since a smaller "
+            f"group is then suppressed in every finer generalization, too. Got suppression {way}"
+        )
+    names = [*(name for name, _ in rule.constraints), *bounds]
+    if names:
+        return (
+            "fronts under constraints cannot be proven, since bounds take all generalizations for "
+            f"possible. Got constraints on {', '.join(dict.fromkeys(names))}"
+        )
+    return None
+
+
+#: Why nothing is proven of boxes.
+LOCAL = (
+    "only fronts of global recodings can be proven. Got local ones: their boxes are not made of "
+    "bits that could be decided one after the other"
+)
+
+
+def check_provable(front: Front) -> None:
+    """Refuse a front about which nothing can be proven, with the reason.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if not isinstance(front.recodings, GlobalRecodings):
+        raise ConfigError(LOCAL)
+    reason = why_not(front.objectives, front.suppression, [*front.bounds])
+    if reason is not None:
+        raise ConfigError(reason)
+    if front.instance is not None:
+        for name, domain in front.instance.layout.domains.items():
+            if domain.size > MOST_VALUES:
+                raise ConfigError(
+                    f"fronts are proven for columns of at most {MOST_VALUES:,} base values. Got "
+                    f"{domain.size:,} in {name!r}; a coarser granularity has fewer"
+                )
+
+
+@dataclass(frozen=True)
+class Step:
+    """A stretch of k for which one solution is the best that is known."""
+
+    start: int
+    k: int
+    loss: int
+
+
+class FrontProof:
+    """Proofs for the steps of a front, and what they have found.
+
+    Parameters
+    ----------
+    front : Front
+        One that `check_provable` lets through, with its table.
+    ks : sequence of int
+        Prove for these instead of for every step.
+    gap : float
+        How far a solution may be above its bound to be left alone, as a share of the bound.
+    """
+
+    def __init__(self, front: Front, ks: Sequence[int] = (), gap: float = 0.0) -> None:
+        check_provable(front)
+        instance, recodings = front.instance, front.recodings
+        assert instance is not None
+        assert isinstance(recodings, GlobalRecodings)
+        self.table = ProofTable.of(instance)
+        self.limit = front.suppression.most_rows(instance.cells.rows)
+        self.gap = gap
+        self.ks = tuple(_checked(k, instance) for k in ks)
+        self.experience = Experience.none(self.table.bits)
+        self.proofs: dict[int, Proof] = {}
+        self.current: int | None = None
+        #: Best loss that is known for each k that a solution has, and for which genome.
+        self.known: dict[int, int] = {}
+        self.better: dict[int, Bits] = {}
+        #: Solutions whose columns have yet to be given their best cuts.
+        self._rough: list[tuple[int, Bits]] = []
+        thresholds = recodings.thresholds[:, 0].tolist()
+        for genome, threshold, k in zip(
+            recodings.genomes, thresholds, front.measures["k"].tolist(), strict=True
+        ):
+            loss = self.table.loss(genome, threshold, self.limit)
+            assert loss is not None
+            self.known[k] = min(loss, self.known.get(k, loss))
+            self._rough.append((k, genome))
+        wanted = [(k, self.least_loss(k)) for k in self.ks]
+        self._rough = [
+            (k, genome)
+            for k, genome in self._rough
+            if not wanted or any(k >= asked and self.known[k] == least for asked, least in wanted)
+        ]
+
+    # -- what is known -----------------------------------------------------------------------------
+
+    @property
+    def work(self) -> int:
+        """Bounds that were computed so far."""
+        return sum(proof.work for proof in self.proofs.values())
+
+    def steps(self) -> list[Step]:
+        """The stretches of the front as it is known now."""
+        best: list[tuple[int, int]] = []
+        for k in sorted(self.known, reverse=True):
+            if not best or self.known[k] < best[-1][1]:
+                best.append((k, self.known[k]))
+        ends = [0, *(k for k, _ in reversed(best))]
+        return [Step(before + 1, k, self.known[k]) for before, k in pairwise(ends)]
+
+    def least_loss(self, k: int) -> int:
+        """Loss of the best solution that is known for a k."""
+        found = (loss for own, loss in self.known.items() if own >= k)
+        return min(found, default=self.table.whole)  # of the whole table as one group
+
+    def bound(self, k: int) -> int:
+        """A loss that no generalization for this k goes below: the best of all smaller k."""
+        return max((proof.bound for own, proof in self.proofs.items() if own <= k), default=0)
+
+    def bounds(self, front: Front) -> Floats:
+        """The bound of each solution of a front as a share, never above the truth.
+
+        Where a solution is optimal it is its loss, to the last digit.
+        """
+        recodings = front.recodings
+        assert isinstance(recodings, GlobalRecodings)
+        found = []
+        for genome, threshold, k, share in zip(
+            recodings.genomes,
+            recodings.thresholds[:, 0].tolist(),
+            front.measures["k"].tolist(),
+            front.measures["loss"].tolist(),
+            strict=True,
+        ):
+            bound, loss = self.bound(k), self.table.loss(genome, threshold, self.limit)
+            below = float(np.nextafter(bound / self.table.whole, 0.0))
+            found.append(share if loss is not None and bound >= loss else max(min(below, share), 0))
+        return np.array(found, dtype=np.float64)
+
+    # -- proving -----------------------------------------------------------------------------------
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every gap is as small as wanted."""
+        return not self._rough and not self._wanting()
+
+    def advance(self) -> None:
+        """Polish one more solution; then do a little more of the proof whose turn it is."""
+        if self._rough:
+            self._polish(*self._rough.pop())
+            return
+        if self.current is None:
+            wanting = self._wanting()
+            if not wanting:
+                return
+            self.current = min(wanting)[-1]
+        k = self.current
+        if k not in self.proofs:
+            self.proofs[k] = Proof(self.table, k, self.limit, self.least_loss(k), self.experience)
+        proof = self.proofs[k]
+        turn = _turn(proof.work)
+        proof.advance()
+        if proof.genome is not None and proof.best < self.least_loss(k):
+            self._take_in(k, proof.genome, proof.best)
+        if proof.is_closed or _turn(proof.work) > turn or proof.opened > _MOST_OPEN:
+            self.current = None
+
+    def _polish(self, k: int, genome: Bits) -> None:
+        """Give a solution the best cut of each column, the others being as they are."""
+        polished, loss = self.table.polish(genome, k, self.limit)
+        if loss is not None and loss < self.least_loss(k):
+            self._take_in(k, polished, loss)
+
+    def _take_in(self, k: int, genome: Bits, loss: int) -> None:
+        """Make a better solution known, by the k that it attains."""
+        attained = self.table.attained(genome, k)
+        self.known[attained] = loss
+        self.better[attained] = genome
+        for own, proof in self.proofs.items():
+            if own <= attained:
+                proof.take_in(loss)
+
+    def _wanting(self) -> list[tuple[int, float, int]]:
+        """Steps whose gap is too large: turn, gap (largest first) and k of each."""
+        found = []
+        for start, k, loss in self._wanted():
+            bound = self.bound(start)  # for all k of the step, or a better one might lie within
+            proof = self.proofs.get(start)
+            stuck = proof is not None and (proof.is_closed or proof.opened > _MOST_OPEN)
+            if stuck or loss - bound <= self.gap * bound:
+                continue
+            turn = _turn(proof.work if proof is not None else 0)
+            ahead = any(start <= each <= k for each in _round_numbers(k))
+            gap = loss / bound if bound else float("inf")
+            found.append((turn + (0 if ahead else _AHEAD), -gap, start))
+        return found
+
+    def _wanted(self) -> list[tuple[int, int, int]]:
+        """Where proofs are wanted: their k, the largest k they are for, and the loss there."""
+        if self.ks:
+            return [(k, k, self.least_loss(k)) for k in self.ks]
+        return [(step.start, step.k, step.loss) for step in self.steps()]
+
+    # -- what is saved -----------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """Everything that the next step depends on."""
+        saved: State = {
+            "gains": self.experience.gains,
+            "tried": self.experience.tried,
+            "rough": np.array(len(self._rough), dtype=np.int64),
+            "current": np.array(-1 if self.current is None else self.current, dtype=np.int64),
+            "proofs": np.array([*self.proofs], dtype=np.int64),
+            "better": np.array([*self.better], dtype=np.int64),
+            "losses": np.array([self.known[k] for k in self.better], dtype=np.int64),
+            "genomes": np.array([*self.better.values()], dtype=np.uint8).reshape(
+                -1, self.table.bits
+            ),
+        }
+        for k, proof in self.proofs.items():
+            saved |= prefixed(f"{k}.", proof.state())
+        return saved
+
+    def restore(self, state: State) -> None:
+        """Go on from a saved state; what the front has learnt since then is kept."""
+        self.experience.gains[:] = state["gains"]
+        self.experience.tried[:] = state["tried"]
+        self._rough = self._rough[: int(state["rough"])]
+        current = int(state["current"])
+        self.current = None if current < 0 else current
+        for k, loss, genome in zip(
+            state["better"].tolist(), state["losses"].tolist(), state["genomes"], strict=True
+        ):
+            if loss <= self.known.get(k, loss):
+                self.known[k], self.better[k] = loss, genome
+        for k in state["proofs"].tolist():
+            proof = Proof(self.table, k, self.limit, self.least_loss(k), self.experience)
+            proof.restore(part_of(state, f"{k}."))
+            proof.take_in(self.least_loss(k))
+            self.proofs[k] = proof
+
+
+def _checked(k: int, instance: Instance) -> int:
+    rows = instance.cells.rows
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= rows:
+        raise ConfigError(f"k must be a whole number from 1 to {rows}, the rows. Got {got(k)}")
+    return k
+
+
+def _turn(work: int) -> int:
+    """How many turns a proof has had after so much work."""
+    return (work // _FIRST_TURN).bit_length()
+
+
+def _round_numbers(most: int) -> list[int]:
+    """2, 3, 5, 10, 20, 50, 100, … up to a number."""
+    found, ten = [2, 3], 1
+    while ten <= most:
+        found += [5 * ten, 10 * ten, 20 * ten]
+        ten *= 10
+    return [number for number in found if number <= most]

@@ -56,6 +56,8 @@ _IDENTIFYING = re.compile(
 )
 _NAMES = [{"name"}, *({word, "name"} for word in ("first", "last", "full", "family", "given"))]
 _NAMES += [{"name", whose} for whose in ("patient", "person", "customer", "client", "employee")]
+#: Columns that are called only so hold names where they hold texts.
+_PARTS_OF_NAMES = [{word} for word in ("first", "last", "middle", "family", "given", "maiden")]
 #: ... with one of these, about what others should not learn ...
 _SENSITIVE = re.compile(
     "diseases?|diagnos[ie]s|diagnose|krankheit|illness|disorder|symptoms?|condition|treatment|"
@@ -224,6 +226,8 @@ def _guess(column: Profile) -> Guess:
         return Guess(identifying, f"{seen}, {pointer}")
     if any(map(_IDENTIFYING.fullmatch, words)) or words in _NAMES:
         return Guess(identifying, f"{seen}; the name suggests an identifier")
+    if kind is None and words in _PARTS_OF_NAMES and len(column.values) > 2:
+        return Guess(identifying, f"{seen}; the name suggests a part of names")
     repeated = len(column.values) <= max(filled / 2, 1) or len(column.values) < min(filled, 4)
     if any(map(_SENSITIVE.fullmatch, words)) and (repeated or kind):
         return _sensitive(column, f"{seen}; the name suggests a sensitive matter")

@@ -138,3 +138,9 @@ def test_a_token_that_is_a_value_elsewhere_is_left_alone() -> None:
 def test_a_second_reading_of_dates_is_told() -> None:
     cells = [f"{day:02d}/{month:02d}/2020" for day in range(1, 12) for month in (3, 4)] * 2
     assert "(or written as format: '%m/%d/%Y')" in guess(column_of(cells)).reason
+
+
+def test_parts_of_names_are_identifying_where_they_are_texts() -> None:
+    names = column_of(["Anna", "Bert", "Carla"] * 30, "first")
+    assert guess(names).role == "identifying"
+    assert guess(column_of(["1", "2", "3"] * 30, "first")).role == "quasi"

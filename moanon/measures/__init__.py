@@ -10,7 +10,7 @@ populations of genomes under such a rule, ``measuring`` one grouping of any orig
 ``column_effects`` tells of each column what a grouping does to it, and ``solutions`` takes all
 measures of many solutions.
 
-What is true of a measure is known without the compiler: only the last four need it.
+What is true of a measure is known without the compiler: only what evaluates needs it.
 """
 
 from __future__ import annotations

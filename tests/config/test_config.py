@@ -277,7 +277,7 @@ ETA = "eta must be a number or a list of numbers in [0, 1)"
         (
             "data: {}\ncolumns: {x: {role: quasi, kind: interval}}",
             "a.yaml: key data.source is missing; it must be an embedded table (adult, adult-full, "
-            "credit), a file, a folder or a glob",
+            "credit), a file, a folder, a glob or the address of a database",
         ),
         (
             "data: {source: adult}",

@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from re import Match
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import numpy as np
 
@@ -68,8 +68,9 @@ class Database:
         value = os.environ.get(match[1])
         if value is None:
             raise DataError(f"the environment variable {match[1]} of the address is not set")
-        self._secrets.append(value)
-        return value
+        quoted = quote(value, safe="")  # a password may hold blanks, @ and /
+        self._secrets += [quoted, value]
+        return quoted
 
     def rows(self) -> Any:
         """The table or query as an expression of ibis."""

@@ -78,15 +78,16 @@ def test_each_row_is_what_the_oracle_says(preset: str, settings: dict[str, Any])
 def test_the_columns_are_the_objectives_and_then_every_measure_that_applies(front: Front) -> None:
     columns = list(front.to_frame())
     assert columns[:3] == ["id", "k", "loss"]
-    # no weights, no class column
-    assert set(columns) == {"id", *MEASURES} - {"gl_weighted", "loss_weighted", "cm"}
+    # no weights, no class column, and nobody asked about large populations
+    assert set(columns) == {"id", *MEASURES} - {"gl_weighted", "loss_weighted", "cm", "u_loss"}
 
 
 def test_without_a_sensitive_column_there_is_no_diversity() -> None:
     front = first_front(problem_of("zero-suppression", people(sensitive=False)))
     absent = {name for name, measure in MEASURES.items() if measure.requires == "sensitive"}
     assert {"l", "l_distinct", "d2", "t_closeness", "delta"} <= absent
-    assert set(MEASURES) - set(front.measures) == absent | {"gl_weighted", "loss_weighted", "cm"}
+    others = {"gl_weighted", "loss_weighted", "cm", "u_loss"}
+    assert set(MEASURES) - set(front.measures) == absent | others
 
 
 def test_solutions_are_numbered_in_the_order_of_the_objectives(front: Front) -> None:

@@ -205,7 +205,7 @@ class _Rules:
         ):  # describes the columns, which takes the order of their values
             return {*columns["town"], *columns["ill"]}
         if path.name == "domains.json":  # all base values by their names, whether shown or not
-            return {*columns["town"]}
+            return set(self._people.towns.leaves)
         shows_labels = path.name in ("solutions.json", "report.html") or path.name.startswith(
             "said"
         )

@@ -265,7 +265,7 @@ def test_the_state_is_kept_early_and_then_every_few_seconds(monkeypatch: pytest.
 def test_saving_takes_a_small_share_of_the_time(monkeypatch: pytest.MonkeyPatch):
     clock = iter(np.arange(0.0, 1e6, 1.0).tolist())  # every look at the clock takes a second
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    saving = running._PacedSaving(Memory().save)
+    saving = running.PacedSaving(Memory().save)
     assert saving.is_due
     saving.save({})
     assert saving._next - next(clock) > 30  # at least a second was spent, so a share of 3 %

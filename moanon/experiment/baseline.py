@@ -37,9 +37,8 @@ from moanon.experiment.folder import (
     spare_inputs,
 )
 from moanon.experiment.optimization import changed, etas_of, objectives_of
-from moanon.experiment.stored import domains_text
+from moanon.experiment.stored import domains_texts
 from moanon.front import Front
-from moanon.front.results import DOMAINS
 from moanon.genome import Instance
 from moanon.measures import find_measure
 from moanon.measures.measuring import measure_grouping
@@ -191,7 +190,7 @@ def _write(name: str, config: Config, found: BaselineFront, folder: Path, *, for
         "notes": list(found.notes),
     }
     make_folder(folder)
-    texts = {"config.yaml": config.to_yaml(), DOMAINS: domains_text(front.instance)}
+    texts = {"config.yaml": config.to_yaml(), **domains_texts(front.instance)}
     front.save(folder, record=record, texts=texts, force=force)
     run = run_of(folder, front)
     clear_others(folder, {*run.record["files"], "run.json"})

@@ -1,7 +1,9 @@
 """What a run settled about its table, stored with its results: enough to generalize other rows.
 
 ``domains.json`` has the names of the columns in the order of the table, and the domains of its
-quasi-identifiers and of those sensitive columns whose values are not all equally far apart.
+quasi-identifiers. Where a sensitive column has a tree or an order that says how far its values are
+apart, nothing is stored: new rows could not be judged without it, and it names values that nobody
+may have released. The original table is then read again.
 """
 
 from __future__ import annotations
@@ -25,14 +27,18 @@ from moanon.front.results import DOMAINS, read_listed, read_object, read_record
 from moanon.genome import Instance, Layout
 
 
-def domains_text(instance: Instance) -> str:
-    """Write down what is known of the columns of a table, without its rows."""
+def domains_texts(instance: Instance) -> dict[str, str]:
+    """The file, by its name, that tells what is known of the columns of a table without its rows.
+
+    None where sensitive values would have to be told.
+    """
+    if instance.distances:
+        return {}
     stored = {
         "columns": list(instance.table.roles),
         "quasi": {name: domain_record(d) for name, d in instance.layout.domains.items()},
-        "distances": {name: domain_record(d) for name, d in instance.distances.items()},
     }
-    return json.dumps(stored, ensure_ascii=False) + "\n"
+    return {DOMAINS: json.dumps(stored, ensure_ascii=False) + "\n"}
 
 
 def stored_instance(folder: Path, config: Config) -> Instance | None:
@@ -50,7 +56,6 @@ def stored_instance(folder: Path, config: Config) -> Instance | None:
     try:
         names = [str(name) for name in stored["columns"]]
         domains = {name: domain_from(each) for name, each in stored["quasi"].items()}
-        distances = {name: domain_from(each) for name, each in stored["distances"].items()}
     except (AttributeError, KeyError, TypeError, DataError) as error:
         raise DataError(f"{folder / DOMAINS} holds no domains of columns: {error}") from None
     roles = config.roles
@@ -75,7 +80,7 @@ def stored_instance(folder: Path, config: Config) -> Instance | None:
         table,
         Layout(domains),
         Cells(tuple(domains), np.zeros((len(domains), 0), dtype=np.uint16), nothing, ()),
-        distances,
+        {},
         config.weights,
         None if label is None else SensitiveCounts(label, (), nothing, nobody, nothing),
     )

@@ -190,7 +190,8 @@ def draw_all(folder: Path) -> None:
         for table, of_table in metrics.groupby("table", sort=False):
             figures[f"metrics_{table}"] = partial(plot_telling, of_table)
     if (path := folder / "objectives.csv").exists():
-        scores = pd.concat([pd.read_csv(folder / "fronts.csv"), pd.read_csv(path)])
+        both = [pd.read_csv(folder / "fronts.csv"), pd.read_csv(path)]
+        scores = pd.concat(both, ignore_index=True)
         gains = better_than_loss(scores[scores["model"] == MODELS[-1]])
         write_table(gains, folder / "objectives_gains.csv")
         figures["objectives"] = partial(draw_gains, gains)

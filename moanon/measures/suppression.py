@@ -68,9 +68,9 @@ class Suppression:
     kind : {"none", "limit", "weighted-k", "kl-safety"}
         ``none`` keeps every row (P1). ``limit`` gives up whole classes of the worst groups while
         they hold at most a share `eta` of the rows (P2, D eq. 7). ``weighted-k`` gives up every
-        group smaller than weighted-k (P3), or less diverse than the mean over rows of their groups'
-        diversity where it goes `by` ``l`` (D §5.3: "similar analysis"). ``kl-safety`` gives up groups that are small or little
-        diverse within `eta` (P4).
+        group smaller than weighted-k (P3), or, where it goes `by` ``l``, every group less diverse
+        than the mean over rows of their groups' diversity (D §5.3). ``kl-safety`` gives up groups
+        that are small or little diverse within `eta` (P4).
     eta : float
         Largest share of rows that may be suppressed, in [0, 1).
     safety : {"ordered", "strict"}

@@ -16,6 +16,7 @@ from moanon.cli.options import (
     HierarchyOption,
     JsonOption,
     KeyOption,
+    OriginalOption,
     QuasiOption,
     SensitiveOption,
     StarsOption,
@@ -48,13 +49,7 @@ def compare(
             "Released files (CSV, Parquet), or solutions of results folders: RESULTS#17.",
         ),
     ],
-    original: Annotated[
-        str | None,
-        given(
-            "FILE",
-            "What they were made of: a file, or an embedded table. Solutions bring their own.",
-        ),
-    ] = None,
+    original: OriginalOption = None,
     config: ConfigOption = None,
     hierarchies: HierarchyOption = None,
     quasi: QuasiOption = None,

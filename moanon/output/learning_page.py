@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from moanon import __version__
 from moanon.learning.models import SCORES
 from moanon.learning.outcome import Outcome
+from moanon.output.html_page import as_text, fill, page_html, part
 from moanon.output.learning_figures import WORDS
-from moanon.output.page import as_text, fill, part
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,15 +57,10 @@ def learning_html(
         telling,
         *_telling_tables(metrics),
     ]
-    return fill(
-        "learning.html",
-        {
-            "version": __version__,
-            "title": as_text(f"Predicting {outcome.study.target.name}"),
-            "style": part("page.css"),
-            "content": "\n".join(content),
-        },
-    )
+    title = f"Predicting {outcome.study.target.name}"
+    places = {"title": as_text(title), "version": __version__, "content": "\n".join(content)}
+    style = part("page.css") + part("learning.css")
+    return page_html(title, fill("learning.html", places), style)
 
 
 def _paragraphs(outcome: Outcome, notes: Iterable[str]) -> Iterator[str]:

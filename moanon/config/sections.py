@@ -444,6 +444,14 @@ def _first(*given: str | None) -> str:
     return next(text for text in given if text is not None)
 
 
+#: Keys of a problem that are for some presets alone.
+_OWNERS = {
+    "prefer": ("kl-safety",),
+    "safety": ("kl-safety",),
+    "suppress_by": ("k-suppression", "any-suppression"),
+}
+
+
 class ProblemSection(BaseModel):
     """What to optimize: one of D's four problems, perhaps with other objectives."""
 
@@ -516,14 +524,10 @@ class ProblemSection(BaseModel):
         if self.eta is not None and self.preset not in _WITH_ETA:
             presets = " and ".join(_WITH_ETA)
             raise refusal(f"eta is for the presets {presets} only. Got preset {self.preset}", "eta")
-        for key, presets in (
-            ("prefer", ("kl-safety",)),
-            ("safety", ("kl-safety",)),
-            ("suppress_by", ("k-suppression", "any-suppression")),
-        ):
-            if getattr(self, key) is not None and self.preset not in presets:
-                owner = f"preset{'s' if len(presets) > 1 else ''} {' and '.join(presets)}"
-                raise refusal(f"{key} is for the {owner} only. Got {self.preset}", key)
+        for key, owners in _OWNERS.items():
+            if getattr(self, key) is not None and self.preset not in owners:
+                named = f"preset{'s' if len(owners) > 1 else ''} {' and '.join(owners)}"
+                raise refusal(f"{key} is for the {named} only. Got {self.preset}", key)
         if self.preset == "any-suppression" and self.suppress_by not in (None, "k", "l"):
             raise refusal(
                 f"of any-suppression it must be k or l. Got {self.suppress_by}", "suppress_by"

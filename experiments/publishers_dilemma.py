@@ -67,6 +67,8 @@ SEEDS, DRAWN = range(1, 11), range(1, 7)
 #: Where tree columns are crossed, and what the front is made of; the last is D's own way.
 VARIANTS = tuple(product(("ends", "common"), ("archive", "population")))
 DEGREES = (1, 2, 3, 5)
+#: Problems that are also searched our way, beside problem 2 with its limits.
+OWN = ("problem1", "problem3", *(f"problem4-l{end}" for end in READINGS.values()))
 #: moanon's own way: its search, the whole loss, and a rule for k and l that keeps what it says.
 OWN_SEARCH = ("search.algorithm=auto", "search.moves=true")
 OWN_PROBLEM = {
@@ -88,7 +90,7 @@ class Runs:
     Attributes
     ----------
     paper, own : mapping of str to Front
-        For each problem, by the paper's search and by ours.
+        For each problem by the paper's search, and for some by ours.
     etas : mapping of str to Front
         For several η.
     narrow : Front
@@ -112,7 +114,7 @@ def run_all(folder: Path, *, quick: bool, force: bool) -> Runs:
     for problem in PROBLEMS:
         config = CONFIGS / f"{problem}.yaml"
         (paper[problem],) = run(*plan([config], short, out=folder / "paper" / problem))
-        if problem != "problem2":
+        if problem in OWN:
             sets = (*OWN_SEARCH, *OWN_PROBLEM.get(problem, ()), *short)
             (own[problem],) = run(*plan([config], sets, out=folder / "own" / problem))
     sets = (*OWN_SEARCH, *OWN_PROBLEM["problem2"], *short)

@@ -530,7 +530,9 @@ class ProblemSection(BaseModel):
                 raise refusal(f"{key} is for the {named} only. Got {self.preset}", key)
         if self.preset == "any-suppression" and self.suppress_by not in (None, "k", "l"):
             raise refusal(
-                f"of any-suppression it must be k or l. Got {self.suppress_by}", "suppress_by"
+                "suppress_by must be k or l for the preset any-suppression. "
+                f"Got {self.suppress_by}",
+                "suppress_by",
             )
         if self.recoding == "local":
             if self.preset == "any-suppression":

@@ -28,8 +28,6 @@ from moanon.output.figure_style import (
 )
 
 _MARKS = ("o", "s", "^", "D", "v", "P")
-#: Of the two vectors of a pair.
-_PAIR = COLOURS[:2]
 #: How far the points of a row stand beside each other, so that equal ones are both seen.
 _BESIDE = 0.12
 _AREA: dict[str, Any] = {"alpha": 0.3, "linewidth": 0}
@@ -40,8 +38,7 @@ def plot_rows(vectors: Mapping[str, npt.ArrayLike], what: str) -> Axes:
     ax = new_axes(COLUMN, 2.4)
     for i, (name, values) in enumerate(vectors.items()):
         places = np.arange(1, len(np.asarray(values)) + 1)
-        look = {"color": COLOURS[i % len(COLOURS)], "marker": _MARKS[i % len(_MARKS)]}
-        ax.plot(places, np.asarray(values), label=name, linewidth=0.9, markersize=4, **look)
+        ax.plot(places, np.asarray(values), label=name, linewidth=0.9, markersize=4, **_look(i))
     ax.set_ylim(0, 1.1 * max(float(np.max(values)) for values in vectors.values()))
     _dress(ax, "row", what)
     ax.set_xlim(0.5, len(places) + 0.5)
@@ -59,9 +56,9 @@ def plot_ranks(
     ax = new_axes(COLUMN, 3.2)
     for i, (name, point) in enumerate(points.items()):
         far = float(np.hypot(*(np.array(ideal) - point)))
-        look = {"color": COLOURS[i % len(COLOURS)], "marker": _MARKS[i % len(_MARKS)]}
-        arc = {"theta1": 180, "theta2": 270, "edgecolor": look["color"], "linestyle": "--"}
-        ax.add_patch(Arc(ideal, 2 * far, 2 * far, **arc))
+        look = _look(i)
+        quarter: dict[str, Any] = {"theta1": 180, "theta2": 270, "edgecolor": look["color"]}
+        ax.add_patch(Arc(ideal, 2 * far, 2 * far, linestyle="--", **quarter))
         ax.plot(*point, linestyle="none", label=f"{name}: rank {far:.1f}", **look)
     ax.plot(*ideal, marker="*", color=INK, markersize=9, linestyle="none", label="ideal")
     ax.set_xlim(0, 1.05 * ideal[0])
@@ -82,19 +79,16 @@ def plot_leads(pair: Mapping[str, npt.ArrayLike]) -> Axes:
     """
     (first, one), (second, other) = ((name, np.asarray(v, float)) for name, v in pair.items())
     ax = new_axes(COLUMN, 2.6)
-    for name, a, b, colour, mark, beside in (
-        (first, one, other, _PAIR[0], _MARKS[0], -_BESIDE),
-        (second, other, one, _PAIR[1], _MARKS[1], _BESIDE),
-    ):
+    for i, (name, a, b) in enumerate(((first, one, other), (second, other, one))):
         told = f"{name}: cov {coverage(a, b):g}, spr {spread(a, b):g}"
-        places = np.arange(1, len(a) + 1)
+        look, places = _look(i), np.arange(1.0, len(a) + 1)
         lead = np.maximum(a - b, 0)
-        ax.bar(places, lead, bottom=a - lead, width=0.7, color=colour, **_AREA)
-        look = {"marker": mark, "color": colour, "markersize": 5, "linestyle": "none"}
-        ax.plot(places + beside, a, label=told, **look)
-        for place, height, size in zip(places, a, lead, strict=True):
-            if size:
-                _say(ax, f"+{size:g}", (place, height - size / 2))
+        ax.bar(places, lead, bottom=a - lead, width=0.7, color=look["color"], **_AREA)
+        beside = places + (_BESIDE if i else -_BESIDE)
+        ax.plot(beside, a, label=told, markersize=5, linestyle="none", **look)
+        for place in np.flatnonzero(lead):
+            middle = float(a[place] - lead[place] / 2)
+            _say(ax, f"+{lead[place]:g}", (float(places[place]), middle))
     ax.set_ylim(0, 1.1 * float(max(one.max(), other.max())))
     _dress(ax, "row", "what the row has")
     _legend(ax)
@@ -105,22 +99,25 @@ def plot_volumes(pair: Mapping[str, tuple[float, float]], rows: tuple[str, str])
     """Draw what each of two vectors of two rows dominates alone, and both do (C Fig. 4)."""
     (first, one), (second, other) = pair.items()
     ax = new_axes(COLUMN, 3.0)
-    for name, point, against, colour, mark in (
-        (first, one, other, _PAIR[0], _MARKS[0]),
-        (second, other, one, _PAIR[1], _MARKS[1]),
-    ):
+    for i, (name, point, against) in enumerate(((first, one, other), (second, other, one))):
         alone = solely_dominated(np.array(point, float), np.array(against, float)).value
-        ax.add_patch(Rectangle((0, 0), *point, facecolor=colour, **_AREA))
-        look = {"marker": mark, "color": colour, "linestyle": "none"}
-        ax.plot(*point, label=f"{name}: {alone:g} dominated by it alone", **look)
+        look = _look(i)
+        ax.add_patch(Rectangle((0, 0), *point, facecolor=look["color"], **_AREA))
+        label = f"{name}: {alone:g} dominated by it alone"
+        ax.plot(*point, label=label, linestyle="none", **look)
     common = np.minimum(one, other)
-    _say(ax, f"by both: {common.prod():g}", (common[0] / 2, common[1] / 2))
+    _say(ax, f"by both: {common.prod():g}", (float(common[0]) / 2, float(common[1]) / 2))
     most = np.maximum(one, other)
     ax.set_xlim(0, 1.15 * most[0])
     ax.set_ylim(0, 1.5 * most[1])  # room for the legend
     _dress(ax, *rows)
     _legend(ax)
     return ax
+
+
+def _look(number: int) -> dict[str, Any]:
+    """Colour and mark of an anonymization."""
+    return {"color": COLOURS[number % len(COLOURS)], "marker": _MARKS[number % len(_MARKS)]}
 
 
 def _say(ax: Axes, text: str, place: tuple[float, float]) -> None:

@@ -189,6 +189,11 @@ def test_other_presets_go_by_their_own_rule(tmp_path: Path, preset: str) -> None
             "(a.yaml: problem.suppress_by)",
         ),
         (
+            "preset: any-suppression, suppress_by: alpha",
+            "suppress_by must be k or l for the preset any-suppression. Got alpha "
+            "(a.yaml: problem.suppress_by)",
+        ),
+        (
             "recursive_c: 0",
             "recursive_c must be in (0, 1000]. Got 0 (a.yaml: problem.recursive_c)",
         ),

@@ -210,10 +210,11 @@ class Populations(Outlined):
         nodes = np.array(list(_nodes(domains, cells, rule, least)), dtype=np.int64).reshape(-1, 3)
         column, start, stop = np.ascontiguousarray(nodes.T)
         widest = max(domain.size for domain in domains.values())
+        values = max(1, sum(len(counts.labels) for counts in cells.sensitive))
+        most = min(rule.most, _MOST_NUMBERS // values)  # before their numbers are kept
         last, depth, rows = find_populations(
-            cells.codes, cells.counts, widest, column, start, stop, least, rule.most
+            cells.codes, cells.counts, widest, column, start, stop, least, most
         )
-        values = sum(len(counts.labels) for counts in cells.sensitive)
         _check_number(len(last), values, rule)
         found = cls(domains, rule, column, start, stop, last, depth, rows, {})
         truth = {
@@ -266,8 +267,9 @@ def _check_number(number: int, values: int, rule: PopulationRule) -> None:
         )
     if number * values > _MOST_NUMBERS:
         raise ConfigError(
-            f"{number:,} populations with {values:,} sensitive values are more than memory is for; "
-            "take a larger min_support"
+            f"{number:,} populations or more have a share of {rule.min_support:g} of the rows, and "
+            f"with {values:,} sensitive values that is more than memory is for; take a larger "
+            "min_support"
         )
 
 

@@ -262,15 +262,17 @@ def _refuse_stranger(first: Instance, grouping: Grouping, column: str) -> None:
 def _place(
     grouping: Grouping, name: str, column: str, method: Method, asked: CountQueries | None
 ) -> PlacedRelease:
-    bucketized = method == "bucketized"
-    divergence = find_measure("t_js")
+    bucketized, groups = method == "bucketized", int(np.count_nonzero(grouping.kept))
+    divergence, p_loss = find_measure("t_js"), 0.0
+    if groups:  # who releases nothing gives nothing away
+        p_loss = float(divergence.of(score_grouping(grouping, [divergence]))[0])
     return PlacedRelease(
         name,
         method,
         grouping.k,
-        int(np.count_nonzero(grouping.kept)),
+        groups,
         grouping.suppressed,
-        float(divergence.of(score_grouping(grouping, [divergence]))[0]),
+        p_loss,
         utility_losses(grouping, bucketized=bucketized)[column],
         None if asked is None else asked.error(grouping, bucketized=bucketized),
     )

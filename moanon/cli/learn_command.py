@@ -93,10 +93,11 @@ def learn(
     """Train models on releases and on the table as it is, and see what is lost.
 
     With --protocol raw, rows are held out first and only the others are anonymized: global
-    solutions with the same blocks, groups below the solution's k suppressed; local ones by the same
-    search and baselines by the same algorithm, for the same k. Models are tested with the held-out
-    rows as they are. With --protocol released the whole release is split. Then every loss is
-    correlated with the drop of each score. The same seed gives the same numbers.
+    solutions with the same blocks and about the same share of rows suppressed; local ones by the
+    same search and baselines by the same algorithm, with k in proportion to the rows that are left.
+    Models are tested with the held-out rows as they are. With --protocol released the whole release
+    is split. Then every loss is correlated with the drop of each score. The same seed gives the
+    same numbers.
     """
     from moanon.learning.models import check_installed
 

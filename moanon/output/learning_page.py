@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _PROTOCOLS = {
-    "raw": "Rows were held out first, and only the others were anonymized: global solutions with "
-    "the same blocks, and groups suppressed that are smaller than the solution's k there; local "
-    "ones by the same search and baselines by the same algorithm, for the same k. Models learned "
-    "from that and were tested with the held-out rows as they are.",
+    "raw": "Rows were held out first, and only the others were anonymized, so that this stands for "
+    "the release of all rows: global solutions with the same blocks and about the same share of "
+    "rows suppressed; local ones by the same search and baselines by the same algorithm, with k in "
+    "proportion to the rows that are left. Models learned from that and were tested with the "
+    "held-out rows as they are. Told of each release are k, loss and suppressed rows when it is "
+    "made of all rows; learning_releases.csv has every measure of what was learned from.",
     "released": "The whole table was anonymized and then split. Models were tested with released "
     "rows, which took part in the anonymization.",
 }

@@ -8,7 +8,7 @@ decides: the spread over all orders is told for k = 5000.
 
     python experiments/privacy_utility_tradeoff.py            some ten minutes
     python experiments/privacy_utility_tradeoff.py --quick    few grid points, orders and steps
-    python experiments/privacy_utility_tradeoff.py --timings  timings.csv alone, two minutes
+    python experiments/privacy_utility_tradeoff.py --part queries    one part; the others stay
 
 writes to ``results/privacy_utility_tradeoff``
 
@@ -67,10 +67,12 @@ WORDS = {
 MARKS = dict(zip(WORDS, "osD^vPX", strict=True))
 #: How much our fronts may cost: targets of local recodings, which are tried all over the range of
 #: privacy loss one after another, and generalizations of the whole table.
-EVALUATIONS = {"local": 40, "global": 2000}
+EVALUATIONS = {"local": 20, "global": 2000}
 #: Seeds that queries are drawn with, one after another.
 DRAWS = 10
 SELECTIVITIES, DIMENSIONS = (0.01, 0.03, 0.05, 0.1), (2, 3, 4, 5)
+#: What is computed, each for itself; figures are drawn of all.
+PARTS = ("releases", "ties", "queries", "fronts", "timings")
 PRIVACY = "privacy loss (nats)"
 
 
@@ -304,34 +306,27 @@ def by_query(table: pd.DataFrame, errors: pd.DataFrame, key: str) -> Axes:
     return _finish_log(ax)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run everything and write tables and figures."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="does everything work?")
-    parser.add_argument("--timings", action="store_true", help="how long does it take?")
-    parser.add_argument("--seed", type=int, default=1)
-    default = REPOSITORY / "results" / "privacy_utility_tradeoff"
-    parser.add_argument("--out", type=Path, default=default)
-    options = parser.parse_args(arguments)
-    quick, seed, out = options.quick, options.seed, options.out
-    out.mkdir(parents=True, exist_ok=True)
+def compute(part: str, instance: Instance, quick: bool, seed: int) -> pd.DataFrame:
+    """The table of one part."""
     grids = {name: bounds[::4] if quick else bounds for name, bounds in GRIDS.items()}
-    instance = Config.load(CONFIG).instance()
-    if options.timings:
-        taken = timings(instance)
-        taken.to_csv(out / "timings.csv", index=False, lineterminator="\n")
-        print(taken.to_string(index=False))
-        return
-    table = releases(instance, grids, seed)
-    ties = tie_orders(instance, 5 if quick else None)
-    errors = query_errors(instance, grids["t"], 2 if quick else DRAWS)
-    for name, frame in {"releases": table, "ties": ties, "queries": errors}.items():
-        frame.to_csv(out / f"{name}.csv", index=False, lineterminator="\n", float_format="%.6g")
+    if part == "releases":
+        return releases(instance, grids, seed)
+    if part == "ties":
+        return tie_orders(instance, 5 if quick else None)
+    if part == "queries":
+        return query_errors(instance, grids["t"], 2 if quick else DRAWS)
+    if part == "timings":
+        return timings(instance)
     fewer = {name: number // 5 if quick else number for name, number in EVALUATIONS.items()}
-    fronts = own_fronts(instance, fewer, seed)
+    return own_fronts(instance, fewer, seed)
+
+
+def draw_figures(out: Path) -> None:
+    """Draw all figures from the tables that were written, and see what our fronts dominate."""
+    names = ("releases", "ties", "queries", "fronts")
+    table, ties, errors, fronts = (pd.read_csv(out / f"{name}.csv") for name in names)
     compared = dominance(table, fronts)
-    for name, frame in {"fronts": fronts, "dominance": compared}.items():
-        frame.to_csv(out / f"{name}.csv", index=False, lineterminator="\n", float_format="%.6g")
+    save(compared, out / "dominance.csv")
     print(f"our local front dominates {compared.local_dominates.sum()} of {len(compared)} releases")
     figures = {
         "figure2a": partial(models, table, fronts, ties, "u_loss"),
@@ -341,6 +336,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "figure3c": partial(by_query, table, errors, "dimensions"),
     }
     write_figures(figures, out, formats=("png",))
+
+
+def save(table: pd.DataFrame, path: Path) -> None:
+    """Write a table."""
+    table.to_csv(path, index=False, lineterminator="\n", float_format="%.6g")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run all parts, or one, and write tables and figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="does everything work?")
+    parser.add_argument("--part", choices=PARTS, help="this one alone, and figures of all")
+    parser.add_argument("--seed", type=int, default=1)
+    default = REPOSITORY / "results" / "privacy_utility_tradeoff"
+    parser.add_argument("--out", type=Path, default=default)
+    options = parser.parse_args(arguments)
+    options.out.mkdir(parents=True, exist_ok=True)
+    instance = Config.load(CONFIG).instance()
+    for part in [options.part] if options.part else PARTS:
+        table = compute(part, instance, options.quick, options.seed)
+        save(table, options.out / f"{part}.csv")
+    if options.part != "timings":
+        draw_figures(options.out)
 
 
 if __name__ == "__main__":

@@ -158,6 +158,24 @@ def test_who_releases_nothing_gives_nothing_away_and_tells_nothing() -> None:
         assert release.u_loss == pytest.approx(np.log(2))
 
 
+def test_the_same_release_is_as_efficient_with_its_groups_in_another_order() -> None:
+    instance = instance_of(**PEOPLE)
+    cells = np.arange(len(instance.cells))
+    found = place_releases(
+        {
+            str(order): Grouping.of_boxes(
+                instance,
+                np.argsort(order),
+                instance.cells.codes[:, order].astype(np.int64),
+                instance.cells.codes[:, order].astype(np.int64) + 1,
+            )
+            for order in (cells, cells[::-1], np.roll(cells, 1))
+        },
+        min_support=0.1,
+    )
+    assert [release.efficient for release in found.releases] == [True] * 3
+
+
 def test_buckets_tell_more_than_blocks() -> None:
     # By town f and m are as frequent: in one bucket of all nothing is known of either; with a
     # bucket for each sex all is, whatever town; blocks of all towns would do the same here.

@@ -49,8 +49,6 @@ from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.problem import SearchProblem
 from moanon.search.targets import FEW_GROUPS, Effort, asked, find_targets, spread, whole_table
 
-#: Splits of a node that are followed to the end; all of them in most tables.
-_TRIES = 16
 #: Rows of a group, rows that may be suppressed, and what else a group must have.
 _Wanted = tuple[int, int, GroupCheck | None]
 #: Targets, and the groups to begin with.
@@ -58,8 +56,8 @@ _Task = tuple[Sequence[Suppression], Ints | None]
 #: Ways to split: what suppressing a row costs, in losses of the row; how far to look ahead, where
 #: 1 is not at all, the greedy way.
 _FAR, _NEAR, _DEAR, _GREEDY = (1.0, 32), (1.0, 8), (1.4, 32), (1.0, 1)
-#: Rounds of moving and splitting, sweeps in each, and the share of the loss a sweep must gain.
-_ROUNDS, _SWEEPS, _GAIN = 2, 6, 0.006
+#: The share of the loss that a sweep of moving must gain, or a round of splitting and moving.
+_GAIN = 0.006
 
 
 class LocalSearch:
@@ -376,7 +374,7 @@ class _Workplace:
             self.counts,
             *wanted,
             price * self.columns.full,
-            _TRIES if horizon > 1 else 1,
+            self.effort.tries if horizon > 1 else 1,
             horizon,
             int(group.max()) + 1,
             self.splitting,
@@ -391,7 +389,7 @@ class _Workplace:
             self.counts,
             *wanted,
             int(group.max()) + 1,
-            _SWEEPS,
+            self.effort.sweeps,
             _GAIN,
             self.effort.window,
             self.moving,
@@ -449,17 +447,16 @@ def _revived(place: _Workplace, wanted: _Wanted, group: Ints) -> Ints:
 
 
 def _solve_afresh(place: _Workplace, wanted: _Wanted) -> Ints:
-    """Split the whole table: looking ahead, which mostly pays, and greedily.
+    """Split the whole table, looking ahead; where groups are few and each counts, in more ways.
 
-    Where groups are few and each counts, in more ways; in large tables, not so far and in one.
+    In large tables it looks less far.
     """
     least, limit, _ = wanted
-    few = place.counts.sum() < FEW_GROUPS * least
-    ways = [_FAR, _GREEDY, *([_NEAR] if few else []), *([_DEAR] if few and limit else [])]
-    if not place.effort.is_whole:
-        ways = [_NEAR]
+    ways = [_FAR if place.effort.is_whole else _NEAR]
+    if place.effort.is_whole and place.counts.sum() < FEW_GROUPS * least:
+        ways += [_GREEDY, _NEAR, *([_DEAR] if limit else [])]
     whole = np.zeros(len(place.counts), dtype=np.int64)
-    found = [_improve(place, wanted, whole, way, _ROUNDS) for way in ways]
+    found = [_improve(place, wanted, whole, way, place.effort.rounds) for way in ways]
     return min(found, key=place.loss)
 
 

@@ -243,17 +243,20 @@ def test_a_cell_moves_into_a_box_that_holds_it() -> None:
 def test_tables_of_some_thousand_cells_get_the_whole_effort() -> None:
     effort = Effort(20_000)
     assert effort.is_whole
-    assert (effort.growth, effort.window, effort.run(False), effort.run(True)) == (
-        pytest.approx(1.025), 2048, 10, 5,
-    )  # fmt: skip
+    assert effort.growth == pytest.approx(1.025)
+    assert (effort.window, effort.sweeps, effort.tries, effort.rounds) == (2048, 6, 16, 2)
+    assert (effort.small, effort.span) == (30, 0.75)
+    assert (effort.run(False), effort.run(True), effort.shortest_run) == (10, 5, 1)
 
 
 def test_effort_falls_as_the_cells_grow() -> None:
-    # 1,250 times as many cells: steps 1250^(1/3) = 10.8 times as long, runs 35 times
-    effort = Effort(25_000_000)
+    # 50 times as many cells: steps are 50^(3/4) = 18.8 times as long, runs √50 = 7.1 times
+    effort = Effort(1_000_000)
     assert not effort.is_whole
-    assert effort.growth == pytest.approx(1 + 0.025 * 1250 ** (1 / 3))
-    assert (effort.window, effort.run(False), effort.run(True)) == (32, 354, 177)
+    assert effort.growth == pytest.approx(1 + 0.025 * 50**0.75)
+    assert (effort.window, effort.sweeps, effort.tries, effort.rounds) == (32, 2, 8, 1)
+    assert (effort.small, effort.span) == (2, pytest.approx(0.75**50**0.5))
+    assert (effort.run(False), effort.run(True), effort.shortest_run) == (71, 35, 7)
 
 
 @given(instance=rich_instances(24), eta=st.sampled_from([0.0, 0.3]))

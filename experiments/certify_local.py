@@ -56,9 +56,8 @@ _RELATIVE = 1e-9
 SOUTH = {"Italy": ["Rome", "Bari"], "Spain": ["Madrid", "Cadiz", "Vigo"], "Malta": ["Mdina"]}
 NORTH = {"Norway": ["Oslo", "Bergen", "Bodo"], "Iceland": ["Vik", "Hella"]}
 PLACES = {"Earth": {"North": NORTH, "South": SOUTH, "East": ["Tokyo", "Seoul"]}}
-WORK = {
-    "Any": {"Hands": ["baker", "smith", "tailor"], "Head": ["clerk", "teacher"], "No": ["none"]}
-}
+HANDS, HEAD = ["baker", "smith", "tailor"], ["clerk", "teacher"]
+WORK = {"Any": {"Hands": HANDS, "Head": HEAD, "Idle": ["none"]}}
 SCHOOLING = ["none", "primary", "secondary", "college", "university"]
 ILLNESSES = ["flu", "cold", "gout", "asthma", "cancer"]
 AGES = range(20, 80)

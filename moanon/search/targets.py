@@ -179,7 +179,7 @@ def _cut_runs(sizes: Sequence[int], rows: int, effort: Effort) -> list[int]:
     for place, size in enumerate(sizes):
         length = place - begins[-1]
         is_due = length >= effort.run(size * FEW_GROUPS > rows)
-        is_far = 2 < size < effort.span * sizes[begins[-1]]
+        is_far = 5 < size < effort.span * sizes[begins[-1]]
         if is_due or is_far or (_is_round(size) and length >= effort.shortest_run):
             begins.append(place)
     return [*begins, len(sizes)]

@@ -114,7 +114,7 @@ def whole_table(instance: Instance, suppression: Suppression) -> Grouping:
     Raises
     ------
     ImpossibleError
-        If even that does not meet the constraints.
+        If even that does not meet the constraints, and nothing may be suppressed.
     """
     everything = Grouping.of_boxes(
         instance,
@@ -122,7 +122,8 @@ def whole_table(instance: Instance, suppression: Suppression) -> Grouping:
         np.zeros((len(instance.layout.columns), 1), dtype=np.int64),
         instance.layout.sizes[:, None],
     )
-    if not suppress_groups(everything, suppression).kept.all():
+    may_suppress = suppression.most_rows(instance.cells.rows) > 0
+    if not (may_suppress or meets_constraints(everything, suppression)):
         wanted = " and ".join(
             f"{name} {find_measure(name).bound_text(bound)}"
             for name, bound in suppression.constraints
@@ -131,6 +132,11 @@ def whole_table(instance: Instance, suppression: Suppression) -> Grouping:
             f"no group can meet the constraints: all rows together do not have {wanted}"
         )
     return everything
+
+
+def meets_constraints(grouping: Grouping, suppression: Suppression) -> bool:
+    """Whether every group meets the constraints of a rule."""
+    return bool(suppress_groups(grouping, suppression).kept.all())
 
 
 def find_targets(

@@ -399,7 +399,7 @@ def draw_lattices() -> Figure:
 
 
 def draw_incognito() -> Figure:
-    """M Fig. 5: which nodes Incognito counts, set of columns by set of columns."""
+    """M Fig. 5: what Incognito counts and infers, set of columns by set of columns."""
     births, zips = ("1960", "1961", "1964"), ("53715", "53715", "53710", "53703", "53703", "53706")
     frame = pd.DataFrame({"birth": np.repeat(births, 2), "gender": ["f", "m"] * 3, "zip": zips})
     cities = {"5371*": ["53715", "53710"], "5370*": ["53703", "53706"]}
@@ -422,15 +422,22 @@ def draw_incognito() -> Figure:
                 whole = [level - 1 for level in shape]
                 for column, level in zip(chosen, node, strict=True):
                     whole[column] = level
-                is_enough = counted.get(tuple(whole))
-                colours[node] = GREY if is_enough is None else VERMILION if is_enough else INK
+                colours[node] = _known_of(whole, counted)
             names = [tuple(specs)[column] for column in chosen]
             _draw_lattice(ax, part, ", ".join(names), colours=colours)
-    told = {VERMILION: "counted: enough", INK: "counted: not", GREY: "inferred"}
+    told = {VERMILION: "k-anonymous", INK: "not, as counted", GREY: "not, as inferred"}
     for colour, words in told.items():
         figure.axes[0].plot([], [], "o", color=colour, label=words)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=SMALL)
     return figure
+
+
+def _known_of(node: Sequence[int], counted: Mapping[tuple[int, ...], bool]) -> str:
+    """The colour of a node: what is above a k-anonymous one is k-anonymous, too."""
+    for other, is_enough in counted.items():
+        if is_enough and all(a <= b for a, b in zip(other, node, strict=True)):
+            return VERMILION
+    return INK if tuple(node) in counted else GREY
 
 
 def _counted_nodes(instance: Instance, k: int) -> dict[tuple[int, ...], bool]:

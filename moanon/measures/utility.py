@@ -103,7 +103,8 @@ def shown_parts(released: Grouping, column: str, *, bucketized: bool) -> ShownPa
     assert released.starts is not None
     assert released.stops is not None
     everything = np.arange(groups)
-    return ShownParts(released.starts, released.stops, np.ones(groups), everything, histograms)
+    starts, stops = released.starts.astype(np.int64), released.stops.astype(np.int64)
+    return ShownParts(starts, stops, np.ones(groups), everything, histograms)
 
 
 def _members(released: Grouping) -> tuple[Ints, Ints, Floats]:

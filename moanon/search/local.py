@@ -112,7 +112,7 @@ class LocalSearch:
         problems = [problem]
         if problem.suppression.eta and len(problem.instance.cells) <= _SMALL_TABLE:
             problems.append(problem.with_eta(0.0))
-        runs = []
+        runs: list[list[Suppression]] = []
         for each in problems:
             with suppress(ImpossibleError) if runs else nullcontext():
                 runs += find_targets(each.instance, each.suppression, each.objectives)

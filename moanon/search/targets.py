@@ -71,7 +71,7 @@ class Effort:
     @property
     def small(self) -> int:
         """Sizes up to this are all targets."""
-        return ceil(_SMALL * self.share**0.75)
+        return ceil(_SMALL * float(self.share**0.75))
 
     @property
     def rounds(self) -> int:

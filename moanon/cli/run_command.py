@@ -132,6 +132,10 @@ def _run(config: Config, options: _Options) -> int:
     if outcome.convergence is not None:
         told = outcome.convergence.sentence
         typer.echo(f" {told[0].upper()}{told[1:]}")
+    if outcome.polished:
+        typer.echo(
+            f" Best cuts of single columns brought {outcome.polished:,} more genomes at the end"
+        )
     if experiment.algorithm == "nsga2" and all(
         front.measures["k"].max() == 1 for front in result.fronts.values()
     ):

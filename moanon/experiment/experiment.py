@@ -41,6 +41,7 @@ from moanon.experiment.folder import (
     write_evaluated,
 )
 from moanon.experiment.optimization import (
+    algorithm_for,
     changed,
     checked_threads,
     etas_of,
@@ -63,7 +64,6 @@ from moanon.genome import Instance
 from moanon.paths import checked_path
 from moanon.progress import OnStep, on_part
 from moanon.recoding import BOXES
-from moanon.search.algorithms import choose_algorithm
 from moanon.search.archive import SharedLimits
 from moanon.search.checkpoint import Checkpoints, Identity, State, part_of, prefixed
 from moanon.search.local import LocalLimits
@@ -288,9 +288,7 @@ class Experiment(Outlined):
                 raise already(folder)
             problem = make_problem(config, instance, threads)
             check_proof(config, problem)
-            algorithm = choose_algorithm(
-                instance.layout.count(), config.search, config.problem.recoding
-            )
+            algorithm = algorithm_for(config, instance)
             if saved is None:
                 notes += notes_on_folder(folder, known, etas, resume=resume)
             notes += notes_on_settings(config, algorithm)
@@ -437,6 +435,7 @@ class Experiment(Outlined):
                 "algorithm": self.algorithm,
                 "generations": outcome.generation,
                 "evaluations": outcome.evaluations,
+                "polished": outcome.polished,
                 "hypervolume": outcome.hypervolume,
                 "convergence": None if (c := outcome.convergence) is None else c.to_dict(),
                 "stopped": outcome.reason,
@@ -547,13 +546,12 @@ class Experiment(Outlined):
     @cached_property
     def algorithm(self) -> str:
         """What ``auto`` has become."""
-        space, settings = self.instance.layout.count(), self.config.search
-        return choose_algorithm(space, settings, self.config.problem.recoding)
+        return algorithm_for(self.config, self.instance)
 
     @property
     def stop(self) -> Stop:
         """When to end the search for the first limit."""
-        return stop_of(self.config.search, self.algorithm)
+        return stop_of(self.config.search, self.algorithm, self.limits.problems[0])
 
     def load_fronts(self) -> dict[float, Front]:
         """Read what a finished run has written."""

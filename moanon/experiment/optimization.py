@@ -95,6 +95,12 @@ def make_problem(config: Config, instance: Instance, threads: int = 1) -> Search
     return problem
 
 
+def algorithm_for(config: Config, instance: Instance) -> str:
+    """What ``auto`` becomes on a table."""
+    space, cells = instance.layout.count(), len(instance.cells)
+    return choose_algorithm(space, config.search, config.problem.recoding, cells=cells)
+
+
 def make_limits(
     config: Config,
     problem: SearchProblem,
@@ -109,13 +115,13 @@ def make_limits(
     if config.problem.recoding == "local":
         fronts = {eta: Front.load(path, problem.instance) for eta, path in known.items()}
         return LocalLimits(problem, tuple(etas), fronts)
-    algorithm = choose_algorithm(problem.layout.count(), config.search)
+    algorithm = algorithm_for(config, problem.instance)
     return SharedLimits(problem, tuple(etas), room_of(config.search, algorithm))
 
 
 def prepare_kernels(problem: SearchProblem, algorithm: str) -> float:
     """Have everything compiled or loaded that a search needs; return the seconds that it took."""
-    return warm_up_local(problem) if algorithm == "local" else warm_up(problem)
+    return warm_up_local(problem) if algorithm == "local" else warm_up(problem, algorithm)
 
 
 def optimize(
@@ -191,12 +197,12 @@ def optimize(
         )
     task = make_problem(config, instance, threads)
     limits = make_limits(config, task, etas_of(config), {})
-    algorithm = choose_algorithm(instance.layout.count(), config.search, config.problem.recoding)
+    algorithm = algorithm_for(config, instance)
     prepare_kernels(task, algorithm)  # which a limit in seconds should not count
     with show_progress(config.name, quiet=not progress) as show:
         run_search(
             limits.search_for(0, config.search),
-            stop_of(config.search, algorithm),
+            stop_of(config.search, algorithm, task),
             on_generation=show,
         )
     return limits.front(0, config.search.cap)

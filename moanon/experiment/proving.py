@@ -32,8 +32,9 @@ from moanon.front.results import find_fronts, has_config, read_listed, read_reco
 from moanon.recoding import GlobalRecodings
 from moanon.search.archive import Archive, front_of
 from moanon.search.checkpoint import Identity, read_arrays, write_arrays
-from moanon.search.front_proof import LOCAL, FrontProof, check_provable, why_not
+from moanon.search.front_proof import FrontProof, check_provable
 from moanon.search.problem import SearchProblem
+from moanon.search.provable import LOCAL, why_not
 from moanon.search.running import PacedSaving
 
 #: Seconds between two words about how far it is.

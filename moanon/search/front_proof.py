@@ -24,11 +24,11 @@ from moanon.arrays import Bits, Floats
 from moanon.errors import ConfigError, got
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.cut_table import MOST_VALUES, ProofTable
 from moanon.search.proof import Experience, Proof
+from moanon.search.provable import LOCAL, why_not
 
 #: Work of a first turn; it doubles from turn to turn.
 _FIRST_TURN = 128
@@ -36,37 +36,6 @@ _FIRST_TURN = 128
 _AHEAD = 5
 #: A proof with more open genomes than this is left as it is: they have to be kept and saved.
 _MOST_OPEN = 200_000
-
-
-def why_not(objectives: Sequence[str], rule: Suppression, bounds: Sequence[str]) -> str | None:
-    """Why nothing can be proven about a front, as a sentence; None if it can."""
-    if sorted(objectives) != ["k", "loss"]:
-        others = [name for name in objectives if name not in ("k", "loss")]
-        about = f"{', '.join(others)} is none of them" if others else "both are needed"
-        return (
-            "only fronts with the objectives k and loss can be proven, since bounds go by the "
-            f"sizes of groups alone; {about}. Got the objectives {', '.join(objectives)}"
-        )
-    if rule.kind not in ("limit", "none") or (rule.kind == "limit" and rule.by != "k"):
-        way = f"by {rule.by}" if rule.kind == "limit" else f"by the rule {rule.kind}"
-        return (
-            "only fronts whose groups are suppressed by their size can be proven, since a smaller "
-            f"group is then suppressed in every finer generalization, too. Got suppression {way}"
-        )
-    names = [*(name for name, _ in rule.constraints), *bounds]
-    if names:
-        return (
-            "fronts under constraints cannot be proven, since bounds take all generalizations for "
-            f"possible. Got constraints on {', '.join(dict.fromkeys(names))}"
-        )
-    return None
-
-
-#: Why nothing is proven of boxes.
-LOCAL = (
-    "only fronts of global recodings can be proven. Got local ones: their boxes are not made of "
-    "bits that could be decided one after the other"
-)
 
 
 def check_provable(front: Front) -> None:

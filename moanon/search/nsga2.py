@@ -117,6 +117,9 @@ class NSGA2Search:
         self.archive.add(points, genomes)
         return len(genomes)
 
+    def finish(self) -> int:
+        return 0
+
     # -- one generation --------------------------------------------------------------------------
 
     def _children(self) -> Bits:

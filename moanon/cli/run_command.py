@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from moanon.experiment.experiment import Result
     from moanon.experiment.repeated import Spread
     from moanon.front import Front
+    from moanon.search.front_proof import ProofRecord
 
 #: Seconds of compiling that are worth a word.
 _NOTICED = 3.0
@@ -136,6 +137,8 @@ def _run(config: Config, options: _Options) -> int:
         typer.echo(
             f" Best cuts of single columns brought {outcome.polished:,} more genomes at the end"
         )
+    if result.proof is not None:
+        typer.echo(f" {_proof(result.proof)}")
     if experiment.algorithm == "nsga2" and all(
         front.measures["k"].max() == 1 for front in result.fronts.values()
     ):
@@ -145,6 +148,16 @@ def _run(config: Config, options: _Options) -> int:
     _show_fronts(result.fronts, _evaluations(experiment))
     typer.echo(f" Wrote {folder}: {', '.join(_written(experiment))}")
     return DONE
+
+
+def _proof(proof: ProofRecord) -> str:
+    """Say how much of the front without suppression is proven."""
+    if proof.optimal == proof.steps:
+        return f"The front without suppression is exact: proven with {proof.bounds:,} bounds"
+    return (
+        f"Without suppression, {proof.optimal:,} of {proof.steps:,} solutions are proven optimal "
+        f"with the {proof.bounds:,} bounds that a run computes; moanon prove goes further"
+    )
 
 
 def _prepare(config: Config, options: _Options) -> Experiment:

@@ -15,7 +15,7 @@ work each time, until their gap is as small as wanted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -38,6 +38,21 @@ _AHEAD = 5
 _MOST_OPEN = 200_000
 
 
+def why_unprovable(front: Front) -> str | None:
+    """Why nothing can be proven about a front, as a sentence; None if it can."""
+    if not isinstance(front.recodings, GlobalRecodings):
+        return LOCAL
+    reason = why_not(front.objectives, front.suppression, [*front.bounds])
+    if reason is None and front.instance is not None:
+        for name, domain in front.instance.layout.domains.items():
+            if domain.size > MOST_VALUES:
+                return (
+                    f"fronts are proven for columns of at most {MOST_VALUES:,} base values. Got "
+                    f"{domain.size:,} in {name!r}; a coarser granularity has fewer"
+                )
+    return reason
+
+
 def check_provable(front: Front) -> None:
     """Refuse a front about which nothing can be proven, with the reason.
 
@@ -45,18 +60,9 @@ def check_provable(front: Front) -> None:
     ------
     ConfigError
     """
-    if not isinstance(front.recodings, GlobalRecodings):
-        raise ConfigError(LOCAL)
-    reason = why_not(front.objectives, front.suppression, [*front.bounds])
+    reason = why_unprovable(front)
     if reason is not None:
         raise ConfigError(reason)
-    if front.instance is not None:
-        for name, domain in front.instance.layout.domains.items():
-            if domain.size > MOST_VALUES:
-                raise ConfigError(
-                    f"fronts are proven for columns of at most {MOST_VALUES:,} base values. Got "
-                    f"{domain.size:,} in {name!r}; a coarser granularity has fewer"
-                )
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,27 @@ class Step:
     start: int
     k: int
     loss: int
+
+
+@dataclass(frozen=True)
+class ProofRecord:
+    """What ``run.json`` tells of a proof.
+
+    Attributes
+    ----------
+    bounds : int
+        How many were computed.
+    steps, optimal : int
+        Steps of the front, and those whose solution is proven to be optimal.
+    """
+
+    bounds: int
+    steps: int
+    optimal: int
+
+    def to_dict(self) -> dict[str, int]:
+        """As it is written."""
+        return asdict(self)
 
 
 class FrontProof:
@@ -128,6 +155,12 @@ class FrontProof:
                 best.append((k, self.known[k]))
         ends = [0, *(k for k, _ in reversed(best))]
         return [Step(before + 1, k, self.known[k]) for before, k in pairwise(ends)]
+
+    def record(self) -> ProofRecord:
+        """How far the proofs are."""
+        steps = self.steps()
+        optimal = sum(self.bound(step.start) >= step.loss for step in steps)
+        return ProofRecord(self.work, len(steps), optimal)
 
     def least_loss(self, k: int) -> int:
         """Loss of the best solution that is known for a k."""

@@ -128,16 +128,13 @@ def _run(config: Config, options: _Options) -> int:
     several = len(result.fronts) > 1
     typer.echo(
         f" {experiment.config.name}: {result.evaluations:,} evaluations "
+        + (f"({outcome.polished:,} to polish the front) " if outcome.polished else "")
         + (f"for {len(result.fronts)} limits" if several else f"in {duration(outcome.seconds)}")
         + f" by {experiment.algorithm}; stopped because {outcome.why}"
     )
     if outcome.convergence is not None:
         told = outcome.convergence.sentence
         typer.echo(f" {told[0].upper()}{told[1:]}")
-    if outcome.polished:
-        typer.echo(
-            f" Best cuts of single columns brought {outcome.polished:,} more genomes at the end"
-        )
     if result.proof is not None:
         typer.echo(f" {_proof(result.proof)}")
     _note_poverty(experiment, result.fronts)

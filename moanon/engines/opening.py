@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from moanon.arrays import Outlined
 from moanon.data.decoding import DEFAULT_ENCODING, unreadable
+from moanon.data.readers import FileForm
 from moanon.data.rows import RowStore
 from moanon.data.source import checked_tokens, digest_files, find_files, read_source
 from moanon.data.table import (
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 #: and a gigabyte for ten times as much.
 LARGE = {"text": 64 << 20, "parquet": 8 << 20}
 #: Endings of files that DuckDB reads; others have readers of their own.
-_KNOWN = (".parquet", ".csv", ".tsv", ".txt", ".gz")
+_KNOWN = (".parquet", ".csv", ".tsv", ".txt", ".gz", ".zst")
 #: How an amount of memory is written.
 MEMORY = re.compile("^[1-9][0-9]{0,8} ?([KMGT]i?B|[kmgt]b)$")
 
@@ -175,7 +176,7 @@ def _open(
     try:
         files = find_files(path)
         is_known = files[0].suffix.lower() in _KNOWN and sheet is None
-        if not is_known or encoding != DEFAULT_ENCODING or (not memory and not _are_large(files)):
+        if not is_known or (not memory and not _are_large(files)):
             return None
         digest = digest_files(files)
         resolved = tuple(file.resolve() for file in files)
@@ -189,7 +190,7 @@ def _open(
         asked,
         source=name or path,
         tokens=tokens,
-        delimiter=delimiter,
+        form=FileForm(delimiter, encoding),
         memory=memory,
     )
     if opened is None or not opened[0].rows:

@@ -230,6 +230,7 @@ def test_a_page_does_not_hold_the_order_of_a_sensitive_column(people: Path) -> N
     ill = "{role: sensitive, kind: ordered, order: [flu, gout, cold, none, canary]}"
     Path("people.yaml").write_text(config_text({**AGE_AND_SIZE, "ill": ill}, generations=3))
     assert main(["run", "people.yaml", "--out", "results", "--quiet"]) == 0
+    assert main(["report", "results"]) == 0
     shutil.copytree("results", "again")
     assert main(["report", "results", "again", "--out", "all.html"]) == 0
     written = Path("results/config.yaml").read_text()

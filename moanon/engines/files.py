@@ -19,6 +19,7 @@ import numpy as np
 
 from moanon.arrays import Bools, Ints, Values
 from moanon.data.column import Column, refuse_bad_names, typed_column, without_tokens
+from moanon.data.file_form import BLANKS, FileForm
 from moanon.data.readers import FETCH, NATIVE, ZONED, top_level
 from moanon.data.rows import Labelling, RowOrder
 from moanon.engines.duck import DuckSession, TupleKeys, copy_columns, copy_lines, literal
@@ -69,7 +70,7 @@ def open_files(
     *,
     source: str,
     tokens: frozenset[str],
-    delimiter: str | None,
+    form: FileForm,
     memory: str | None,
 ) -> tuple[RowsInFiles, tuple[str, ...]] | None:
     """Open files of one kind as one table.
@@ -85,8 +86,8 @@ def open_files(
         What messages call the table.
     tokens : set of str
         Texts that mean "no value".
-    delimiter : str or None
-        Of CSV files; by default found in each header.
+    form : FileForm
+        How the files are written.
     memory : str or None
         As of `DuckSession`.
 
@@ -97,14 +98,15 @@ def open_files(
     """
     relation: Relation | None
     if _is_parquet(files):
+        form.refuse_names(str(files[0]))
         relation = _of_parquet(DuckSession(source, memory), tuple(files))
         if relation is None or not set(names) <= set(relation.header):
             return None
     else:
-        plain = look_at(files, delimiter)
+        plain = look_at(files, form)
         if plain is None or not set(names) <= set(plain.header):
             return None
-        relation = _of_csv(DuckSession(source, memory), tuple(files), plain)
+        relation = _of_csv(DuckSession(source, memory), tuple(files), plain, form)
         if not _stage(relation, [n for n in plain.header if n in set(asked)], plain.rows):
             return None
     ordered = [name for name in relation.header if name in set(names)]
@@ -167,16 +169,22 @@ def _cleaned(column: str, sql_type: str) -> str:
     return column
 
 
-def _of_csv(session: DuckSession, files: tuple[Path, ...], plain: PlainCsv) -> Relation:
+def _of_csv(
+    session: DuckSession, files: tuple[Path, ...], plain: PlainCsv, form: FileForm
+) -> Relation:
     width = len(plain.header)
     columns = ", ".join(f"c{i}: 'VARCHAR'" for i in range(width))
     names = ", ".join(f"'c{i}'" for i in range(width))
     options = (
-        f"auto_detect = false, header = true, delim = {literal(plain.delimiter)}, "
+        f"auto_detect = false, header = {str(form.first_line_names).lower()}, "
+        f"delim = {literal(plain.delimiter)}, "
         f"quote = '\"', escape = '\"', strict_mode = true, null_padding = false, "
         f"columns = {{{columns}}}, force_not_null = [{names}]"
     )
-    rows = f"(SELECT * FROM read_csv({_paths(files)}, {options}))"
+    cells = "*"
+    if form.trim:
+        cells = ", ".join(f"trim(c{i}, {literal(BLANKS)}) AS c{i}" for i in range(width))
+    rows = f"(SELECT {cells} FROM read_csv({_paths(files)}, {options}))"
     return Relation(session, files, plain.header, ("VARCHAR",) * width, rows)
 
 

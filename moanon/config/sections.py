@@ -276,7 +276,7 @@ class DataSection(BaseModel):
     """Of an Excel file. Default: its only sheet."""
     header: Annotated[
         bool | Literal["numbered"] | Several[str] | None,
-        "true, false, numbered or a list of names",
+        "true or false, numbered, or a list of names",
     ] = None
     """Whether the first line of a CSV or Excel file names the columns (true, the default). If not
     (false) they are called c1, c2, …, or as a list here says. numbered: it does, but a name that

@@ -138,8 +138,9 @@ def likely_header(rows: Sequence[Sequence[str]]) -> Header:
     columns = [(name, set(values) - {""}) for name, *values in zip(first, *below, strict=True)]
     words = [(name, values) for name, values in columns if name and not _FIGURES.fullmatch(name)]
     above = any(values and all(map(_FIGURES.fullmatch, values)) for _, values in words)
-    again = any(name in values for name, values in words) or (not words and any(first))
-    return False if below and again and not above else _as_named(first)
+    again = any(name in values for name, values in words)
+    figures = not words and all(values for name, values in columns if name)
+    return False if (again or (figures and any(first))) and not above else _as_named(first)
 
 
 def header_of(rows: Sequence[Sequence[str]], given: Header | None) -> Header:

@@ -38,6 +38,13 @@ Block = tuple[int, int]
 class _Readings(Outlined, ABC):
     """What the labels of one column may say."""
 
+    several: Mapping[int, int]  # base values that stand for more than one value: for how many
+
+    def values_in(self, start: int, stop: int) -> int:
+        """Number of values that a block of base values stands for."""
+        more = (n - 1 for place, n in self.several.items() if start <= place < stop)
+        return stop - start + sum(more)
+
     @abstractmethod
     def readings(self, label: str) -> set[Block]:
         """All blocks that `label` may stand for."""
@@ -48,8 +55,8 @@ class _Readings(Outlined, ABC):
         return found.pop() if len(found) == 1 else None
 
     def count(self, label: str) -> int | None:
-        """Number of base values behind `label`; None if that is not settled."""
-        found = {stop - start for start, stop in self.readings(label)}
+        """Number of values behind `label`; None if that is not settled."""
+        found = {self.values_in(start, stop) for start, stop in self.readings(label)}
         return found.pop() if len(found) == 1 else None
 
 
@@ -64,6 +71,7 @@ class NamedLabels(_Readings):
     blocks: Mapping[str, Block]
     size: int
     sets: bool = False
+    several: Mapping[int, int] = field(default_factory=dict)
 
     def readings(self, label: str) -> set[Block]:
         if label in self.blocks:
@@ -87,6 +95,7 @@ class OrderLabels(_Readings):
     places: Mapping[str, int]
     size: int
     missing: bool = False
+    several: Mapping[int, int] = field(default_factory=dict)
 
     def readings(self, label: str) -> set[Block]:
         found = self._among_values(label)
@@ -143,6 +152,7 @@ class IntervalLabels(_Readings):
     steps: int
     missing: bool
     ends: tuple[Fraction, Fraction] | None = None
+    several: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def _present(self) -> int:
@@ -254,6 +264,7 @@ def label_rules(domain: Domain, *, every_name: bool = False) -> BlockLabels:
             steps=steps.count,
             missing=domain.has_missing,
             ends=steps.clamped_at,
+            several=domain.several,
         )
     if isinstance(domain, OrderedDomain):
         places = {value: i for i, value in enumerate(domain.order)}
@@ -270,4 +281,4 @@ def label_rules(domain: Domain, *, every_name: bool = False) -> BlockLabels:
     if every_name:
         for block, above in zip(blocks, tree.above, strict=True):
             names.update(dict.fromkeys(above, block))
-    return NamedLabels(names, leaves, sets=domain.sets or every_name)
+    return NamedLabels(names, leaves, domain.sets or every_name, domain.several)

@@ -167,8 +167,8 @@ def _lost(tally: Tally, reading: Reading) -> Fraction:
                     f"column {name!r}: the label {label!r} stands for no block of its values, or "
                     "for more than one"
                 )
-            if labels.size > 1:
-                total += Fraction((values - 1) * count, labels.size - 1)
+            if (most := labels.values_in(0, labels.size)) > 1:
+                total += Fraction((values - 1) * count, most - 1)
     return total
 
 

@@ -76,7 +76,8 @@ def test_blanks_around_cells_are_no_part_of_them_where_that_is_said(tmp_path: Pa
         (["country,2019,2020", "Chad,1,2", "Mali,3,4"], True),  # years are names here
         (["a,b", "x,y", "z,x"], True),  # nothing but words, none of them found again
         (["x,y", "z,y"], False),
-        (["", "1"], True),
+        (["", "1"], "numbered"),
+        (["7"], True),  # nothing below
         (["id,age,age", "1,2,3"], "numbered"),
         ([",age", "1,2"], "numbered"),
         (["2020-01-31,f", "2020-02-01,f"], False),

@@ -261,7 +261,7 @@ def measures_of(
     """Every measure that has a bound here, of a release with these groups."""
     genome = front.recoding(solution)["genome"]
     shown = naive.generalized_rows(instance, genome)
-    sizes = [domain.size for domain in instance.layout.domains.values()]
+    sizes = naive.spans_of(instance)
     n, gone = len(shown), len(shown) - sum(map(len, kept))
     lost = sum(len(rows) * naive.row_loss(shown[rows[0]], sizes) for rows in kept)
     models = [models_under(instance, front.suppression, rows) for rows in kept]

@@ -169,11 +169,12 @@ def _not_nested(
 ) -> DataError:
     anchor, edge = edges
     first = anchor + (edge - anchor) // narrow * narrow
-    text = steps.scale.text
+    text, multiple = steps.scale.text, -(-wide // narrow) * narrow
     return DataError(
         f"column {column!r}: intervals must nest, and a step of {float(narrow):g} from "
-        f"{text(first)} lies across {text(edge)}, where steps of {float(wide):g} meet; take widths "
-        "of which each is a multiple of the one before, e.g. [5, 10, 50]"
+        f"{text(first)} lies across {text(edge)}, where steps of {float(wide):g} meet; leave out "
+        f"{float(narrow):g} or {float(wide):g}, or take {float(multiple):g} instead of "
+        f"{float(wide):g}"
     )
 
 

@@ -71,6 +71,11 @@ _SENSITIVE = re.compile(
 _CODES = re.compile(
     "zip|zipcode|plz|postcode|postal|postleitzahl|naics|sic|nace|isco|soc|fips|icd|atc|cpt|codes?"
 )
+#: Places are called like people, first and last.
+_PLACES = re.compile(
+    "city|cities|town|village|municipality|county|district|state|province|region|country|nation|"
+    "place|birthplace|stadt|ort|gemeinde|kreis|land|ville|ciudad|pais"
+)
 #: Values that point to one person, whatever the column is called.
 _POINTERS = {
     "addresses of mail": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"),
@@ -224,7 +229,7 @@ def _guess(column: Profile) -> Guess:
     if found is not None:
         notation = found.notation
         doubt = f" (or written as {found.instead.declared})" if found.instead else ""
-    if kind != "date" and (pointer := _pointer(column.values)):
+    if kind != "date" and (pointer := _pointer(column.values, words)):
         return Guess(identifying, f"{seen}, {pointer}")
     if any(map(_IDENTIFYING.fullmatch, words)) or words in _NAMES:
         return Guess(identifying, f"{seen}; the name suggests an identifier")
@@ -268,12 +273,14 @@ def _are_diagnoses(values: Sequence[str]) -> bool:
     return all(map(_ICD.fullmatch, values)) and len({value[0] for value in values}) > 1
 
 
-def _pointer(values: Sequence[str]) -> str:
+def _pointer(values: Sequence[str], words: set[str]) -> str:
     """Name what nearly all values are that point to one person; nothing if they are not."""
     for what, pattern in _POINTERS.items():
         matched = sum(pattern.fullmatch(value.strip()) is not None for value in values)
         if matched > 0.8 * len(values):
             return what
+    if any(map(_PLACES.fullmatch, words)):
+        return ""
     persons = sum(_PERSON.fullmatch(value.strip()) is not None for value in values)
     if persons > max(0.8 * len(values), MAX_BASE):
         return "which look like names of people"

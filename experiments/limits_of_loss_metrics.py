@@ -1,23 +1,28 @@
 """What releases still teach, and whether losses tell: the study of M (Marchand) and more.
 
 The paper's question on its own data, Default of Credit Card Clients with five quasi-identifiers as
-integers, and then the same of our fronts and of Adult (salary class):
+integers, and then the same of our fronts there and on Adult (salary class):
 
-    python experiments/limits_of_loss_metrics.py            some ten minutes of CPU time
+    python experiments/limits_of_loss_metrics.py            half an hour of CPU time
     python experiments/limits_of_loss_metrics.py --quick    one repeat of little: does all work?
+    python experiments/limits_of_loss_metrics.py --part fronts --table adult --models boosting
     python experiments/limits_of_loss_metrics.py --part figures    figures alone, from the tables
 
+A part, a table, a protocol or some models replace their own rows of the tables that are there. It
 writes to ``results/limits_of_loss_metrics``
 
 - ``figure2.png``, ``figure4.png``, ``figure5.png``, ``figure6.png``: M's small examples, drawn from
   what our trees, lattices and algorithms make of them;
-- ``credit_mondrian.csv``: M's protocol (``released``) and ours (``raw``) for Mondrian, k = 2 … 10;
-  ``credit_mondrian_releases.csv``: the measures of these releases; ``figure8.png`` (measures by k),
-  ``figure9.png`` (scores by k), ``figure10.png`` (scores against measures);
-- ``fronts.csv``, ``fronts_releases.csv``, ``fronts.png``: at equal k, Mondrian, our local and our
-  global recodings of least loss, and global ones of least ``entropy_loss`` and ``cm`` instead;
-- ``objectives.csv``: by how much the last two teach better than the front of loss at the same k;
-- ``credit_mondrian_metrics.csv``, ``fronts_metrics.csv``: correlations of every loss with the drop.
+- ``mondrian.csv``: M's protocol (``released``) and ours (``raw``) for Mondrian on credit default,
+  k = 2 … 10; ``mondrian_releases.csv``: the measures of these releases; ``figure8.png`` (measures
+  by k), ``figure9.png`` (scores by k), ``figure10.png`` (scores against measures);
+- ``fronts.csv``, ``fronts_releases.csv``, ``fronts_MODEL.png``: at equal k, Mondrian, our local and
+  our global recodings of least loss, and global ones of least ``entropy_loss`` and ``cm`` instead;
+- ``objectives.csv``, ``objectives_releases.csv``: the last three of searches with other seeds;
+  ``objectives_gains.csv``, ``objectives.png``: by how much the last two costs teach better than the
+  front of loss at the same k, seed and split;
+- ``mondrian_metrics.csv``, ``fronts_metrics.csv``, ``objectives_metrics.csv``: correlations of
+  every loss with the drop; ``metrics_TABLE.png``: those of fronts.
 """
 
 from __future__ import annotations
@@ -73,6 +78,7 @@ from moanon.output.figure_style import (
     title,
 )
 from moanon.output.figure_style import write as write_text
+from moanon.output.learning_figures import plot_telling
 from moanon.recoding import LocalRecodings
 from moanon.search.algorithms import make_search
 from moanon.search.archive import front_of
@@ -83,9 +89,14 @@ from moanon.search.running import Stop, run_search
 REPOSITORY = Path(__file__).parents[1]
 CREDIT = ("LIMIT_BAL", "SEX", "EDUCATION", "MARRIAGE", "AGE")
 PROTOCOLS = ("released", "raw")
+MODELS = ("logistic", "forest", "boosting")
 #: M's k, and those at which fronts are compared.
-KS, FRONT_KS = tuple(range(2, 11)), (5, 50)
+KS, FRONT_KS = tuple(range(2, 11)), (5, 20, 100, 500)
 ETA, SHARE, SEED = 0.1, 0.1, 1
+#: Of searches; the fronts are of the first.
+SEARCH_SEEDS = (1, 2, 3)
+#: What global searches go for besides k.
+COSTS = ("loss", "entropy_loss", "cm")
 #: Of the searches for global fronts.
 EVALUATIONS = 10_000
 #: What M draws of its releases (its H, NCP, DM, CM and the number of classes).
@@ -97,56 +108,104 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run everything and write tables and figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="one repeat, few k, one model")
-    parts = ("all", "mondrian", "fronts", "figures")
-    parser.add_argument("--part", choices=parts, default="all", help="figures: from the tables")
+    parser.add_argument("--part", choices=("all", *PARTS, "figures"), default="all")
     parser.add_argument("--table", choices=TABLES, action="append", help="of fronts; default: all")
+    parser.add_argument("--protocol", choices=PROTOCOLS, action="append", help="of Mondrian")
+    parser.add_argument("--models", help="by commas; default: all, of objectives boosting")
     parser.add_argument("--threads", type=int, default=2)
     out = REPOSITORY / "results" / "limits_of_loss_metrics"
     parser.add_argument("--out", type=Path, default=out)
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
-    settings: dict[str, Any] = {"repeats": 1 if options.quick else 3, "threads": options.threads}
-    if options.part in ("all", "mondrian"):
-        ks, models = (KS[::8], ("logistic",)) if options.quick else (KS, ("logistic", "boosting"))
-        found = studied({"credit": list(mondrians(credit(), ks))}, **settings, models=models)
-        write_tables(found, options.out, "credit_mondrian")
-    if options.part in ("all", "fronts"):
-        ks, effort = (FRONT_KS[:1], 500) if options.quick else (FRONT_KS, EVALUATIONS)
-        tables = {name: TABLES[name]() for name in options.table or TABLES}
-        several = {name: list(at_equal_k(each, ks, effort)) for name, each in tables.items()}
-        found = studied(several, **settings, models=("boosting",), protocols=("raw",))
-        write_tables(found, options.out, "fronts")
-        write_table(better_than_loss(found["scores"]), options.out / "objectives.csv")
+    for name, run in PARTS.items():
+        if options.part in ("all", name):
+            run(options)
     draw_all(options.out)
 
 
+def run_mondrian(options: argparse.Namespace) -> None:
+    """Mondrian on credit default, as M has it and tested with raw rows."""
+    releases = {"credit": list(mondrians(credit(80), KS[::8] if options.quick else KS))}
+    write_tables(
+        studied(releases, options, MODELS, options.protocol or PROTOCOLS), options, "mondrian"
+    )
+
+
+def run_fronts(options: argparse.Namespace) -> None:
+    """All kinds of releases at equal k."""
+    releases = {}
+    for name, instance in chosen_tables(options):
+        ks, _ = effort(options)
+        several = [*mondrians(instance, ks), *boxes(instance, ks)]
+        for cost in COSTS:
+            several += searched(instance, cost, SEARCH_SEEDS[0], options)
+        releases[name] = several
+    write_tables(studied(releases, options, MODELS, ("raw",)), options, "fronts")
+
+
+def run_objectives(options: argparse.Namespace) -> None:
+    """Global releases of least loss, entropy and CM, each of several searches."""
+    releases: dict[str, list[Anonymization]] = {}
+    for name, instance in chosen_tables(options):
+        for seed, cost in product(SEARCH_SEEDS[1:], COSTS):
+            releases.setdefault(name, []).extend(searched(instance, cost, seed, options))
+    write_tables(studied(releases, options, MODELS[-1:], ("raw",)), options, "objectives")
+
+
+def chosen_tables(options: argparse.Namespace) -> Iterator[tuple[str, Instance]]:
+    """Tables whose fronts are asked for."""
+    for name in options.table or TABLES:
+        yield name, TABLES[name]()
+
+
+def effort(options: argparse.Namespace) -> tuple[tuple[int, ...], int]:
+    """Values of k at which fronts are compared, and evaluations of a search."""
+    return (FRONT_KS[:1], 500) if options.quick else (FRONT_KS, EVALUATIONS)
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "mondrian": run_mondrian,
+    "fronts": run_fronts,
+    "objectives": run_objectives,
+}
+
+
 def draw_all(folder: Path) -> None:
-    """Draw all figures, those of studies from their tables."""
+    """Draw all figures, those of studies from their tables, and compare objectives."""
     figures: dict[str, Callable[[], Figure]] = {
         "figure2": draw_trees,
         "figure4": draw_lattices,
         "figure5": draw_incognito,
         "figure6": draw_mondrian,
     }
-    if (path := folder / "credit_mondrian.csv").exists():
-        scores = pd.read_csv(path)
-        releases = pd.read_csv(folder / "credit_mondrian_releases.csv")
+    if (path := folder / "mondrian.csv").exists():
+        scores, releases = pd.read_csv(path), pd.read_csv(folder / "mondrian_releases.csv")
         figures["figure8"] = partial(draw_measures, releases)
         figures["figure9"] = partial(draw_scores, scores)
         figures["figure10"] = partial(draw_against, scores, releases)
     if (path := folder / "fronts.csv").exists():
-        figures["fronts"] = partial(draw_fronts, pd.read_csv(path))
+        for model, of_model in pd.read_csv(path).groupby("model", sort=False):
+            figures[f"fronts_{model}"] = partial(draw_fronts, of_model)
+        metrics = pd.read_csv(folder / "fronts_metrics.csv")
+        for table, of_table in metrics.groupby("table", sort=False):
+            figures[f"metrics_{table}"] = partial(plot_telling, of_table)
+    if (path := folder / "objectives.csv").exists():
+        both = [pd.read_csv(folder / "fronts.csv"), pd.read_csv(path)]
+        scores = pd.concat(both, ignore_index=True)
+        gains = better_than_loss(scores[scores["model"] == MODELS[-1]])
+        write_table(gains, folder / "objectives_gains.csv")
+        figures["objectives"] = partial(draw_gains, gains)
     write_figures(figures, folder, ["png"])
 
 
 # -- tables and releases ---------------------------------------------------------------------------
 
 
-def credit() -> Instance:
+def credit(step: int) -> Instance:
     """Credit default with M's quasi-identifiers; steps of 80 tell all limits apart."""
     frame = datasets.load("credit")
-    roles = dict.fromkeys(frame.columns, "sensitive") | dict.fromkeys(CREDIT, "quasi")
-    specs = {name: IntervalSpec(80 if name == "LIMIT_BAL" else 1) for name in CREDIT}
+    roles = dict.fromkeys(frame.columns, "insensitive") | dict.fromkeys(CREDIT, "quasi")
+    specs = {name: IntervalSpec(step if name == "LIMIT_BAL" else 1) for name in CREDIT}
     return Instance.build(read_table(frame, roles), specs, label="target")
 
 
@@ -159,8 +218,12 @@ def adult() -> Instance:
     return Instance.build(table, specs, label="salary-class")
 
 
-#: Tables whose fronts are compared.
-TABLES: dict[str, Callable[[], Instance]] = {"credit": credit, "adult": adult}
+#: Tables whose fronts are compared. All limits of credit but two are multiples of 10,000, and a
+#: genome of finer steps would have 12,000 bits.
+TABLES: dict[str, Callable[[], Instance]] = {
+    "credit": partial(credit, 10_000),
+    "adult": adult,
+}
 
 
 def mondrians(instance: Instance, ks: Sequence[int]) -> Iterator[BaselineRelease]:
@@ -173,19 +236,25 @@ def mondrians(instance: Instance, ks: Sequence[int]) -> Iterator[BaselineRelease
         yield BaselineRelease(name, instance, front, number, "mondrian", k)
 
 
-def at_equal_k(instance: Instance, ks: Sequence[int], effort: int) -> Iterator[Anonymization]:
-    """Releases of all kinds with at least each k, a tenth suppressed at most where rows can be."""
-    yield from mondrians(instance, ks)
+def boxes(instance: Instance, ks: Sequence[int]) -> Iterator[StoredSolution]:
+    """Local recodings of least loss, once for each k."""
     rules = [Suppression("limit", ETA, constraints=(("k", k),)) for k in ks]
-    boxes = LocalRecodings.of_groupings(solve_target(instance, rule) for rule in rules)
-    local = Front.of_recodings(instance, Suppression("limit", ETA), ("k", "loss"), boxes)
-    yield from best("local", local, "loss", instance, ks)
-    for cost in ("loss", "entropy_loss", "cm"):
-        problem = SearchProblem(instance, ("k", cost), Suppression("limit", ETA))
-        search = make_search(problem, SearchSection())
-        run_search(search, Stop(evaluations=effort))
-        front = front_of(problem, search.archive, 5_000)
-        yield from best(f"global {cost}", front, cost, instance, ks)
+    recodings = LocalRecodings.of_groupings(solve_target(instance, rule) for rule in rules)
+    front = Front.of_recodings(instance, Suppression("limit", ETA), ("k", "loss"), recodings)
+    yield from best("local", front, "loss", instance, ks)
+
+
+def searched(
+    instance: Instance, cost: str, seed: int, options: argparse.Namespace
+) -> Iterator[StoredSolution]:
+    """Global recodings of least cost that a search found, once for each k."""
+    ks, evaluations = effort(options)
+    problem = SearchProblem(instance, ("k", cost), Suppression("limit", ETA))
+    search = make_search(problem, SearchSection(seed=seed))
+    run_search(search, Stop(evaluations=evaluations))
+    front = front_of(problem, search.archive, 5_000)
+    named = f"global {cost}" if seed == SEARCH_SEEDS[0] else f"global {cost} seed {seed}"
+    yield from best(named, front, cost, instance, ks)
 
 
 def best(
@@ -203,14 +272,17 @@ def best(
 
 def studied(
     releases: Mapping[str, Sequence[Anonymization]],
-    *,
+    options: argparse.Namespace,
     models: Sequence[str],
-    repeats: int,
-    threads: int,
-    protocols: Sequence[str] = PROTOCOLS,
+    protocols: Sequence[str],
 ) -> dict[str, pd.DataFrame]:
     """Learn from releases of some tables: scores, releases and metrics."""
     parts: dict[str, list[pd.DataFrame]] = {"scores": [], "releases": [], "metrics": []}
+    repeats = 1 if options.quick else 3
+    if options.models:
+        models = options.models.split(",")
+    elif options.quick:
+        models = models[:1]
     for (table, several), protocol in product(releases.items(), protocols):
         label = several[0].instance.label
         assert label is not None
@@ -218,7 +290,7 @@ def studied(
         study = Study(several, target, models, protocol, repeats, SHARE, SEED)
         records: dict[Key, Record] = {}
         started = time.process_time()
-        study.run(records.__setitem__, threads=threads)
+        study.run(records.__setitem__, threads=options.threads)
         print(
             f"{table}, {protocol}: {len(several)} releases, {', '.join(models)}, {repeats} repeats:"
             f" {time.process_time() - started:.0f} CPU s",
@@ -238,29 +310,34 @@ def _about_first(table: pd.DataFrame) -> pd.DataFrame:
 
 def better_than_loss(scores: pd.DataFrame) -> pd.DataFrame:
     """What fronts of other costs teach beyond the front of loss at the same k, pair by pair."""
-    told = scores[scores["release"].str.startswith("global ")].copy()
-    told[["cost", "asked_k"]] = told["release"].str.extract(r"global (\S+) k>=(\d+)")
-    keys = ["table", "protocol", "model", "asked_k", "repeat"]
-    wide = told.pivot_table(index=keys, columns="cost", values=["auroc", "balanced_accuracy"])
-    rows = []
-    for group, pairs in wide.groupby(level=keys[:-1], sort=False):
-        row = dict(zip(keys[:-1], group, strict=True))
-        for cost in ("entropy_loss", "cm"):
-            for score in ("auroc", "balanced_accuracy"):
-                gain = pairs[score][cost] - pairs[score]["loss"]
-                row[f"{cost}_{score}"] = gain.mean()
-                row[f"{cost}_{score}_least"], row[f"{cost}_{score}_most"] = gain.min(), gain.max()
-        rows.append(row)
-    found = pd.DataFrame(rows)
-    order = found["asked_k"].astype(int)
-    return found.assign(asked_k=order).sort_values(keys[:-1], kind="stable")
+    told = scores["release"].str.extract(r"^global (?P<cost>\w+)(?: seed (?P<seed>\d+))? k>=(\d+)$")
+    scores = scores[told["cost"].notna()].assign(
+        cost=told["cost"], search=told["seed"].fillna("1").astype(int), asked_k=_asked(scores)
+    )
+    keys = ["table", "protocol", "model", "asked_k", "search", "repeat"]
+    wide = scores.pivot_table(index=keys, columns="cost", values=["auroc", "balanced_accuracy"])
+    gains = [
+        (wide[score][cost] - wide[score]["loss"]).rename(f"{cost}_{score}")
+        for cost in COSTS[1:]
+        for score in ("auroc", "balanced_accuracy")
+    ]
+    return pd.concat(gains, axis=1).reset_index()
 
 
-def write_tables(found: Mapping[str, pd.DataFrame], folder: Path, name: str) -> None:
-    """Write the tables of some studies."""
-    write_table(found["scores"], folder / f"{name}.csv")
-    write_table(found["releases"], folder / f"{name}_releases.csv")
-    write_table(found["metrics"], folder / f"{name}_metrics.csv")
+def write_tables(found: Mapping[str, pd.DataFrame], options: argparse.Namespace, name: str) -> None:
+    """Write the tables of some studies; rows of others, made before, are left as they are."""
+    endings = {"scores": "", "releases": "_releases", "metrics": "_metrics"}
+    for part, table in found.items():
+        path = options.out / f"{name}{endings[part]}.csv"
+        if path.exists():
+            about = [key for key in ("table", "protocol", "model") if key in table]
+            made = set(table[about].itertuples(index=False, name=None))
+            earlier = pd.read_csv(path)
+            is_other = [
+                row not in made for row in earlier[about].itertuples(index=False, name=None)
+            ]
+            table = pd.concat([earlier[is_other], table]).sort_values(about, kind="stable")
+        write_table(table, path)
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
@@ -536,7 +613,8 @@ def draw_against(scores: pd.DataFrame, releases: pd.DataFrame) -> Figure:
 
 
 def draw_fronts(scores: pd.DataFrame) -> Figure:
-    """AUROC of all kinds of releases against k and against loss, for each table."""
+    """AUROC of a model and all kinds of releases against k and against loss, for each table."""
+    (model,) = scores["model"].unique()
     kinds = scores["release"].str.rpartition(" k>=")[0]
     table = scores.assign(asked_k=_asked(scores), kind=kinds)
     figure = new_figure(PAGE, 4.8)
@@ -557,13 +635,36 @@ def draw_fronts(scores: pd.DataFrame) -> Figure:
             _with_range(pair[0], by_k, number, str(kind))
             _with_range(pair[1], by_loss, number, str(kind))
         scale_numbers(pair[0], "x", rows["asked_k"].to_numpy(dtype=float), log=True)
-        title(pair[0], [name, "boosting, protocol raw"], columns=2)
+        title(pair[0], [name, f"{model}, protocol raw"], columns=2)
         write_text(pair[0].set_ylabel("AUROC"), LABEL)
     write_text(axes[-1][0].set_xlabel("k"), LABEL)
-    write_text(axes[-1][1].set_xlabel("loss of the training release (%)"), LABEL)
+    write_text(axes[-1][1].set_xlabel("loss of the release (%)"), LABEL)
     handles, labels = axes[0][0].get_legend_handles_labels()
     looks = {"ncols": 6, "frameon": False, "fontsize": SMALL}
     figure.legend(handles, labels, loc="outside upper center", **looks)
+    return figure
+
+
+def draw_gains(gains: pd.DataFrame) -> Figure:
+    """What searches for other costs gain of AUROC over loss, by k: searches and their mean."""
+    tables = list(dict.fromkeys(gains["table"]))
+    figure = new_figure(PAGE, 2.6)
+    axes = figure.subplots(1, len(tables), squeeze=False)[0]
+    for ax, name in zip(axes, tables, strict=True):
+        rows = gains[gains["table"] == name]
+        dress(ax)
+        ax.axhline(0, color=INK, linewidth=0.9, linestyle=(0, (5, 2)))
+        for number, cost in enumerate(COSTS[1:]):
+            parts = [
+                (k * 1.06 ** (2 * number - 1), of_k[f"{cost}_auroc"])
+                for k, of_k in rows.groupby("asked_k")
+            ]
+            _with_range(ax, parts, number, cost)
+        scale_numbers(ax, "x", rows["asked_k"].to_numpy(dtype=float), log=True)
+        title(ax, [name, "boosting, protocol raw"], columns=2)
+        write_text(ax.set_xlabel("k"), LABEL)
+    write_text(axes[0].set_ylabel("AUROC beyond a search for loss"), LABEL)
+    axes[0].legend(fontsize=SMALL, frameon=False)
     return figure
 
 

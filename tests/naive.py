@@ -151,6 +151,12 @@ def above_weighted_k(groups: Sequence[Group]) -> list[Group]:
     return [group for group in groups if group[0] >= least]
 
 
+def above_weighted_l(groups: Sequence[Group]) -> tuple[Fraction, list[Group]]:
+    """P3 for ℓ: the mean over rows of their group's ℓ, and the groups that are not below it."""
+    least = Fraction(sum(size * ell for size, _, ell in groups), sum(g[0] for g in groups))
+    return least, [group for group in groups if group[2] >= least]
+
+
 def ordered_safety(
     groups: Sequence[Group], eta: float, prefer: str
 ) -> tuple[int, int, list[Group]]:

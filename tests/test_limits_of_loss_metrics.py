@@ -26,7 +26,7 @@ def experiment() -> ModuleType:
 
 def test_the_committed_releases_are_those_of_the_source() -> None:
     # Strict Mondrian on M's columns: 6,842 classes at k = 2 and 1,896 at k = 10.
-    table = pd.read_csv(COMMITTED / "credit_mondrian_releases.csv")
+    table = pd.read_csv(COMMITTED / "mondrian_releases.csv")
     table = table[table["protocol"] == "released"].drop_duplicates("release").set_index("release")
     first, last = table.loc["mondrian k>=2"], table.loc["mondrian k>=10"]
     assert (first["groups"], first["dm"], first["cm"]) == (6842, 256020, 5788)
@@ -34,7 +34,7 @@ def test_the_committed_releases_are_those_of_the_source() -> None:
 
 
 def test_the_committed_scores_reach_what_is_usual_for_the_data() -> None:
-    table = pd.read_csv(COMMITTED / "credit_mondrian.csv")
+    table = pd.read_csv(COMMITTED / "mondrian.csv")
     boosting = table[table["model"] == "boosting"]
     assert boosting["original_auroc"].mean() >= 0.76
     means = boosting[boosting["protocol"] == "released"].groupby("release")["balanced_accuracy"]
@@ -57,9 +57,9 @@ def test_incognito_counts_fewer_nodes_than_there_are(experiment: ModuleType) -> 
 def test_a_short_run_writes_everything(experiment: ModuleType, tmp_path: Path) -> None:
     experiment.main(["--quick", "--out", str(tmp_path)])
     assert {path.name for path in tmp_path.iterdir()} >= {
-        "credit_mondrian.csv",
+        "mondrian.csv",
         "fronts.csv",
-        "fronts.png",
+        "fronts_logistic.png",
         "objectives.csv",
         "figure10.png",
     }

@@ -16,6 +16,7 @@ from moanon.cli.options import (
     HierarchyOption,
     JsonOption,
     KeyOption,
+    OriginalOption,
     QuasiOption,
     SensitiveOption,
     StarsOption,
@@ -48,13 +49,7 @@ def compare(
             "Released files (CSV, Parquet), or solutions of results folders: RESULTS#17.",
         ),
     ],
-    original: Annotated[
-        str | None,
-        given(
-            "FILE",
-            "What they were made of: a file, or an embedded table. Solutions bring their own.",
-        ),
-    ] = None,
+    original: OriginalOption = None,
     config: ConfigOption = None,
     hierarchies: HierarchyOption = None,
     quasi: QuasiOption = None,
@@ -89,9 +84,20 @@ def compare(
     ] = None,
     epsilon: Annotated[
         str | None,
-        _numbers("E", "For lex, and for rank unless lex goes by another index: what to overlook"),
+        _numbers("E", "For lex: what to overlook of the index"),
+    ] = None,
+    rank_epsilon: Annotated[
+        str | None, _numbers("E", "For rank: what to overlook of the distance")
     ] = None,
     goal: Annotated[str | None, _numbers("G", "For goal: the goal")] = None,
+    goal_vectors: Annotated[
+        Path | None,
+        given(
+            "FILE",
+            "Instead of --goal: what each row should have; a CSV with a column for each property "
+            "and a line for each row of the original. For --index min, mean or rank.",
+        ),
+    ] = None,
     ideal: Annotated[
         str | None,
         given(
@@ -127,7 +133,7 @@ def compare(
 
     columns = names(quasi), None if sensitive is None else names(sensitive)
     known = KnownColumns(config, hierarchies or (), *columns, key, delimiter)
-    wishes = _preferences(index, weights, order, epsilon, goal, ideal)
+    wishes = _preferences(index, weights, order, epsilon, rank_epsilon, goal, goal_vectors, ideal)
     if len(anonymized) < 2:
         raise ConfigError(f"compared are two or more anonymizations. Got {anonymized[0]} alone")
     if plot is not None:  # before anything is read
@@ -158,10 +164,12 @@ def _preferences(
     weights: str | None,
     order: str | None,
     epsilon: str | None,
+    rank_epsilon: str | None,
     goal: str | None,
+    goal_vectors: Path | None,
     ideal: str | None,
 ) -> Preferences:
-    from moanon.compare import Preferences
+    from moanon.compare import Preferences, read_vectors
 
     chosen = dict(_entries("--index", index)) if "=" in index else index
     ideals = {} if ideal is None else _parse("--ideal", ideal)
@@ -174,6 +182,8 @@ def _preferences(
         _parse("--epsilon", epsilon),
         _parse("--goal", goal),
         ideals,
+        _parse("--rank-epsilon", rank_epsilon),
+        None if goal_vectors is None else read_vectors(goal_vectors),
     )
 
 

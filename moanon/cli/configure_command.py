@@ -201,6 +201,8 @@ def _task(problem: SearchProblem, recoding: str) -> dict[str, str]:
         task["recoding"] = "local: every group has blocks of its own"
     elif rule.kind == "limit":
         task["suppressed"] = f"the worst groups by {rule.by}, within eta"
+    elif rule.kind == "weighted-k":
+        task["suppressed"] = f"groups below the mean {rule.by} over all rows"
     bounds = [(find_measure(name), bound) for name, bound in rule.constraints]
     bounds += problem.bounds.items()
     if bounds:

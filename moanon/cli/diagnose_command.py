@@ -75,7 +75,7 @@ _Tree = Annotated[
 _MaxSize = Annotated[int | None, given("N", "Look at sets of at most N columns only.")]
 _ListRows = Annotated[
     Path | None,
-    given("FILE", "With --subset: write the numbers of the rows that are in the way (CSV)."),
+    given("FILE", "With --subset: write the numbers of the rows that the answer counts (CSV)."),
 ]
 _Plot = Annotated[Path | None, given("FILE", "Draw the answer: .png, .svg or .pdf.")]
 _Force = Annotated[bool, flag("--force", "Replace the files of --list-rows and --plot.")]
@@ -284,8 +284,7 @@ def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name:
         raise QuestionError(
             f"--list-rows lists what must go to be safer; it has no place with {asked.form}"
         )
-    wanted = answer.level if asked.level is None else asked.level
-    rows = diagnosis.rows_in_the_way(asked.subset, wanted, asked.model)
+    rows = diagnosis.rows_in_the_way(asked.subset, answer.listed_level, asked.model)
     levels = diagnosis.row_levels(asked.subset, asked.model)[rows]
     with place.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")

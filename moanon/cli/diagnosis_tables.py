@@ -153,7 +153,7 @@ def _profile(diagnosis: Diagnosis, subset: Sequence[str], c: float) -> Iterator[
 
 def _verdict(answer: SubsetAnswer) -> Iterator[str]:
     """Say the answer in words, with the numbers behind it."""
-    asked, model, curve = answer.asked, answer.asked.model, answer.curve
+    asked, model = answer.asked, answer.asked.model
     symbol, rows = model.symbol, asked.rows
     if asked.asks_delta:
         if asked.level is not None:
@@ -166,7 +166,7 @@ def _verdict(answer: SubsetAnswer) -> Iterator[str]:
         return
     yield f"{'Yes' if answer.yes else 'No'}: {found}{given_up}"
     if asked.is_protective and not answer.yes:
-        cost = curve.cost(asked.level)
+        cost = answer.needed
         yield (
             "No suppression short of all rows would do"
             if cost is None

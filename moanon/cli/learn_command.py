@@ -17,6 +17,7 @@ from moanon.cli.options import (
     DelimiterOption,
     HierarchyOption,
     KeyOption,
+    OriginalOption,
     QuasiOption,
     QuietOption,
     StarsOption,
@@ -80,10 +81,7 @@ def learn(
     ] = False,
     force: Annotated[bool, flag("--force", "Replace the study that the folder holds.")] = False,
     threads: Annotated[int | None, given("N", "Default: one for each processor.", min=1)] = None,
-    original: Annotated[
-        str | None,
-        given("FILE", "What released files were made of: a file, or an embedded table."),
-    ] = None,
+    original: OriginalOption = None,
     config: ConfigOption = None,
     hierarchies: HierarchyOption = None,
     quasi: QuasiOption = None,
@@ -95,10 +93,11 @@ def learn(
     """Train models on releases and on the table as it is, and see what is lost.
 
     With --protocol raw, rows are held out first and only the others are anonymized: global
-    solutions with the same blocks, groups below the solution's k suppressed; local ones by the same
-    search and baselines by the same algorithm, for the same k. Models are tested with the held-out
-    rows as they are. With --protocol released the whole release is split. Then every loss is
-    correlated with the drop of each score. The same seed gives the same numbers.
+    solutions with the same blocks and about the same share of rows suppressed; local ones by the
+    same search and baselines by the same algorithm, with k in proportion to the rows that are left.
+    Models are tested with the held-out rows as they are. With --protocol released the whole release
+    is split. Then every loss is correlated with the drop of each score. The same seed gives the
+    same numbers.
     """
     from moanon.learning.models import check_installed
 

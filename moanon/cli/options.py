@@ -69,6 +69,14 @@ ConfigOption = Annotated[
     Path | None,
     given("CONFIG", "A configuration (YAML) that says what the columns and their labels are."),
 ]
+OriginalOption = Annotated[
+    str | None,
+    given(
+        "FILE",
+        "What released files were made of: a file, or an embedded table. Solutions bring their "
+        "own.",
+    ),
+]
 HierarchyOption = Annotated[
     list[str] | None,
     given(

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 _NOTICED = 3.0
 #: Said of NSGA-II where fair coins cut fine domains so often that no group has two rows.
 _ONLY_SINGLE = (
-    "nsga2 has found nothing with k above 1: its first genomes cut every column by fair coins, and "
-    "on domains this fine none of their groups has two rows; the search archive, which also "
-    "begins with coarse genomes, a larger granularity, or more suppression (eta) helps"
+    "nsga2 has found {found}: its first genomes cut every column by fair coins, and on "
+    "domains this fine hardly any of their groups has two rows; what helps is the default search "
+    "(leave search.algorithm out), search.moves: true, which also begins with coarse genomes, a "
+    "larger granularity, or a larger eta"
 )
 
 
@@ -132,15 +133,23 @@ def _run(config: Config, options: _Options) -> int:
     if outcome.convergence is not None:
         told = outcome.convergence.sentence
         typer.echo(f" {told[0].upper()}{told[1:]}")
-    if experiment.algorithm == "nsga2" and all(
-        front.measures["k"].max() == 1 for front in result.fronts.values()
-    ):
-        note(_ONLY_SINGLE)
+    _note_poverty(experiment, result.fronts)
     if result.compiling >= _NOTICED:
         typer.echo(f" Compiling took {duration(result.compiling)} before, which is not counted")
     _show_fronts(result.fronts, _evaluations(experiment))
     typer.echo(f" Wrote {folder}: {', '.join(_written(experiment))}")
     return DONE
+
+
+def _note_poverty(experiment: Experiment, fronts: Mapping[float, Front]) -> None:
+    """Say what helps where NSGA-II has found nothing that hides everybody."""
+    found = fronts.values()
+    if experiment.algorithm != "nsga2" or any(front.measures["k"].max() > 1 for front in found):
+        return
+    if all(len(front) == 1 for front in found):
+        note(_ONLY_SINGLE.format(found="a single solution, with k = 1"))
+    elif {"k", "d", "d1"} & {*experiment.limits.problems[0].objectives}:  # else that is no wonder
+        note(_ONLY_SINGLE.format(found="nothing with k above 1"))
 
 
 def _prepare(config: Config, options: _Options) -> Experiment:

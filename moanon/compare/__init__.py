@@ -17,7 +17,7 @@ from moanon.compare.comparison import COMPARATORS, Comparison, Headcount, Verdic
 from moanon.compare.hypervolume import LogVolume
 from moanon.compare.indices import INDICES, find_index
 from moanon.compare.preferences import Preferences
-from moanon.compare.vectors import PROPERTIES, PropertyVector, property_vectors
+from moanon.compare.vectors import PROPERTIES, PropertyVector, property_vectors, read_vectors
 
 __all__ = [
     "COMPARATORS",
@@ -32,4 +32,5 @@ __all__ = [
     "compare",
     "find_index",
     "property_vectors",
+    "read_vectors",
 ]

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from moanon.arrays import Outlined
+from moanon.arrays import Floats, Outlined
 from moanon.compare.hypervolume import LogVolume
 from moanon.compare.indices import (
     INDICES,
@@ -28,6 +28,7 @@ from moanon.compare.indices import (
     dominance,
     find_index,
     mean,
+    rank,
 )
 from moanon.compare.preferences import (
     OF_SETS,
@@ -251,7 +252,10 @@ def compare(
         letter: property_vectors(each, properties, sensitive=columns)
         for letter, each in named.items()
     }
-    settled = (preferences or Preferences()).settle(tuple(vectors["A"]), wanted)
+    wishes = preferences or Preferences()
+    settled = wishes.settle(tuple(vectors["A"]), wanted)
+    if wishes.goal_vectors is not None:
+        settled = replace(settled, goals=dict(_goals(wishes.goal_vectors, vectors["A"], settled)))
     if comparators is not None and "goal" in wanted and settled.goals is None:
         raise ConfigError("the comparator goal needs goals, and none are given")
     verdicts: list[Verdict] = []
@@ -270,6 +274,38 @@ def compare(
         tuple(notes),
         tuple(_index_notes(named, vectors, verdicts)),
     )
+
+
+def _goals(
+    goals: Mapping[str, Floats], vectors: Mapping[str, PropertyVector], settled: Settled
+) -> Iterator[tuple[str, float]]:
+    """The index of each goal vector, which has the direction and the ends of the others (C §5.7).
+
+    Raises
+    ------
+    ConfigError
+        If one is not of as many rows, or holds what is no number.
+    """
+    for name, vector in vectors.items():
+        values = np.asarray(goals[name], dtype=np.float64)
+        if values.shape != (len(vector),) or not np.isfinite(values).all():
+            raise ConfigError(
+                f"the goal vector of {name} must hold {len(vector):,} numbers, one for each row. "
+                f"Got {values.size:,}"
+            )
+        wanted = replace(vector, entries=values, row_entry=np.arange(len(vector)))
+        yield name, _unary(wanted, settled.index[name], settled.ideals.get(name, vector.ideal))
+
+
+def _unary(vector: PropertyVector, index: str, ideal: float) -> float:
+    """A unary index of one vector as measured, whichever end of it is better."""
+    if index == "mean":
+        return mean(vector.entries, vector.rows)
+    if index == "min":
+        worst = np.min if vector.direction == "max" else np.max
+        return float(worst(vector.entries))
+    turned = float(vector.turned(np.array(ideal)))
+    return rank(vector.turned(vector.entries), vector.rows, turned)
 
 
 def _checked_comparators(names: Sequence[str] | None) -> tuple[str, ...]:
@@ -428,10 +464,7 @@ class _Pair:
         if comparator not in ("min", "mean"):
             return pair[:2]
         one, other = self.one[name], self.other[name]
-        if comparator == "mean":
-            return mean(one.entries, one.rows), mean(other.entries, other.rows)
-        worst = np.min if one.direction == "max" else np.max
-        return float(worst(one.entries)), float(worst(other.entries))
+        return _unary(one, comparator, one.ideal), _unary(other, comparator, other.ideal)
 
     # -- several properties ----------------------------------------------------------------------
 

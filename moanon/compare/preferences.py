@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from moanon.compare.indices import find_index
+from moanon.arrays import Floats
+from moanon.compare.indices import INDICES, find_index
 from moanon.data.column import did_you_mean
 from moanon.errors import ConfigError
 
@@ -136,13 +137,17 @@ class Preferences:
     order : sequence of str, or None
         Properties for ``lex``, the most wanted first. By default as they were asked for.
     epsilon : mapping of str to float, or sequence of float, or None
-        Largest difference of an index that ``lex`` and ``rank`` overlook (C §5.6, §5.1), by name or
-        in the order of ``lex``; 0 where none is given. Where ``lex`` goes by another index than
-        ``rank``, it is a difference of that one, and ``rank`` overlooks nothing.
+        Largest difference of an index that ``lex`` overlooks (C §5.6), by name or in the order of
+        ``lex``; 0 where none is given.
     goals : mapping of str to float, or sequence of float, or None
         What the index of each property should be; without them there is no ``goal``.
     ideals : mapping of str to float
         What every row would have at best, for ``rank``. By default the best there can be.
+    rank_epsilon : mapping of str to float, or sequence of float, or None
+        Largest difference of ranks that ``rank`` overlooks (C §5.1); 0 where none is given.
+    goal_vectors : mapping of str to array (rows,), or None
+        Instead of `goals`: what every row should have of each property, as measured. The goal is
+        the index of that vector, which must be unary (C §5.7).
     """
 
     index: str | Mapping[str, str] = "cov"
@@ -151,6 +156,8 @@ class Preferences:
     epsilon: Numbers | None = None
     goals: Numbers | None = None
     ideals: Mapping[str, float] = field(default_factory=dict)
+    rank_epsilon: Numbers | None = None
+    goal_vectors: Mapping[str, Floats] | None = None
 
     def settle(
         self, properties: Sequence[str], comparators: Sequence[str] = ("rank", *OF_SETS)
@@ -175,12 +182,10 @@ class Preferences:
             _refuse_gaps("goal", goals, properties)
             for goal in goals.values():
                 _check_reachable("a goal", goal)
-        given = {} if self.epsilon is None else self.epsilon
-        epsilon = dict.fromkeys(order, 0.0) | _named("epsilon", given, order)
-        for overlooked in epsilon.values():
-            _check_epsilon(overlooked)
-        by_rank = [name for name in order if "lex" not in comparators or index[name] == "rank"]
-        rank_epsilon = {name: epsilon[name] if name in by_rank else 0.0 for name in order}
+        if self.goal_vectors is not None:
+            self._check_goal_vectors(index)
+        epsilon = _tolerances("epsilon", self.epsilon, order)
+        rank_epsilon = _tolerances("rank_epsilon", self.rank_epsilon, properties)
         _refuse_others("ideal", self.ideals, properties)
         for name, ideal in self.ideals.items():
             _check_reachable(f"the ideal of {name}", ideal)
@@ -193,8 +198,9 @@ class Preferences:
             "index": (self.index != "cov", OF_SETS),
             "weights": (self.weights is not None, ("wtd",)),
             "order": (self.order is not None, ("lex",)),
-            "epsilon": (self.epsilon is not None, ("lex", "rank")),
-            "goal": (self.goals is not None, ("goal",)),
+            "epsilon": (self.epsilon is not None, ("lex",)),
+            "rank_epsilon": (self.rank_epsilon is not None, ("rank",)),
+            "goal": (self.goals is not None or self.goal_vectors is not None, ("goal",)),
             "ideal": (bool(self.ideals), ("rank", *ranks)),
         }
         for what, (is_given, users_of) in users.items():
@@ -202,6 +208,19 @@ class Preferences:
                 raise ConfigError(
                     f"{what} is for {', '.join(users_of)} only, and compared is by "
                     f"{', '.join(comparators)}"
+                )
+
+    def _check_goal_vectors(self, index: Mapping[str, str]) -> None:
+        assert self.goal_vectors is not None
+        if self.goals is not None:
+            raise ConfigError("goals are numbers or property vectors. Got both")
+        _refuse_gaps("goal vectors", self.goal_vectors, tuple(index))
+        for name, chosen in index.items():
+            if not find_index(chosen).is_unary:
+                unary = ", ".join(each.name for each in INDICES.values() if each.is_unary)
+                raise ConfigError(
+                    f"a goal vector needs an index of one vector alone ({unary}). "
+                    f"Got {chosen} for {name}"
                 )
 
     def _index(self, properties: Sequence[str]) -> dict[str, str]:
@@ -213,6 +232,14 @@ class Preferences:
         for name in index.values():
             find_index(name)
         return index
+
+
+def _tolerances(what: str, given: Numbers | None, properties: Sequence[str]) -> dict[str, float]:
+    """What may be overlooked of each property; nothing where nothing is said."""
+    named = {} if given is None else _named(what, given, properties)
+    for overlooked in named.values():
+        _check_epsilon(overlooked)
+    return dict.fromkeys(properties, 0.0) | named
 
 
 def _named(what: str, given: Numbers, properties: Sequence[str]) -> dict[str, float]:

@@ -16,7 +16,9 @@ it, and is turned (`PropertyVector.oriented`) before it is compared.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -24,7 +26,8 @@ from typing import Literal
 import numpy as np
 
 from moanon.arrays import Floats, Ints, Outlined
-from moanon.errors import ConfigError, unknown_name
+from moanon.data.source import read_source
+from moanon.errors import ConfigError, DataError, unknown_name
 from moanon.grouping import NO_GROUP, Grouping
 
 #: Stands between a property of a sensitive column and that column's name.
@@ -167,6 +170,32 @@ def property_vectors(
             found[shown] = prop.of(anonymized, column, shown)
     if not found:
         raise ConfigError("a comparison needs at least one property. Got none")
+    return found
+
+
+def read_vectors(path: str | os.PathLike[str]) -> dict[str, Floats]:
+    """Read vectors that somebody wrote: a column of numbers for each property.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or a cell is no number.
+    """
+    read = read_source(path)
+    found = {}
+    for column in read.columns:
+        numbers = np.full(len(column.values) + 1, np.nan)  # the last: a missing value
+        for place, text in enumerate(column.values):
+            with suppress(ValueError):
+                numbers[place] = float(text)
+        found[column.name] = numbers[column.codes]
+        if (bad := np.flatnonzero(~np.isfinite(found[column.name]))).size:
+            code = column.codes[bad[0]]
+            shown = "nothing" if code < 0 else repr(column.values[code])
+            raise DataError(
+                f"{read.name} must hold numbers. Got {shown} in row {bad[0] + 1:,} of column "
+                f"{column.name!r}"
+            )
     return found
 
 

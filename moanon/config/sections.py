@@ -466,6 +466,14 @@ def _first(*given: str | None) -> str:
     return next(text for text in given if text is not None)
 
 
+#: Keys of a problem that are for some presets alone.
+_OWNERS = {
+    "prefer": ("kl-safety",),
+    "safety": ("kl-safety",),
+    "suppress_by": ("k-suppression", "any-suppression"),
+}
+
+
 class ProblemSection(BaseModel):
     """What to optimize: one of D's four problems, perhaps with other objectives."""
 
@@ -500,7 +508,8 @@ class ProblemSection(BaseModel):
         "a measure that every group has a value of, e.g. t_closeness",
     ] = None
     """Of k-suppression: by which measure groups are suppressed, the worst first. Default: the first
-    objective that every group has a value of, else k."""
+    objective that every group has a value of, else k. Of any-suppression, k (default) or l: groups
+    smaller, or less diverse, than the mean over rows are suppressed."""
     class_column: Annotated[str | None, "the name of a column"] = None
     """Column of class labels, for the measure cm. Sensitive or insensitive."""
     recursive_c: Annotated[float, Field(gt=0, le=MOST_RECURSIVE_C)] = 3.0
@@ -537,13 +546,16 @@ class ProblemSection(BaseModel):
         if self.eta is not None and self.preset not in _WITH_ETA:
             presets = " and ".join(_WITH_ETA)
             raise refusal(f"eta is for the presets {presets} only. Got preset {self.preset}", "eta")
-        for key, preset in (
-            ("prefer", "kl-safety"),
-            ("safety", "kl-safety"),
-            ("suppress_by", "k-suppression"),
-        ):
-            if getattr(self, key) is not None and self.preset != preset:
-                raise refusal(f"{key} is for the preset {preset} only. Got {self.preset}", key)
+        for key, owners in _OWNERS.items():
+            if getattr(self, key) is not None and self.preset not in owners:
+                named = f"preset{'s' if len(owners) > 1 else ''} {' and '.join(owners)}"
+                raise refusal(f"{key} is for the {named} only. Got {self.preset}", key)
+        if self.preset == "any-suppression" and self.suppress_by not in (None, "k", "l"):
+            raise refusal(
+                "suppress_by must be k or l for the preset any-suppression. "
+                f"Got {self.suppress_by}",
+                "suppress_by",
+            )
         if self.recoding == "local":
             if self.preset == "any-suppression":
                 raise refusal(
@@ -593,6 +605,13 @@ class SearchSection(BaseModel):
     moves: bool = True
     """Of nsga2: whether mutation also moves the cuts of trees and shifts boundaries.
     The paper flips single bits of the other columns only."""
+    tree_crossover: Literal["common", "ends"] = "common"
+    """Of nsga2: where tree columns of two parents are crossed. common: at boundaries that both
+    have, as in the paper, and nowhere if there are none. ends: also at the ends of the column, so
+    that it is exchanged whole."""
+    front_of: Literal["archive", "population"] = "archive"
+    """Of nsga2: what the front is made of. archive: everything that was evaluated, at every
+    threshold. population: the last population, one solution of each genome, as in the paper."""
     prove: Annotated[float, Field(gt=0)] | None = None
     """Seconds to spend afterwards on a proof of how far the front is from the optimum, as moanon
     prove does. For the objectives k and loss with groups suppressed by size. Default: none."""

@@ -84,25 +84,6 @@ class PopulationRule:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """A table as a release shows it: parts, each spread evenly over the base values of its box.
-
-    Attributes
-    ----------
-    starts, stops : arrays (columns, parts)
-        Their boxes: base values ``start .. stop - 1``.
-    weight : array (parts,)
-        How much of the sensitive values of its owner each part brings.
-    owner : array (parts,)
-    """
-
-    starts: Ints
-    stops: Ints
-    weight: Floats
-    owner: Ints
-
-
-@dataclass(frozen=True, eq=False)
 class Histograms:
     """How often owners have each value of a sensitive column (compressed rows).
 
@@ -133,6 +114,42 @@ class Histograms:
         """Rows of all owners by value."""
         total = np.bincount(self.values, weights=self.rows, minlength=self.number)
         return total.astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class ShownParts:
+    """A table as a release shows it: parts, each spread evenly over the base values of its box.
+
+    Attributes
+    ----------
+    starts, stops : arrays (columns, parts)
+        Their boxes: base values ``start .. stop - 1``.
+    weight : array (parts,)
+        How much of the sensitive values of its owner each part brings.
+    owner : array (parts,)
+    histograms : Histograms
+        The sensitive values of the owners.
+    """
+
+    starts: Ints
+    stops: Ints
+    weight: Floats
+    owner: Ints
+    histograms: Histograms
+
+    @classmethod
+    def of_cells(cls, cells: Cells, counts: SensitiveCounts) -> ShownParts:
+        """The table as it is: every cell shows its own values."""
+        codes, each = cells.codes.astype(np.int64), np.arange(len(cells))
+        return cls(codes, codes + 1, np.ones(len(cells)), each, Histograms.of_cells(counts))
+
+    def arrays(self) -> tuple[Ints, Ints, Floats, Ints, Ints, Ints, Floats]:
+        """What `moanon.kernels.large_populations` estimates from."""
+        values = self.histograms
+        starts, stops = (np.ascontiguousarray(ends) for ends in (self.starts, self.stops))
+        return (
+            starts, stops, self.weight, self.owner, values.starts, values.values, values.rows
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,10 +213,8 @@ class Populations(Outlined):
         values = sum(len(counts.labels) for counts in cells.sensitive)
         _check_number(len(last), values, rule)
         found = cls(domains, rule, column, start, stop, last, depth, rows, {})
-        codes = cells.codes.astype(np.int64)
-        each = Parts(codes, codes + 1, np.ones(len(cells)), np.arange(len(cells)))
         truth = {
-            counts.name: found.estimate(each, Histograms.of_cells(counts))
+            counts.name: found.estimate(ShownParts.of_cells(cells, counts))
             for counts in cells.sensitive
         }
         return replace(found, truth=truth)
@@ -207,24 +222,18 @@ class Populations(Outlined):
     def __len__(self) -> int:
         return len(self.last_node)
 
-    def estimate(self, parts: Parts, histograms: Histograms) -> Floats:
+    def estimate(self, parts: ShownParts) -> Floats:
         """Rows of each population by sensitive value (populations, values), as parts tell them."""
         from moanon.kernels.large_populations import estimate_populations  # as above
 
-        out = np.zeros((len(self), histograms.number))
+        out = np.zeros((len(self), parts.histograms.number))
         estimate_populations(
             self.node_column,
             self.node_start,
             self.node_stop,
             self.last_node,
             self.depth,
-            np.ascontiguousarray(parts.starts),
-            np.ascontiguousarray(parts.stops),
-            parts.weight,
-            parts.owner,
-            histograms.starts,
-            histograms.values,
-            histograms.rows,
+            *parts.arrays(),
             out,
         )
         return out

@@ -74,6 +74,22 @@ class SubsetAnswer(Outlined):
         find = self.curve.cost if asked.is_protective else self.curve.slack
         return find(asked.level)
 
+    @property
+    def needed(self) -> int | None:
+        """Rows that must go for a level that was asked for; None where that is all of them."""
+        assert self.asked.level is not None
+        return self.curve.cost(self.asked.level)
+
+    @property
+    def listed_level(self) -> float:
+        """The level that the rows it counts stand in the way of.
+
+        Where rows must go, the one asked for; where the answer says what some rows give, that one.
+        """
+        asked = self.asked
+        wanted = asked.asks_delta or (asked.is_protective and not self.yes)
+        return asked.level if wanted and asked.level is not None else self.level
+
     @cached_property
     def yes(self) -> bool:
         """Whether there is an answer other than no."""
@@ -103,7 +119,8 @@ class SubsetAnswer(Outlined):
         if asked.level is not None:
             found["yes"] = self.yes
         if not asked.asks_delta:
-            return {**found, asked.model.measure: self.level, "suppressed": self.suppressed}
+            found |= {asked.model.measure: self.level, "suppressed": self.suppressed}
+            return found | ({} if self.yes or not asked.is_protective else {"needed": self.needed})
         share = None if self.suppressed is None else self.suppressed / asked.rows
         return {**found, "suppressed": self.suppressed, "delta": share}
 

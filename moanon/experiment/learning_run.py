@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: To be raised when older records would be misunderstood.
-_FORMAT = 1
+_FORMAT = 2
 _RECORD, _UNFINISHED = "learning.json", "learning.unfinished.jsonl"
 _TABLES = ("learning.csv", "learning_releases.csv", "learning_metrics.csv")
 _PICTURES = ("learning.png", "learning_balanced_accuracy.png", "learning_metrics.png")
@@ -241,7 +241,7 @@ class LearningRun(Outlined):
         drawn = (
             plot_scores(outcome, "auroc"),
             plot_scores(outcome, "balanced_accuracy"),
-            plot_telling(metrics, outcome),
+            plot_telling(metrics),
         )
         pictures = dict(zip(_PICTURES, drawn, strict=True))
         paths = [self.folder / name for name in FILES]

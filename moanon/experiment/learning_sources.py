@@ -238,21 +238,17 @@ class _Reader:
 
     def _spread(self, folder: Path, front: Front) -> Sequence[int]:
         """Numbers of solutions that are evenly spread over the privacy of a front."""
-        trained = front.measures["k"] <= (1 - self._share) * self._instances[folder].table.rows
-        if not trained.any():
-            raise ConfigError(f"no solution of {folder} has a k that training rows alone can have")
-        ids = front.ids[trained]
-        if len(ids) <= self._most:
-            return [int(number) for number in ids]
-        values = front.measures[attained_privacy(front.objectives)[0]][trained].astype(np.float64)
+        if len(front) <= self._most:
+            return [int(number) for number in front.ids]
+        values = front.measures[attained_privacy(front.objectives)[0]].astype(np.float64)
         if not np.isfinite(values).all():  # a δ, which has no end
-            values = front.measures["k"][trained].astype(np.float64)
+            values = front.measures["k"].astype(np.float64)
         chosen = _evenly(np.log(values) if spans_decades(values) else values, self._most)
         self._notes.append(
             f"{folder}: {len(chosen)} of {len(front):,} solutions, spread over the front; name "
             f"others as {folder}#ID, or more with --solutions"
         )
-        return [int(number) for number in ids[chosen]]
+        return [int(number) for number in front.ids[chosen]]
 
 
 def _evenly(values: Floats, most: int) -> Ints:

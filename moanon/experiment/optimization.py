@@ -71,8 +71,10 @@ def objectives_of(config: Config) -> tuple[str, ...]:
     section = config.problem
     if section.objectives:
         return section.objectives
-    objectives = find_preset(section.preset).objectives
-    return tuple(_WEIGHTED.get(name, name) if config.weights else name for name in objectives)
+    renamed = _WEIGHTED if config.weights else {}
+    if section.preset == "any-suppression" and section.suppress_by == "l":
+        renamed = {**renamed, "weighted_k": "weighted_l"}
+    return tuple(renamed.get(name, name) for name in find_preset(section.preset).objectives)
 
 
 def make_problem(config: Config, instance: Instance, threads: int = 1) -> SearchProblem:
@@ -90,7 +92,13 @@ def make_problem(config: Config, instance: Instance, threads: int = 1) -> Search
     suppression = preset.suppression
     if suppression.kind == "limit":
         suppression = replace(suppression, by=section.suppress_by or suppress_by(objectives))
-    problem = SearchProblem(instance, objectives, suppression, threads, config.bounds)
+    elif section.suppress_by is not None:
+        suppression = replace(suppression, by=section.suppress_by)
+    search = config.search
+    is_plain = search.algorithm == "nsga2" and search.front_of == "population"
+    problem = SearchProblem(
+        instance, objectives, suppression, threads, config.bounds, steps=not is_plain
+    )
     check_reach(config.bounds, instance)
     return problem
 

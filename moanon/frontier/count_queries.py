@@ -23,7 +23,7 @@ import numpy as np
 
 from moanon.arrays import Bools, Floats, Ints
 from moanon.data.domain import Domain, TreeDomain
-from moanon.data.populations import Histograms, Parts
+from moanon.data.populations import ShownParts
 from moanon.errors import ConfigError, got
 from moanon.genome import Instance
 from moanon.grouping import Grouping
@@ -130,11 +130,8 @@ class CountQueries:
                 below[query, i, 1 : len(named) + 1] = np.cumsum(named)
             wanted[query, rng.permutation(values)[: _several(values, share)]] = True
         drawn = cls(instance, sensitive, columns, below, wanted, np.zeros(number))
-        codes = instance.cells.codes.astype(np.int64)
-        cells = np.arange(len(instance.cells))
-        each = Parts(codes, codes + 1, np.ones(len(cells)), cells)
         counts = instance.cells.sensitive[instance.table.sensitive.index(sensitive)]
-        answers = drawn._estimate(each, Histograms.of_cells(counts))
+        answers = drawn._estimate(ShownParts.of_cells(instance.cells, counts))
         return cls(instance, sensitive, columns, below, wanted, answers)
 
     def _take(self, which: Ints) -> CountQueries:
@@ -167,28 +164,16 @@ class CountQueries:
         released = grouping.released()
         if not len(released):
             return np.zeros(len(self))
-        return self._estimate(*shown_parts(released, self.sensitive, bucketized=bucketized))
+        return self._estimate(shown_parts(released, self.sensitive, bucketized=bucketized))
 
     def error(self, grouping: Grouping, *, bucketized: bool = False) -> float:
         """Mean relative error of the answers of a release, ``|estimate - true| / true``."""
         told = self.estimate(grouping, bucketized=bucketized)
         return float(np.mean(np.abs(told - self.answers) / self.answers))
 
-    def _estimate(self, parts: Parts, histograms: Histograms) -> Floats:
+    def _estimate(self, parts: ShownParts) -> Floats:
         out = np.zeros(len(self))
-        estimate_counts(
-            self.columns,
-            self.below,
-            self.wanted,
-            np.ascontiguousarray(parts.starts),
-            np.ascontiguousarray(parts.stops),
-            parts.weight,
-            parts.owner,
-            histograms.starts,
-            histograms.values,
-            histograms.rows,
-            out,
-        )
+        estimate_counts(self.columns, self.below, self.wanted, *parts.arrays(), out)
         return out
 
 

@@ -27,6 +27,7 @@ from moanon.kernels.histograms import Lists, Plan, sort_by
 from moanon.kernels.jit import compiled, inner, int64
 from moanon.kernels.tallies import TallyBuffers, add_tallies, measure_tallies
 from moanon.kernels.thresholds import (
+    ABOVE_MEAN,
     CLASSES,
     GIVEN,
     KEEP_ALL,
@@ -55,9 +56,11 @@ FIELDS = (
     "largest",  # largest kept group
     "failing",  # rows in groups that fail a constraint
     "mistakes",  # kept rows that are not of their group's majority class
+    "ranked",  # sum of size · rank over all groups, where the rule goes by a rank
 )
 _GROUPS, _SQUARES, _LOSS, _D1, _D2, _SUPPRESSED = range(6)
-_KEPT, _KEPT_SQUARES, _KEPT_LOSS, _K, _LARGEST, _FAILING, _MISTAKES, _COST = range(6, 14)
+_KEPT, _KEPT_SQUARES, _KEPT_LOSS, _K, _LARGEST, _FAILING, _MISTAKES = range(6, 13)
+_RANKED, _COST = 13, 14
 #: `GroupRule.by` of a rule that goes by the size of groups.
 BY_SIZE = -1
 #: Ranks of a model whose values are no whole numbers are below this.
@@ -346,9 +349,12 @@ def _list_eligible(
     most: int,
     ranks: UInts | None,
     buffers: GroupBuffers,
-) -> int:
-    """List the groups that meet the constraints, with their ranks; return how many there are."""
-    number = int64(0)
+) -> tuple[int, int]:
+    """List the groups that meet the constraints, with their ranks.
+
+    Returns how many there are, and the sum of size times rank over all groups.
+    """
+    number, ranked = int64(0), int64(0)
     for group in range(groups):
         meets = sizes[group] >= rule.least
         if ranks is not None:
@@ -359,11 +365,12 @@ def _list_eligible(
                 place = floor((models[rule.by, group] + rule.shift) * rule.per_unit)
                 rank = min(max(place, 1), most)
             ranks[number] = rank
+            ranked += int64(sizes[group]) * int64(rank)
         buffers.group[number] = group
         buffers.sizes[number] = sizes[group]
         buffers.losses[number] = losses[group]
         number += int64(meets)
-    return number
+    return number, ranked
 
 
 @inner
@@ -501,6 +508,7 @@ def _thresholds(
     number: int,
     rows: int,
     squares: int,
+    ranked: int,
     left: int,
     given: Ints,
     scratch: Scratch,
@@ -510,6 +518,8 @@ def _thresholds(
         return int64(given[0]), int64(given[1])
     if left < 0:
         return int64(1), int64(0)
+    if rule.suppression == ABOVE_MEAN and rule.by != BY_SIZE:
+        return int64(1), (ranked + rows - 1) // rows
     if ranks is not None and rule.suppression == WITHIN_LIMIT and rule.by != BY_SIZE:
         nothing, everything = int64(0), int64(2**62)
         rank = rank_threshold(sizes, ranks, nothing, everything, number, left, scratch)
@@ -583,18 +593,22 @@ def measure_groups(
         size = int64(sizes[group])
         squares += size * size
         loss_all += size * losses[group]
-    number, group_of, ranks = int64(groups), buffers.everyone, buffers.no_ranks
+    number, ranked = int64(groups), int64(0)
+    group_of, ranks = buffers.everyone, buffers.no_ranks
     if rule.least > 1 or len(rule.bounded) or rule.by != BY_SIZE:
         most, ranks = len(scratch.by_rank) - 1, buffers.ranks
-        number = _list_eligible(rule, sizes, losses, buffers.models, groups, most, ranks, buffers)
+        number, ranked = _list_eligible(
+            rule, sizes, losses, buffers.models, groups, most, ranks, buffers
+        )
         group_of, sizes, losses = buffers.group, buffers.sizes, buffers.losses
     failing = int64(rows)
     for i in range(number):
         failing -= sizes[i]
     left = rule.limit - failing
-    d1, d2 = _thresholds(rule, sizes, ranks, number, rows, squares, left, given, scratch)
+    d1, d2 = _thresholds(rule, sizes, ranks, number, rows, squares, ranked, left, given, scratch)
     _begin(groups, squares, loss_all, out)
     out[_D1], out[_D2], out[_SUPPRESSED], out[_FAILING] = d1, d2, rows, failing
+    out[_RANKED] = ranked
     for model in range(len(out_goodness)):
         out_goodness[model] = inf
     keys, field = _keys(rule.by, sizes, ranks), _D1 if rule.by == BY_SIZE else _D2

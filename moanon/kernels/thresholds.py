@@ -19,7 +19,7 @@ from moanon.kernels.jit import inner, int64
 # Suppression rules (D §5): what stays in the table.
 KEEP_ALL = 0  # P1
 WITHIN_LIMIT = 1  # P2, eq. 7
-ABOVE_WEIGHTED_K = 2  # P3
+ABOVE_MEAN = 2  # P3: at least the mean over rows of their groups' size, or rank
 KL_ORDERED_K = 3  # P4, eq. 9: k preferred, so the classes are ordered by l, then k
 KL_ORDERED_L = 4  # P4, eq. 8: l preferred, so the classes are ordered by k, then l
 KL_STRICT_K = 5
@@ -156,7 +156,7 @@ def thresholds(
     nothing, everything = int64(0), int64(_EVERYTHING)
     if rule == KEEP_ALL:
         return int64(1), nothing
-    if rule == ABOVE_WEIGHTED_K:  # smallest whole number that is not below squares / rows
+    if rule == ABOVE_MEAN:  # smallest whole number that is not below squares / rows
         return (squares + rows - 1) // rows, nothing
     if rule == WITHIN_LIMIT or ranks is None:
         return size_threshold(sizes, ranks, nothing, everything, groups, limit, scratch), nothing

@@ -8,7 +8,8 @@ they are:
 - a category of an order is the places of its first and of its last possible value;
 - a category of a tree is its ancestors, itself included: one column for each depth of the tree
   holds the node there, or `HIDDEN` below what a label shows. One-hot encoded, these columns are the
-  indicators of the ancestors;
+  indicators of the ancestors. A set of leaves that is no node (``{Oslo, Rome}``) is the lowest node
+  that holds them all: so far its ancestors are known;
 - a column of the first two kinds with missing values has a third column: whether the value may be
   missing;
 - sensitive and insensitive columns are released as they are: numbers, or categories.
@@ -22,13 +23,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
+from math import isfinite, nan
 from typing import Protocol
 
 import numpy as np
 
 from moanon.arrays import Bools, Floats, Ints, Outlined
-from moanon.data.column import Column, Profile
+from moanon.data.column import Column
 from moanon.data.domain import Domain, IntervalDomain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.steps import Steps
@@ -68,20 +69,28 @@ class FeatureSpace(Outlined):
     instance : Instance
     others : tuple of str
         Columns that are released as they are, without the target.
+    taught : array (rows,) of bool
+        Rows that models learn from: they settle which of these columns hold numbers.
     """
 
     instance: Instance
     others: tuple[str, ...]
+    taught: Bools
 
     @classmethod
     def of(
-        cls, instance: Instance, target: str, released: Collection[str] | None = None
+        cls,
+        instance: Instance,
+        target: str,
+        taught: Bools,
+        released: Collection[str] | None = None,
     ) -> FeatureSpace:
         """Take all columns that releases have, or those that a released file has."""
         table = instance.table
         others = [name for name in table.roles if name in (*table.sensitive, *table.insensitive)]
         kept = (name for name in others if name != target)
-        return cls(instance, tuple(n for n in kept if released is None or n in released))
+        shown = tuple(n for n in kept if released is None or n in released)
+        return cls(instance, shown, taught)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -93,8 +102,7 @@ class FeatureSpace(Outlined):
     def is_category(self) -> Bools:
         """Which columns hold numbers of categories, not quantities."""
         quasi = [each.are_categories for each in self._quasi for _ in each.names]
-        columns = (self.instance.table.columns[name] for name in self.others)
-        others = [_numbers(column) is None for column in columns]
+        others = [values is None for values in self._quantities]
         return np.array([*quasi, *others], dtype=np.bool_)
 
     def raw(self, rows: Bools) -> Floats:
@@ -129,14 +137,16 @@ class FeatureSpace(Outlined):
 
     def _as_they_are(self, rows: Bools) -> Floats:
         found = np.empty((int(np.count_nonzero(rows)), len(self.others)))
-        for place, name in enumerate(self.others):
-            column = self.instance.table.column(name)
-            values = _numbers(column)
-            if values is None:
-                found[:, place] = column.codes[rows]
-            else:
-                found[:, place] = np.append(values, np.nan)[column.codes[rows]]
+        for place, (name, values) in enumerate(zip(self.others, self._quantities, strict=True)):
+            codes = self.instance.table.column(name).codes[rows]
+            found[:, place] = codes if values is None else values[codes]
         return found
+
+    @cached_property
+    def _quantities(self) -> list[Floats | None]:
+        """Values of the columns that are released as they are, where they are numbers."""
+        columns = (self.instance.table.column(name) for name in self.others)
+        return [_numbers(column, self.taught) for column in columns]
 
     @cached_property
     def _quasi(self) -> tuple[_QuasiFeatures, ...]:
@@ -231,12 +241,22 @@ class _Ancestors:
         return self.of_blocks(codes, codes + 1)
 
 
-def _numbers(column: Profile) -> Floats | None:
-    """Values of a column as quantities; None where one of them is no finite number."""
+def _numbers(column: Column, rows: Bools) -> Floats | None:
+    """Values of a column as quantities; None where one of some rows has no finite number.
+
+    What other rows have instead is a gap (NaN), and so is the last one, a missing value.
+    """
+    values = np.array([*map(_number, column.values), np.nan])
+    shown = np.unique(column.codes[rows])
+    known = np.isfinite(values[shown[shown >= 0]])
+    if not (len(known) and known.all()):
+        return None
+    return np.asarray(np.clip(values, -_LARGEST, _LARGEST))
+
+
+def _number(text: str) -> float:
     try:
-        values = [float(value) for value in column.values]
+        value = float(text)
     except ValueError:
-        return None
-    if not values or not all(map(isfinite, values)):
-        return None
-    return np.asarray(np.clip(np.array(values), -_LARGEST, _LARGEST))
+        return nan
+    return value if isfinite(value) else nan

@@ -60,7 +60,7 @@ def check_protocol(name: str) -> None:
 
 def original_lesson(instance: Instance, target: Target, held_out: Bools) -> Lesson:
     """Learn from the table as it is."""
-    space = FeatureSpace.of(instance, target.name)
+    space = FeatureSpace.of(instance, target.name, ~held_out)
     taught = (target.codes >= 0) & ~held_out
     return Lesson(
         (space.raw(taught), target.codes[taught]),
@@ -72,7 +72,7 @@ def original_lesson(instance: Instance, target: Target, held_out: Bools) -> Less
 
 def released_lesson(anonymization: Anonymization, target: Target, held_out: Bools) -> Lesson:
     """Anonymize the whole table and learn from a part of the release, as M does."""
-    space = FeatureSpace.of(anonymization.instance, target.name, anonymization.columns)
+    space = FeatureSpace.of(anonymization.instance, target.name, ~held_out, anonymization.columns)
     grouping = anonymization.whole().released()
     return Lesson(
         _shown(space, grouping, grouping.row_group, target, ~held_out),
@@ -96,7 +96,7 @@ def raw_lesson(
         The other rows, with the domains of the anonymization.
     """
     instance = anonymization.instance
-    space = FeatureSpace.of(instance, target.name, anonymization.columns)
+    space = FeatureSpace.of(instance, target.name, ~held_out, anonymization.columns)
     test = space.raw(held_out), target.codes[held_out]
     made = anonymization.anew(training)
     if made is None:

@@ -1,9 +1,9 @@
 """The outcome of a study, as tables.
 
-- `Outcome.scores`: one row for each release, model and repeat: scores, beside those of the table as
-  it is and of a guess (``learning.csv``);
-- `Outcome.releases`: one row for each release and repeat: what was anonymized, and every measure of
-  it (``learning_releases.csv``);
+- `Outcome.scores`: one row for each release, model and repeat: k, loss and suppressed rows of the
+  release of all rows, scores, and those of the table as it is and of a guess (``learning.csv``);
+- `Outcome.releases`: one row for each release and repeat: every measure of what was learned from,
+  under the protocol ``raw`` training rows alone (``learning_releases.csv``);
 - `Outcome.drops`: for each release and model the mean over repeats of what is lost of each score.
 """
 
@@ -14,17 +14,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from moanon.arrays import Outlined
 from moanon.learning.models import SCORES
 from moanon.learning.study import Key, Record, Study
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Measures that rows of scores repeat, to be drawn against.
-_REPEATED = ("k", "loss", "suppressed")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,7 +40,7 @@ class Outcome(Outlined):
                 continue
             lesson = self.records[repeat, name, ""]
             row = {"release": name, "model": model, "repeat": repeat + 1}
-            row |= {m: lesson["measures"].get(m, np.nan) for m in _REPEATED}
+            row |= lesson["release"]
             row |= {"train_rows": lesson["train_rows"], "test_rows": lesson["test_rows"]}
             for prefix, key in (
                 ("", (repeat, name, model)),

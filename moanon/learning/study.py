@@ -34,6 +34,8 @@ from moanon.learning.target import Target, derived_seed
 #: of the table as it is, where its name is empty.
 Key = tuple[int, str, str]
 Record = Mapping[str, Any]
+#: What is told of the release of all rows, by which whoever made it knows it again.
+STATED = ("k", "loss", "suppressed")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,7 +178,9 @@ class Study(Outlined):
         if each is None:
             constant = guess(len(self.target.classes), taught, len(truth))
             return found | {"scores": score(truth, constant).values}
-        return found | {"measures": dict(lesson.measures)}
+        stated = each.stated()
+        release = {name: stated[name] for name in STATED}
+        return found | {"release": release, "measures": dict(lesson.measures)}
 
     def _work(self, lesson: Lesson, model: str, repeat: int) -> Record:
         features, truth = lesson.test

@@ -23,7 +23,7 @@ from moanon.measures.suppression import Suppression
 _SUPPRESSIONS = {
     "none": thresholds.KEEP_ALL,
     "limit": thresholds.WITHIN_LIMIT,
-    "weighted-k": thresholds.ABOVE_WEIGHTED_K,
+    "weighted-k": thresholds.ABOVE_MEAN,
 }
 _SAFETIES = {
     ("ordered", "k"): thresholds.KL_ORDERED_K,

@@ -68,8 +68,9 @@ class Suppression:
     kind : {"none", "limit", "weighted-k", "kl-safety"}
         ``none`` keeps every row (P1). ``limit`` gives up whole classes of the worst groups while
         they hold at most a share `eta` of the rows (P2, D eq. 7). ``weighted-k`` gives up every
-        group smaller than weighted-k (P3). ``kl-safety`` gives up groups that are small or little
-        diverse within `eta` (P4).
+        group smaller than weighted-k (P3), or, where it goes `by` ``l``, every group less diverse
+        than the mean over rows of their groups' diversity (D §5.3). ``kl-safety`` gives up groups
+        that are small or little diverse within `eta` (P4).
     eta : float
         Largest share of rows that may be suppressed, in [0, 1).
     safety : {"ordered", "strict"}
@@ -82,8 +83,8 @@ class Suppression:
     diversity : {"distinct", "frequency"}
         How the diversity of a group is counted; with several sensitive columns, the least.
     by : str
-        P2 only: which groups are the worst, by a measure that every group has a value of: ``k``
-        (the smallest, as D has it), or another.
+        Which groups are the worst. Of P2, by a measure that every group has a value of: ``k`` (the
+        smallest, as D has it), or another. Of P3, ``k`` or ``l``.
     constraints : tuple of (str, float)
         Bounds on such measures, in their better direction: ``("k", 5)`` is at least 5,
         ``("t_closeness", 0.2)`` at most 0.2.
@@ -109,8 +110,11 @@ class Suppression:
         row_limit(self.eta, 1)
         check_recursive_c(self.recursive_c)
         self.scale_of(self.by, "by")
-        if self.by != "k" and self.kind != "limit":
-            raise ConfigError(f"by is for the rule limit only. Got {self.by} for {self.kind}")
+        if self.by != "k" and self.kind != "limit" and (self.kind, self.by) != ("weighted-k", "l"):
+            raise ConfigError(
+                "by is for the rule limit, and may be l for weighted-k. "
+                f"Got {self.by} for {self.kind}"
+            )
         # From a file they come as lists.
         bounds = tuple((str(name), float(bound)) for name, bound in self.constraints)
         object.__setattr__(self, "constraints", bounds)
@@ -140,7 +144,7 @@ class Suppression:
     @property
     def needs_sensitive(self) -> bool:
         """Whether the rule looks at more than sizes."""
-        names = (self.by if self.kind == "limit" else "k", *(name for name, _ in self.constraints))
+        names = (self.by, *(name for name, _ in self.constraints))
         return self.kind == "kl-safety" or any(name != "k" for name in names)
 
     def most_rows(self, rows: int) -> int:
@@ -154,7 +158,7 @@ class Suppression:
         """What the rule's classes are made of; None where that is the size alone."""
         if self.kind == "kl-safety":
             return self.scale_of("l")
-        return self.scale_of(self.by) if self.kind == "limit" else None
+        return self.scale_of(self.by)
 
 
 # -- the four problems -----------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from moanon.arrays import Floats, Ints, Values
 from moanon.measures.measure import between, measure
 
 if TYPE_CHECKING:  # what is true of a measure is known without the compiler
-    from moanon.data.populations import Histograms, Parts
+    from moanon.data.populations import ShownParts
     from moanon.genome import Instance
     from moanon.grouping import Grouping
     from moanon.measures.scores import Scores
@@ -70,21 +70,21 @@ def utility_losses(grouping: Grouping, *, bucketized: bool = False) -> dict[str,
         if not len(released):
             found[column] = log(2)
             continue
-        parts, histograms = shown_parts(released, column, bucketized=bucketized)
+        parts = shown_parts(released, column, bucketized=bucketized)
         divergences = np.empty(len(populations))
-        estimate = populations.estimate(parts, histograms)
-        population_divergences(truth, estimate, histograms.sum(), divergences)
+        estimate = populations.estimate(parts)
+        population_divergences(truth, estimate, parts.histograms.sum(), divergences)
         found[column] = float(divergences.mean())
     return found
 
 
-def shown_parts(released: Grouping, column: str, *, bucketized: bool) -> tuple[Parts, Histograms]:
-    """A release as parts in boxes, and the sensitive values of their owners, its groups.
+def shown_parts(released: Grouping, column: str, *, bucketized: bool) -> ShownParts:
+    """A release as parts in boxes; its groups own them, with their values of a sensitive column.
 
     Generalized, every group is a part, in its box; bucketized, every cell of a bucket, which brings
     its share of the bucket's values.
     """
-    from moanon.data.populations import Histograms, Parts
+    from moanon.data.populations import Histograms, ShownParts
 
     instance, groups = released.instance, len(released)
     group, cell, rows = _members(released)
@@ -99,11 +99,11 @@ def shown_parts(released: Grouping, column: str, *, bucketized: bool) -> tuple[P
     histograms = Histograms.count(owner, value, times, groups, len(counts.labels))
     if bucketized:
         codes = instance.cells.codes[:, cell].astype(np.int64)
-        return Parts(codes, codes + 1, rows / released.sizes[group], group), histograms
+        return ShownParts(codes, codes + 1, rows / released.sizes[group], group, histograms)
     assert released.starts is not None
     assert released.stops is not None
     everything = np.arange(groups)
-    return Parts(released.starts, released.stops, np.ones(groups), everything), histograms
+    return ShownParts(released.starts, released.stops, np.ones(groups), everything, histograms)
 
 
 def _members(released: Grouping) -> tuple[Ints, Ints, Floats]:

@@ -303,5 +303,5 @@ def problem_words(front: Front) -> str:
     if rule.kind == "none":
         return "no row suppressed"
     if rule.kind == "weighted-k":
-        return "groups below weighted-k suppressed"
+        return f"groups below weighted-{'k' if rule.by == 'k' else 'ℓ'} suppressed"
     return f"at most {told_share(rule.eta)} of rows suppressed"

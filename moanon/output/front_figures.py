@@ -19,6 +19,7 @@ from matplotlib.transforms import Bbox
 from moanon.arrays import Floats
 from moanon.errors import ConfigError
 from moanon.front import Front
+from moanon.front.curve_fitting import FittedCurve
 from moanon.front.landmarks import Landmarks, TradeOff, find_landmarks, spell
 from moanon.measures import find_measure
 from moanon.output.figure_labels import Label, add_legend, crosses, place_labels
@@ -63,6 +64,8 @@ _SIGN, _SPACE, _BESIDE = 0.06, 0.08, 0.45
 _RANGES = ((2, 500), (2, 50))
 #: Space between an arrow and the axes it points to, as a share of them.
 _ARROW_GAP = 0.02
+#: How curves differ that have no points of their own.
+_DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1, 1, 1)))
 #: Marks at some of the points, so that curves also differ without their colours.
 _MARKS = ("o", "s", "^", "D", "v", "P")
 #: All points of a curve that has no more than this many, else some of them: ...
@@ -430,6 +433,38 @@ def _mark_beaten(ax: Axes, front: Front, tradeoff: TradeOff, look: Mapping[str, 
     x, y = (shown(name, front.measures[name])[beaten] for name in names)
     hollow = {"linestyle": "none", "markerfacecolor": "none", "markeredgewidth": 0.6}
     ax.plot(x, y, zorder=3, **{**look, **hollow, "markeredgecolor": look["color"]})
+
+
+def plot_fits(front: Front, degrees: Sequence[int], *, words: Sequence[str] = ()) -> Axes:
+    """Draw a front and polynomials of some degrees through it (D §7.5), with how far they are off.
+
+    Raises
+    ------
+    ConfigError
+        If a degree is too high for the solutions there are.
+    """
+    tradeoff = TradeOff.of(front)
+    ax = new_axes(COLUMN, 2.9)
+    x, y = shown(tradeoff.privacy, tradeoff.privacies), shown(tradeoff.cost, tradeoff.costs)
+    dress(ax)
+    scale_axis(ax, "x", tradeoff.privacy, x)
+    scale_axis(ax, "y", tradeoff.cost, y)
+    title(ax, words)
+    lines, entries = [_draw_tradeoff(ax, tradeoff, color=GREY)], []
+    least, most = float(tradeoff.privacies.min()), float(tradeoff.privacies.max())
+    places = (np.geomspace if tradeoff.logarithmic else np.linspace)(least, most, 300)
+    for i, degree in enumerate(degrees):
+        curve = FittedCurve.of(tradeoff, degree)
+        line = np.stack([places, shown(tradeoff.cost, curve.at(places))], axis=1)
+        look: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)], "linewidth": 1.2}
+        look["linestyle"] = _DASHES[i % len(_DASHES)]
+        ax.plot(*line.T, zorder=5, **look)
+        off = f"off by at most {told_share(round(curve.worst, 4))}"
+        entries.append(Line2D([], [], label=f"degree {degree}: {off}", **look))
+        lines.append(line)
+    settle(root_figure(ax))
+    add_legend(ax, entries, heading="polynomials of least squares", lines=lines)
+    return ax
 
 
 # -- what they are made of -------------------------------------------------------------------------

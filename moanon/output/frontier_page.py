@@ -1,7 +1,6 @@
 """``frontier.html``: releases on the plane of privacy loss and utility loss, to be explored.
 
-The page is made as ``report.html`` is (see ``page``): one file, no requests, nothing of the data is
-markup.
+The page is made as ``report.html`` is, see ``html_page``.
 """
 
 from __future__ import annotations
@@ -10,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from moanon import __version__
 from moanon.frontier import Frontier
-from moanon.output.page import _PLACE, _as_json, _as_script, _policy, as_text, part
+from moanon.output.html_page import program_page
 from moanon.release.bucketized import PRESENCE
 
 _SCRIPTS = ("elements.js", "theme.js", "frontier.js")
@@ -31,17 +29,14 @@ def frontier_html(
     series : sequence of str
         For each release what it belongs to.
     """
-    joined = "\n".join(part(name) for name in _SCRIPTS)
-    program = _as_script(f'"use strict";\n(() => {{\n{joined}\n}})();\n')
-    parts = {
-        "policy": _policy(program),
-        "version": __version__,
-        "title": as_text(f"Privacy and utility of {frontier.sensitive}"),
-        "style": part("page.css"),
-        "data": _as_json(_page_data(frontier, sources, series)),
-        "script": program,
-    }
-    return _PLACE.sub(lambda place: parts[place[1]], part("frontier.html"))
+    return program_page(
+        f"Privacy and utility of {frontier.sensitive}",
+        "Privacy loss of individuals against utility loss for large populations",
+        _page_data(frontier, sources, series),
+        scripts=_SCRIPTS,
+        numbers="frontier.csv beside it",
+        explanation="frontier_explained.html",
+    )
 
 
 def _page_data(

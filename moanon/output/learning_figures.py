@@ -72,11 +72,11 @@ def plot_scores(outcome: Outcome, score: str) -> Figure:
     return figure
 
 
-def plot_telling(metrics: pd.DataFrame, outcome: Outcome, score: str = "auroc") -> Figure:
+def plot_telling(metrics: pd.DataFrame, score: str = "auroc") -> Figure:
     """Draw Spearman's correlation of every loss with the drop of a score, with its interval."""
     table = metrics[(metrics["score"] == score) & metrics["spearman"].notna()]
     order = table.groupby("measure")["spearman"].mean().sort_values(kind="stable").index.tolist()
-    models = list(outcome.study.models)
+    models = list(dict.fromkeys(metrics["model"]))
     figure = new_figure(PAGE, 1.2 + 0.24 * max(len(order), 3))
     ax = figure.add_subplot()
     dress(ax)

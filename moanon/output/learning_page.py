@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING
 from moanon import __version__
 from moanon.learning.models import SCORES
 from moanon.learning.outcome import Outcome
+from moanon.output.html_page import as_text, fill, page_html, part
 from moanon.output.learning_figures import WORDS
-from moanon.output.page import as_text, fill, part
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _PROTOCOLS = {
-    "raw": "Rows were held out first, and only the others were anonymized: global solutions with "
-    "the same blocks, and groups suppressed that are smaller than the solution's k there; local "
-    "ones by the same search and baselines by the same algorithm, for the same k. Models learned "
-    "from that and were tested with the held-out rows as they are.",
+    "raw": "Rows were held out first, and only the others were anonymized, so that this stands for "
+    "the release of all rows: global solutions with the same blocks and about the same share of "
+    "rows suppressed; local ones by the same search and baselines by the same algorithm, with k in "
+    "proportion to the rows that are left. Models learned from that and were tested with the "
+    "held-out rows as they are. Told of each release are k, loss and suppressed rows when it is "
+    "made of all rows; learning_releases.csv has every measure of what was learned from.",
     "released": "The whole table was anonymized and then split. Models were tested with released "
     "rows, which took part in the anonymization.",
 }
@@ -57,15 +59,10 @@ def learning_html(
         telling,
         *_telling_tables(metrics),
     ]
-    return fill(
-        "learning.html",
-        {
-            "version": __version__,
-            "title": as_text(f"Predicting {outcome.study.target.name}"),
-            "style": part("page.css"),
-            "content": "\n".join(content),
-        },
-    )
+    title = f"Predicting {outcome.study.target.name}"
+    places = {"title": as_text(title), "version": __version__, "content": "\n".join(content)}
+    style = part("page.css") + part("learning.css")
+    return page_html(title, fill("learning.html", places), style)
 
 
 def _paragraphs(outcome: Outcome, notes: Iterable[str]) -> Iterator[str]:

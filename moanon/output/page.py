@@ -1,27 +1,14 @@
-"""``report.html``: fronts on one page that works offline.
-
-The page is one file. Its script is named in its Content-Security-Policy by its digest, so the
-browser runs this one and nothing else, and the policy forbids every request. What comes from the
-data (column names, labels, file names) reaches the page as JSON in which nothing can end the
-element it stands in, and is shown as text only. The page's parts are in the folder ``page``.
-"""
+"""``report.html``: fronts on one page that works offline (see ``html_page``)."""
 
 from __future__ import annotations
 
-import hashlib
-import html
-import json
-import re
-from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from moanon import __version__
 from moanon.atomic import StagedFiles
 from moanon.errors import OutputError
 from moanon.measures.solutions import OnPart
+from moanon.output.html_page import program_page
 from moanon.output.page_data import Tab, page_data, page_title
 
 #: In this order they are one program.
@@ -42,7 +29,6 @@ _SCRIPTS = (
     "compare.js",
     "main.js",
 )
-_PLACE = re.compile(r"@([a-z]+)@")
 
 
 def report_html(
@@ -70,17 +56,14 @@ def report_html(
     for tab in tabs:
         if not len(tab.front):
             raise OutputError(f"the front {tab.title!r} has no solutions; there is nothing to show")
-    joined = "\n".join(part(name) for name in _SCRIPTS)
-    program = _as_script(f'"use strict";\n(() => {{\n{joined}\n}})();\n')
-    parts = {
-        "policy": _policy(program),
-        "version": __version__,
-        "title": as_text(page_title(tabs)),
-        "style": part("page.css"),
-        "data": _as_json(page_data(tabs, axes, on_part)),
-        "script": program,
-    }
-    return fill("page.html", parts)
+    return program_page(
+        page_title(tabs),
+        "Privacy against loss",
+        page_data(tabs, axes, on_part),
+        scripts=_SCRIPTS,
+        numbers="front.csv and solutions.json of the results folder",
+        explanation="front_explained.html",
+    )
 
 
 def write_report(
@@ -103,45 +86,3 @@ def write_report(
     with StagedFiles(path, force=force, spared=spared) as staged:
         staged[path].write_text(page, encoding="utf-8", newline="\n")
         staged.move()
-
-
-def fill(name: str, parts: Mapping[str, str]) -> str:
-    """Put texts that are HTML already into the places of a page that are called ``@name@``."""
-    return _PLACE.sub(lambda place: parts[place[1]], part(name))
-
-
-def part(name: str) -> str:
-    """Read a part of a page."""
-    return (files("moanon.output") / "page" / name).read_text(encoding="utf-8")
-
-
-def _policy(script: str) -> str:
-    """Allow this script, inline styles and an empty icon; no request of any kind."""
-    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return (
-        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _as_script(text: str) -> str:
-    """Return a script as it can stand in a page, and as the browser takes its digest.
-
-    A browser reads every line end as a line feed, and the end of the element wherever it sees one,
-    even in a string.
-    """
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return re.sub(r"<(?=/script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
-
-
-def _as_json(value: Any) -> str:
-    """Write JSON in which nothing is markup, and that has no sign beyond ASCII."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
-
-
-def as_text(text: str) -> str:
-    """Escape text for HTML; a file name may hold bytes that are no characters."""
-    return html.escape(text).encode("ascii", "xmlcharrefreplace").decode()

@@ -379,7 +379,8 @@ def _kind_in_words(rule: Suppression, share: str) -> str:
     if rule.kind == "none":
         return "No row is suppressed."
     if rule.kind == "weighted-k":
-        return "Every group smaller than weighted k is suppressed, however many rows that costs."
+        below = "smaller than weighted k" if rule.by == "k" else "less diverse than weighted l"
+        return f"Every group {below} is suppressed, however many rows that costs."
     if rule.kind == "limit" and rule.eta == 0:
         plain = ": plain k-anonymity" if rule.by == "k" and not rule.constraints else ""
         return f"No row may be suppressed (η = 0){plain}."

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from moanon import __version__
 from moanon.data.coarsening import Coarsening, merged_before
 from moanon.measures.column_effects import ColumnEffect, column_effects, entropy_loss
-from moanon.output.page import as_text, fill, part
+from moanon.output.html_page import as_text, fill, page_html, part
 from moanon.release import Certificate, Release
 
 #: How the name of a summary ends, behind that of the file.
@@ -45,19 +44,21 @@ def summary_html(release: Release, certificate: Certificate, name: str) -> str:
         What the release is taken from, such as ``solution 14 of quickstart``.
     """
     effects = column_effects(release.grouping)
-    return fill(
-        "summary.html",
-        {
-            "version": __version__,
-            "title": as_text(f"Release of {certificate.file}"),
-            "style": part("summary.css"),
-            "class": "many" if len(_columns(release, effects)) > _MANY else "",
-            "lead": as_text(_lead(release, certificate)),
-            "protection": _facts(_protection(release, certificate)),
-            "losses": _facts(_losses(release, certificate, effects)),
-            "columns": _table(_columns(release, effects)),
-            "made": as_text(_made(certificate, name)),
-        },
+    title = f"Release of {certificate.file}"
+    places = {
+        "title": as_text(title),
+        "lead": as_text(_lead(release, certificate)),
+        "protection": _facts(_protection(release, certificate)),
+        "losses": _facts(_losses(release, certificate, effects)),
+        "columns": _table(_columns(release, effects)),
+        "made": as_text(_made(certificate, name)),
+    }
+    return page_html(
+        title,
+        fill("summary.html", places),
+        part("summary.css"),
+        scheme="light",
+        body_class="many" if len(_columns(release, effects)) > _MANY else "",
     )
 
 

@@ -140,7 +140,7 @@ ALGORITHMS = {
     "nsga2": Algorithm(
         "the search of the multi-objective paper, with pymoo",
         ("nsga2", "NSGA2Search"),
-        ("population", "seed", "crossover", "mutation", "moves"),
+        ("population", "seed", "crossover", "mutation", "moves", "tree_crossover", "front_of"),
     ),
     "local": Algorithm(
         "of local recodings: boxes split from the whole table down; ends by itself",

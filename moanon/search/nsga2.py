@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from math import ceil
+from typing import Literal
 
 import numpy as np
 from pymoo.operators.survival.rank_and_crowding.metrics import get_crowding_function
@@ -30,7 +31,7 @@ from moanon.search.operators import (
     first_genomes,
     flip_bits,
 )
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import Points, SearchProblem
 
 
 class NSGA2Search:
@@ -46,6 +47,12 @@ class NSGA2Search:
         Rates; see `cross_columns`, `flip_bits` and `Moves.mutate`.
     moves : bool
         Whether mutation moves trees and shifts boundaries instead of D's flips of bits.
+    tree_crossover : {"common", "ends"}
+        Where tree columns are crossed; see `cross_columns`.
+    front_of : {"archive", "population"}
+        Whether the front is made of all that was evaluated, or, as D has it, of the last
+        population alone. The latter wants a problem without steps: D's rule arrives at one solution
+        of each genome.
     room : int
         Most solutions the archive holds.
     """
@@ -60,6 +67,8 @@ class NSGA2Search:
         crossover: float = 0.9,
         mutation: float = 0.1,
         moves: bool = False,
+        tree_crossover: Literal["common", "ends"] = "common",
+        front_of: Literal["archive", "population"] = "archive",
         room: int = 8_000,
     ) -> None:
         if population < 2:
@@ -67,6 +76,8 @@ class NSGA2Search:
         for name, rate in (("crossover", crossover), ("mutation", mutation)):
             if not 0 <= rate <= 1:
                 raise SearchError(f"{name} must be in [0, 1]. Got {rate}")
+        if front_of == "population" and problem.has_steps:
+            raise SearchError("a front of the last population is of a problem without steps")
         layout = problem.layout
         self.problem = problem
         self.population = population
@@ -78,6 +89,7 @@ class NSGA2Search:
         self.kept = np.zeros((0, layout.bits), dtype=np.uint8)
         self._values = np.zeros((0, len(problem.objectives)))
         self._crowding = np.zeros(0)
+        self._thresholds = np.zeros((0, 2), dtype=np.int64)
         self._start = self.kept
         if moves:  # D's own settings start from samples alone
             number = int(population * SEED_SHARE)
@@ -85,7 +97,12 @@ class NSGA2Search:
             self._start = np.unique(seeds, axis=0)
         self._moves = Moves(layout) if moves else None
         self._rates = crossover, mutation
-        self._settings = json.dumps(["nsga2", population, seed, crossover, mutation, moves])
+        self._at_ends = tree_crossover == "ends"
+        self._is_plain = front_of == "population"
+        chosen = [tree_crossover, front_of]
+        self._settings = json.dumps(
+            ["nsga2", population, seed, crossover, mutation, moves, *chosen]
+        )
 
     @property
     def evaluations(self) -> int:
@@ -113,9 +130,16 @@ class NSGA2Search:
         genomes = self.unseen.fill(found, self.population, self.rng)[:most]
         values, points = self.problem.both(genomes)
         self.unseen.remove(genomes)
-        self._survive(np.concatenate([self.kept, genomes]), np.concatenate([self._values, values]))
+        rows = self._survive(
+            np.concatenate([self.kept, genomes]), np.concatenate([self._values, values])
+        )
+        if self._is_plain:  # the front is that of the survivors
+            self._thresholds = np.concatenate([self._thresholds, points.thresholds])[rows]
+            self.archive.keep(rows[:0])
+            points = Points(self._values, np.arange(len(rows)), self._thresholds)
+            genomes = self.kept
         self.archive.add(points, genomes)
-        return len(genomes)
+        return len(values)
 
     # -- one generation --------------------------------------------------------------------------
 
@@ -134,7 +158,8 @@ class NSGA2Search:
     def mate(self, parents: Bits, rng: np.random.Generator) -> Bits:
         """Children of pairs of parents (2, matings, bits), crossed and mutated."""
         layout, (crossover, mutation) = self.problem.layout, self._rates
-        children = np.concatenate(cross_columns(layout, parents, crossover, rng))
+        pairs = cross_columns(layout, parents, crossover, rng, ends=self._at_ends)
+        children = np.concatenate(pairs)
         if self._moves is None:
             return flip_bits(layout, children, mutation, rng)
         return self._moves.mutate(children, mutation, rng)
@@ -147,9 +172,11 @@ class NSGA2Search:
             self._values, self._crowding, drawn[: 2 * number].reshape(-1, 2), self.rng
         )
 
-    def _survive(self, genomes: Bits, values: Floats) -> None:
+    def _survive(self, genomes: Bits, values: Floats) -> Ints:
+        """Keep the best of some individuals; return their rows."""
         rows, self._crowding = rank_and_crowding(values, self.population, self.rng)
         self.kept, self._values = genomes[rows], values[rows]
+        return rows
 
     # -- what is saved ---------------------------------------------------------------------------
 
@@ -160,6 +187,7 @@ class NSGA2Search:
             "kept": self.kept,
             "objectives": self._values,
             "crowding": self._crowding,
+            "kept_thresholds": self._thresholds,
             "seen": self.unseen.state(),
             "generator": generator_state(self.rng),
             "settings": np.frombuffer(self._settings.encode(), dtype=np.uint8),
@@ -179,6 +207,7 @@ class NSGA2Search:
         self.generation = int(state["generation"])
         self._start, self.kept = state["start"], state["kept"]
         self._values, self._crowding = state["objectives"], state["crowding"]
+        self._thresholds = state["kept_thresholds"]
         self.unseen.restore(state["seen"])
         restore_generator(self.rng, state["generator"])
 

@@ -284,14 +284,16 @@ def _mover(domain: Domain) -> _MoveBoundary | _MoveCut:
 # -- crossover and mutation ------------------------------------------------------------------------
 
 
-def cross_columns(layout: Layout, parents: Bits, rate: float, rng: np.random.Generator) -> Bits:
+def cross_columns(
+    layout: Layout, parents: Bits, rate: float, rng: np.random.Generator, *, ends: bool = False
+) -> Bits:
     """Cross two parents column by column, each column at a point of its own (D §6.3).
 
     Interval and ordered columns have one-point crossover. The ends count as points too, so that a
     column of one bit takes part: it is exchanged or not. In a tree column the point is drawn among
     the boundaries at which *both* parents have a 1 (Lunacek et al.): on either side of it, each
     parent holds whole subtrees. Where the parents have none in common, the column is passed on
-    whole.
+    whole; with `ends`, the ends of a tree column are points, too, and it is exchanged or not.
 
     Parents and children are arrays (2, matings, bits); `rate` is the chance of a mating to be a
     crossover, otherwise the children equal their parents.
@@ -305,9 +307,9 @@ def cross_columns(layout: Layout, parents: Bits, rate: float, rng: np.random.Gen
     common = np.zeros((matings, layout.bits + 1), dtype=np.int32)
     np.cumsum(parents[0] & parents[1], axis=1, dtype=np.int32, out=common[:, 1:])
     before = common[:, starts]
-    choices = np.where(is_tree, common[:, stops] - before, layout.sizes)
+    choices = np.where(is_tree, common[:, stops] - before + (2 if ends else 0), layout.sizes)
     chosen = (rng.random(choices.shape) * choices).astype(np.int32)
-    chosen += np.where(is_tree, before + 1, 0)
+    chosen += np.where(is_tree, before + (0 if ends else 1), 0)
     within = (np.arange(layout.bits) - starts[column]).astype(np.int32)
     passed = np.where(is_tree[column], common[:, :-1], within)
     exchanged = passed >= chosen[:, column]

@@ -73,6 +73,9 @@ class SearchProblem:
     constraints : mapping of str to float, optional
         Bounds on registered measures, each in its better direction. Those on measures of groups
         are added to the constraints of `suppression`: groups that fail them are suppressed.
+    steps : bool
+        Whether every step of a genome's staircase is a solution, where it has one; else only that
+        at which the rule arrives, as D has it.
     """
 
     def __init__(
@@ -82,6 +85,8 @@ class SearchProblem:
         suppression: Suppression,
         threads: int = 1,
         constraints: Mapping[str, float] | None = None,
+        *,
+        steps: bool = True,
     ) -> None:
         self.instance = instance
         self.layout = instance.layout
@@ -108,7 +113,7 @@ class SearchProblem:
         pairs = suppression.kind == "kl-safety" and suppression.safety == "strict"
         # What is taken of one release at a time would take as long again for every step.
         by_steps = not any(find_measure(name).reads_groups for name in self.names)
-        self.has_steps = by_steps and (suppression.kind == "limit" or pairs)
+        self.has_steps = steps and by_steps and (suppression.kind == "limit" or pairs)
 
     @property
     def is_constrained(self) -> bool:
@@ -234,7 +239,10 @@ def _why_no_threshold(measure: Measure, rule: Suppression) -> str | None:
     """Why a threshold of a suppression rule says nothing under another, as a sentence's end."""
     if measure.name == "d2" and rule.kind != "kl-safety":
         return f"is a threshold of kl-safety, and the rule is {rule.kind}"
-    if measure.of_rule and rule.kind == "limit" and rule.by != "k":
+    if measure.name == "weighted_l":
+        is_so = (rule.kind, rule.by) == ("weighted-k", "l")
+        return None if is_so else "is of the preset any-suppression with suppress_by: l"
+    if measure.of_rule and rule.by != "k":
         return f"is a threshold of sizes, and groups are given up by {rule.by}"
     return None
 

@@ -83,9 +83,9 @@ def test_who_is_better_off_is_told_first(capsys: Captured) -> None:
 def test_rank_overlooks_what_it_is_told(capsys: Captured) -> None:
     options = ["found#5", "found#8", "--properties", "size", "--comparators", "rank"]
     (plain,) = told(capsys, *options)["verdicts"]
-    (tolerant,) = told(capsys, *options, "--epsilon", "1e6")["verdicts"]
+    (tolerant,) = told(capsys, *options, "--rank-epsilon", "1e6")["verdicts"]
     assert (plain["better"] is None, tolerant["better"]) == (False, None)
-    assert main(["compare", *options, "--epsilon", "1e6"]) == 0
+    assert main(["compare", *options, "--rank-epsilon", "1e6"]) == 0
     assert " rank overlooks a difference of 1e+06 of size" in capsys.readouterr().out
 
 
@@ -140,9 +140,33 @@ def test_preferences_are_told(capsys: Captured) -> None:
         "epsilon": {"utility": 0.2, "size": 0.0},
         "goals": {"size": 1.0, "utility": 0.5},
         "ideals": {"size": 20.0},
-        "rank_epsilon": {"utility": 0.0, "size": 0.0},
+        "rank_epsilon": {"size": 0.0, "utility": 0.0},
     }
     assert "goal" in {each["comparator"] for each in found["verdicts"]}
+
+
+def test_goals_are_read_from_a_file_of_vectors(capsys: Captured) -> None:
+    Path("goals.csv").write_text("size\n" + "40\n" * 120)
+    options = ["found#5", "found#8", "--properties", "size", "--index", "mean"]
+    found = told(capsys, *options, "--goal-vectors", "goals.csv")
+    assert found["preferences"]["goals"] == {"size": 40.0}
+    assert found["verdicts"] == told(capsys, *options, "--goal", "40")["verdicts"]
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("size\n1\n", "the goal vector of size must hold 120 numbers, one for each row. Got 1"),
+        ("size\n1\nmany\n", "must hold numbers. Got 'many' in row 2 of column 'size'"),
+        ("size,x\n1,\n", "must hold numbers. Got nothing in row 1 of column 'x'"),
+        ("sise\n1\n", "goal vectors names 'sise', which is not compared (did you mean 'size'?)"),
+    ],
+)
+def test_bad_files_of_vectors_are_refused(capsys: Captured, text: str, error: str) -> None:
+    Path("goals.csv").write_text(text)
+    given = ["--properties", "size", "--index", "mean", "--goal-vectors", "goals.csv"]
+    assert main(["compare", "found#5", "found#8", *given]) == 2
+    assert error in capsys.readouterr().err
 
 
 def test_properties_and_comparators_can_be_chosen(capsys: Captured) -> None:
@@ -284,7 +308,7 @@ def test_a_plot_is_written_once(capsys: Captured, tmp_path: Path) -> None:
         ),
         (
             ["found#5", "found#8", "--comparators", "cov", "--epsilon", "1,0"],
-            "epsilon is for lex, rank only, and compared is by cov",
+            "epsilon is for lex only, and compared is by cov",
         ),
         (["found#5", "found#8", "--plot", "a.gif"], "a plot is a .png, .svg or .pdf file. Got 'a."),
         (["found#5", "found#8", "--sensitive", "sice"], "{here}/people.csv has no column 'sice'"),

@@ -375,7 +375,7 @@ class TestJson:
 
     def test_one_set(self, example, capsys):
         found = ask_json(capsys, example, "--subset", "V", "--k", "3", code=NO)
-        assert found["answer"] == {"yes": False, "k": 2, "suppressed": 0}
+        assert found["answer"] == {"yes": False, "k": 2, "suppressed": 0, "needed": 2}
         assert found["risk"]["rows_below_5"] == 5
         assert found["additions"][0] == {"column": "W", "before": 2, "after": 1, "alone": [0, 1]}
 
@@ -391,6 +391,26 @@ class TestFiles:
         ask(capsys, example, "--subset", "V", "--delta", "0.42", "--list-rows", "rows.csv")
         written = (folder / "rows.csv").read_text()
         assert written == "row,group_size\n1,2\n2,2\n3,3\n4,3\n5,3\n"
+
+    @pytest.mark.parametrize(
+        ("options", "told", "listed", "code"),
+        [
+            # V has groups of 2, 3 and 7 rows; 5 of 12 may go, which leaves k = 7.
+            ("--k 2 --delta 0.42", "Yes: k = 7, with 5 rows (41.7%) suppressed", 5, DONE),
+            ("--k 3 --delta 0.1", "2 rows (16.7%) would have to be suppressed", 2, NO),
+            ("--k 3 --delta ask", "delta = 0.1667: 2 rows of 12 must go", 2, DONE),
+            ("--k 8 --delta ask", "No: nothing would be left", 12, NO),
+            ("--k 2", "Yes: k = 2", 0, DONE),
+        ],
+    )
+    def test_as_many_rows_are_listed_as_the_answer_counts(
+        self, example, folder, capsys, options, told, listed, code
+    ):
+        given = [example, "--subset", "V", *options.split(), "--list-rows", "rows.csv"]
+        out = ask(capsys, *given, code=code)
+        assert told in out
+        assert f"Wrote rows.csv: {listed} row numbers" in out
+        assert len((folder / "rows.csv").read_text().splitlines()) == 1 + listed
 
     def test_row_numbers_hold_no_value_of_the_table(self, folder, capsys):
         (folder / "t.csv").write_text("name\nsecret\nother\n")

@@ -71,6 +71,34 @@ def test_quiet_is_quiet(config: str, capsys: Captured) -> None:
     assert "holds results already" in capsys.readouterr().err
 
 
+_FINE = """
+name: fine
+data: {source: fine.csv}
+columns: {a: {role: quasi, kind: interval}, b: {role: quasi, kind: interval}}
+problem: {eta: 0.1}
+search: {algorithm: nsga2, population: 20, generations: 5, moves: false}
+output: {plots: false, report: false}
+"""
+
+
+def test_the_papers_search_says_when_fine_domains_leave_it_without_groups(
+    people: Path, capsys: Captured
+) -> None:
+    # 200 rows, two columns of 300 numbers each: half of all boundaries leave everybody alone.
+    rows = [f"{i * 7 % 300},{i * 11 % 300}" for i in range(200)]
+    Path("fine.csv").write_text("\n".join(["a,b", "0,0", "299,299", *rows]))
+    Path("fine.yaml").write_text(_FINE)
+    assert main(["run", "fine.yaml"]) == 0
+    captured = capsys.readouterr()
+    assert re.search(r"\n k +1 to 1\n", captured.out)
+    assert "note: nsga2 has found a single solution, with k = 1: its first genomes" in captured.err
+    assert "what helps is the default search" in captured.err
+    assert main(["run", "fine.yaml", "--force", "--set", "search.moves=true"]) == 0
+    captured = capsys.readouterr()
+    assert re.search(r"\n k +1 to 202\n", captured.out)
+    assert "nsga2 has found" not in captured.err
+
+
 def test_a_thinned_front_says_so(config: str, capsys: Captured) -> None:
     assert main(["run", config, "--set", "problem.preset=zero-suppression",
                  "--set", "search.cap=4"]) == 0  # fmt: skip

@@ -21,6 +21,7 @@ from moanon.compare import (
     PropertyVector,
     Verdict,
     compare,
+    property_vectors,
 )
 from moanon.compare.comparison import _Pair
 from moanon.errors import ConfigError, DataError
@@ -121,9 +122,9 @@ def test_ranks_that_differ_by_no_more_than_epsilon_are_equally_good(
     epsilon: float, better: str | None
 ) -> None:
     # √438 - √210 = 6.437, as worked out above
-    pair, wishes = [anonymized("T3a"), anonymized("T3b")], Preferences(epsilon=[epsilon])
+    pair, wishes = [anonymized("T3a"), anonymized("T3b")], Preferences(rank_epsilon=[epsilon])
     for both in (pair, pair[::-1]):
-        found = compare(both, ["size"], comparators=["rank", "cov"], preferences=wishes)
+        found = compare(both, ["size"], preferences=wishes)
         letters = {"B": "B"} if both is pair else {"B": "A"}
         assert verdict(found, "size", "rank").better == letters.get(better or "")
         assert verdict(found, "size", "cov").better == letters["B"]  # of which nothing is said
@@ -135,9 +136,46 @@ def test_an_epsilon_itself_is_overlooked() -> None:
     rank = verdict(found, "size", "rank")
     assert isinstance(rank.forward, float)
     assert isinstance(rank.backward, float)
-    wishes = Preferences(epsilon=[rank.forward - rank.backward])
+    wishes = Preferences(rank_epsilon=[rank.forward - rank.backward])
     found = compare(pair, ["size"], comparators=["rank"], preferences=wishes)
     assert verdict(found, "size", "rank").better is None
+
+
+def test_goals_can_be_vectors_whose_index_is_the_goal() -> None:
+    # Every row in a group of 5: mean 5, worst 5. Means of T3a and T3b 3.4 and 5.8, so
+    # (3.4 - 5)² = 2.56 and (5.8 - 5)² = 0.64; least 3 in both, 4 away from 5.
+    pair = [anonymized("T3a"), anonymized("T3b")]
+    fives = {"size": np.full(10, 5.0)}
+    for index, forward, backward in (("mean", 2.56, 0.64), ("min", 4.0, 4.0)):
+        wishes = Preferences(index=index, goal_vectors=fives)
+        goal = verdict(compare(pair, ["size"], preferences=wishes), "all", "goal")
+        assert (goal.forward, goal.backward) == pytest.approx((forward, backward))
+    # A goal that is T3b itself is reached by T3b, by every unary index.
+    theirs = property_vectors(pair[1], ["size", "sensitive_count"])
+    vectors = {name: vector.values for name, vector in theirs.items()}
+    for index in ("min", "mean", "rank"):
+        wishes = Preferences(index=index, goal_vectors=vectors)
+        goal = verdict(compare(pair, list(vectors), preferences=wishes), "all", "goal")
+        assert goal.backward == pytest.approx(0)
+        assert goal.better == ("B" if goal.forward else None)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "message"),
+    [
+        ({"index": "cov"}, r"^a goal vector needs an index of one vector .*\. Got cov for size$"),
+        ({"index": "mean", "goals": [1]}, r"^goals are numbers or property vectors\. Got both$"),
+        ({"index": "mean", "goal_vectors": {}}, r"^goal vectors must name every property\. Got "),
+        (
+            {"index": "mean", "goal_vectors": {"size": np.ones(3)}},
+            r"^the goal vector of size must hold 10 numbers, one for each row\. Got 3$",
+        ),
+    ],
+)
+def test_goal_vectors_that_do_not_fit_are_refused(wishes: dict, message: str) -> None:
+    given = Preferences(**{"goal_vectors": {"size": np.ones(10)}, **wishes})
+    with pytest.raises(ConfigError, match=message):
+        compare([anonymized("T3a"), anonymized("T3b")], ["size"], preferences=given)
 
 
 def test_preferences_go_by_the_index_they_are_told() -> None:

@@ -86,26 +86,21 @@ def test_what_is_left_open_is_filled_in() -> None:
     assert settled.rank_epsilon == {"size": 0, "utility": 0}
 
 
-@pytest.mark.parametrize(
-    ("index", "comparators", "expected"),
-    [
-        ("cov", ("rank",), 2.0),
-        ("rank", ("rank", "lex"), 2.0),
-        ("cov", ("rank", "lex"), 0.0),  # it is a difference of coverages
-    ],
-)
-def test_an_epsilon_is_a_difference_of_one_index(
-    index: str, comparators: tuple[str, ...], expected: float
-) -> None:
-    settled = Preferences(index, epsilon=[2.0]).settle(["size"], comparators)
-    assert settled.rank_epsilon == {"size": expected}
+def test_rank_has_an_epsilon_of_its_own() -> None:
+    settled = Preferences(epsilon=[2.0], rank_epsilon=[3.0]).settle(["size"])
+    assert (settled.epsilon, settled.rank_epsilon) == ({"size": 2.0}, {"size": 3.0})
 
 
 @pytest.mark.parametrize(
     ("wishes", "comparators", "message"),
     [
         ({"weights": [1.0]}, ("rank", "lex"), "weights is for wtd only, and compared is by rank, "),
-        ({"epsilon": [2.0]}, ("cov", "wtd"), "epsilon is for lex, rank only, and compared is by c"),
+        ({"epsilon": [2.0]}, ("rank", "wtd"), "epsilon is for lex only, and compared is by rank"),
+        (
+            {"rank_epsilon": [2.0]},
+            ("lex",),
+            "rank_epsilon is for rank only, and compared is by lex",
+        ),
         ({"order": ["size"]}, ("rank",), "order is for lex only, and compared is by rank"),
         ({"goals": [1.0]}, ("lex",), "goal is for goal only, and compared is by lex"),
         ({"ideals": {"size": 1}}, ("min", "wtd"), "ideal is for rank only, and compared is by min"),
@@ -137,6 +132,7 @@ def test_an_ideal_is_of_use_where_rank_is_the_index() -> None:
         ({"goals": {"size": 1, "utility": 1e101}}, r"^a goal must be a number from -1e\+100 to "),
         ({"epsilon": {"k": 1}}, r"^epsilon names 'k'"),
         ({"epsilon": {"size": -1}}, r"^an epsilon must be a number of at least 0\. Got -1$"),
+        ({"rank_epsilon": {"size": -1}}, r"^an epsilon must be a number of at least 0\. Got -1$"),
         ({"epsilon": []}, r"^epsilon must be one for each of 2 properties\. Got 0$"),
         ({"order": []}, r"^order must name every property\. Got nothing for 'size'$"),
         ({"ideals": {"size": 1e308}}, r"^the ideal of size must be a number from -1e\+100 to 1e"),

@@ -184,7 +184,13 @@ def test_other_presets_go_by_their_own_rule(tmp_path: Path, preset: str) -> None
         ),
         (
             "preset: zero-suppression, suppress_by: k",
-            "suppress_by is for the preset k-suppression only. Got zero-suppression "
+            "suppress_by is for the presets k-suppression and any-suppression only. Got "
+            "zero-suppression "
+            "(a.yaml: problem.suppress_by)",
+        ),
+        (
+            "preset: any-suppression, suppress_by: alpha",
+            "suppress_by must be k or l for the preset any-suppression. Got alpha "
             "(a.yaml: problem.suppress_by)",
         ),
         (

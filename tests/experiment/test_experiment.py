@@ -411,6 +411,8 @@ PAPER = {
     "problem3": ("weighted-k", ("weighted_k", "gl", "sl"), 500),
     "problem4-k": ("kl-safety", ("d1", "d2", "gl"), 500),
     "problem4-l": ("kl-safety", ("d1", "d2", "gl"), 500),
+    "problem4-k-frequency": ("kl-safety", ("d1", "d2", "gl"), 500),
+    "problem4-l-frequency": ("kl-safety", ("d1", "d2", "gl"), 500),
 }
 
 
@@ -422,12 +424,14 @@ def test_the_papers_configurations_state_its_settings(name: str) -> None:
     assert (problem.suppression.kind, problem.objectives) == (kind, objectives)
     assert problem.suppression.eta == (0.1 if kind in ("limit", "kl-safety") else 0)
     if kind == "kl-safety":
-        rule = problem.suppression
-        assert (rule.safety, rule.prefer, rule.diversity) == ("ordered", name[-1], "distinct")
+        rule, (_, prefer, *diversity) = problem.suppression, name.split("-")
+        reading = diversity or ["distinct"]
+        assert [rule.safety, rule.prefer, rule.diversity] == ["ordered", prefer, *reading]
         assert problem.instance.table.sensitive == ("occupation",)
     search = config.search
     assert (search.algorithm, search.population, search.generations) == ("nsga2", population, 250)
     assert (search.crossover, search.mutation, search.moves) == (0.9, 0.1, False)
+    assert (search.tree_crossover, search.front_of) == ("ends", "archive")
     sizes = {name: domain.size for name, domain in problem.layout.domains.items()}
     assert (sizes["age"], sizes["education"], sizes["native-country"]) == (16, 16, 41)
     assert len(sizes) == (8 if kind == "kl-safety" else 9)

@@ -24,7 +24,8 @@ def _space(
 ) -> FeatureSpace:
     given_roles = dict.fromkeys(specs, "quasi") | roles
     table = read_table(frame, given_roles, missing=missing)  # type: ignore[arg-type]
-    return FeatureSpace.of(Instance.build(table, specs), "ill")  # type: ignore[arg-type]
+    everybody = np.ones(len(frame), dtype=bool)
+    return FeatureSpace.of(Instance.build(table, specs), "ill", everybody)  # type: ignore[arg-type]
 
 
 def _everybody(space: FeatureSpace) -> np.ndarray:
@@ -120,7 +121,65 @@ def test_columns_that_a_file_lacks_are_left_out() -> None:
     frame = pd.DataFrame({"sex": ["f", "m"], "pay": ["1", "2"], "ill": ["y", "n"]})
     table = read_table(frame, {"sex": "quasi", "pay": "insensitive", "ill": "sensitive"})
     instance = Instance.build(table, {"sex": OrderedSpec(("f", "m"))})
-    assert FeatureSpace.of(instance, "ill", {"sex", "ill"}).others == ()
+    everybody = np.ones(2, dtype=bool)
+    assert FeatureSpace.of(instance, "ill", everybody, {"sex", "ill"}).others == ()
+
+
+def test_rows_that_are_not_learned_from_do_not_settle_what_is_a_number() -> None:
+    frame = pd.DataFrame({"sex": ["f", "m", "f"], "pay": ["1", "2", "lots"], "ill": list("yny")})
+    table = read_table(frame, {"sex": "quasi", "pay": "insensitive", "ill": "sensitive"})
+    instance = Instance.build(table, {"sex": OrderedSpec(("f", "m"))})
+    taught = np.array([True, True, False])
+    space = FeatureSpace.of(instance, "ill", taught)
+    assert not space.is_category[-1]
+    assert space.raw(taught)[:, -1].tolist() == [1, 2]
+    assert np.isnan(space.raw(~taught)[0, -1])
+    assert FeatureSpace.of(instance, "ill", ~taught).is_category[-1]
+
+
+def test_boxes_show_intervals_orders_nodes_and_sets_of_leaves() -> None:
+    tree = Hierarchy.from_nested(
+        "Anywhere", {"North": ["Oslo", "Bergen", "Narvik"], "South": ["Rome", "Bari"]}
+    )
+    frame = pd.DataFrame(
+        {
+            "age": [21, 34, 38, 45],
+            "size": ["S", "M", "L", "L"],
+            "place": ["Oslo", "Bergen", "Narvik", "Bari"],
+        }
+    )
+    specs = {
+        "age": IntervalSpec(10, (20, 49)),
+        "size": OrderedSpec(("S", "M", "L")),
+        "place": TreeSpec(tree, sets=True),
+    }
+    space = _space(frame, specs)
+    # Boxes [20-29] S {Oslo, Bergen}; [20-39] S..M {Oslo, Bergen}; [30-49] * {Narvik, Rome}; Bari.
+    starts = np.array([[0, 0, 1, 2], [0, 0, 0, 2], [0, 0, 2, 4]])
+    stops = np.array([[1, 2, 3, 3], [1, 2, 3, 3], [2, 2, 4, 5]])
+    cells = space.instance.cells
+    assert len(cells.counts) == 4
+    box = np.array([0, 1, 2, 3])  # cells come in the order of their values, as these rows do
+    grouping = Grouping.of_boxes(space.instance, box, starts, stops)
+    # In pre-order: Anywhere 0, North 1, Oslo 2, Bergen 3, Narvik 4, South 5, Rome 6, Bari 7.
+    assert tree.names.index("Bari") == 7
+    shown = space.released(grouping, grouping.row_group, _everybody(space)).tolist()
+    assert shown == [
+        [20, 29, 0, 0, 1, HIDDEN],  # {Oslo, Bergen}: both are in the North
+        [20, 39, 0, 1, 1, HIDDEN],
+        [30, 49, 0, 2, HIDDEN, HIDDEN],  # {Narvik, Rome}: nothing below Anywhere holds both
+        [40, 49, 2, 2, 5, 7],
+    ]
+    assert space.raw(_everybody(space))[2].tolist() == [38, 38, 2, 2, 1, 4]
+
+
+def test_months_are_numbers_of_months() -> None:
+    frame = pd.DataFrame({"day": ["2024-01-31", "2024-03-01", "2025-01-15"]})
+    space = _space(frame, {"day": IntervalSpec("month")})
+    raw = space.raw(_everybody(space))[:, 0]
+    assert (raw - raw[0]).tolist() == [0, 2, 12]
+    released = np.array(_released(space, "0" * space.instance.layout.bits))
+    assert (released - raw[0]).tolist() == [[0, 12]] * 3
 
 
 @given(st.data())

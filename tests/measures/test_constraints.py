@@ -181,7 +181,10 @@ def test_a_bound_that_is_met_exactly_is_met():
     ("settings", "message"),
     [
         ({"by": "loss"}, "by must be one of k, l, l_distinct, .* Got 'loss'"),
-        ({"by": "l", "kind": "none"}, "by is for the rule limit only. Got l for none"),
+        (
+            {"by": "l", "kind": "none"},
+            "by is for the rule limit, and may be l for weighted-k. Got l for none",
+        ),
         ({"constraints": (("gl", 1),)}, "a constraint of groups must be one of k, l, .* Got 'gl'"),
         ({"constraints": (("k", float("nan")),)}, "constraint k must be a number. Got nan"),
         ({"constraints": (("l_entropy", 0),)}, "l_entropy must be above 0. Got 0.0"),

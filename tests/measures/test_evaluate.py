@@ -101,6 +101,20 @@ def test_suppression_below_weighted_k_agrees_with_the_oracle(data):
         check_losses(scores, i, groups, naive.above_weighted_k(groups))
 
 
+@pytest.mark.parametrize("diversity", ["distinct", "frequency"])
+@given(data=st.data())
+def test_suppression_below_the_mean_diversity_agrees_with_the_oracle(diversity, data):
+    instance = data.draw(instances(sensitive=data.draw(st.integers(1, 2))))
+    genomes = data.draw(populations(instance))
+    rule = Suppression("weighted-k", by="l", diversity=diversity)
+    scores = Evaluator(instance).evaluate(genomes, rule)
+    for i, groups in enumerate(oracle(instance, genomes, diversity)):
+        least, kept = naive.above_weighted_l(groups)
+        assert values(scores, "weighted_l")[i] == float(least)
+        assert values(scores, "l")[i] == min(ell for _, _, ell in kept) >= least
+        check_losses(scores, i, groups, kept)
+
+
 @pytest.mark.parametrize("safety", ["ordered", "strict"])
 @pytest.mark.parametrize("prefer", ["k", "l"])
 @given(data=st.data())
@@ -253,6 +267,16 @@ def test_a_group_of_exactly_weighted_k_stays():
     instance = one_column([3, 3])
     scores = Evaluator(instance).evaluate(ones(instance), Suppression("weighted-k"))
     assert values(scores, "suppressed") == [0]
+
+
+def test_groups_below_weighted_l_go():
+    # sizes 1, 4, 5 with diversities 1, 1, 3: weighted-l = (1 + 4 + 15) / 10 = 2, so 5 rows go
+    scores = Evaluator(safety_table()).evaluate(
+        ones(safety_table()), Suppression("weighted-k", by="l")
+    )
+    assert values(scores, "weighted_l") == [2]
+    assert values(scores, "l") == [3]
+    assert values(scores, "suppressed") == [5]
 
 
 def safety_table() -> Instance:

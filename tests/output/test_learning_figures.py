@@ -39,7 +39,7 @@ def test_scores_are_drawn_against_k_and_loss(outcome: Outcome) -> None:
 
 def test_every_loss_that_varies_has_its_place(outcome: Outcome) -> None:
     metrics = which_tell(outcome)
-    (ax,) = plot_telling(metrics, outcome).axes
+    (ax,) = plot_telling(metrics).axes
     told = [text.get_text() for text in ax.get_yticklabels()]
     assert "loss" in told
     assert "suppressed" not in told  # Mondrian suppresses nothing
@@ -49,7 +49,7 @@ def test_too_few_releases_are_no_error(outcome: Outcome) -> None:
     few = Outcome(
         replace(outcome.study, anonymizations=outcome.study.anonymizations[:2]), outcome.records
     )
-    (ax,) = plot_telling(which_tell(few), few).axes
+    (ax,) = plot_telling(which_tell(few)).axes
     assert ax.texts[0].get_text() == "too few releases, or all alike"
 
 

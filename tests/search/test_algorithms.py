@@ -58,7 +58,8 @@ def test_the_register_loads_nothing_slow():
 def test_settings_of_other_algorithms_are_foreign():
     assert foreign_settings("nsga2") == {}
     for name in ("archive", "exhaustive"):
-        expected = dict.fromkeys(("crossover", "mutation", "moves"), "nsga2")
+        own = ("crossover", "mutation", "moves", "tree_crossover", "front_of")
+        expected = dict.fromkeys(own, "nsga2")
         assert foreign_settings(name) == expected
 
 

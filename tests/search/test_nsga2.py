@@ -21,7 +21,7 @@ from moanon.data.domain import DomainSpec, OrderedSpec, TreeSpec
 from moanon.data.table import read_table
 from moanon.errors import SearchError
 from moanon.genome import Instance
-from moanon.measures.suppression import PRESETS, Suppression
+from moanon.measures.suppression import PRESETS, Suppression, find_preset
 from moanon.search import problem as problem_module
 from moanon.search.archive import undominated
 from moanon.search.archive_search import ExhaustiveSearch
@@ -29,7 +29,7 @@ from moanon.search.checkpoint import State
 from moanon.search.nsga2 import NSGA2Search, crowded_tournament, rank_and_crowding
 from moanon.search.operators import ATTEMPTS, Unseen
 from moanon.search.problem import SearchProblem
-from tests.search.people import PLACES, problem_of
+from tests.search.people import PLACES, people, problem_of
 from tests.strategies import instances
 
 
@@ -95,6 +95,41 @@ def test_the_archive_holds_every_undominated_solution_that_was_evaluated(moves):
     best = undominated(points.values)
     assert front(search.archive.values) == front(points.values[best])
     assert len(points.values) > len(asked)  # staircases have several steps
+
+
+def plain(**settings: object) -> NSGA2Search:
+    rule = find_preset("k-suppression").with_settings(eta=0.1)
+    problem = SearchProblem(people(), rule.objectives, rule.suppression, steps=False, **settings)
+    return NSGA2Search(problem, population=20, front_of="population")
+
+
+def test_a_front_of_the_population_holds_its_undominated_solutions_and_nothing_else():
+    search = walk(plain(), 8)
+    values = search.problem.values(search.kept)
+    assert front(search.archive.values) == front(values[undominated(values)])
+    everything = walk(NSGA2Search(p2(), population=20), 8)
+    assert (search.kept == everything.kept).all()  # the search itself goes the same way
+    k, _ = -search.archive.values.T
+    # D's rule spends all it may: at each solution's threshold, the next class would be too much.
+    assert (search.archive.thresholds[:, 0] == k).all()
+
+
+def test_a_front_of_the_population_meets_constraints():
+    search = walk(plain(constraints={"k": 5}), 8)
+    assert search.archive.is_feasible
+    assert (-search.archive.values[:, 0] >= 5).all()
+
+
+def test_a_front_of_the_population_is_restored():
+    one = walk(plain(), 3)
+    other = plain()
+    other.restore(stored(one.state()))
+    assert front(walk(one, 4).archive.values) == front(walk(other, 4).archive.values)
+
+
+def test_a_front_of_the_population_has_no_steps():
+    with pytest.raises(SearchError, match=r"^a front of the last population is of a problem with"):
+        NSGA2Search(p2(), front_of="population")
 
 
 def test_a_generation_is_one_evaluation():

@@ -147,6 +147,29 @@ def test_a_tree_column_without_a_common_boundary_is_passed_on_whole():
     assert (children != parents).any()
 
 
+@given(st.data())
+def test_with_ends_children_stay_valid_and_hold_their_parents_bits(data):
+    layout, parents = draw_parents(data)
+    children = cross_columns(layout, parents, 1.0, generator(data.draw(seeds)), ends=True)
+    assert all(layout.is_valid(each).all() for each in children)
+    assert (np.sort(children, axis=0) == np.sort(parents, axis=0)).all()
+
+
+def test_with_ends_each_common_boundary_and_each_end_is_as_likely_a_point():
+    parents = np.repeat(np.array([[FINEST], [NODES]], np.uint8), 20_000, axis=1)
+    first = cross_columns(Layout({"kind": TREE}), parents, 1.0, generator(1), ends=True)[0]
+    # 11111 and 01010: exchanged whole, behind boundary 1, behind boundary 3, or not at all.
+    for child in ([0, 1, 0, 1, 0], [1, 1, 0, 1, 0], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]):
+        assert (first == child).all(axis=1).mean() == pytest.approx(0.25, abs=0.02)
+
+
+def test_with_ends_a_tree_column_without_a_common_boundary_is_exchanged_or_not():
+    parents = np.repeat(np.array([[FINEST], [[0] * 5]], np.uint8), 20_000, axis=1)
+    first = cross_columns(Layout({"kind": TREE}), parents, 1.0, generator(1), ends=True)[0]
+    assert (first == first[:, :1]).all()
+    assert first[:, 0].mean() == pytest.approx(0.5, abs=0.02)
+
+
 def test_the_rate_of_crossover_is_that_of_matings():
     layout = Layout({"sex": ordered(1), "race": ordered(1)})
     parents = np.repeat(np.array([[[0, 0]], [[1, 1]]], np.uint8), 40_000, axis=1)

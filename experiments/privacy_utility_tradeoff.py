@@ -8,14 +8,18 @@ decides: the spread over all orders is told for k = 5000.
 
     python experiments/privacy_utility_tradeoff.py            some ten minutes
     python experiments/privacy_utility_tradeoff.py --quick    few grid points, orders and steps
+    python experiments/privacy_utility_tradeoff.py --part queries    one part; the others stay
 
 writes to ``results/privacy_utility_tradeoff``
 
 - ``releases.csv``: every model, parameter and method: p_loss, u_loss, query_error, groups;
 - ``ties.csv``: p_loss and u_loss of Mondrian at k = 5000 for every order of ties;
-- ``queries.csv``: query_error by selectivity and by dimension, in both readings of selectivity;
+- ``queries.csv``: query_error by selectivity and by dimension, in both readings of selectivity:
+  the mean of ten times 1,000 queries, the least and the largest of them;
 - ``fronts.csv``: our global and local fronts, ``dominance.csv``: for each release of Mondrian the
   least u_loss of ours that gives away no more;
+- ``timings.csv``: CPU seconds of mining, of the slowest release, and of a front of 200 with
+  bucketized twins and 1,000 queries;
 - ``figure2a.png`` … ``figure3c.png``.
 """
 
@@ -23,19 +27,22 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
 
 import moanon
 from moanon import Config, Grouping, Instance
 from moanon.baselines import find_baseline
 from moanon.frontier import CountQueries, Frontier, place_releases
+from moanon.measures.utility import utility_losses
 from moanon.output.figure_files import write_figures
 from moanon.output.figure_style import COLOURS, GREY, LABEL, SMALL, dress, new_axes, write
 
@@ -60,8 +67,12 @@ WORDS = {
 MARKS = dict(zip(WORDS, "osD^vPX", strict=True))
 #: How much our fronts may cost: targets of local recodings, which are tried all over the range of
 #: privacy loss one after another, and generalizations of the whole table.
-EVALUATIONS = {"local": 20, "global": 500}
+EVALUATIONS = {"local": 20, "global": 2000}
+#: Seeds that queries are drawn with, one after another.
+DRAWS = 10
 SELECTIVITIES, DIMENSIONS = (0.01, 0.03, 0.05, 0.1), (2, 3, 4, 5)
+#: What is computed, each for itself; figures are drawn of all.
+PARTS = ("releases", "ties", "queries", "fronts", "timings")
 PRIVACY = "privacy loss (nats)"
 
 
@@ -104,14 +115,15 @@ def tie_orders(instance: Instance, number: int | None) -> pd.DataFrame:
     return place_releases(named).to_frame()[["name", "p_loss", "u_loss", "groups"]]
 
 
-def query_errors(instance: Instance, bounds: Sequence[float], seed: int) -> pd.DataFrame:
+def query_errors(instance: Instance, bounds: Sequence[float], draws: int) -> pd.DataFrame:
     """Errors of bucketized t-closeness by selectivity and by dimension, in both readings."""
     groupings = {bound: mondrian(instance, "t", bound) for bound in bounds}
     cases = [(selectivity, 4) for selectivity in SELECTIVITIES]
     cases += [(0.05, dimensions) for dimensions in DIMENSIONS if dimensions != 4]
     rows = []
-    for reading in ("whole", "column"):
-        for selectivity, dimensions in cases:
+    for reading, (selectivity, dimensions) in product(("whole", "column"), cases):
+        key = {"reading": reading, "selectivity": selectivity, "dimensions": dimensions}
+        for seed in range(1, draws + 1):
             asked = CountQueries.draw(
                 instance,
                 "occupation",
@@ -121,16 +133,11 @@ def query_errors(instance: Instance, bounds: Sequence[float], seed: int) -> pd.D
                 seed=seed,
             )
             for bound, grouping in groupings.items():
-                rows.append(
-                    {
-                        "reading": reading,
-                        "selectivity": selectivity,
-                        "dimensions": dimensions,
-                        "t": bound,
-                        "query_error": asked.error(grouping, bucketized=True),
-                    }
-                )
-    return pd.DataFrame(rows)
+                error = asked.error(grouping, bucketized=True)
+                rows.append({**key, "t": bound, "query_error": error})
+    by = ["reading", "selectivity", "dimensions", "t"]
+    drawn = pd.DataFrame(rows).groupby(by, sort=False).query_error
+    return drawn.agg(query_error="mean", least="min", largest="max").reset_index()
 
 
 def own_fronts(instance: Instance, evaluations: dict[str, int], seed: int) -> pd.DataFrame:
@@ -159,6 +166,35 @@ def own_front(instance: Instance, recoding: str, evaluations: int, seed: int) ->
     found = split_names(place_releases(named, bucketize=True, queries=1000, seed=seed))
     print(f"  placed in {time.process_time() - started:.1f} CPU s")
     return found
+
+
+def timings(instance: Instance) -> pd.DataFrame:
+    """CPU seconds of mining, of one release and of a front, all on one thread, kernels loaded."""
+    config = Config.load(CONFIG)
+    columns = {name: c.model_dump(exclude_none=True) for name, c in config.columns.items()}
+    problem = {"preset": "zero-suppression", "objectives": ["k", "loss"], "recoding": "local"}
+    front = moanon.optimize(config.data.source, columns, problem=problem, progress=False)
+    named = {str(number): front.grouping(number) for number in front.ids[:200].tolist()}
+    settings: dict[str, Any] = {"bucketize": True, "queries": 1000, "ancestors": config.ancestors}
+    place_releases(dict(list(named.items())[:1]), **settings)  # loads the kernels
+    again = replace(instance, population_rule=instance.population_rule)
+    rows = [("mining", 0, cpu_seconds(lambda: again.populations))]
+    for method in ("generalized", "bucketized"):
+        slowest = max(
+            cpu_seconds(partial(utility_losses, each, bucketized=method == "bucketized"))
+            for each in (replace(grouping, instance=instance) for grouping in named.values())
+        )
+        rows.append((f"u_loss, {method}, the slowest", 1, slowest))
+    whole = cpu_seconds(partial(place_releases, named, **settings))
+    rows.append(("front with twins and queries", len(named), whole))
+    return pd.DataFrame(rows, columns=["what", "solutions", "cpu_seconds"]).round(3)
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """CPU time that something takes."""
+    started = time.process_time()
+    work()
+    return time.process_time() - started
 
 
 def dominance(table: pd.DataFrame, fronts: pd.DataFrame) -> pd.DataFrame:
@@ -228,9 +264,10 @@ def models(table: pd.DataFrame, fronts: pd.DataFrame, ties: pd.DataFrame | None,
 
 def _finish_log(ax: Axes) -> Axes:
     dress(ax)
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
     write(ax.set_xlabel(PRIVACY), LABEL)
     write(ax.set_ylabel("mean relative error of COUNT queries"), LABEL)
-    ax.legend(frameon=False, fontsize=SMALL)
+    ax.legend(frameon=False, fontsize=SMALL, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return ax
 
 
@@ -247,42 +284,49 @@ def methods(table: pd.DataFrame) -> Axes:
 
 def by_query(table: pd.DataFrame, errors: pd.DataFrame, key: str) -> Axes:
     """Figures 3b and 3c: errors of bucketized t-closeness by selectivity or dimension."""
-    ax = new_axes(5.6, 3.6)
+    ax = new_axes(5.6, 3.9)
     p_loss = table[(table.model == "t") & (table.method == "bucketized")]
     p_loss = p_loss.set_index("parameter").p_loss
     fixed = {"selectivity": ("dimensions", 4), "dimensions": ("selectivity", 0.05)}[key]
     chosen = errors[errors[fixed[0]] == fixed[1]]
+    chosen = chosen.assign(p_loss=chosen.t.map(p_loss)).sort_values("p_loss")
+    words = {"selectivity": "selectivity {:g}", "dimensions": "{:g} quasi-identifiers"}[key]
     for place, (value, points) in enumerate(chosen.groupby(key)):
-        for reading, dash in (("whole", "-"), ("column", ":")):
-            here = points[points.reading == reading]
-            here = here.assign(p_loss=here.t.map(p_loss))
-            words = f"{key} {value:g}, share of the {reading}"
-            _line(ax, here, "query_error", words, place, marker=".", linestyle=dash)
-    return _finish(ax, "mean relative error of COUNT queries")
+        of_whole = points[points.reading == "whole"]
+        of_column = points[points.reading == "column"]
+        _line(ax, of_whole, "query_error", words.format(value), place, marker=".")
+        colour = COLOURS[place % len(COLOURS)]
+        for each in (of_whole, of_column):
+            shade = {"color": colour, "alpha": 0.15, "linewidth": 0}
+            ax.fill_between(each.p_loss, each.least, each.largest, **shade)
+        _line(ax, of_column, "query_error", "", place, marker=".", linestyle=":")
+    ax.plot([], [], color=GREY, linestyle="-", linewidth=1.0, label="share of the whole space")
+    ax.plot([], [], color=GREY, linestyle=":", linewidth=1.0, label="share of each column")
+    ax.set_yscale("log")
+    return _finish_log(ax)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run everything and write tables and figures."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="does everything work?")
-    parser.add_argument("--seed", type=int, default=1)
-    default = REPOSITORY / "results" / "privacy_utility_tradeoff"
-    parser.add_argument("--out", type=Path, default=default)
-    options = parser.parse_args(arguments)
-    quick, seed, out = options.quick, options.seed, options.out
-    out.mkdir(parents=True, exist_ok=True)
+def compute(part: str, instance: Instance, quick: bool, seed: int) -> pd.DataFrame:
+    """The table of one part."""
     grids = {name: bounds[::4] if quick else bounds for name, bounds in GRIDS.items()}
-    instance = Config.load(CONFIG).instance()
-    table = releases(instance, grids, seed)
-    ties = tie_orders(instance, 5 if quick else None)
-    errors = query_errors(instance, grids["t"], seed)
-    for name, frame in {"releases": table, "ties": ties, "queries": errors}.items():
-        frame.to_csv(out / f"{name}.csv", index=False, lineterminator="\n", float_format="%.6g")
+    if part == "releases":
+        return releases(instance, grids, seed)
+    if part == "ties":
+        return tie_orders(instance, 5 if quick else None)
+    if part == "queries":
+        return query_errors(instance, grids["t"], 2 if quick else DRAWS)
+    if part == "timings":
+        return timings(instance)
     fewer = {name: number // 5 if quick else number for name, number in EVALUATIONS.items()}
-    fronts = own_fronts(instance, fewer, seed)
+    return own_fronts(instance, fewer, seed)
+
+
+def draw_figures(out: Path) -> None:
+    """Draw all figures from the tables that were written, and see what our fronts dominate."""
+    names = ("releases", "ties", "queries", "fronts")
+    table, ties, errors, fronts = (pd.read_csv(out / f"{name}.csv") for name in names)
     compared = dominance(table, fronts)
-    for name, frame in {"fronts": fronts, "dominance": compared}.items():
-        frame.to_csv(out / f"{name}.csv", index=False, lineterminator="\n", float_format="%.6g")
+    save(compared, out / "dominance.csv")
     print(f"our local front dominates {compared.local_dominates.sum()} of {len(compared)} releases")
     figures = {
         "figure2a": partial(models, table, fronts, ties, "u_loss"),
@@ -292,6 +336,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "figure3c": partial(by_query, table, errors, "dimensions"),
     }
     write_figures(figures, out, formats=("png",))
+
+
+def save(table: pd.DataFrame, path: Path) -> None:
+    """Write a table."""
+    table.to_csv(path, index=False, lineterminator="\n", float_format="%.6g")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run all parts, or one, and write tables and figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="does everything work?")
+    parser.add_argument("--part", choices=PARTS, help="this one alone, and figures of all")
+    parser.add_argument("--seed", type=int, default=1)
+    default = REPOSITORY / "results" / "privacy_utility_tradeoff"
+    parser.add_argument("--out", type=Path, default=default)
+    options = parser.parse_args(arguments)
+    options.out.mkdir(parents=True, exist_ok=True)
+    instance = Config.load(CONFIG).instance()
+    for part in [options.part] if options.part else PARTS:
+        table = compute(part, instance, options.quick, options.seed)
+        save(table, options.out / f"{part}.csv")
+    if options.part != "timings":
+        draw_figures(options.out)
 
 
 if __name__ == "__main__":

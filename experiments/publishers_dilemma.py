@@ -5,15 +5,22 @@ moanon's own, and writes to ``results/publishers_dilemma``
 
 - ``front.png``: the trade-off between k and loss, with what a publisher can read off it;
 - ``figure6.png`` to ``figure11.png``: D's figures. Those of problem 4 show, like D's, what the
-  suppression rule aims at; ``-attained`` shows what the releases then are;
+  suppression rule aims at; ``-attained`` shows what the releases then are. D defines l by the most
+  frequent value (§4.2) and counts values (§4.3): ``-frequency`` is the former reading;
+- ``figure7-narrow.png``: figure 7 with at most 1 % of the rows suppressed, as D §7.2 mentions it;
+- ``figure8-l.png``: problem 3 for l instead of k (D §5.3);
 - ``etas.png``: problem 2 under smaller suppression limits (D §7.2);
+- ``fits.png``, ``fits.csv``: polynomials through the fronts of problems 1 and 2 (D §7.5);
+- ``initial_populations.csv``, ``.png``: problem 1 from five initial populations, with both ways to
+  cross trees and both fronts (D §6.5 saw no significant difference);
 - ``published.csv``: every point that D reports, and ours under the same limits;
 - ``answers.md``: the four questions of D §1, answered as in D §7.5.
 
 Runs go to a folder that is not committed, and are not repeated::
 
-    python experiments/publishers_dilemma.py            takes some minutes
+    python experiments/publishers_dilemma.py            takes a quarter of an hour
     python experiments/publishers_dilemma.py --quick    a few generations: does everything work?
+    python experiments/publishers_dilemma.py --part initial        the initial populations alone
 """
 
 from __future__ import annotations
@@ -22,9 +29,10 @@ import argparse
 import csv
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -33,9 +41,10 @@ from moanon.atomic import StagedFiles
 from moanon.config import Config
 from moanon.experiment import Experiment, plan
 from moanon.front import Front
-from moanon.front.landmarks import find_landmarks, spell
+from moanon.front.curve_fitting import FittedCurve
+from moanon.front.landmarks import TradeOff, find_landmarks, spell
 from moanon.output.figure_files import Drawing, write_figures
-from moanon.output.front_figures import plot_front, plot_fronts, plot_magnified
+from moanon.output.front_figures import plot_fits, plot_front, plot_fronts, plot_magnified
 from moanon.output.objective_figures import (
     plot_filtered,
     plot_limits,
@@ -47,14 +56,26 @@ REPOSITORY = Path(__file__).parents[1]
 CONFIGS = REPOSITORY / "configs" / "adult"
 OUT = REPOSITORY / "results" / "publishers_dilemma"
 
-PROBLEMS = ("problem1", "problem2", "problem3", "problem4-k", "problem4-l")
+#: How a group's diversity is counted, and what that adds to the names of configurations.
+READINGS = {"distinct": "", "frequency": "-frequency"}
+SAFETIES = tuple(f"problem4-{side}{end}" for end in READINGS.values() for side in "kl")
+PROBLEMS = ("problem1", "problem2", "problem3", "problem3-l", *SAFETIES)
 ETAS = (0.01, 0.05, 0.1)
+#: Of the figure that D §7.2 mentions.
+NARROW = 0.01
+#: Initial populations.
+SEEDS = range(1, 6)
+#: Where tree columns are crossed, and what the front is made of; the last is D's own way.
+VARIANTS = tuple(product(("ends", "common"), ("archive", "population")))
+DEGREES = (1, 2, 3, 5)
+PARTS = ("problems", "initial")
+#: Problems that are also searched our way, beside problem 2 with its limits.
+OWN = ("problem1", "problem3", *(f"problem4-l{end}" for end in READINGS.values()))
 #: moanon's own way: its search, the whole loss, and a rule for k and l that keeps what it says.
 OWN_SEARCH = ("search.algorithm=auto", "search.moves=true")
 OWN_PROBLEM = {
     "problem2": ("problem.objectives=[k, loss]",),
-    "problem4-k": ("problem.objectives=[d1, d2, loss]", "problem.safety=strict"),
-    "problem4-l": ("problem.objectives=[d1, d2, loss]", "problem.safety=strict"),
+    **dict.fromkeys(SAFETIES, ("problem.objectives=[d1, d2, loss]", "problem.safety=strict")),
 }
 QUICK = ("search.population=40", "search.generations=4")
 #: The figures are drawn here.
@@ -66,11 +87,26 @@ BARE = ("output.plots=false", "output.report=false")
 
 @dataclass(frozen=True)
 class Runs:
-    """What was found: for each problem by the paper's search and by ours, and for several η."""
+    """What was found.
+
+    Attributes
+    ----------
+    paper, own : mapping of str to Front
+        For each problem by the paper's search, and for some by ours.
+    etas : mapping of str to Front
+        For several η.
+    narrow : Front
+        Of problem 2 with a narrow limit, by the paper's search.
+    """
 
     paper: Mapping[str, Front]
     own: Mapping[str, Front]
     etas: Mapping[str, Front]
+    narrow: Front
+
+
+#: Fronts of problem 1 from several initial populations, by seed, for each of `VARIANTS`.
+Initial = Mapping[tuple[str, str], Mapping[int, Front]]
 
 
 def run_all(folder: Path, *, quick: bool, force: bool) -> Runs:
@@ -81,14 +117,28 @@ def run_all(folder: Path, *, quick: bool, force: bool) -> Runs:
     for problem in PROBLEMS:
         config = CONFIGS / f"{problem}.yaml"
         (paper[problem],) = run(*plan([config], short, out=folder / "paper" / problem))
-        if problem != "problem2":
+        if problem in OWN:
             sets = (*OWN_SEARCH, *OWN_PROBLEM.get(problem, ()), *short)
             (own[problem],) = run(*plan([config], sets, out=folder / "own" / problem))
     sets = (*OWN_SEARCH, *OWN_PROBLEM["problem2"], *short)
     config, place = CONFIGS / "problem2.yaml", folder / "own" / "problem2"
     fronts = run(*plan([config], sets, etas=ETAS, out=place))
     etas = dict(zip((f"{100 * eta:g} %" for eta in ETAS), fronts, strict=True))
-    return Runs(paper, {**own, "problem2": fronts[-1]}, etas)
+    place = folder / "paper" / "problem2-narrow"
+    (narrow,) = run(*plan([config], short, etas=[NARROW], out=place))
+    return Runs(paper, {**own, "problem2": fronts[-1]}, etas, narrow)
+
+
+def run_initial(folder: Path, *, quick: bool, force: bool) -> Initial:
+    """Run problem 1 from each initial population."""
+    initial: dict[tuple[str, str], dict[int, Front]] = {variant: {} for variant in VARIANTS}
+    for (crossed, made_of), seed in product(VARIANTS, SEEDS[:2] if quick else SEEDS):
+        sets = (f"search.tree_crossover={crossed}", f"search.front_of={made_of}", *BARE)
+        place = folder / "initial" / f"{crossed}-{made_of}-{seed}"
+        sets += QUICK if quick else ()
+        (config,) = plan([CONFIGS / "problem1.yaml"], sets, seed=seed, out=place)
+        (initial[crossed, made_of][seed],) = run_or_load(config, force=force)
+    return initial
 
 
 def run_or_load(config: Config, *, force: bool) -> list[Front]:
@@ -170,34 +220,48 @@ class Point:
 #: What problem 4 aims at in place of what it attains.
 AIMS = {"k": "d1", "l": "d2"}
 
+#: Where D reports a point of problem 4, its k and l, and the loss it is within. Figure 11 names
+#: (17, 5) without saying in which of its two plots; it is read as what (20, 5) then betters.
+SAFE = (
+    ("§7.4, Fig. 10", 15, 7, 0.3),
+    ("§7.5, question 4", 20, 4, 0.2),
+    ("Fig. 11", 17, 5, 0.2),
+    ("§7.5, question 4", 20, 5, 0.21),
+    ("§7.5, question 4", 22, 3, 0.21),
+    ("§7.5, question 4", 18, 6, 0.21),
+)
 POINTS = (
     Point("§7.5, question 1", "problem1", "weighted_k", 2528, TREES, {"loss": 0.22}),
     Point("§7.5, question 2", "problem2", "k", 14, KEPT_ONLY, {"loss": 0.25}),
     Point("§7.5, question 2", "problem2", "k", 36, KEPT_ONLY, {"loss": 0.26}),
     Point("§7.3, Fig. 9", "problem3", "gl", 0.35, TREES, {"sl": 0.2}, {"weighted_k": 5000}),
-    Point("§7.4, Fig. 10", "problem4-l", "k", 15, AIMED_AT, {"loss": 0.3}, {"l": 7}),
-    Point("§7.5, question 4", "problem4-l", "k", 20, AIMED_AT, {"loss": 0.2}, {"l": 4}),
-    Point("§7.5, question 4", "problem4-l", "k", 20, AIMED_AT, {"loss": 0.21}, {"l": 5}),
-    Point("§7.5, question 4", "problem4-l", "k", 22, AIMED_AT, {"loss": 0.21}, {"l": 3}),
-    Point("§7.5, question 4", "problem4-l", "k", 18, AIMED_AT, {"loss": 0.21}, {"l": 6}),
+    *(
+        Point(source, f"problem4-l{end}", "k", k, AIMED_AT, {"loss": loss}, {"l": ell})
+        for end in READINGS.values()
+        for source, k, ell, loss in SAFE
+    ),
 )
 
 
-def published_table(runs: Runs) -> str:
-    """Every point that D reports beside ours, as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    found = ("paper_search_aims_at", "paper_search_attains", "own_search_attains")
-    writer.writerow(("source", "problem", "limits", "measure", "published", *found, "why"))
+def published_rows(runs: Runs) -> Iterator[dict[str, object]]:
+    """Every point that D reports beside ours."""
     for point in POINTS:
         paper, own = runs.paper[point.problem], runs.own[point.problem]
-        aims = told(point, paper, AIMS) if point.problem.startswith("problem4") else ""
+        is_safety = point.problem in SAFETIES
         limits = [f"{name} <= {limit}" for name, limit in point.at_most.items()]
         limits += [f"{name} >= {limit}" for name, limit in point.at_least.items()]
-        what = f"D {point.source}", point.problem, "; ".join(limits), point.measure
-        ours = told(point, paper), told(point, own)
-        writer.writerow((*what, point.published, aims, *ours, point.why))
-    return text.getvalue()
+        yield {
+            "source": f"D {point.source}",
+            "problem": point.problem,
+            "l": paper.suppression.diversity if is_safety else "",
+            "limits": "; ".join(limits),
+            "measure": point.measure,
+            "published": point.published,
+            "paper_search_aims_at": told(point, paper, AIMS) if is_safety else "",
+            "paper_search_attains": told(point, paper),
+            "own_search_attains": told(point, own),
+            "why": point.why,
+        }
 
 
 def told(point: Point, front: Front, names: Mapping[str, str] | None = None) -> str:
@@ -209,12 +273,55 @@ def told(point: Point, front: Front, names: Mapping[str, str] | None = None) -> 
     return f"{front.measures[name][row]:.4g}"
 
 
+# -- initial populations, and curves ---------------------------------------------------------------
+
+
+def initial_rows(initial: Initial) -> Iterator[dict[str, object]]:
+    """What each initial population leads to, under the limit of D's first question."""
+    point = POINTS[0]
+    for (crossed, made_of), fronts in initial.items():
+        for seed, front in fronts.items():
+            yield {
+                "tree_crossover": crossed,
+                "front_of": made_of,
+                "seed": seed,
+                "solutions": len(front),
+                "weighted_k at loss <= 0.22": told(point, front),
+            }
+
+
+def fit_rows(runs: Runs) -> Iterator[dict[str, object]]:
+    """Polynomials through our fronts of problems 1 and 2."""
+    for problem, degree in product(("problem1", "problem2"), DEGREES):
+        tradeoff = TradeOff.of(runs.own[problem])
+        curve = FittedCurve.of(tradeoff, degree)
+        yield {
+            "problem": problem,
+            "curve": f"{curve.cost} of {'ln ' if curve.logarithmic else ''}{curve.privacy}",
+            "solutions": len(tradeoff),
+            "degree": degree,
+            "explained": f"{curve.explained:.4f}",
+            "worst": f"{curve.worst:.4f}",
+            "coefficients": " ".join(f"{number:.6g}" for number in curve.coefficients),
+        }
+
+
+def as_csv(rows: Iterator[dict[str, object]]) -> str:
+    """Write rows with the same keys."""
+    listed, text = list(rows), io.StringIO()
+    writer = csv.DictWriter(text, listed[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(listed)
+    return text.getvalue()
+
+
 # -- the four questions --------------------------------------------------------------------------
 
 
 def answers(runs: Runs) -> str:
     """The four questions of D §1 with our answers, as Markdown."""
     own, strict = runs.own["problem2"], runs.own["problem4-l"]
+    frequency = runs.own["problem4-l-frequency"]
     flats = [flat for flat in find_landmarks(own).flats if flat.cost_to <= 0.4]
     nearly_free = max(flats, key=lambda flat: flat.worth).sentence if flats else "nothing"
     return f"""\
@@ -238,8 +345,10 @@ default; `published.csv` has them beside D's.
    (`figure10.png`, `figure10-attained.png`).
 4. **Is there a high k and a high l, when 10 % of the rows may be suppressed and the loss is at
    most 20 %?**
-   There is (k, l) = {pairs(strict, 0.2)}. A loss of at most 21 % allows
-   {pairs(strict, 0.21)} (`figure11-attained.png`).
+   There is (k, l) = {pairs(strict, 0.2)}, where l counts values. A loss of at most 21 % allows
+   {pairs(strict, 0.21)} (`figure11-attained.png`). Where l is a group's size over the rows of its
+   most frequent value, there is {pairs(frequency, 0.2)}, and within 21 %
+   {pairs(frequency, 0.21)} (`figure11-frequency-attained.png`).
 """
 
 
@@ -269,14 +378,14 @@ def pairs(front: Front, limit: float) -> str:
 
 
 def figures(runs: Runs) -> dict[str, Drawing]:
-    """D's figures, and the two of our own."""
+    """D's figures, and ours."""
     paper, own = runs.paper, runs.own
     first = paper["problem1"]
     cheap = np.flatnonzero(first.measures["loss"] <= 0.22)
     insets = [int(cheap.max()) + 1 if len(cheap) else 1, round(0.85 * len(first))]
-    sides = {"k preferred": paper["problem4-k"], "ℓ preferred": paper["problem4-l"]}
-    limits = (0.2, 0.21)
-    aims = ("d1", "d2")
+    drawings: dict[str, Drawing] = {}
+    for end in READINGS.values():
+        drawings |= safety_figures(runs, end)
     return {
         "front": partial(
             plot_front,
@@ -287,13 +396,36 @@ def figures(runs: Runs) -> dict[str, Drawing]:
         ),
         "figure6": partial(plot_front, first, insets=insets),
         "figure7": partial(plot_magnified, paper["problem2"]),
+        "figure7-narrow": partial(plot_magnified, runs.narrow),
         "figure8": partial(plot_pairs, paper["problem3"]),
+        "figure8-l": partial(plot_pairs, paper["problem3-l"]),
         "figure9": partial(plot_filtered, paper["problem3"], limits={"sl": 0.2, "gl": 0.3}),
-        "figure10": partial(plot_preferences, sides, 0.3, measures=aims),
-        "figure10-attained": partial(plot_preferences, sides, 0.3),
-        "figure11": partial(plot_limits, paper["problem4-l"], limits, measures=aims),
-        "figure11-attained": partial(plot_limits, own["problem4-l"], limits),
         "etas": partial(plot_fronts, runs.etas),
+        "fits": partial(plot_fits, own["problem2"], DEGREES[1:]),
+        **drawings,
+    }
+
+
+def initial_figure(initial: Initial) -> dict[str, Drawing]:
+    """What D's own way finds from each initial population."""
+    fronts = {f"{seed}": front for seed, front in initial[VARIANTS[-1]].items()}
+    heading = "seed of the first population"
+    return {"initial_populations": partial(plot_fronts, fronts, heading=heading, ordered=False)}
+
+
+def safety_figures(runs: Runs, end: str) -> dict[str, Drawing]:
+    """D's figures of problem 4, in one reading of l."""
+    sides = {
+        "k preferred": runs.paper[f"problem4-k{end}"],
+        "ℓ preferred": runs.paper[f"problem4-l{end}"],
+    }
+    aims, limits = ("d1", "d2"), (0.2, 0.21)
+    paper, own = sides["ℓ preferred"], runs.own[f"problem4-l{end}"]
+    return {
+        f"figure10{end}": partial(plot_preferences, sides, 0.3, measures=aims),
+        f"figure10{end}-attained": partial(plot_preferences, sides, 0.3),
+        f"figure11{end}": partial(plot_limits, paper, limits, measures=aims),
+        f"figure11{end}-attained": partial(plot_limits, own, limits),
     }
 
 
@@ -304,11 +436,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=OUT, help="where figures and tables go")
     parser.add_argument("--runs", type=Path, help="where runs go; default: OUT-runs")
     parser.add_argument("--force", action="store_true", help="run again what has been run")
+    parser.add_argument("--part", choices=PARTS, action="append", help="default: both")
     options = parser.parse_args(arguments)
     folder = options.runs or options.out.with_name(f"{options.out.name}-runs")
-    runs = run_all(folder, quick=options.quick, force=options.force)
-    write_figures(figures(runs), options.out, ["png"])
-    texts = {"published.csv": published_table(runs), "answers.md": answers(runs)}
+    drawings: dict[str, Drawing] = {}
+    texts: dict[str, str] = {}
+    if "problems" in (options.part or PARTS):
+        runs = run_all(folder, quick=options.quick, force=options.force)
+        drawings |= figures(runs)
+        texts |= {"published.csv": as_csv(published_rows(runs)), "fits.csv": as_csv(fit_rows(runs))}
+        texts["answers.md"] = answers(runs)
+    if "initial" in (options.part or PARTS):
+        initial = run_initial(folder, quick=options.quick, force=options.force)
+        drawings |= initial_figure(initial)
+        texts["initial_populations.csv"] = as_csv(initial_rows(initial))
+    write_figures(drawings, options.out, ["png"])
     paths = {options.out / name: text for name, text in texts.items()}
     with StagedFiles(*paths, force=True) as staged:
         for path, text in paths.items():

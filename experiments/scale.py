@@ -1,13 +1,15 @@
-"""How cost grows with rows, columns and cells: cells and releases of files, beside DuckDB's own.
+"""How cost grows with rows, columns and cells: cells, releases and searches, beside DuckDB's own.
 
 Tables are generated from the numbers of their rows, so that they are the same everywhere. Each task
 runs in a process of its own, which tells its processor time and its largest memory. Beside moanon's
 way stands what DuckDB does at least: a bare GROUP BY of the same columns, and a COPY of them.
 
     .venv/bin/python experiments/scale.py                     # up to 10^6 rows
-    .venv/bin/python experiments/scale.py --most 1e8          # needs 30 GB of disk and half an hour
+    .venv/bin/python experiments/scale.py --most 1e8          # needs 8 GB of disk and half an hour
+    .venv/bin/python experiments/scale.py --most 1e8 --part search --part cells
 
-Writes results/scale.csv and results/scale.png.
+Writes results/scale.csv, line by line as they come, and results/scale.png. Lines of parts that are
+not run again stay as they are.
 """
 
 from __future__ import annotations
@@ -19,43 +21,66 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from moanon import Instance, Release
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 MEMORY = "500MB"
 SIZES = (2, 3, 4, 5, 6, 8, 10, 12)
-TASKS = ("group", "cells", "copy", "certified")
-FIELDS = ("rows", "columns", "cells", "format", "task", "cpu_seconds", "peak_mb", "ratio")
+#: What is measured of a table. "written" is the first part of "certified": the file without its
+#: certificate.
+PARTS = ("large", "search", "largest", "cells", "small", "columns")
+TASKS = ("group", "cells", "copy", "certified", "search")
+#: Rows that tables for searches repeat, so that tables of any length have the same cells.
+REPEATED = 10**5
+FIELDS = ("part", "rows", "columns", "cells", "format", "task", "cpu_seconds", "peak_mb", "ratio")
 
 
-def cases(most: int) -> Iterator[tuple[int, int, int, str]]:
-    """Rows, columns, cells (at most) and format."""
-    rows = 10**5
-    while rows <= most:
+def cases(part: str, most: int) -> Iterator[tuple[int, int, int, str, tuple[str, ...]]]:
+    """Rows, columns, cells (at most), format and tasks of a part."""
+    plain = TASKS[:-1]
+    large = min(most, 10**7)
+    if part == "large":
         for form in ("parquet", "csv"):
-            yield rows, 8, 10**4, form
-        rows *= 10
-    middle = min(most, 10**6)
-    for columns in (16, 40):
-        yield middle, columns, 10**4, "parquet"
-    for cells in (10**5, 3 * 10**6):
-        yield min(most, 10**7), 12, cells, "parquet"
+            yield large, 8, 10**4, form, plain
+    elif part == "search":
+        for rows in (REPEATED, large):
+            yield rows, 8, 10**4, "parquet", ("search",)
+    elif part == "largest" and most > large:
+        yield most, 8, 10**4, "parquet", plain
+    elif part == "cells":
+        for cells in (3 * 10**5, 3 * 10**6):
+            yield large, 12, cells, "parquet", plain
+    elif part == "small":
+        for rows in (10**5, 10**6):
+            for form in ("parquet", "csv") if rows < large else ():
+                yield rows, 8, 10**4, form, plain
+    elif part == "columns":
+        for columns in (16, 40):
+            yield min(most, 10**6), columns, 10**4, "parquet", plain
 
 
-def make_table(path: Path, rows: int, columns: int, cells: int) -> None:
-    """Write a table of so many rows; a cell is the more frequent the smaller its number."""
+def make_table(path: Path, rows: int, columns: int, cells: int, repeated: int = 0) -> None:
+    """Write a table of so many rows; a cell is the more frequent the smaller its number.
+
+    If asked for, only so many different rows, over and over again.
+    """
     import duckdb
 
     chosen = [
-        f"'v' || (hash(cell, {j}) % {SIZES[j % len(SIZES)]})::VARCHAR AS q{j}"
+        f"'v' || (hash(cell * 64 + {j}) % {SIZES[j % len(SIZES)]})::VARCHAR AS q{j}"
         for j in range(columns)
     ]
-    number = f"floor({cells} * pow((hash(i) % 1000003) / 1000003.0, 2))::BIGINT"
+    number = f"floor({cells} * pow((hash(i) % 1000000007) / 1000000007.0, 2))::BIGINT"
+    drawn = f"j % {repeated}" if repeated else "j"
     query = (
         f"SELECT {', '.join(chosen)}, 'ill' || (hash(i, 'ill') % 20)::VARCHAR AS ill, "
         f"(hash(i, 'note') % 100000)::VARCHAR AS note "
-        f"FROM (SELECT i, {number} AS cell FROM range({rows}) AS t(i))"
+        f"FROM (SELECT i, {number} AS cell FROM (SELECT {drawn} AS i FROM range({rows}) AS t(j)))"
     )
     form = "PARQUET" if path.suffix == ".parquet" else "CSV, HEADER"
     with duckdb.connect(config={"memory_limit": MEMORY}) as database:
@@ -67,41 +92,76 @@ def make_table(path: Path, rows: int, columns: int, cells: int) -> None:
 
 def do_task(task: str, path: Path, columns: int, folder: Path) -> dict[str, float]:
     """Run a task; tells what it took, without starting Python and importing."""
-    import duckdb
-
+    quasi = [f"q{j}" for j in range(columns)]
+    if task in ("group", "copy"):
+        return _do_bare(task, path, quasi, folder)
     from moanon import Instance, OrderedSpec, Release, read_table
 
-    quasi = [f"q{j}" for j in range(columns)]
-    cells = 0
     before = _seconds()
-    if task in ("group", "copy"):
-        reader = f"read_csv('{path}', all_varchar = true)" if path.suffix == ".csv" else f"'{path}'"
-        settings = {"memory_limit": MEMORY, "temp_directory": str(folder)}
-        with duckdb.connect(config=settings) as database:
-            named = ", ".join([*quasi, "ill"])
-            if task == "group":
-                found = database.execute(f"SELECT {named}, count(*) FROM {reader} GROUP BY ALL")
-                cells = len(found.fetchnumpy()["ill"])
-            else:
-                out = folder / f"copy{path.suffix}"
-                database.execute(f"COPY (SELECT {named}, note FROM {reader}) TO '{out}'")
-        return {"cpu_seconds": _seconds() - before, "peak_mb": _peak(), "cells": cells}
     roles = {**dict.fromkeys(quasi, "quasi"), "ill": "sensitive", "note": "insensitive"}
     table = read_table(path, roles, memory=MEMORY)
     orders = {name: sorted(table.columns[name].values, key=lambda v: int(v[1:])) for name in quasi}
     specs = {name: OrderedSpec(tuple(order)) for name, order in orders.items()}
     instance = Instance.build(table, specs)
-    if task != "cells":
+    told: dict[str, float] = {"cells": len(instance.cells)}
+    if task == "certified":
         genome = [1 if bit % 3 else 0 for bit in range(instance.layout.bits)]
         release = Release.of(instance, genome, k=5)
         release.promised  # noqa: B018 (known before anything is written, as it is in a run)
         before = _seconds()
-        release.write(folder / f"release{path.suffix}")
-    return {
-        "cpu_seconds": _seconds() - before,
-        "peak_mb": _peak(),
-        "cells": len(instance.cells),
-    }
+        told["written"] = _time_writing(release, folder / f"release{path.suffix}") - before
+    elif task == "search":
+        return told | _time_search(instance)
+    return told | {"cpu_seconds": _seconds() - before, "peak_mb": _peak()}
+
+
+def _do_bare(task: str, path: Path, quasi: list[str], folder: Path) -> dict[str, float]:
+    """What DuckDB does at least. Of a GROUP BY only the number of groups comes back."""
+    import duckdb
+
+    before = _seconds()
+    reader = f"read_csv('{path}', all_varchar = true)" if path.suffix == ".csv" else f"'{path}'"
+    settings = {"memory_limit": MEMORY, "temp_directory": str(folder)}
+    named = ", ".join([*quasi, "ill"])
+    with duckdb.connect(config=settings) as database:
+        if task == "group":
+            grouped = f"SELECT {named}, count(*) AS n FROM {reader} GROUP BY ALL"
+            database.execute(f"SELECT count(*), sum(n) FROM ({grouped})").fetchall()
+        else:
+            out = folder / f"copy{path.suffix}"
+            database.execute(f"COPY (SELECT {named}, note FROM {reader}) TO '{out}'")
+    return {"cpu_seconds": _seconds() - before, "peak_mb": _peak(), "cells": 0}
+
+
+def _time_writing(release: Release, path: Path) -> float:
+    """Write a release with its certificate; gives the processor time at which the file stood."""
+    from moanon.release import applied
+
+    stood = []
+    certify_file = applied.certify_file
+
+    def noting(*given: Any, **named: Any) -> Any:
+        stood.append(_seconds())
+        return certify_file(*given, **named)
+
+    applied.certify_file = noting
+    release.write(path)
+    return stood[0]
+
+
+def _time_search(instance: Instance) -> dict[str, float]:
+    """Time 10,000 evaluations of the default search, without what is compiled or loaded."""
+    from moanon.measures.suppression import Suppression
+    from moanon.search.archive_search import ArchiveSearch
+    from moanon.search.problem import SearchProblem
+    from moanon.search.running import Stop, run_search, warm_up
+
+    problem = SearchProblem(instance, ("k", "loss"), Suppression("limit", 0.1))
+    warm_up(problem)
+    search = ArchiveSearch(problem, population=200, seed=1)
+    before = _seconds()
+    run_search(search, Stop(evaluations=10_000))
+    return {"cpu_seconds": _seconds() - before, "peak_mb": _peak()}
 
 
 def _seconds() -> float:
@@ -116,33 +176,56 @@ def _peak() -> float:
 # -- all of it -------------------------------------------------------------------------------------
 
 
-def measure(most: int, folder: Path) -> list[dict[str, object]]:
-    """Run every task of every case."""
-    found: list[dict[str, object]] = []
-    for rows, columns, cells, form in cases(most):
+def measure(part: str, most: int, folder: Path, note: Callable[[dict[str, object]], None]) -> None:
+    """Run every task of every case of a part, and note each line as it comes."""
+    searched: float | None = None
+    for rows, columns, cells, form, tasks in cases(part, most):
         path = folder / f"table.{form}"
-        make_table(path, rows, columns, cells)
+        make_table(path, rows, columns, cells, REPEATED if tasks == ("search",) else 0)
         bare: dict[str, float] = {}
-        for task in TASKS:
+        for task in tasks:
             command = [sys.executable, __file__, "--task", task, str(path), str(columns)]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
             told = json.loads(done.stdout)
             bare[task] = told["cpu_seconds"]
-            beside = bare["group" if task in ("group", "cells") else "copy"]
-            line: dict[str, object] = {
-                "rows": rows,
-                "columns": columns,
-                "cells": told["cells"] if task == "cells" else cells,
-                "format": form,
-                "task": task,
-                "cpu_seconds": round(told["cpu_seconds"], 2),
-                "peak_mb": round(told["peak_mb"]),
-                "ratio": round(told["cpu_seconds"] / beside, 2),
-            }
-            found.append(line)
-            print(line, flush=True)
+            beside = bare[{"cells": "group", "certified": "copy"}.get(task, task)]
+            if task == "search":
+                beside = searched = searched or told["cpu_seconds"]
+            seconds = {task: told["cpu_seconds"]}
+            if "written" in told:
+                seconds = {"written": told["written"], **seconds}
+            for name, used in seconds.items():
+                note(
+                    {
+                        "part": part,
+                        "rows": rows,
+                        "columns": columns,
+                        "cells": told["cells"] or cells,
+                        "format": form,
+                        "task": name,
+                        "cpu_seconds": round(used, 2),
+                        "peak_mb": round(told["peak_mb"]),
+                        "ratio": round(used / beside, 2),
+                    }
+                )
         path.unlink()
-    return found
+
+
+def read(path: Path) -> list[dict[str, object]]:
+    """Lines of an earlier run."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as stream:
+        return [dict(line) for line in csv.DictReader(stream)]
+
+
+def write(lines: list[dict[str, object]], path: Path) -> None:
+    """Write all lines, in the order of the parts."""
+    ordered = sorted(lines, key=lambda line: PARTS.index(str(line["part"])))
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(ordered)
 
 
 def draw(lines: list[dict[str, object]], path: Path) -> None:
@@ -153,19 +236,20 @@ def draw(lines: list[dict[str, object]], path: Path) -> None:
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    looks = {"group": "C7", "cells": "C0", "copy": "C8", "certified": "C1"}
+    looks = {"group": "C7", "cells": "C0", "copy": "C8", "written": "C2", "certified": "C1"}
     names = {
         "group": "DuckDB, GROUP BY",
         "cells": "moanon, cells",
         "copy": "DuckDB, COPY",
-        "certified": "moanon, certified release",
+        "written": "moanon, release",
+        "certified": "moanon, release and certificate",
     }
     for task, color in looks.items():
         for form, style in (("parquet", "-"), ("csv", ":")):
             chosen = [
                 line
                 for line in lines
-                if (line["task"], line["format"], line["columns"]) == (task, form, 8)
+                if (line["task"], line["format"], str(line["columns"])) == (task, form, "8")
             ]
             points = {int(str(line["rows"])): line for line in reversed(chosen)}
             rows = sorted(points)
@@ -185,6 +269,7 @@ def main() -> None:
     """Measure, write and draw."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--most", type=lambda text: int(float(text)), default=10**6, help="rows")
+    parser.add_argument("--part", action="append", choices=PARTS, help="by default all")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--task", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -193,11 +278,16 @@ def main() -> None:
             task, path, columns = given.task
             print(json.dumps(do_task(task, Path(path), int(columns), Path(name))))
             return
-        lines = measure(given.most, Path(name))
-    with (given.out / "scale.csv").open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
+        chosen = given.part or list(PARTS)
+        lines = [line for line in read(given.out / "scale.csv") if line["part"] not in chosen]
+
+        def note(line: dict[str, object]) -> None:
+            print(line, flush=True)
+            lines.append(line)
+            write(lines, given.out / "scale.csv")
+
+        for part in chosen:
+            measure(part, given.most, Path(name), note)
     draw(lines, given.out / "scale.png")
 
 

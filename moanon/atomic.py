@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -33,6 +34,8 @@ if sys.platform != "win32":
 
 #: What files are called while they are written.
 _TEMPORARY = re.compile(r"\.moanon-[0-9a-f]{16}")
+#: What folders of parts are called while they are written.
+_TEMPORARY_PARTS = re.compile(r"\.moanon-parts-[0-9a-f]{16}")
 #: Whether files are locked while they are written.
 _LOCKS_FILES = sys.platform == "linux"
 
@@ -200,6 +203,142 @@ class StagedFiles:
                 )
 
 
+#: Names of the parts of a table that is a folder.
+_PART = re.compile(r"part-[0-9]+\.(csv|parquet)")
+
+
+def part_name(number: int, ending: str) -> str:
+    """Name a part of a folder, so that names sort as numbers do."""
+    return f"part-{number:05}{ending}"
+
+
+class StagedFolder:
+    """A folder of parts that takes its name together with a file beside it.
+
+    Parameters
+    ----------
+    target, notice : Path
+        The final names of the folder and of the file.
+    force : bool
+        Whether a folder that exists may be replaced: only one that holds nothing but parts.
+    spared : iterable of Path
+        As of `StagedFiles`.
+
+    Attributes
+    ----------
+    folder : Path
+        Where parts are written until they are moved.
+    """
+
+    def __init__(
+        self, target: Path, notice: Path, *, force: bool, spared: Iterable[Path] = ()
+    ) -> None:
+        self._target, self._notice, self._force = target, notice, force
+        self._spared = tuple(spared)
+        self._beside = StagedFiles(notice, force=force, spared=self._spared)
+        self.folder, self._old = (
+            target.with_name(f".moanon-parts-{secrets.token_hex(8)}") for _ in range(2)
+        )
+        self._descriptors: list[int] = []
+
+    @property
+    def notice(self) -> Path:
+        """Where the file beside is written until it is moved."""
+        return self._beside[self._notice]
+
+    def __enter__(self) -> StagedFolder:
+        checked_path(self._target, OutputError)
+        self._check()
+        self._beside.__enter__()  # which also clears what killed writers left
+        try:
+            with _locked([self._target.parent]):
+                self.folder.mkdir()
+                self._lock(self.folder)
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        while self._descriptors:
+            os.close(self._descriptors.pop())
+        self._beside.__exit__(None, None, None)
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise OutputError(
+                f"{self._target} cannot be written: {error.strerror or error}"
+            ) from error
+
+    def _lock(self, folder: Path) -> None:
+        """Keep others from taking a folder for a leftover, whatever it is called."""
+        if _LOCKS_FILES:
+            self._descriptors.append(descriptor := os.open(folder, os.O_RDONLY))
+            _lock(descriptor)
+
+    def sync(self) -> None:
+        """Have the written bytes on the disk before they are read again."""
+        for part in self.folder.iterdir():
+            _sync(part, os.O_RDWR)
+        sync_folder(self.folder)
+
+    def move(self) -> None:
+        """Give the folder and the file their names; if one cannot have it, neither has."""
+        self._check()
+        had_old = self._target.is_dir()
+        if had_old:
+            self._lock(self._target)
+            self._target.rename(self._old)
+        else:
+            try:
+                self._target.mkdir()  # of two writers only one can
+            except FileExistsError:
+                raise ExistsError(self._target) from None
+        try:
+            self.folder.rename(self._target)
+            self._beside.move()
+        except BaseException:
+            if self.folder.exists():
+                with suppress(OSError):
+                    self._target.rmdir()
+            else:
+                self._target.rename(self.folder)
+            if had_old:
+                self._old.rename(self._target)
+            raise
+        sync_folder(self._target.parent)
+        if had_old:
+            shutil.rmtree(self._old, ignore_errors=True)
+
+    def _check(self) -> None:
+        target = self._target
+        if not target.parent.is_dir():
+            raise OutputError(
+                f"{target} cannot be written: the folder {target.parent} does not exist"
+            )
+        if not os.path.lexists(target):
+            return
+        if not target.is_dir() or target.is_symlink():
+            raise OutputError(f"{target} is no folder; leave out the / at its end")
+        if not self._force:
+            raise ExistsError(target)
+        for path in target.iterdir():
+            if not _PART.fullmatch(path.name):
+                raise OutputError(
+                    f"{target} is not replaced: it holds {path.name}, which is no part of a "
+                    "release; name another folder"
+                )
+            if any(_is_file(path, file) for file in self._spared):
+                raise OutputError(
+                    f"{target} is not replaced: it was read for what would take its place; name "
+                    "another folder"
+                )
+
+
 def _unguessable(target: Path) -> Path:
     # Without the target's own name, which may already be as long as a name can be.
     return target.with_name(f".moanon-{secrets.token_hex(8)}")
@@ -258,11 +397,18 @@ def _clear(folders: Iterable[Path]) -> None:
     for folder in folders:
         with suppress(OSError):  # what cannot be listed is not cleared
             for path in folder.iterdir():
-                if _TEMPORARY.fullmatch(path.name) and stat.S_ISREG(path.lstat().st_mode):
+                mode = path.lstat().st_mode
+                is_file = stat.S_ISREG(mode) and _TEMPORARY.fullmatch(path.name)
+                is_folder = stat.S_ISDIR(mode) and _TEMPORARY_PARTS.fullmatch(path.name)
+                if is_file or is_folder:
                     with suppress(OSError):  # it is somebody else's
-                        descriptor = os.open(path, os.O_RDWR)
+                        descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
                         try:
-                            if _lock(descriptor):
+                            if not _lock(descriptor):
+                                pass
+                            elif is_folder:
+                                shutil.rmtree(path)
+                            else:
                                 path.unlink()
                         finally:
                             os.close(descriptor)

@@ -22,7 +22,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bits, Bools, Floats, Ints, Outlined
+from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, Values
+from moanon.data.rows import row_keys
 from moanon.data.table import Table
 from moanon.errors import DataError, GenomeError
 from moanon.genome import Instance
@@ -51,7 +52,8 @@ class Grouping(Outlined):
         Which groups are released.
     starts, stops : arrays (columns, groups), or None
         What a group shows in each quasi-identifier, in the order of ``instance.layout``: base
-        values ``start .. stop - 1``. None where nobody knows what labels mean.
+        values ``start .. stop - 1``, whole numbers of any width, as there may be as many groups as
+        rows. None where nobody knows what labels mean.
     genome : array of uint8, or None
         The genome that it was made from.
     name : str
@@ -80,8 +82,8 @@ class Grouping(Outlined):
     given_row_group: Ints | None
     sizes: Ints
     kept: Bools
-    starts: Ints | None
-    stops: Ints | None
+    starts: Values | None
+    stops: Values | None
     genome: Bits | None = None
     name: str = ""
     matched_by: MatchedBy = "genome"
@@ -105,17 +107,24 @@ class Grouping(Outlined):
         if len(matrix) != 1:
             raise GenomeError(f"a grouping takes one genome. Got {len(matrix)}")
         (bits,) = matrix
-        cell_group, sizes, _ = instance.kernel.group_cells(bits)
-        first_cell = np.empty(len(sizes), dtype=np.int64)
-        backwards = np.arange(len(cell_group))[::-1]
-        first_cell[cell_group[backwards]] = backwards  # what is written last stays
-        blocks = []
-        decoded = instance.layout.decode(bits).values()
-        for codes, edges in zip(instance.cells.codes, decoded, strict=True):
-            ends = np.array(edges, dtype=np.int64)
-            block_of = np.repeat(ends, ends[:, 1] - ends[:, 0], axis=0)
-            blocks.append(block_of[codes[first_cell]])
-        starts, stops = np.moveaxis(np.stack(blocks), 2, 0)
+        cells, edges, blocks = instance.cells, [], []
+        for codes, of_column in zip(
+            cells.codes, instance.layout.decode(bits).values(), strict=True
+        ):
+            edges.append(ends := np.array(of_column, dtype=np.int32))
+            block_of = np.repeat(np.arange(len(ends), dtype=np.uint16), ends[:, 1] - ends[:, 0])
+            blocks.append(block_of[codes])
+        keys = row_keys(blocks, [len(ends) for ends in edges])
+        _, first_cell, cell_group = np.unique(keys, return_index=True, return_inverse=True)
+        rank = np.empty(len(first_cell), dtype=np.int64)
+        rank[np.argsort(first_cell)] = np.arange(len(first_cell))
+        first_cell.sort()
+        cell_group = rank[cell_group.reshape(-1)]
+        sizes = np.zeros(len(first_cell), dtype=np.int64)
+        np.add.at(sizes, cell_group, cells.counts)
+        starts, stops = np.empty((2, len(blocks), len(sizes)), dtype=np.int32)
+        for place, (ends, block) in enumerate(zip(edges, blocks, strict=True)):
+            starts[place], stops[place] = ends[block[first_cell]].T
         grouping = cls._of_cells(instance, cell_group, sizes, starts, stops)
         return replace(grouping, genome=bits)
 
@@ -210,7 +219,7 @@ class Grouping(Outlined):
 
     @classmethod
     def _of_cells(
-        cls, instance: Instance, cell_group: Ints, sizes: Ints, starts: Ints, stops: Ints
+        cls, instance: Instance, cell_group: Ints, sizes: Ints, starts: Values, stops: Values
     ) -> Grouping:
         kept = np.ones(len(sizes), dtype=bool)
         return cls(instance, cell_group, None, sizes, kept, starts, stops)
@@ -329,17 +338,25 @@ class Grouping(Outlined):
         """Loss of each row of a group, summed over its quasi-identifiers (D eq. 3)."""
         return np.asarray(self.integer_losses / self.instance.losses.scale)
 
+    def shown_blocks(self, name: str) -> tuple[list[str], npt.NDArray[np.int32]]:
+        """Labels of a quasi-identifier that groups show, and which of them each group has."""
+        assert self.starts is not None  # a file whose labels mean nothing has its own
+        assert self.stops is not None
+        place, domain = self.instance.layout.columns.index(name), self.instance.layout.domains[name]
+        span = int(self.stops[place].max()) + 1
+        keys, number = np.unique(
+            self.starts[place].astype(np.int64) * span + self.stops[place], return_inverse=True
+        )
+        texts = [domain.label(*divmod(key, span)) for key in keys.tolist()]
+        return texts, number.reshape(-1).astype(np.int32)
+
     @cached_property
     def labels(self) -> Mapping[str, npt.NDArray[np.object_]]:
         """For each quasi-identifier what its groups show."""
         found = {}
-        assert self.starts is not None  # a file whose labels mean nothing has its own
-        assert self.stops is not None
-        domains = self.instance.layout.domains.items()
-        for (name, domain), start, stop in zip(domains, self.starts, self.stops, strict=True):
-            blocks, place = np.unique(np.stack([start, stop]), axis=1, return_inverse=True)
-            texts = np.array([domain.label(a, b) for a, b in blocks.T.tolist()], dtype=object)
-            found[name] = texts[place.reshape(-1)]
+        for name in self.instance.layout.columns:
+            texts, number = self.shown_blocks(name)
+            found[name] = np.array(texts, dtype=object)[number]
         return found
 
 

@@ -21,19 +21,21 @@ Weights = Mapping[Hashable, Fraction]
 def node_sets(domain: Domain, widths: tuple[int, ...] | None) -> set[tuple[int, ...]]:
     """All nodes of a column, as sets of base values."""
     found = {(value,) for value in range(domain.size)}
-    known = domain.size - domain.has_missing
+    known = list(range(domain.size - domain.has_missing))  # what ranges are made of
     if isinstance(domain, TreeDomain):
         tree = domain.hierarchy
         found |= {tuple(range(a, b)) for a, b in zip(tree.starts, tree.stops, strict=True)}
     else:
-        place = range(known)
+        first = 0
         if isinstance(domain, IntervalDomain):
-            place = range(domain.steps.first, domain.steps.first + known)
+            known = known[1:-1] if domain.steps.clamped else known
+            first = domain.steps.first
             if widths is None:
-                widths = tuple(2**i for i in range(1, 20) if 2**i < known)
+                widths = tuple(2**i for i in range(1, 20) if 2**i < len(known))
         for width in widths or ():
-            for number in {at // width for at in place}:
-                found.add(tuple(v for v in range(known) if place[v] // width == number))
+            numbers = {value: (first + i) // width for i, value in enumerate(known)}
+            for number in set(numbers.values()):
+                found.add(tuple(v for v in known if numbers[v] == number))
     return found - {tuple(range(domain.size))}
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from moanon.atomic import StagedFiles, clear_leftovers
+from moanon.atomic import StagedFiles, StagedFolder, clear_leftovers
 from moanon.errors import OutputError
 
 
@@ -293,3 +293,42 @@ def test_no_descriptor_stays_open(tmp_path: Path) -> None:
     with suppress(OutputError):
         write(tmp_path / "a.txt", "again")
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+def test_parts_that_a_killed_writer_left_are_cleared_and_those_of_a_living_one_are_not(
+    tmp_path: Path,
+) -> None:
+    left = tmp_path / ".moanon-parts-0123456789abcdef"
+    left.mkdir()
+    (left / "part-00000.csv").write_text("a\n")
+    target, notice = tmp_path / "parts", tmp_path / "notice.json"
+    with StagedFolder(target, notice, force=False) as staged:
+        (staged.folder / "part-00000.csv").write_text("b\n")
+        staged.notice.write_text("{}")
+        clear_leftovers(tmp_path)
+        assert not left.exists()
+        staged.move()
+    assert names_in(tmp_path) == ["notice.json", "parts"]
+    assert (target / "part-00000.csv").read_text() == "b\n"
+
+
+def test_a_folder_whose_file_beside_cannot_be_moved_is_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, notice = tmp_path / "parts", tmp_path / "notice.json"
+    target.mkdir()
+    (target / "part-00000.csv").write_text("old")
+
+    def full(_: StagedFiles) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def replace() -> None:
+        with StagedFolder(target, notice, force=True) as staged:
+            (staged.folder / "part-00000.csv").write_text("new")
+            staged.move()
+
+    monkeypatch.setattr(StagedFiles, "move", full)
+    with pytest.raises(OutputError, match="parts cannot be written: No space left on device"):
+        replace()
+    assert names_in(tmp_path) == ["parts"]
+    assert (target / "part-00000.csv").read_text() == "old"

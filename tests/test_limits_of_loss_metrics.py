@@ -13,15 +13,24 @@ REPOSITORY = Path(__file__).parents[1]
 COMMITTED = REPOSITORY / "results" / "limits_of_loss_metrics"
 
 
-@pytest.fixture(scope="module")
-def experiment() -> ModuleType:
-    path = REPOSITORY / "experiments" / "limits_of_loss_metrics.py"
-    spec = importlib.util.spec_from_file_location("limits_of_loss_metrics", path)
+def _script(name: str) -> ModuleType:
+    path = REPOSITORY / "experiments" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def experiment() -> ModuleType:
+    return _script("limits_of_loss_metrics")
+
+
+@pytest.fixture(scope="module")
+def examples() -> ModuleType:
+    return _script("loss_metrics_examples")
 
 
 def test_the_committed_releases_are_those_of_the_source() -> None:
@@ -41,15 +50,15 @@ def test_the_committed_scores_reach_what_is_usual_for_the_data() -> None:
     assert means.mean().between(0.64, 0.69).all()  # M: about .650 throughout
 
 
-def test_the_example_of_mondrian_has_three_groups(experiment: ModuleType) -> None:
-    boxes = experiment.draw_mondrian().axes[1].patches
+def test_the_example_of_mondrian_has_three_groups(examples: ModuleType) -> None:
+    boxes = examples.draw_mondrian().axes[1].patches
     assert len(boxes) == 3
 
 
-def test_incognito_counts_fewer_nodes_than_there_are(experiment: ModuleType) -> None:
-    figure = experiment.draw_incognito()
+def test_incognito_counts_fewer_nodes_than_there_are(examples: ModuleType) -> None:
+    figure = examples.draw_incognito()
     assert len(figure.axes) == 3 + 3 + 1
-    inferred = [t for ax in figure.axes for t in ax.texts if t.get_color() == experiment.GREY]
+    inferred = [t for ax in figure.axes for t in ax.texts if t.get_color() == examples.GREY]
     assert inferred
 
 

@@ -41,6 +41,9 @@ def test_the_committed_table_has_every_published_point(dilemma: ModuleType) -> N
         rows = list(csv.DictReader(file))
     assert [float(row["published"]) for row in rows] == [p.published for p in dilemma.POINTS]
     assert all(row["own_search_attains"] and row["why"] for row in rows)
+    safe = [(row["l"], row["limits"], row["published"]) for row in rows if row["l"]]
+    for reading in ("distinct", "frequency"):  # (17, 5) of figure 11 among them
+        assert (reading, "loss <= 0.2; l >= 5", "17") in safe
 
 
 def test_committed_pictures_are_small() -> None:
@@ -57,6 +60,7 @@ def test_a_short_run_writes_everything(dilemma: ModuleType, tmp_path: Path) -> N
     assert sorted(p.name for p in out.iterdir()) == sorted(p.name for p in committed.iterdir())
     assert (out / "answers.md").read_text().count("\n1. ") == 1
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "dilemma-runs").rglob("*.csv")}
-    assert len(before) == 12
+    # 8 problems, 4 of them our way, too; 3 limits and their table, a narrow one, 2 × 4 seeds
+    assert len(before) == 25
     dilemma.main(["--quick", "--out", str(out)])  # nothing is run twice
     assert {path: path.stat().st_mtime_ns for path in before} == before

@@ -51,7 +51,8 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-_OutOption = Annotated[Path, given("FILE", "A .csv or .parquet file.")]
+_PLACES = "A .csv or .parquet file; or a folder, whose name ends in /, which gets a file in parts."
+_OutOption = Annotated[str, given("FILE", _PLACES)]
 _SuppressedOption = Annotated[_Shown, typer.Option(help="How suppressed rows are shown.")]
 _SafeOption = Annotated[
     bool,
@@ -76,7 +77,7 @@ _DataOption = Annotated[
 def export(
     results: ResultsArgument,
     solution: IdArgument,
-    out: Annotated[Path | None, given("FILE", "A .csv or .parquet file.")] = None,
+    out: Annotated[str | None, given("FILE", _PLACES)] = None,
     to_table: Annotated[
         str | None,
         given(
@@ -144,7 +145,7 @@ def export(
                 "out --to-table, --summary, --spreadsheet-safe and --suppressed stars"
             )
         assert out is not None
-        _write_buckets(release, front, results, out, shuffle, force=force)
+        _write_buckets(release, front, results, Path(out), shuffle, force=force)
         return
     if to_table is not None:
         if summary or shuffle is not None or spreadsheet_safe or suppressed is not _Shown.ABSENT:
@@ -154,21 +155,22 @@ def export(
         _show(_write_table(release, results, to_table, force), Path(to_table), front, beside=None)
         return
     assert out is not None
-    with _claimed(out, results, front, force=force, wanted=summary) as staged:
+    place = Path(out)
+    with _claimed(place, results, front, force=force, wanted=summary) as staged:
         certificate = _write(
             release, front, results, out, suppressed, shuffle, safe=spreadsheet_safe, force=force
         )
         if staged is not None:
             _write_summary(
-                release, certificate, staged, out, f"solution {solution} of {results.name}"
+                release, certificate, staged, place, f"solution {solution} of {results.name}"
             )
-    _show(certificate, out, front, beside=None if k is None else solution)
+    _show(certificate, place, front, beside=None if k is None else solution)
     if k is None:
         agree = len([name for name, _ in release.stated if name in certificate.measures])
         typer.echo(f"  {'checked':<20}{agree} measures of the file, all as in front.csv")
     show_effects(column_effects(release.grouping))
     if summary:
-        typer.echo(f" Wrote {on_one_line(str(out))}.summary.html, a page for whoever signs it")
+        typer.echo(f" Wrote {on_one_line(str(place))}.summary.html, a page for whoever signs it")
 
 
 @app.command(epilog="Example: moanon apply results/quickstart 21 new.csv --out new-release.csv")
@@ -224,7 +226,7 @@ def apply(
         "in groups that have too little": certificate.suppressed - release.rows_outside,
     }
     why = ", ".join(f"{number:,} {reason}" for reason, number in reasons.items() if number)
-    _show(certificate, out, front, beside=solution, why=why)
+    _show(certificate, Path(out), front, beside=solution, why=why)
     rule = front.suppression
     if certificate.sl > rule.eta and rule.kind != "weighted-k" and k is None:
         typer.echo(
@@ -237,7 +239,7 @@ def _write(
     release: Release,
     front: Front,
     results: Path,
-    out: Path,
+    out: str,
     suppressed: _Shown,
     shuffle: int | None,
     *,

@@ -14,7 +14,7 @@ are found, once per table, from its cells. Nodes are
   value. Without a word, none: the order of races says nothing about people.
 
 The whole domain is no node, since it leaves nobody out; equal sets of base values are one; missing
-values are a base value, and in no range.
+values are a base value, and in no range, as the clamped ends of an interval.
 """
 
 from __future__ import annotations
@@ -129,6 +129,8 @@ class ShownParts:
     owner : array (parts,)
     histograms : Histograms
         The sensitive values of the owners.
+    cell : array (parts,), optional
+        The cell that each part is of, where boxes are single cells.
     """
 
     starts: Ints
@@ -136,12 +138,13 @@ class ShownParts:
     weight: Floats
     owner: Ints
     histograms: Histograms
+    cell: Ints | None = None
 
     @classmethod
     def of_cells(cls, cells: Cells, counts: SensitiveCounts) -> ShownParts:
         """The table as it is: every cell shows its own values."""
         codes, each = cells.codes.astype(np.int64), np.arange(len(cells))
-        return cls(codes, codes + 1, np.ones(len(cells)), each, Histograms.of_cells(counts))
+        return cls(codes, codes + 1, np.ones(len(cells)), each, Histograms.of_cells(counts), each)
 
     def arrays(self) -> tuple[Ints, Ints, Floats, Ints, Ints, Ints, Floats]:
         """What `moanon.kernels.large_populations` estimates from."""
@@ -207,10 +210,11 @@ class Populations(Outlined):
         nodes = np.array(list(_nodes(domains, cells, rule, least)), dtype=np.int64).reshape(-1, 3)
         column, start, stop = np.ascontiguousarray(nodes.T)
         widest = max(domain.size for domain in domains.values())
+        values = max(1, sum(len(counts.labels) for counts in cells.sensitive))
+        most = min(rule.most, _MOST_NUMBERS // values)  # before their numbers are kept
         last, depth, rows = find_populations(
-            cells.codes, cells.counts, widest, column, start, stop, least, rule.most
+            cells.codes, cells.counts, widest, column, start, stop, least, most
         )
-        values = sum(len(counts.labels) for counts in cells.sensitive)
         _check_number(len(last), values, rule)
         found = cls(domains, rule, column, start, stop, last, depth, rows, {})
         truth = {
@@ -263,8 +267,9 @@ def _check_number(number: int, values: int, rule: PopulationRule) -> None:
         )
     if number * values > _MOST_NUMBERS:
         raise ConfigError(
-            f"{number:,} populations with {values:,} sensitive values are more than memory is for; "
-            "take a larger min_support"
+            f"{number:,} populations or more have a share of {rule.min_support:g} of the rows, and "
+            f"with {values:,} sensitive values that is more than memory is for; take a larger "
+            "min_support"
         )
 
 
@@ -293,15 +298,17 @@ def _ancestors(domain: Domain, widths: tuple[int, ...] | None) -> Iterator[tuple
     if isinstance(domain, TreeDomain):
         yield from zip(domain.hierarchy.starts, domain.hierarchy.stops, strict=True)
         return
-    values = domain.size - domain.has_missing
-    first = 0  # of the base values in the count that widths go by
+    low, high = 0, domain.size - domain.has_missing  # base values that ranges are made of
+    first = 0  # of them, in the count that widths go by
     if isinstance(domain, IntervalDomain):
         first = domain.steps.first
-        widths = tuple(_doubled(values)) if widths is None else widths
+        if domain.steps.clamped:
+            low, high = low + 1, high - 1  # what is below or above has no width
+        widths = tuple(_doubled(high - low)) if widths is None else widths
     for width in widths or ():
-        for place in range(first // width, (first + values - 1) // width + 1):
+        for place in range(first // width, (first + high - low - 1) // width + 1):
             start, stop = place * width - first, (place + 1) * width - first
-            yield max(start, 0), min(stop, values)
+            yield low + max(start, 0), min(low + stop, high)
 
 
 def _doubled(values: int) -> Iterator[int]:

@@ -66,7 +66,7 @@ def read_files(
         form.refuse_names(str(files[0]))
         reader = _ParquetReader(columns)
     else:
-        reader = _CsvReader(columns, form)
+        reader = CsvReader(columns, form)
     for file in files:
         reader.read(file)
     unread = tuple(name for i, name in enumerate(reader.header) if i not in reader.wanted)
@@ -147,7 +147,7 @@ _DELIMITERS = ",;\t|"
 _FIELD_LIMIT = threading.Lock()
 
 
-class _CsvReader(FileReader):
+class CsvReader(FileReader):
     """Strict CSV: a line that does not fit is an error with its number, never mended.
 
     A quote opens a field only at its start; elsewhere it is a character. Lines end with LF,

@@ -100,7 +100,7 @@ class Labelling(Outlined):
 
     codes: Mapping[str, Ints]
     tuples: Values
-    labels: Mapping[str, tuple[Sequence[str], Ints]]
+    labels: Mapping[str, tuple[Sequence[str], npt.NDArray[np.int32]]]
     columns: Mapping[str, str]
     gaps: Mapping[str, str]
     stars: bool = False

@@ -7,7 +7,7 @@ tuples (`moanon.data.rows.RowStore`). Here these are answered by an engine:
 - ``elsewhere``: what all engines share, so that texts, missing values and domains are the same
   wherever rows are.
 - ``files``: Parquet and CSV through DuckDB (``duck``), out of core; ``plain_csv`` finds the CSV
-  files that DuckDB reads as the strict reader does, which has the others.
+  files that DuckDB reads as the strict reader does, which writes others again (``rewritten_csv``).
 """
 
 from moanon.engines.opening import OpenedSource, open_source, read_table

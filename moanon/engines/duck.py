@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moanon.arrays import Ints, Values
+from moanon.atomic import part_name
 from moanon.data.formulas import FORMULA, NUMBER
 from moanon.errors import DataError
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 #: What DuckDB may hold where nobody says it. Python and the compiled loops need some 300 MB beside.
 DEFAULT_MEMORY = "500MB"
+#: Bytes of a part, where a release is a folder of parts.
+PART_BYTES = 128 << 20
 #: Keys of tuples stay below this.
 _KEY_LIMIT = 2**62
 
@@ -75,7 +78,7 @@ class DuckSession:
             raise self.told(error) from None
 
     def write(self, sql: str, path: Path) -> None:
-        """Run a statement that writes a file."""
+        """Run a statement that writes a file, or the parts of a folder."""
         import duckdb
 
         try:
@@ -83,6 +86,10 @@ class DuckSession:
         except duckdb.Error as error:
             told = _reason(error, self.memory).replace(f' "{path.absolute()}"', "")
             raise OSError(told) from None
+        if path.is_dir():  # names in the order of their numbers
+            for part in path.iterdir():
+                number = int(part.stem.removeprefix("part-"))
+                part.rename(path / part_name(number, part.suffix))
 
     def told(self, error: Exception) -> DataError:
         """Say what went wrong as one sentence about the table."""
@@ -184,14 +191,21 @@ def copy_lines(query: str, path: Path) -> str:
     """SQL that writes a query of one text into a file, each as a line of its own."""
     return (
         f"COPY ({query}) TO {literal(str(path.absolute()))} (FORMAT CSV, HEADER true, "
-        "QUOTE '', ESCAPE '', DELIMITER '\x01', NULL '', USE_TMP_FILE false)"
+        f"QUOTE '', ESCAPE '', DELIMITER '\x01', NULL '', {_in_parts(path)})"
     )
 
 
 def copy_columns(query: str, path: Path) -> str:
     """SQL that writes a query into a Parquet file."""
     place = literal(str(path.absolute()))
-    return f"COPY ({query}) TO {place} (FORMAT PARQUET, USE_TMP_FILE false)"
+    return f"COPY ({query}) TO {place} (FORMAT PARQUET, {_in_parts(path)})"
+
+
+def _in_parts(path: Path) -> str:
+    """Options of COPY: a folder takes parts, a file is written at once."""
+    if not path.is_dir():
+        return "USE_TMP_FILE false"
+    return f"FILE_SIZE_BYTES {PART_BYTES}, FILENAME_PATTERN 'part-{{i}}', OVERWRITE_OR_IGNORE true"
 
 
 # -- tuples of codes as few numbers ----------------------------------------------------------------

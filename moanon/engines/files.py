@@ -1,7 +1,8 @@
 """Rows that stay in their files, read by DuckDB out of core.
 
-`open_files` takes Parquet and plain CSV (see ``plain_csv``); what needs the strict reader is left
-to it. Of the rows only distinct values and counts of tuples come back.
+`open_files` takes Parquet and CSV: plain files (see ``plain_csv``) as they are, others after the
+strict reader has written them again (``rewritten_csv``). Of the rows only distinct values and
+counts of tuples come back.
 
 Parquet is read column by column whenever something is asked. CSV is parsed once: of the columns
 that are asked about, the distinct rows with their counts stay in a temporary table; or, where
@@ -19,6 +20,7 @@ import numpy as np
 
 from moanon.arrays import Bools, Ints, Values
 from moanon.data.column import Column, refuse_bad_names, typed_column, without_tokens
+from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.file_form import BLANKS, FileForm
 from moanon.data.readers import FETCH, NATIVE, ZONED, top_level
 from moanon.data.rows import Labelling, RowOrder
@@ -26,6 +28,7 @@ from moanon.engines.duck import DuckSession, TupleKeys, copy_columns, copy_lines
 from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
 from moanon.engines.labelled import LabelledRows
 from moanon.engines.plain_csv import PlainCsv, look_at
+from moanon.engines.rewritten_csv import rewrite
 from moanon.errors import DataError
 
 _FLOATS = ("DOUBLE", "FLOAT")
@@ -93,24 +96,48 @@ def open_files(
 
     Returns
     -------
-    The rows and the names of all columns of the files; or None where the strict reader must have a
-    look: it reads such files, or says what is wrong with them.
+    The rows and the names of all columns of the files; or None where only the strict reader, into
+    memory, can read them or say what is wrong with them.
     """
-    relation: Relation | None
     if _is_parquet(files):
         form.refuse_names(str(files[0]))
         relation = _of_parquet(DuckSession(source, memory), tuple(files))
         if relation is None or not set(names) <= set(relation.header):
             return None
+        header = relation.header
     else:
-        plain = look_at(files, form)
-        if plain is None or not set(names) <= set(plain.header):
+        found = _open_csv(files, names, asked, form, DuckSession(source, memory))
+        if found is None:
             return None
-        relation = _of_csv(DuckSession(source, memory), tuple(files), plain, form)
-        if not _stage(relation, [n for n in plain.header if n in set(asked)], plain.rows):
-            return None
+        relation, header = found
     ordered = [name for name in relation.header if name in set(names)]
-    return RowsInFiles(relation, ordered, tokens), relation.header
+    return RowsInFiles(relation, ordered, tokens), header
+
+
+def _open_csv(
+    files: Sequence[Path],
+    names: Sequence[str],
+    asked: Sequence[str],
+    form: FileForm,
+    session: DuckSession,
+) -> tuple[Relation, tuple[str, ...]] | None:
+    """Open CSV files as they are or, unless they are plain, as the strict reader writes them."""
+    wanted = set(asked)
+    is_readable = form.encoding == DEFAULT_ENCODING and files[0].suffix.lower() != ".zst"
+    plain = look_at(files, form) if is_readable else None
+    if plain is not None and set(names) <= set(plain.header):
+        relation = _of_csv(session, tuple(files), plain, form)
+        if _stage(relation, [n for n in plain.header if n in wanted], plain.rows):
+            return relation, plain.header
+    place = session.folder / "rewritten.csv"
+    plain, header = rewrite(files, names, form, place)
+    if not plain.rows:
+        return None
+    relation = _of_csv(session, (place,), plain, FileForm(trim=form.trim))
+    relation.files = tuple(files)
+    if not _stage(relation, [n for n in plain.header if n in wanted], plain.rows):
+        return None
+    return relation, header
 
 
 def _is_parquet(files: Sequence[Path]) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from moanon.arrays import Outlined
-from moanon.data.decoding import DEFAULT_ENCODING, checked_encoding, unreadable
+from moanon.data.decoding import unreadable
 from moanon.data.file_form import FileForm, FormKeys
 from moanon.data.rows import RowStore
 from moanon.data.source import checked_tokens, digest_files, find_files, read_source
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 #: and a gigabyte for ten times as much.
 LARGE = {"text": 64 << 20, "parquet": 8 << 20}
 #: Endings of files that DuckDB reads; others have readers of their own.
-_KNOWN = (".parquet", ".csv", ".tsv", ".txt", ".data", ".gz")
+_KNOWN = (".parquet", ".csv", ".tsv", ".txt", ".data", ".gz", ".zst")
 #: How an amount of memory is written.
 MEMORY = re.compile("^[1-9][0-9]{0,8} ?([KMGT]i?B|[kmgt]b)$")
 
@@ -159,8 +159,7 @@ def _open(
     try:
         files = find_files(path)
         is_known = files[0].suffix.lower() in _KNOWN and form.sheet is None
-        in_utf8 = checked_encoding(form.encoding) == DEFAULT_ENCODING
-        if not is_known or not in_utf8 or (not memory and not _are_large(files)):
+        if not is_known or (not memory and not _are_large(files)):
             return None
         digest = digest_files(files)
         resolved = tuple(file.resolve() for file in files)

@@ -5,7 +5,8 @@ around quoted fields, takes one delimiter too many at the end of a line, and ski
 file is looked at first, at the speed of the disk. It is *plain* if its bytes are UTF-8 without NUL,
 its lines all end alike and none is blank, a quote stands nowhere but around a field or doubled
 inside one, and there are as many delimiters as its rows have columns. Of such a file there is but
-one reading. Any other is left to the strict reader, which reads it or says what is wrong.
+one reading. Any other is left to the strict reader, which writes it again so that it is plain
+(``rewritten_csv``) or says what is wrong.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ At least one value is named, and a query that no row of the table answers is dra
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import floor
 from typing import Literal, get_args
 
@@ -27,7 +28,7 @@ from moanon.data.populations import ShownParts
 from moanon.errors import ConfigError, got
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.kernels.large_populations import estimate_counts
+from moanon.kernels.large_populations import count_matches, estimate_counts, match_cells
 from moanon.measures.utility import shown_parts
 
 #: What a selectivity is a share of.
@@ -36,6 +37,8 @@ Reading = Literal["whole", "column"]
 QUERIES, DIMENSIONS, SELECTIVITY = 1000, 4, 0.05
 #: More queries than this are a slip.
 _MOST_QUERIES = 100_000
+#: Cells of all queries together that are listed once; 8 bytes each.
+_MOST_MATCHES = 25_000_000
 #: Queries are drawn again so often before there are taken to be none.
 _TRIES = 200
 
@@ -128,7 +131,7 @@ class CountQueries:
             for i, column in enumerate(columns[query].tolist()):
                 named = _draw_values(domains[column], share, rng)
                 below[query, i, 1 : len(named) + 1] = np.cumsum(named)
-            wanted[query, rng.permutation(values)[: _several(values, share)]] = True
+            wanted[query, rng.permutation(values)[: _several(values, share, rng)]] = True
         drawn = cls(instance, sensitive, columns, below, wanted, np.zeros(number))
         counts = instance.cells.sensitive[instance.table.sensitive.index(sensitive)]
         answers = drawn._estimate(ShownParts.of_cells(instance.cells, counts))
@@ -173,19 +176,48 @@ class CountQueries:
 
     def _estimate(self, parts: ShownParts) -> Floats:
         out = np.zeros(len(self))
-        estimate_counts(self.columns, self.below, self.wanted, *parts.arrays(), out)
+        if parts.cell is None or self._matches is None:
+            estimate_counts(self.columns, self.below, self.wanted, *parts.arrays(), out)
+            return out
+        order = np.argsort(parts.cell, kind="stable")
+        begins = np.searchsorted(parts.cell[order], np.arange(len(self.instance.cells) + 1))
+        values = parts.histograms
+        count_matches(
+            *self._matches,
+            self.wanted,
+            begins,
+            parts.weight[order],
+            parts.owner[order],
+            values.starts,
+            values.values,
+            values.rows,
+            out,
+        )
         return out
 
+    @cached_property
+    def _matches(self) -> tuple[Ints, Ints] | None:
+        """The cells that each query is about, the same for all releases; None if too many."""
+        starts, cells = match_cells(
+            self.columns, self.below, self.instance.cells.codes, _MOST_MATCHES
+        )
+        return (starts, cells) if len(cells) else None
 
-def _several(number: int, share: float) -> int:
-    """How many of some values make a share, at least one."""
-    return max(1, floor(number * share + 0.5))
+
+def _several(number: int, share: float, rng: np.random.Generator) -> int:
+    """How many of some values make a share, at least one.
+
+    Where that is no whole number, the one below or above, so that it is right on average: of two
+    values every query would else name one, whatever the share.
+    """
+    wanted = number * share
+    return max(1, floor(wanted) + int(rng.random() < wanted - floor(wanted)))
 
 
 def _draw_values(domain: Domain, share: float, rng: np.random.Generator) -> Bools:
     """Name some base values of a column: neighbours, or any leaves of a tree."""
     named = np.zeros(domain.size, dtype=bool)
-    several = _several(domain.size, share)
+    several = _several(domain.size, share, rng)
     if isinstance(domain, TreeDomain):
         named[rng.permutation(domain.size)[:several]] = True
     else:

@@ -21,6 +21,8 @@ from moanon.measures.utility import utility_losses
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Losses that agree in so many digits behind the point are the same.
+_DIGITS = 12
 #: How a grouping is published: blocks in the place of quasi-identifiers, or these as they are and
 #: the sensitive values of each group permuted.
 Method = Literal["generalized", "bucketized"]
@@ -165,7 +167,9 @@ def place_releases(
         _refuse_stranger(first, grouping, column)
         here = replace(grouping, instance=instance)
         placed += [_place(here, name, column, method, asked) for method in methods]
-    efficient = undominated(np.array([[each.p_loss, each.u_loss] for each in placed]))
+    # Sums over the same groups in another order differ in their last digits.
+    points = np.array([[each.p_loss, each.u_loss] for each in placed]).round(_DIGITS)
+    efficient = undominated(points)
     return Frontier(
         column,
         tuple(replace(each, efficient=bool(e)) for each, e in zip(placed, efficient, strict=True)),
@@ -262,15 +266,17 @@ def _refuse_stranger(first: Instance, grouping: Grouping, column: str) -> None:
 def _place(
     grouping: Grouping, name: str, column: str, method: Method, asked: CountQueries | None
 ) -> PlacedRelease:
-    bucketized = method == "bucketized"
-    divergence = find_measure("t_js")
+    bucketized, groups = method == "bucketized", int(np.count_nonzero(grouping.kept))
+    divergence, p_loss = find_measure("t_js"), 0.0
+    if groups:  # who releases nothing gives nothing away
+        p_loss = float(divergence.of(score_grouping(grouping, [divergence]))[0])
     return PlacedRelease(
         name,
         method,
         grouping.k,
-        int(np.count_nonzero(grouping.kept)),
+        groups,
         grouping.suppressed,
-        float(divergence.of(score_grouping(grouping, [divergence]))[0]),
+        p_loss,
         utility_losses(grouping, bucketized=bucketized)[column],
         None if asked is None else asked.error(grouping, bucketized=bucketized),
     )

@@ -12,7 +12,7 @@ import numpy as np
 from moanon.arrays import Floats, Ints, UInts
 from moanon.kernels.diversity import MODELS, measure_models
 from moanon.kernels.histograms import Lists, Plan, Sensitive, list_histograms
-from moanon.kernels.jit import inner, int64
+from moanon.kernels.jit import compiled, inner, int64
 from moanon.kernels.selection import GroupRule
 
 
@@ -76,3 +76,33 @@ def meets_bounds(check: GroupCheck | None, rows: int, cells: Ints, number: int) 
     for model in check.rule.bounded:
         meets = meets and check.goodness[model, 0] >= check.rule.bounds[model]
     return meets
+
+
+@compiled
+def parts_may_be_groups(
+    check: GroupCheck | None, least: int, counts: Ints, cells: Ints, part: Ints, parts: int
+) -> bool:
+    """Whether all parts of some cells have enough rows, and the sensitive values of a group.
+
+    Parameters
+    ----------
+    check : GroupCheck or None
+    least : int
+        Rows that a group must have.
+    counts : array (all cells,)
+        Rows of each cell of the table.
+    cells, part : arrays
+        The cells, and the part that each is in; below 0, in none.
+    parts : int
+    """
+    chosen = np.empty(len(cells), dtype=np.int64)
+    for which in range(parts):
+        rows, number = int64(0), int64(0)
+        for i in range(len(cells)):
+            if part[i] == which:
+                chosen[number] = cells[i]
+                number += 1
+                rows += counts[cells[i]]
+        if rows < least or not meets_bounds(check, rows, chosen, number):
+            return False
+    return True

@@ -286,3 +286,92 @@ def estimate_counts(
                     rows += value_rows[at]
             total += here * rows
         out[query] = total
+
+
+@compiled
+def match_cells(columns: Ints, below: Ints, codes: Codes, most: int) -> tuple[Ints, Ints]:
+    """List the cells whose base values each query names.
+
+    Parameters
+    ----------
+    columns, below
+        As of `estimate_counts`.
+    codes : array (columns, cells)
+    most : int
+        If there are more in all, none are listed.
+
+    Returns
+    -------
+    starts : array (queries + 1,)
+        Where the cells of each query begin ...
+    cells : array
+        ... in this.
+    """
+    starts = np.zeros(len(columns) + 1, dtype=np.int64)
+    found = np.empty(1024, dtype=np.int64)
+    total = int64(0)
+    for query in range(len(columns)):
+        for cell in range(codes.shape[1]):
+            named = True
+            for i in range(columns.shape[1]):
+                code = int64(codes[columns[query, i], cell])
+                if below[query, i, code + 1] == below[query, i, code]:
+                    named = False
+                    break
+            if not named:
+                continue
+            if total == most:
+                return np.zeros(len(columns) + 1, dtype=np.int64), found[:0].copy()
+            if total == len(found):
+                more = np.empty(2 * total, dtype=np.int64)
+                more[:total] = found
+                found = more
+            found[total] = cell
+            total += 1
+        starts[query + 1] = total
+    return starts, found[:total].copy()
+
+
+@compiled
+def count_matches(
+    match_starts: Ints,
+    matches: Ints,
+    wanted: Bools,
+    part_starts: Ints,
+    weight: Floats,
+    owner: Ints,
+    value_starts: Ints,
+    values: Ints,
+    value_rows: Floats,
+    out: Floats,
+) -> None:
+    """Estimate how many rows some queries count of parts that are single cells.
+
+    As `estimate_counts`, which would look at every cell for every release.
+
+    Parameters
+    ----------
+    match_starts, matches
+        Of `match_cells`.
+    wanted, value_starts, values, value_rows, out
+        As of `estimate_counts`.
+    part_starts : array (cells + 1,)
+        Where the parts of each cell begin in the following.
+    weight, owner : arrays (parts,)
+    """
+    owners = len(value_starts) - 1
+    asked = np.full(owners, -1, dtype=np.int64)  # the last query that wanted rows of an owner
+    rows = np.zeros(owners, dtype=np.float64)
+    for query in range(len(match_starts) - 1):
+        total = 0.0
+        for cell in matches[match_starts[query] : match_starts[query + 1]]:
+            for part in range(part_starts[cell], part_starts[cell + 1]):
+                mine = owner[part]
+                if asked[mine] != query:
+                    asked[mine] = query
+                    rows[mine] = 0.0
+                    for at in range(value_starts[mine], value_starts[mine + 1]):
+                        if wanted[query, values[at]]:
+                            rows[mine] += value_rows[at]
+                total += weight[part] * rows[mine]
+        out[query] = total

@@ -17,6 +17,7 @@ import numpy as np
 
 from moanon.arrays import Bools, Floats, Ints
 from moanon.errors import ConfigError, unknown_name
+from moanon.learning.features import HIDDEN
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -36,35 +37,35 @@ def check_installed() -> None:
 # -- models ----------------------------------------------------------------------------------------
 
 
-def _logistic(is_category: Bools, seed: int) -> BaseEstimator:
+def _logistic(known: Floats, is_category: Bools, seed: int) -> BaseEstimator:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     classifier = LogisticRegression(max_iter=1000, random_state=seed)
-    return make_pipeline(_prepared(is_category, StandardScaler()), classifier)
+    return make_pipeline(_prepared(known, is_category, StandardScaler()), classifier)
 
 
-def _forest(is_category: Bools, seed: int) -> BaseEstimator:
+def _forest(known: Floats, is_category: Bools, seed: int) -> BaseEstimator:
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.pipeline import make_pipeline
 
     classifier = RandomForestClassifier(
         n_estimators=100, min_samples_leaf=5, max_samples=0.5, random_state=seed
     )
-    return make_pipeline(_prepared(is_category), classifier)
+    return make_pipeline(_prepared(known, is_category), classifier)
 
 
-def _boosting(is_category: Bools, seed: int) -> BaseEstimator:
+def _boosting(known: Floats, is_category: Bools, seed: int) -> BaseEstimator:
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.pipeline import make_pipeline
 
     classifier = HistGradientBoostingClassifier(random_state=seed)
-    return make_pipeline(_prepared(is_category), classifier)
+    return make_pipeline(_prepared(known, is_category), classifier)
 
 
-#: Makes a model for some columns, of which some are categories, and a seed.
-_Maker = Callable[[Bools, int], "BaseEstimator"]
+#: Makes a model for training rows, of whose columns some are categories, and a seed.
+_Maker = Callable[[Floats, Bools, int], "BaseEstimator"]
 #: Models by name.
 MODELS: dict[str, _Maker] = {"logistic": _logistic, "forest": _forest, "boosting": _boosting}
 
@@ -76,8 +77,12 @@ def find_model(name: str) -> _Maker:
     return MODELS[name]
 
 
-def _prepared(is_category: Bools, *scaling: BaseEstimator) -> BaseEstimator:
-    """What stands before a classifier: indicators of categories, numbers without gaps."""
+def _prepared(known: Floats, is_category: Bools, *scaling: BaseEstimator) -> BaseEstimator:
+    """What stands before a classifier: indicators of categories, numbers without gaps.
+
+    What training rows do not show has no indicator: of a leaf, its known ancestors are left. Nor
+    has `HIDDEN`: it would tell raw rows from released ones, and shallow leaves from deep ones.
+    """
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
@@ -85,14 +90,19 @@ def _prepared(is_category: Bools, *scaling: BaseEstimator) -> BaseEstimator:
 
     # Some models take gaps as they are, but none of them takes a column of gaps alone.
     filled = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    # What training rows do not show has no indicator: of a leaf, its known ancestors are left.
+    shown = {column: np.unique(known[:, column]) for column in np.flatnonzero(is_category)}
+    shown = {column: values[values != HIDDEN] for column, values in shown.items()}
+    categories = {column: values for column, values in shown.items() if len(values)}
     indicators = OneHotEncoder(
-        handle_unknown="ignore", max_categories=_MOST_INDICATORS, sparse_output=False
+        categories=list(categories.values()),
+        handle_unknown="ignore",
+        max_categories=_MOST_INDICATORS,
+        sparse_output=False,
     )
     return ColumnTransformer(
         [
             ("numbers", make_pipeline(filled, *scaling), np.flatnonzero(~is_category)),
-            ("categories", indicators, np.flatnonzero(is_category)),
+            ("categories", indicators, list(categories)),
         ]
     )
 
@@ -192,7 +202,7 @@ def learn(
     known, truth = training
     if len(np.unique(truth)) < 2:
         return guess(classes, truth, len(features))
-    fitted = find_model(model)(is_category, seed).fit(known, truth)
+    fitted = find_model(model)(known, is_category, seed).fit(known, truth)
     return _all_classes(fitted, features, classes)
 
 

@@ -14,8 +14,6 @@ from moanon.measures.measure import is_number
 
 #: A column with more values than this is no list of classes.
 MOST_CLASSES = 50
-#: Rare ones are named up to so many.
-_MOST_SHOWN = 5
 #: Stands for the class of a row that has none that can be learned.
 NO_CLASS = -1
 
@@ -72,12 +70,10 @@ class Target(Outlined):
         if missing := int(np.count_nonzero(codes < 0)):
             notes.append(f"{_rows(missing)} no value of {name!r} and teach and test nothing")
         if rare := int(rows[~is_class].sum()):
-            values = [v for v, many in zip(column.values, is_class, strict=True) if not many]
-            shown = ", ".join(map(repr, values[:_MOST_SHOWN]))
-            more = f" and {len(values) - _MOST_SHOWN} more" if len(values) > _MOST_SHOWN else ""
+            # They are not named: results show these notes, and a release may hide such values.
             notes.append(
-                f"{_rows(rare)} a value of {name!r} that fewer than {least} rows have "
-                f"({shown}{more}), and teach and test nothing"
+                f"{_rows(rare)} a value of {name!r} that fewer than {least} rows have, and teach "
+                "and test nothing"
             )
         number = np.where(is_class, np.cumsum(is_class) - 1, NO_CLASS)
         known = np.append(number, NO_CLASS)[codes]  # the last one: no value

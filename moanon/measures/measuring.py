@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bools, Ints
+from moanon.arrays import Bools, Ints, Values
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.kernels.costs import COSTS, block_costs
@@ -171,15 +171,32 @@ def _list_values(instance: Instance, groups: int, owner: Ints, value: Ints, coun
     """List the sensitive values and class labels of groups, ascending; see `_pairs`."""
     first = instance.plan.first
     columns, values = len(first) - 1, max(1, int(first[-1]))
-    owner, value, counts = owner[owner >= 0], value[owner >= 0], counts[owner >= 0]
-    keys, entry = np.unique(owner * values + value, return_inverse=True)
-    group, value = np.divmod(keys, values)
-    segment = group * columns + np.searchsorted(first, value, side="right") - 1
-    lists = make_lists(instance.plan, groups, len(keys))
-    lists.starts[:] = np.searchsorted(segment, np.arange(groups * columns + 1))
-    lists.value[: len(keys)] = value
-    np.add.at(lists.rows, entry, counts.astype(np.uint32))
+    if (without := owner < 0).any():
+        owner, value, counts = owner[~without], value[~without], counts[~without]
+    # There may be as many pairs as rows: narrow where they are few enough, and no longer than used.
+    narrow = np.uint32 if groups * values * columns < 2**32 else np.uint64
+    keys = (owner * values + value).astype(narrow)
+    del owner, value, without
+    order = np.argsort(keys)
+    keys = keys[order]
+    begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
+    lists = make_lists(instance.plan, groups, len(begins))
+    if len(begins):
+        lists.rows[: len(begins)] = np.add.reduceat(counts[order], begins)
+    del order
+    keys = keys[begins]
+    group = np.floor_divide(keys, values, dtype=narrow)
+    lists.value[: len(begins)] = keys - group * keys.dtype.type(values)
+    segment = group
+    if columns > 1:
+        segment = group * keys.dtype.type(columns) + _column_of(first, lists.value)
+    lists.starts[:] = np.searchsorted(segment, np.arange(groups * columns + 1, dtype=narrow))
     return lists
+
+
+def _column_of(first: Ints, value: Values) -> Values:
+    """The column that each value belongs to."""
+    return (np.searchsorted(first, value, side="right") - 1).astype(value.dtype)
 
 
 def _pairs(grouping: Grouping, instance: Instance) -> tuple[Ints, Ints, Ints]:
@@ -210,7 +227,7 @@ def _nodes(instance: Instance, grouping: Grouping) -> tuple[Ints, Ints, Ints, In
     """
     assert grouping.starts is not None  # what labels mean is known
     assert grouping.stops is not None
-    starts, stops = grouping.starts, grouping.stops
+    starts, stops = (each.astype(np.int64) for each in (grouping.starts, grouping.stops))
     node_starts, node_stops, levels = starts.copy(), stops.copy(), []
     trees = instance.layout.trees
     for column, name in enumerate(instance.layout.columns):

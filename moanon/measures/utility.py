@@ -99,11 +99,12 @@ def shown_parts(released: Grouping, column: str, *, bucketized: bool) -> ShownPa
     histograms = Histograms.count(owner, value, times, groups, len(counts.labels))
     if bucketized:
         codes = instance.cells.codes[:, cell].astype(np.int64)
-        return ShownParts(codes, codes + 1, rows / released.sizes[group], group, histograms)
+        return ShownParts(codes, codes + 1, rows / released.sizes[group], group, histograms, cell)
     assert released.starts is not None
     assert released.stops is not None
     everything = np.arange(groups)
-    return ShownParts(released.starts, released.stops, np.ones(groups), everything, histograms)
+    starts, stops = released.starts.astype(np.int64), released.stops.astype(np.int64)
+    return ShownParts(starts, stops, np.ones(groups), everything, histograms)
 
 
 def _members(released: Grouping) -> tuple[Ints, Ints, Floats]:

@@ -7,6 +7,7 @@ from itertools import product
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from moanon.frontier import Frontier
 from moanon.output.figure_style import (
@@ -26,6 +27,9 @@ from moanon.output.figure_style import (
 _SHAPES = "osD^vPX"
 #: More series than this are not told apart.
 _MOST_SERIES = len(_SHAPES)
+#: Errors of queries that differ so much are drawn by powers of ten, as buckets answer far better;
+#: smaller ones than this are drawn there.
+_MANY_TIMES, _LEAST_ERROR = 30, 0.001
 _PRIVACY = "privacy loss (nats): lower is more private"
 
 
@@ -63,9 +67,10 @@ def plot_frontier(frontier: Frontier, series: Sequence[str]) -> Figure:
 
 def _draw(ax: Axes, frontier: Frontier, series: Sequence[str], cost: str, words: str) -> None:
     names = list(dict.fromkeys(series))
+    least = _LEAST_ERROR if cost == "query_error" else 0.0
     for name, method in product(names, ("generalized", "bucketized")):
         points = [
-            (release.p_loss, getattr(release, cost))
+            (release.p_loss, max(getattr(release, cost), least))
             for release, of in zip(frontier.releases, series, strict=True)
             if of == name and release.method == method and getattr(release, cost) is not None
         ]
@@ -85,8 +90,13 @@ def _draw(ax: Axes, frontier: Frontier, series: Sequence[str], cost: str, words:
         )
     dress(ax)
     costs = [getattr(release, cost) for release in frontier.releases]
-    most = max([0.0, *(each for each in costs if each is not None)])
-    ax.set_ylim(0, 1.1 * (max(most, frontier.no_quasi) if cost == "u_loss" else most) or 1.0)
+    costs = [each for each in costs if each is not None]
+    if cost == "query_error" and max(costs) > _MANY_TIMES * max(_LEAST_ERROR, min(costs)):
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
+    else:
+        most = max(*costs, frontier.no_quasi) if cost == "u_loss" else max(costs)
+        ax.set_ylim(0, 1.1 * most or 1.0)
     ax.set_xlim(0, 1.04 * max(release.p_loss for release in frontier.releases) or 1.0)
     write(ax.set_xlabel(_PRIVACY), LABEL)
     write(ax.set_ylabel(words), LABEL)

@@ -11,6 +11,7 @@ from typing import Any
 
 from moanon.frontier import Frontier
 from moanon.output.html_page import program_page
+from moanon.output.page_data import export_command
 from moanon.release.bucketized import PRESENCE
 
 _SCRIPTS = ("elements.js", "theme.js", "frontier.js")
@@ -45,7 +46,8 @@ def _page_data(
     releases = []
     for release, of in zip(frontier.releases, series, strict=True):
         source, number = sources[release.name]
-        releases.append({**asdict(release), "source": source, "id": number, "series": of})
+        command = None if number is None else export_command(source)
+        releases.append({**asdict(release), "command": command, "id": number, "series": of})
     return {
         "sensitive": frontier.sensitive,
         "populations": frontier.populations,

@@ -55,7 +55,9 @@ def learning_html(
         balanced,
         "<h2>Which loss tells?</h2>",
         "<p>Correlation of every loss, turned so that more is worse, with what is lost of a score; "
-        "1 means that it tells, 0 that it does not. Intervals hold 95 % of draws of releases.</p>",
+        "1 means that it tells, 0 that it does not. Intervals hold 95 % of draws of releases with "
+        "replacement; of fewer than ten releases they say little, and where all agree, so does "
+        "every draw.</p>",
         telling,
         *_telling_tables(metrics),
     ]

@@ -182,7 +182,7 @@ def _tab_data(tab: Tab, on_part: OnPart | None = None) -> dict[str, Any]:
         **_groups(front, columns, on_part),
         "course": None if course is None else [course.evaluations, course.hypervolumes],
         "without": _named(tab.without_table, folders) or "this front was loaded without its table",
-        "command": f"moanon export {_quoted(tab.folder)}" if tab.exportable else None,
+        "command": export_command(tab.folder) if tab.exportable else None,
         "first": next(iter(tab.marks), None),
         "marks": {str(solution): word for solution, word in tab.marks.items()},
         "optimality": [front.solutions.choice(row).optimality for row in range(len(front))],
@@ -200,9 +200,10 @@ def _rows(tab: Tab) -> int | None:
     return rows if isinstance(rows, int) else None
 
 
-def _quoted(folder: str) -> str:
+def export_command(folder: str) -> str:
+    """How a solution of a results folder is exported; its number comes behind."""
     # A name that begins with a dash would be taken for an option.
-    return shlex.quote(f"./{folder}" if folder.startswith("-") else folder)
+    return f"moanon export {shlex.quote(f'./{folder}' if folder.startswith('-') else folder)}"
 
 
 def _numbers(values: Values) -> list[int | float | str | None]:

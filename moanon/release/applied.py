@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -27,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bools, Ints, Outlined
-from moanon.atomic import StagedFiles
+from moanon.atomic import StagedFiles, StagedFolder
 from moanon.data.column import Profile
 from moanon.data.domain import MISSING, Domain, TreeDomain
 from moanon.data.hierarchy import SUPPRESSED
@@ -46,8 +47,9 @@ from moanon.measures.suppression import RECURSIVE_C, Suppression, check_recursiv
 from moanon.release.certificate import Certificate, Origin, certify, certify_file
 from moanon.release.formats import ReleasedColumn
 from moanon.release.labels import label_rules
-from moanon.release.readback import Format, NamedValues, Reading, measure_tally
+from moanon.release.readback import NamedValues, TalliedCells, measure_counted
 from moanon.release.reader_privacy import SensitiveFacts
+from moanon.release.reading import Format, Reading
 from moanon.release.released_rows import LabelledElsewhere, ReleasedRows, RowsHere
 
 if TYPE_CHECKING:
@@ -263,8 +265,9 @@ class Release(Outlined):
 
     def _generalized(self, name: str) -> ReleasedColumn:
         """A quasi-identifier of all rows: what its group shows; nothing for a row without one."""
-        texts, code = np.unique(self.grouping.labels[name], return_inverse=True)
-        return ReleasedColumn(name, texts, np.append(code, 0)[self.grouping.row_group])
+        texts, number = self.grouping.shown_blocks(name)
+        shown = np.array(texts, dtype=object)
+        return ReleasedColumn(name, shown, np.append(number, 0)[self.grouping.row_group])
 
     def _own_values(self, name: str, role: Role) -> ReleasedColumn:
         """A sensitive or insensitive column of all rows; code -1 becomes one more text."""
@@ -332,7 +335,8 @@ class Release(Outlined):
         Parameters
         ----------
         path : path
-            Ends in ``.csv`` or ``.parquet``.
+            Ends in ``.csv`` or ``.parquet``. A text that ends in ``/`` is a folder, which gets a
+            file in parts: of CSV if its name ends in ``.csv``, otherwise of Parquet.
         suppressed : {"absent", "star"}
             As for `to_frame`.
         force : bool
@@ -359,33 +363,33 @@ class Release(Outlined):
         CertificateError
             If the written file does not measure as promised.
         """
+        in_parts = os.fspath(path).endswith(("/", os.sep))
         path = Path(path)
-        form = _format(path)
+        form = _format(path, in_parts)
         if not isinstance(config_digest, (str, NoneType)):
             raise ConfigError(f"config_digest must be a text. Got {config_digest!r}")
         rows = self._released_rows(suppressed, shuffle, spreadsheet_safe)
         notice = path.with_name(path.name + ".certificate.json")
         spared = (*self.instance.table.files, *spared)
-        try:
-            with StagedFiles(path, notice, force=force, spared=spared) as staged:
-                formula_cells, row_order = rows.write(staged[path], form)
-                staged.sync(path)
-                reading = self._reading(
+
+        def fill(place: Path, sync: Callable[[], None]) -> Certificate:
+            formula_cells, row_order = rows.write(place, form)
+            sync()
+            return certify_file(
+                place,
+                self._reading(
                     form, rows.header, stars=suppressed == "star", defused=spreadsheet_safe
-                )
-                certificate = certify_file(
-                    staged[path],
-                    reading,
-                    self.promised,
-                    self._origin(config_digest, row_order, formula_cells),
-                    stated=self.stated,
-                    name=path.name,
-                )
-                staged[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
-                staged.move()
+                ),
+                self.promised,
+                self._origin(config_digest, row_order, formula_cells),
+                stated=self.stated,
+                name=path.name,
+            )
+
+        try:
+            return write_staged(path, notice, fill, in_parts, force=force, spared=spared)
         except UnicodeEncodeError as error:
             raise OutputError(f"{path} cannot be written: a text is not Unicode: {error}") from None
-        return certificate
 
     def write_table(
         self, name: str, *, force: bool = False, config_digest: str | None = None
@@ -414,7 +418,7 @@ class Release(Outlined):
             counted = count_cells(address, rows.header, measured)
             listed = sorted((list(map(str, cells)), n) for cells, n in counted.items())
             return certify(
-                lambda: measure_tally(counted, 0, {}, reading),
+                lambda: measure_counted(TalliedCells(counted, reading), reading),
                 reading,
                 self.promised,
                 self._origin(config_digest, "unordered", formula_cells=0),
@@ -522,10 +526,38 @@ def shuffled(columns: list[ReleasedColumn], seed: int | None) -> list[ReleasedCo
     return [replace(column, codes=column.codes[order]) for column in columns]
 
 
-def _format(path: Path) -> Format:
+def write_staged(
+    path: Path,
+    notice: Path,
+    fill: Callable[[Path, Callable[[], None]], Certificate],
+    in_parts: bool,
+    *,
+    force: bool,
+    spared: Iterable[Path],
+) -> Certificate:
+    """Have a file or a folder of parts filled and certified before it gets its name."""
+    if in_parts:
+        with StagedFolder(path, notice, force=force, spared=spared) as parts:
+            certificate = fill(parts.folder, parts.sync)
+            parts.notice.write_text(certificate.to_json(), encoding="utf-8", newline="\n")
+            parts.move()
+    else:
+        with StagedFiles(path, notice, force=force, spared=spared) as staged:
+            certificate = fill(staged[path], lambda: staged.sync(path))
+            staged[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
+            staged.move()
+    return certificate
+
+
+def _format(path: Path, in_parts: bool) -> Format:
     known: dict[str, Format] = {".csv": "csv", ".parquet": "parquet"}
+    if in_parts:
+        return known.get(path.suffix.lower(), "parquet")
     if path.suffix.lower() not in known:
-        raise OutputError(f"a release is a .csv or a .parquet file. Got {path.name!r}")
+        raise OutputError(
+            f"a release is a .csv or a .parquet file, or a folder of parts, whose name ends in /. "
+            f"Got {path.name!r}"
+        )
     return known[path.suffix.lower()]
 
 

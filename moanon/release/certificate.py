@@ -34,12 +34,12 @@ The keys of ``FILE.certificate.json``:
   the same limit of suppression, and ``optimality``: how far this one can be above the optimum.
   Only where it was proven (``moanon prove``); the file does not show it.
 - ``quasi``, ``sensitive``: columns. ``genome``: the generalization, as 0 and 1.
-- ``digests``: SHA-256 of ``input``, ``config`` (null where there was none) and ``output``.
+- ``digests``: SHA-256 of ``input``, ``config`` (null where there was none) and ``output``; of
+  several files that of the lines ``digest  name``, in the order of their names.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -50,10 +50,12 @@ from typing import Any, Literal
 
 from moanon import __version__
 from moanon.data.rows import RowOrder
+from moanon.data.source import digest_files
 from moanon.errors import CertificateError, DataError
 from moanon.measures import MEASURES
 from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE
-from moanon.release.readback import NamedValues, Reading, measure_file
+from moanon.release.readback import NamedValues, measure_file
+from moanon.release.reading import Reading, parts_of
 
 #: How the entries ``l`` and ``closeness`` of a certificate file call the models of a column.
 _DIVERSITY = {
@@ -350,8 +352,6 @@ def certify_file(
         If the file cannot be read as a release, or measures otherwise than was promised or than a
         front says: names the first quantity that differs, with both numbers.
     """
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return certify(
         lambda: measure_file(path, reading),
         reading,
@@ -359,7 +359,7 @@ def certify_file(
         origin,
         stated=stated,
         name=name,
-        digest=digest,
+        digest=digest_files(parts_of(path)),
     )
 
 

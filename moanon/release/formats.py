@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ from moanon.errors import OutputError
 
 #: Rows that are put together at a time.
 _BLOCK = 1 << 16
+
+#: Rows of a part, where a release is a folder of parts.
+_PART_ROWS = 1_000_000
 
 _QUOTED = re.compile('[",\r\n]')
 
@@ -80,6 +83,12 @@ def spreadsheet_safe(columns: Sequence[ReleasedColumn]) -> list[ReleasedColumn]:
             texts = [None if text is None else defuse(text) for text in column.texts]
             safe[place] = replace(column, texts=np.array(texts, dtype=object))
     return safe
+
+
+def in_parts(columns: Sequence[ReleasedColumn]) -> Iterator[list[ReleasedColumn]]:
+    """Cut rows into parts."""
+    for start in range(0, len(columns[0].codes), _PART_ROWS):
+        yield [replace(c, codes=c.codes[start : start + _PART_ROWS]) for c in columns]
 
 
 def write_csv(path: Path, columns: Sequence[ReleasedColumn]) -> None:

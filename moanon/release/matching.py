@@ -39,7 +39,7 @@ from moanon.errors import ConfigError, DataError
 from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, Grouping, MatchedBy
 from moanon.release.labels import Block, BlockLabels, label_rules
-from moanon.release.readback import undefuse
+from moanon.release.reading import undefuse
 
 #: Which rows count as suppressed: those with a star in every cell of the file, or in every
 #: quasi-identifier, as ARX leaves them.

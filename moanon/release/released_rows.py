@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from moanon.arrays import Ints
+from moanon.arrays import Ints, Values
+from moanon.atomic import part_name
 from moanon.data.domain import MISSING
 from moanon.data.formulas import defuse, is_formula
 from moanon.data.hierarchy import SUPPRESSED
@@ -18,7 +19,7 @@ from moanon.errors import OutputError
 from moanon.grouping import Grouping
 from moanon.release import formats
 from moanon.release.formats import ReleasedColumn
-from moanon.release.readback import Format
+from moanon.release.reading import Format
 
 
 class ReleasedRows(ABC):
@@ -48,7 +49,11 @@ class RowsHere(ReleasedRows):
         columns = self._columns
         written = formats.spreadsheet_safe(columns) if self._safe else columns
         write = formats.write_csv if form == "csv" else formats.write_parquet
-        write(path, written)
+        if path.is_dir():
+            for number, part in enumerate(formats.in_parts(written)):
+                write(path / part_name(number, f".{form}"), part)
+        else:
+            write(path, written)
         return formats.formula_cells(columns), self._order
 
 
@@ -79,8 +84,8 @@ class LabelledElsewhere(ReleasedRows):
         codes, tuples, group = _shown_tuples(grouping)
         labels = {}
         for name in grouping.instance.layout.columns:
-            texts, number = np.unique(grouping.labels[name], return_inverse=True)
-            labels[name] = texts.tolist(), number.reshape(-1)[group]
+            texts, number = grouping.shown_blocks(name)
+            labels[name] = texts, number[group]
         self.labelling = Labelling(
             codes,
             tuples,
@@ -106,8 +111,10 @@ class LabelledElsewhere(ReleasedRows):
         grouping, kept = self._grouping, self._grouping.kept
         found = sum(map(is_formula, self.header))
         for name in grouping.instance.layout.columns:
-            runs = np.array([is_formula(label) for label in grouping.labels[name]], dtype=bool)
-            found += int(grouping.sizes[kept & runs].sum())
+            texts, number = grouping.shown_blocks(name)
+            runs = np.array([is_formula(label) for label in texts], dtype=bool)
+            if runs.any():
+                found += int(grouping.sizes[kept & runs[number]].sum())
         assert grouping.cell_group is not None
         is_shown = np.append(kept, False)[grouping.cell_group]  # the last: cells without a group
         for column in grouping.instance.cells.sensitive:
@@ -130,8 +137,9 @@ class LabelledElsewhere(ReleasedRows):
                     "suppressed one; leave suppressed rows absent, or rename the value"
                 )
         same = grouping.kept.copy()
-        for labels in grouping.labels.values():
-            same &= labels == SUPPRESSED
+        for name in grouping.instance.layout.columns:
+            texts, number = grouping.shown_blocks(name)
+            same &= np.array([label == SUPPRESSED for label in texts], dtype=bool)[number]
         rows = int(grouping.sizes[same].sum())
         if rows and not grouping.table.sensitive:
             rows = self._starred_rows(rows)
@@ -157,24 +165,27 @@ class LabelledElsewhere(ReleasedRows):
         return int(counts[tuples.all(axis=0)].sum())
 
 
-def _shown_tuples(grouping: Grouping) -> tuple[dict[str, Ints], Ints, Ints]:
+def _shown_tuples(grouping: Grouping) -> tuple[dict[str, Values], Values, Ints]:
     """Codes of values, the tuples of codes whose rows are released, and the group of each.
 
     Under a genome a value's block says it all; otherwise its base value, and the tuples are cells.
     """
     instance = grouping.instance
     columns, domains = grouping.table.columns, instance.layout.domains
-    codes = {name: domain.codes(columns[name]) for name, domain in domains.items()}
+    codes: dict[str, Values] = {
+        name: domain.codes(columns[name]) for name, domain in domains.items()
+    }
     groups = np.flatnonzero(grouping.kept)
     if grouping.genome is not None and grouping.starts is not None:
         tuples = []
         decoded = instance.layout.decode(grouping.genome)
         for (name, blocks), starts in zip(decoded.items(), grouping.starts, strict=True):
-            block_of = np.repeat(np.arange(len(blocks)), [stop - start for start, stop in blocks])
+            widths = [stop - start for start, stop in blocks]
+            block_of = np.repeat(np.arange(len(blocks), dtype=np.int32), widths)
             codes[name] = block_of[codes[name]]
             tuples.append(block_of[starts[groups]])
         return codes, np.stack(tuples), groups
     assert grouping.cell_group is not None
     is_shown = np.append(grouping.kept, False)[grouping.cell_group]
     shown = np.flatnonzero(is_shown)
-    return codes, instance.cells.codes[:, shown].astype(np.int64), grouping.cell_group[shown]
+    return codes, instance.cells.codes[:, shown], grouping.cell_group[shown]

@@ -8,6 +8,8 @@ become large enough is split again, until that gains little. When all these are 
 begins with the best of them whose groups are large enough, and goes on to smaller sizes: each
 target with the groups of the one before, which are split on.
 
+Where utility loss is an objective, the table is also split by that at first (`UtilitySplits`).
+
 Within a limit of suppression, splits may trim. The first ones would use the limit up; so where
 groups are few, it is also tried what comes of it when a row costs more than its loss.
 
@@ -48,6 +50,7 @@ from moanon.search.archive import thin
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.problem import SearchProblem
 from moanon.search.targets import FEW_GROUPS, Effort, asked, find_targets, spread, whole_table
+from moanon.search.utility_splits import UtilitySplits
 
 #: Splits of a node that are followed to the end; all of them in most tables.
 _TRIES = 16
@@ -83,6 +86,9 @@ class LocalSearch:
         self._runs = spread(find_targets(problem.instance, problem.suppression, problem.objectives))
         self._workplaces: list[_Workplace] = []
         self._starts: list[tuple[int, bytes]] = []  # what the first target of each run came to
+        self._by_utility = None
+        if "u_loss" in problem.objectives and Effort(len(problem.instance.cells)).is_whole:
+            self._by_utility = UtilitySplits(problem.instance)
 
     @property
     def space(self) -> int:
@@ -107,15 +113,23 @@ class LocalSearch:
             tasks = [(run, self._best_start(run[0])) for run in runs]
         with ThreadPoolExecutor(threads) as pool:
             found = list(pool.map(_solve, self._workplaces, *zip(*tasks, strict=True)))
-        for groups in found:
+        reached = sum(map(len, found))
+        for groups, (targets, _) in zip(found, tasks, strict=True):
             if begin < number:
                 self._starts.append((self._workplaces[0].loss(groups[0]), _pack(groups[0])))
+                groups += self._solve_by_utility(targets)
             for group in groups:
                 self._take(group)
         self.generation += len(tasks)
-        reached = sum(map(len, found))
         self.evaluations += reached
         return reached
+
+    def _solve_by_utility(self, targets: Sequence[Suppression]) -> list[Ints]:
+        """Split the whole table by utility loss as far as groups are few, and on by loss."""
+        if self._by_utility is None:
+            return []
+        few = self._by_utility.split(targets[0])
+        return [few, *_solve(self._workplaces[0], targets, few)]
 
     def _best_start(self, target: Suppression) -> Ints:
         """Of all first targets that ask at least as much, the groups that lose least."""

@@ -179,6 +179,8 @@ def _levels(everything: Grouping, suppression: Suppression, name: str, number: i
     worst = measure.range.low if measure.higher_is_better else measure.range.high
     if isinstance(worst, str) or not isfinite(worst):
         worst = best + 3.0  # as δ, whose range has no end
+        if measure.most is not None:  # as t_js, which has one: ln 2
+            worst = min(worst, measure.most(everything.instance))
     shares = (np.arange(number) / number) ** 2
     return [best + (worst - best) * share for share in shares.tolist()]
 

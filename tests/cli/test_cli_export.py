@@ -379,7 +379,7 @@ def test_what_cannot_be_used_is_one_sentence(
         (["people", "0", "r.csv"], "solutions of this front are 1 to "),
         (["people", "9999", "r.csv"], ". Got 9999"),
         (["people", "two", "r.csv"], "Invalid value for 'ID'"),
-        (["people", "2", "r.txt"], "a release is a .csv or a .parquet file. Got 'r.txt'"),
+        (["people", "2", "r.txt"], "a release is a .csv or a .parquet file, or a folder of parts"),
         (["people", "2", "gone/r.csv"], "cannot be written: the folder gone does not exist"),
         (["people", "2", "/proc/r.csv"], "/proc/r.csv cannot be written: "),
         (["people", "2", "people/front.csv"], "people/front.csv is not replaced: it was read for"),

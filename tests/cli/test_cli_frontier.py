@@ -96,6 +96,17 @@ def test_bad_input_is_refused(
     assert message in refused(capsys, "frontier", results, *words, "--out", "plane")
 
 
+def test_a_table_without_a_sensitive_column_is_refused(people: Path, capsys: Captured) -> None:
+    text = config_text(problem="{preset: k-suppression}").replace(
+        "role: sensitive", "role: insensitive"
+    )
+    Path("people.yaml").write_text(text)
+    done(capsys, "baseline", "mondrian", "people.yaml", "--k", "2", "--quiet", "--out", "mondrian")
+    error = refused(capsys, "frontier", "mondrian", "--out", "plane")
+    assert "the table has none; declare one, or name one with --sensitive" in error
+    assert not Path("plane").exists()
+
+
 def test_a_folder_without_results_is_refused(people: Path, capsys: Captured) -> None:
     Path("empty").mkdir()
     assert "empty holds no results" in refused(capsys, "frontier", "empty")

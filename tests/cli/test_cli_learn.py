@@ -129,6 +129,7 @@ def test_a_target_that_cannot_be_learned_is_refused(run: str, capsys: Captured) 
         (("--models", "boost"), "no model called 'boost'; did you mean 'boosting'"),
         (("--models", ","), "needs at least one model"),
         (("--test-share", "1"), "test-share must be above 0 and below 1"),
+        (("--test-share", "0"), "test-share must be above 0 and below 1. Got 0"),
         (("--protocol", "both"), "'raw', 'released'"),
         (("--solutions", "0"), "--solutions"),
         (("--resume", "--force"), "give --resume or --force"),
@@ -175,6 +176,24 @@ def test_results_that_have_changed_are_not_mixed_with_older_ones(
     again = ["--k", "3", "--k", "9", "--out", "mondrian", "--quiet", "--force"]
     assert main(["baseline", "mondrian", "people.yaml", *again]) == 0
     assert "is not what it was" in refused(capsys, "learn", *words, *QUICK, "--resume")
+
+
+def test_a_table_that_has_changed_is_not_learned_from(mondrian: str, capsys: Captured) -> None:
+    words = (mondrian, "--target", "ill", "--out", "out")
+    assert _learn(*words) == 0
+    before = Path("out/learning.csv").read_bytes()
+    frame = pd.read_csv("people.csv")
+    frame.iloc[::-1].to_csv("people.csv", index=False)
+    assert "people.csv" in refused(capsys, "learn", *words, *QUICK, "--resume")
+    assert Path("out/learning.csv").read_bytes() == before
+
+
+def test_a_target_with_one_value_is_refused(people: Path, capsys: Captured) -> None:
+    pd.read_csv("people.csv").assign(ill="no").to_csv("people.csv", index=False)
+    Path("people.yaml").write_text(config_text(problem="{preset: zero-suppression}"))
+    assert main(["baseline", "mondrian", "people.yaml", "--k", "3", "--out", "m", "--quiet"]) == 0
+    error = refused(capsys, "learn", "m", "--target", "ill")
+    assert "the target 'ill' has one value, 'no'; there is nothing to tell apart" in error
 
 
 def test_a_damaged_record_is_refused(mondrian: str, capsys: Captured) -> None:

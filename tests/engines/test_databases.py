@@ -18,8 +18,9 @@ from moanon.config import Config
 from moanon.data.domain import IntervalSpec, OrderedSpec
 from moanon.engines import read_table
 from moanon.errors import ConfigError, DataError, MoanonError
+from moanon.experiment import experiment
 from moanon.genome import Instance
-from moanon.release import Release
+from moanon.release import Release, applied
 from tests.engines.servers import PASSWORD, Server, find_programs, running_server
 
 pytest.importorskip("ibis", reason="ibis is not installed: pip install 'moanon[engines]'")
@@ -308,3 +309,52 @@ def test_a_server_that_is_gone_in_the_middle(tmp_path: Path, server: Server) -> 
         assert "cannot be reached" in refusal(server.url(), table="people")
     finally:
         server.restart()
+
+
+def test_a_server_that_is_gone_during_a_search_is_missed_only_by_the_release(
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config_files(tmp_path, server)
+    run(tmp_path, "run", "file.yaml", "--quiet")
+    searching = experiment.run_search
+
+    def stopping(*given: Any, **named: Any) -> Any:
+        server.stop()
+        return searching(*given, **named)
+
+    monkeypatch.setattr(experiment, "run_search", stopping)
+    try:
+        run(tmp_path, "run", "database.yaml", "--quiet")  # cells are all that it needs
+        code, told = called(tmp_path, "export", "results-database", "3", "--out", "x.csv")
+    finally:
+        server.restart()
+    fronts = [(tmp_path / f"results-{n}" / "front.csv").read_bytes() for n in ("database", "file")]
+    assert fronts[0] == fronts[1]
+    assert code == 2
+    assert "cannot be reached" in told
+    assert len(told.strip().splitlines()) == 1
+    assert not list(tmp_path.glob("x.csv*"))
+
+
+def test_a_server_that_is_gone_before_a_table_is_measured(
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config_files(tmp_path, server)
+    run(tmp_path, "run", "database.yaml", "--quiet")
+    counting = applied.count_cells
+
+    def stopping(*given: Any) -> Any:
+        server.stop()
+        return counting(*given)
+
+    monkeypatch.setattr(applied, "count_cells", stopping)
+    try:
+        code, told = called(tmp_path, "export", "results-database", "3", "--to-table", "half")
+    finally:
+        server.restart()
+    assert code == 2
+    assert len(told.strip().splitlines()) == 1
+    assert not list(tmp_path.glob("half*"))
+    with psycopg.connect(server.url()) as connection:
+        names = {name for (name,) in connection.execute("SELECT tablename FROM pg_tables")}
+    assert "half" not in names

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec
+from moanon.data.source import digest_files
 from moanon.data.table import read_table
 from moanon.engines import read_table as open_table
 from moanon.errors import OutputError
@@ -236,3 +237,77 @@ def test_large_files_are_measured_out_of_core(
     with pytest.raises(Exception, match="does not measure as promised"):
         here.write(tmp_path / "x.csv")
     assert not (tmp_path / "x.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["release", "release.parquet", "release.csv"])
+def test_a_folder_of_parts_has_the_rows_of_a_file(
+    tmp_path: Path, both: tuple[Instance, Instance], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr("moanon.engines.duck.PART_BYTES", 20_000)
+    monkeypatch.setattr("moanon.release.formats._PART_ROWS", 100)
+    ending = "csv" if name.endswith(".csv") else "parquet"
+    for number, instance in enumerate(both):
+        release = Release.of(instance, MIXED, k=4)
+        (tmp_path / str(number)).mkdir()
+        folder = tmp_path / str(number) / name
+        certificate = release.write(f"{folder}/")
+        whole = release.write(tmp_path / str(number) / f"whole.{ending}")
+        parts = sorted(folder.iterdir())
+        assert [part.name for part in parts] == [f"part-{i:05}.{ending}" for i in range(len(parts))]
+        assert number == 0 or len(parts) > 1  # DuckDB writes in large blocks
+        rows = [row for part in parts for row in duckdb.sql(_texts(part)).fetchall()]
+        assert rows == duckdb.sql(_texts(tmp_path / str(number) / f"whole.{ending}")).fetchall()
+        assert certificate.values == whole.values
+        assert certificate.file == name
+        assert certificate.output_digest == digest_files(parts)
+        assert {path.name for path in folder.parent.iterdir()} == {
+            name,
+            f"{name}.certificate.json",
+            f"whole.{ending}",
+            f"whole.{ending}.certificate.json",
+        }
+
+
+def _texts(path: Path) -> str:
+    if path.suffix == ".parquet":
+        return f"FROM '{path}'"
+    return f"FROM read_csv('{path}', all_varchar = true, header = true)"
+
+
+def test_parts_are_read_as_one_table(tmp_path: Path, both: tuple[Instance, Instance]) -> None:
+    Release.of(both[0], MIXED, k=4).write(f"{tmp_path}/parts/")
+    roles = {"age": "quasi", "sex": "quasi", "ill": "sensitive"}
+    assert open_table(tmp_path / "parts", roles).rows == Release.of(both[0], MIXED, k=4).kept.size
+
+
+def test_a_folder_that_exists_is_replaced_only_if_it_holds_parts_alone(
+    tmp_path: Path, both: tuple[Instance, Instance]
+) -> None:
+    release = Release.of(both[1], MIXED, k=4)
+    release.write(f"{tmp_path}/parts/")
+    with pytest.raises(OutputError, match="parts exists already"):
+        release.write(f"{tmp_path}/parts/")
+    before = (tmp_path / "parts.certificate.json").read_bytes()
+    release.write(f"{tmp_path}/parts/", force=True)
+    assert (tmp_path / "parts.certificate.json").read_bytes() == before
+    (tmp_path / "parts" / "letter.txt").write_text("dear")
+    with pytest.raises(OutputError, match=r"it holds letter\.txt, which is no part of a release"):
+        release.write(f"{tmp_path}/parts/", force=True)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_parts_that_do_not_measure_as_promised_leave_nothing(
+    tmp_path: Path, both: tuple[Instance, Instance], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = Release.of(both[0], MIXED, k=4)
+    write = release._released_rows("absent", None, False).write
+
+    def spoil(self: Any, path: Path, form: Any) -> Any:
+        found = write(path, form)
+        (path / "part-00001.parquet").write_bytes((path / "part-00000.parquet").read_bytes())
+        return found
+
+    monkeypatch.setattr("moanon.release.released_rows.LabelledElsewhere.write", spoil)
+    with pytest.raises(Exception, match="does not measure as promised"):
+        release.write(f"{tmp_path}/parts/")
+    assert not list(tmp_path.iterdir())

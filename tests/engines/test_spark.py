@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from moanon.data.table import Table
 from moanon.engines import read_table
 from moanon.genome import Instance
 from moanon.release import Release
-from tests.engines.test_databases import people, write_csv
+from tests.engines.test_databases import COLUMNS, called, people, run, write_csv
 
 pytest.importorskip("ibis", reason="ibis is not installed: pip install 'moanon[spark]'")
 pytest.importorskip("pyspark", reason="PySpark is not installed: pip install 'moanon[spark]'")
@@ -38,12 +39,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::Resour
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Table, Table]]:
-    """The same rows from Spark and from a file."""
+def source(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Where Spark finds the rows."""
     import duckdb
 
     folder = tmp_path_factory.mktemp("spark")
-    csv = write_csv(folder / "people.csv")
     with duckdb.connect() as database:
         database.execute(
             "CREATE TABLE t(id INTEGER, age INTEGER, sex VARCHAR, ill VARCHAR, note VARCHAR, "
@@ -60,9 +60,18 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Table, Ta
     }
     address = "pyspark://?" + "&".join(f"{key}={value}" for key, value in settings.items())
     query = f"SELECT * FROM parquet.`{folder}/people.parquet`"
-    given: dict[str, Any] = {"missing": "category"}
-    here = read_table(address, ROLES, query=query, order_by=["id"], **given)
-    yield here, read_table(csv, ROLES, **given)
+    return {"source": address, "query": query, "order_by": ["id"], "missing": "category"}
+
+
+@pytest.fixture(scope="module")
+def tables(
+    source: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Table, Table]]:
+    """The same rows from Spark and from a file."""
+    given = dict(source)
+    csv = write_csv(tmp_path_factory.mktemp("file") / "people.csv")
+    here = read_table(given.pop("source"), ROLES, **given)
+    yield here, read_table(csv, ROLES, missing="category")
     here.store.database.connection.disconnect()  # type: ignore[attr-defined]
 
 
@@ -94,3 +103,34 @@ def test_a_cluster_is_released_as_a_file_byte_for_byte_and_as_a_table(
         "SELECT count(*) FROM released_people"
     ).collect()
     assert rows[0] == written.rows
+
+
+@pytest.mark.slow
+def test_a_cluster_is_checked_searched_and_released_by_the_commands(
+    tmp_path: Path, source: dict[str, Any], tables: tuple[Table, Table]
+) -> None:
+    write_csv(tmp_path / "people.csv")
+    data = {"cluster": source, "file": {"source": "people.csv", "missing": "category"}}
+    for name, section in data.items():
+        settings = COLUMNS.replace("results", f"results-{name}")
+        text = f"name: {name}\ndata: {json.dumps(section)}{settings}"
+        (tmp_path / f"{name}.yaml").write_text(text)
+    assert run(tmp_path, "check", "cluster.yaml") == run(tmp_path, "check", "file.yaml")
+    for name in data:
+        run(tmp_path, "run", f"{name}.yaml", "--quiet")
+        run(tmp_path, "export", f"results-{name}", "3", "--out", f"{name}.csv")
+    for file in ("results-{}/front.csv", "results-{}/solutions.json", "{}.csv"):
+        one, other = ((tmp_path / file.format(name)).read_bytes() for name in data)
+        assert one == other, file
+    run(tmp_path, "export", "results-cluster", "3", "--to-table", "released_by_command")
+    written, read = (
+        json.loads((tmp_path / f"{name}.certificate.json").read_text())
+        for name in ("released_by_command", "file.csv")
+    )
+    for key in ("rows", "suppressed", "k", "groups", "privacy", "l", "closeness", "loss"):
+        assert written[key] == read[key], key
+    code, told = called(
+        tmp_path, "export", "results-cluster", "3", "--to-table", "released_by_command"
+    )
+    assert code == 2
+    assert "exists already" in told or "there is a table" in told

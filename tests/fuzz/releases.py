@@ -40,6 +40,7 @@ RULES = [
     Suppression("limit", 0.3),
     Suppression("limit", 0.6),
     Suppression("weighted-k"),
+    Suppression("weighted-k", by="l"),
     Suppression("kl-safety", 0.3, "strict", "k"),
     Suppression("kl-safety", 0.5, "strict", "l", "frequency"),
     Suppression("kl-safety", 0.3, "ordered", "l"),
@@ -130,7 +131,11 @@ def _given_up(
     kept = {
         "none": lambda: described,
         "limit": lambda: naive.within_limit(described, rule.eta)[1],
-        "weighted-k": lambda: naive.above_weighted_k(described),
+        "weighted-k": lambda: (
+            naive.above_weighted_k(described)
+            if rule.by == "k"
+            else naive.above_weighted_l(described)[1]
+        ),
         "kl-safety": lambda: (
             naive.strict_safety(described, rule.eta, rule.prefer)[2]
             if rule.safety == "strict"

@@ -7,6 +7,7 @@ import pytest
 
 from moanon.errors import ConfigError
 from moanon.learning import models
+from moanon.learning.features import HIDDEN
 from moanon.learning.models import MODELS, check_installed, find_model, guess, learn, score
 
 
@@ -51,6 +52,17 @@ def test_of_one_class_alone_there_is_no_area() -> None:
 def test_a_guess_is_the_shares_of_classes() -> None:
     assert guess(3, np.array([0, 0, 2, 2]), 2).tolist() == [[0.5, 0, 0.5]] * 2
     assert guess(2, np.zeros(0, dtype=np.int64), 1).tolist() == [[0.5, 0.5]]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_release_that_hides_everything_teaches_a_guess(model: str) -> None:
+    truth = np.array([0, 0, 0, 1] * 20)
+    # A range and two depths of a tree, all hidden; raw rows show a value, and one depth or both.
+    released = np.tile([20.0, 59.0, HIDDEN, HIDDEN], (80, 1))
+    raw = np.array([[22, 22, 1, 2], [40, 40, 3, HIDDEN], [58, 58, 1, 4]])
+    is_category = np.array([False, False, True, True])
+    found = learn(model, 1, is_category, (released, truth), raw, 2)
+    assert np.ptp(found, axis=0) == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import pearsonr, spearmanr
+from scipy.stats import pearsonr, rankdata, spearmanr
 
 from moanon.learning.telling import which_tell
 
@@ -74,6 +74,51 @@ def test_correlations_are_those_of_scipy(pairs: list[tuple[int, int]]) -> None:
     assert row["pearson"] == pytest.approx(pearsonr(losses, drops).statistic, abs=1e-9)
     assert row["spearman"] == pytest.approx(spearmanr(losses, drops).statistic, abs=1e-9)
     assert row["pearson_low"] <= row["pearson_high"]
+
+
+def test_intervals_are_those_of_draws_with_replacement() -> None:
+    """Against a plain loop with another generator; ends differ by what chance does."""
+    rng = np.random.default_rng(7)
+    losses = rng.normal(size=15).round(1)  # some are tied
+    drops = losses + rng.normal(size=15)
+    draws: dict[str, list[float]] = {"pearson": [], "spearman": []}
+    for _ in range(2000):
+        chosen = rng.integers(15, size=15)
+        x, y = losses[chosen], drops[chosen]
+        draws["pearson"].append(np.corrcoef(x, y)[0, 1])
+        draws["spearman"].append(np.corrcoef(rankdata(x), rankdata(y))[0, 1])
+    row = _row(_outcome(drops.tolist(), loss=losses.tolist()), "loss")
+    for kind, values in draws.items():
+        assert row[f"{kind}_low"] == pytest.approx(np.percentile(values, 2.5), abs=0.08)
+        assert row[f"{kind}_high"] == pytest.approx(np.percentile(values, 97.5), abs=0.04)
+
+
+def test_of_three_releases_anything_can_come_out() -> None:
+    row = _row(_outcome([0.1, 0.3, 0.2], loss=[0.1, 0.2, 0.3]), "loss")
+    assert row["spearman"] == pytest.approx(0.5)
+    assert (row["spearman_low"], row["spearman_high"]) == (-1, 1)
+
+
+@pytest.mark.parametrize(
+    ("drops", "losses", "releases"),
+    [
+        ([0.1, 0.1, 0.1, 0.1], [1.0, 2.0, 3.0, 4.0], 4),  # nothing is lost more or less
+        ([0.1, 0.2, 0.3, 0.4], [np.nan] * 4, 0),  # a measure that applies nowhere
+        ([0.1, 0.2, np.nan, 0.4], [1.0, np.nan, 3.0, np.inf], 1),
+    ],
+)
+def test_without_anything_to_compare_there_is_no_correlation(
+    drops: list[float], losses: list[float], releases: int
+) -> None:
+    row = _row(_outcome(drops, loss=losses), "loss")
+    assert row["releases"] == releases
+    assert row.filter(regex="spearman|pearson").isna().all()
+
+
+def test_ties_share_their_rank() -> None:
+    row = _row(_outcome([0.1, 0.2, 0.3, 0.4], loss=[1.0, 1.0, 2.0, 2.0]), "loss")
+    # Ranks 1.5 1.5 3.5 3.5 against 1 2 3 4: 4 / sqrt(4 * 5).
+    assert row["spearman"] == pytest.approx(4 / np.sqrt(20))
 
 
 def test_intervals_are_the_same_again() -> None:

@@ -178,6 +178,18 @@ def test_ranges_of_numbers_begin_at_multiples_of_their_width() -> None:
     assert [each["age"] for each in instance.populations.predicates()] == ["[20-29]", "[20-32]"]
 
 
+def test_clamped_ends_are_in_no_range() -> None:
+    frame = pd.DataFrame({"age": [18, 20, 29, 30, 45, 59, 60, 71], "ill": ["a"] * 8})
+    table = read_table(frame, {"age": "quasi", "ill": "sensitive"})
+    rule = PopulationRule(0.01, {"age": (2, 4)})
+    spec = IntervalSpec(5, range=(20, 60), outside="clamp")
+    instance = Instance.build(table, {"age": spec}, population_rule=rule)
+    shown = [each["age"] for each in instance.populations.predicates()]
+    ranges = ["[20-29]", "[30-39]", "[40-49]", "[50-59]", "[20-39]", "[40-59]"]
+    steps = ["<20", "[20-24]", "[25-29]", "[30-34]", "[45-49]", "[55-59]", ">=60"]
+    assert sorted(shown) == sorted(ranges + steps)
+
+
 def test_numbers_have_doubled_steps_and_orders_no_ranges() -> None:
     frame = pd.DataFrame({"age": [0, 1, 2, 3], "size": list("SMLX"), "ill": list("aaaa")})
     roles = {"age": "quasi", "size": "quasi", "ill": "sensitive"}
@@ -210,6 +222,12 @@ def test_a_support_that_is_no_share_is_refused(share: object) -> None:
 def test_more_populations_than_allowed_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"more than 1 populations have a share of 0\.05"):
         _ = two_sexes(most=1).populations
+
+
+def test_more_populations_than_memory_holds_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("moanon.data.populations._MOST_NUMBERS", 2)
+    with pytest.raises(ConfigError, match=r"2 populations or more .* with 2 sensitive values that"):
+        _ = two_sexes(most=10**12).populations
 
 
 def test_ancestors_of_trees_and_strangers_are_refused() -> None:

@@ -333,7 +333,7 @@ def test_another_way_to_show_suppressed_rows_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["r.xlsx", "r", "r.csv.gz"])
 def test_other_endings_are_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(OutputError, match=rf"a \.csv or a \.parquet file\. Got '{name}'"):
+    with pytest.raises(OutputError, match=rf"ends in /\. Got '{name}'"):
         Release.of(shirts(), [0, 0]).write(tmp_path / name)
     assert names_in(tmp_path) == []
 

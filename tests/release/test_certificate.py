@@ -21,8 +21,8 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.errors import CertificateError, DataError, OutputError
 from moanon.grouping import Grouping
 from moanon.release.labels import OrderLabels
-from moanon.release.readback import Reading
 from moanon.release.reader_privacy import SensitiveFacts
+from moanon.release.reading import Reading
 from tests import naive, naive_measures
 from tests.release.tables import certify, genome_of, instances, releases
 

@@ -157,13 +157,14 @@ def agree(found: Mapping[str, float], expected: Mapping[str, float]) -> None:
 @st.composite
 def suppressions(draw: st.DrawFn) -> Suppression:
     kind = draw(st.sampled_from(["limit", "limit", "limit", "none", "weighted-k", "kl-safety"]))
+    by = {"limit": MODELS, "weighted-k": ["k", "l"]}.get(kind, ["k"])
     return Suppression(
         kind,
         eta=draw(st.sampled_from([0.0, 0.2, 0.5])),
         safety=draw(st.sampled_from(["ordered", "strict"])),
         prefer=draw(st.sampled_from(["k", "l"])),
         diversity=draw(st.sampled_from(["distinct", "frequency"])),
-        by=draw(st.sampled_from(MODELS)) if kind == "limit" else "k",
+        by=draw(st.sampled_from(by)),
         recursive_c=draw(st.sampled_from([0.7, 2.0, 3.0])),
     )
 

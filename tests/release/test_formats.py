@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from moanon import Instance, IntervalSpec, Release, read_table
 from moanon.release.formats import ReleasedColumn, defuse, is_formula, spreadsheet_safe, write_csv
-from moanon.release.readback import undefuse
+from moanon.release.reading import undefuse
 from tests.release.tables import shirts
 
 

@@ -17,8 +17,9 @@ import pytest
 from moanon.data.readers import long_fields
 from moanon.errors import CertificateError
 from moanon.release.labels import OrderLabels
-from moanon.release.readback import Reading, measure_file
+from moanon.release.readback import measure_file
 from moanon.release.reader_privacy import SensitiveFacts
+from moanon.release.reading import Reading
 
 FACTS = SensitiveFacts({"a": 3, "b": 1})
 
@@ -87,7 +88,15 @@ def test_reader_counts_what_is_in_the_file(tmp_path: Path) -> None:
 
 
 def test_reader_shares_no_code_with_the_writer() -> None:
-    for module in ("labels", "reader_privacy", "readback", "certificate"):
+    for module in (
+        "labels",
+        "reader_privacy",
+        "many_groups",
+        "reading",
+        "counted_files",
+        "readback",
+        "certificate",
+    ):
         source = importlib.util.find_spec(f"moanon.release.{module}")
         assert source is not None
         assert source.origin is not None

@@ -3,6 +3,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const COSTS = { u_loss: "utility loss, nats", query_error: "mean relative error of COUNT queries" };
 const SIZE = { width: 860, height: 460, left: 66, right: 14, top: 12, bottom: 44 };
+const LEAST_ERROR = 0.001; // smaller ones are drawn there, where errors go by powers of ten
 const METHODS = { generalized: "groups generalized", bucketized: "groups as buckets" };
 
 const state = { cost: "u_loss", hidden: new Set(), chosen: null, efficientOnly: false };
@@ -11,6 +12,10 @@ const costs = Object.keys(COSTS).filter((name) => data.releases.some((each) => e
 
 function number(value, digits = 4) {
   return value === null ? "–" : value.toFixed(digits);
+}
+
+function percent(value, otherwise) {
+  return value === null ? otherwise : `${(100 * value).toFixed(1)} %`;
 }
 
 function colourOf(release) {
@@ -33,19 +38,40 @@ function ticks(most) {
   return found;
 }
 
+/** Ticks of a scale by powers of ten, and how far up it a value is, from 0 to 1. */
+function powers(values) {
+  const [low, high] = [Math.max(LEAST_ERROR, Math.min(...values)), Math.max(...values)].map(Math.log10);
+  const [bottom, top] = [low - 0.04 * (high - low), high + 0.04 * (high - low)];
+  const found = [];
+  for (let power = Math.floor(bottom); power <= top; power++) {
+    for (const factor of [1, 2, 5]) {
+      const value = factor * 10 ** power;
+      if (Math.log10(value) >= bottom && Math.log10(value) <= top) found.push([value, String(+value.toPrecision(1))]);
+    }
+  }
+  return { ticks: found, up: (value) => (Math.log10(Math.max(LEAST_ERROR, value)) - bottom) / (top - bottom) };
+}
+
+/** The same for a scale from 0; errors of queries that differ by much go by powers of ten. */
+function scale(values) {
+  const most = 1.04 * Math.max(1e-6, ...values);
+  if (state.cost === "query_error" && most > 30 * Math.max(LEAST_ERROR, Math.min(...values))) return powers(values);
+  return { ticks: ticks(most), up: (value) => value / most };
+}
+
 function chart() {
   const releases = shown();
-  const most = (name) => 1.04 * Math.max(1e-6, ...releases.map((each) => each[name]));
-  const ends = { x: most("p_loss"), y: most(state.cost) };
-  const x = (value) => SIZE.left + (value / ends.x) * (SIZE.width - SIZE.left - SIZE.right);
-  const y = (value) => SIZE.height - SIZE.bottom - (value / ends.y) * (SIZE.height - SIZE.bottom - SIZE.top);
+  const most = 1.04 * Math.max(1e-6, ...releases.map((each) => each.p_loss));
+  const costScale = scale(releases.map((each) => each[state.cost]));
+  const x = (value) => SIZE.left + (value / most) * (SIZE.width - SIZE.left - SIZE.right);
+  const y = (value) => SIZE.height - SIZE.bottom - costScale.up(value) * (SIZE.height - SIZE.bottom - SIZE.top);
   const box = `0 0 ${SIZE.width} ${SIZE.height}`;
   const label = `${releases.length} releases: privacy loss against ${COSTS[state.cost]}`;
   const svg = draw("svg", { viewBox: box, class: "words", role: "img", "aria-label": label });
-  for (const [value, text] of ticks(ends.x)) {
+  for (const [value, text] of ticks(most)) {
     svg.append(draw("text", { x: x(value), y: SIZE.height - 24, class: "middle" }, text));
   }
-  for (const [value, text] of ticks(ends.y)) {
+  for (const [value, text] of costScale.ticks) {
     svg.append(draw("line", { x1: SIZE.left, x2: SIZE.width - SIZE.right, y1: y(value), y2: y(value), class: "line" }));
     svg.append(draw("text", { x: SIZE.left - 8, y: y(value) + 4, class: "end" }, text));
   }
@@ -97,7 +123,7 @@ function details() {
     ["published as", METHODS[release.method]],
     ["privacy loss", `${number(release.p_loss)} nats`],
     ["utility loss", `${number(release.u_loss, 5)} nats`],
-    ["error of COUNT queries", release.query_error === null ? "not asked" : `${(100 * release.query_error).toFixed(1)} %`],
+    ["error of COUNT queries", percent(release.query_error, "not asked")],
     ["smallest group", release.k.toLocaleString("en")],
     ["groups", release.groups.toLocaleString("en")],
     ["rows suppressed", release.suppressed.toLocaleString("en")],
@@ -109,7 +135,7 @@ function details() {
   if (release.id !== null) {
     const bucketize = release.method === "bucketized" ? " --bucketize" : "";
     card.append(make("p", { class: "hint" }, "To release it:"));
-    card.append(make("pre", {}, make("code", {}, `moanon export ${release.source} ${release.id}${bucketize} --out release.csv`)));
+    card.append(make("pre", {}, make("code", {}, `${release.command} ${release.id}${bucketize} --out release.csv`)));
   }
   return card;
 }
@@ -125,7 +151,7 @@ function toggle(key, text) {
 }
 
 function tools() {
-  const choose = make("select", { "aria-label": "vertical axis", onchange: (event) => { state.cost = event.target.value; render(); } },
+  const choose = make("select", { "aria-label": "vertical axis", class: "wide", onchange: (event) => { state.cost = event.target.value; render(); } },
     ...costs.map((name) => make("option", { value: name, selected: name === state.cost }, COSTS[name])));
   const only = make("input", { type: "checkbox", checked: state.efficientOnly, onchange: (event) => { state.efficientOnly = event.target.checked; render(); } });
   const bar = make("div", { class: "tools" }, make("label", { class: "choice" }, make("span", {}, "shown upwards"), choose), make("label", { class: "choice" }, only, "efficient ones only"));
@@ -149,11 +175,11 @@ function list() {
   const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)));
   const rows = found.map((each) => {
     const choose = () => { state.chosen = each; render(); };
-    const cells = [METHODS[each.method], number(each.p_loss), number(each.u_loss, 5), number(each.query_error, 3)];
-    const name = make("button", { type: "button", class: "quiet", onclick: choose }, each.name);
-    return make("tr", {}, make("td", {}, name), ...cells.map((text) => make("td", {}, text)));
+    const cells = [METHODS[each.method], number(each.p_loss), number(each.u_loss, 5), percent(each.query_error, "–")];
+    const name = make("button", { type: "button", class: "link", onclick: choose }, each.name);
+    return make("tr", { "aria-selected": String(each === state.chosen), onclick: choose }, make("th", { scope: "row" }, name), ...cells.map((text) => make("td", {}, text)));
   });
-  return make("div", { class: "card" }, make("h2", {}, "The efficient frontier"), make("div", { class: "scroll" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows))));
+  return make("div", { class: "card" }, make("h2", {}, "The efficient frontier"), make("div", { class: "window" }, make("table", { class: "releases" }, make("thead", {}, head), make("tbody", {}, ...rows))));
 }
 
 function render() {

@@ -111,7 +111,7 @@ def test_plain_files_are_left_to_duckdb_and_read_alike(tmp_path: Path, content: 
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
 def test_other_files_are_written_again_by_the_strict_reader(tmp_path: Path, content: bytes) -> None:
     path = written(tmp_path, content)
-    assert look_at([path], None) is None
+    assert look_at([path], FileForm()) is None
     table = open_table(path, ROLES, missing="category", memory=MEMORY)
     assert isinstance(table.store, RowsInFiles)
     same(table, read_table(path, ROLES, missing="category"))

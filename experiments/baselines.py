@@ -5,8 +5,9 @@ five quasi-identifiers of M (Marchand), taken as integers. Columns without a tre
 for the full-domain algorithms, the values as they are and none. Mondrian and MinGen suppress
 nothing, so they stand at η = 0 alone.
 
-    python experiments/baselines.py              some minutes
-    python experiments/baselines.py --k 50       one k: does everything work?
+    python experiments/baselines.py                 some ten minutes
+    python experiments/baselines.py --k 50          one k: does everything work?
+    python experiments/baselines.py --part credit   one of the tables, or the figure alone
 
 writes to ``results/baselines``
 
@@ -16,7 +17,7 @@ writes to ``results/baselines``
   of the rows, answered from the release as if the rows of a group were spread evenly over its box;
 - ``mondrian_ties.csv``: how far the loss of strict Mondrian on Adult depends on which columns are
   cut first where several have the same range, over all choices of the first two;
-- ``loss.png``: loss against k.
+- ``loss.png``: loss and ``count_error`` against k, from these tables.
 """
 
 from __future__ import annotations
@@ -99,6 +100,8 @@ LINES = {
     "MinGen": "mingen",
     **{name: name for name in OWN},
 }
+#: Measures that are drawn, one above the other.
+DRAWN = {"loss": "loss (%)", "count_error": "median error of counts (%)"}
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 
@@ -106,16 +109,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run everything and write the tables and the figure."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--k", type=int, action="append", help=f"default: {KS}")
+    parser.add_argument(
+        "--part", choices=PARTS, action="append", help="default: all, one after the other"
+    )
     parser.add_argument("--out", type=Path, default=REPOSITORY / "results" / "baselines")
     options = parser.parse_args(arguments)
     ks = tuple(options.k or KS)
     options.out.mkdir(parents=True, exist_ok=True)
-    tables = {}
-    for name, instance in {"adult": adult(), "credit": credit()}.items():
-        tables[name] = pd.DataFrame(list(compare(instance, ks, name)))
-        write(tables[name], options.out / f"{name}.csv")
-    write(pd.DataFrame(list(ties(adult(), ks))), options.out / "mondrian_ties.csv")
-    write_figures({"loss": partial(draw, tables)}, options.out, ["png"])
+    parts = options.part or PARTS
+    for name, load in TABLES.items():
+        if name in parts:
+            found = pd.DataFrame(list(compare(load(), ks, name)))
+            write(found, options.out / f"{name}.csv")
+    if "ties" in parts:
+        write(pd.DataFrame(list(ties(adult(), ks))), options.out / "mondrian_ties.csv")
+    if "figure" in parts:
+        tables = {name: pd.read_csv(options.out / f"{name}.csv") for name in TABLES}
+        write_figures({"loss": partial(draw, tables)}, options.out, ["png"])
 
 
 def adult() -> Instance:
@@ -128,6 +138,11 @@ def credit() -> Instance:
     table = read_table(datasets.load("credit"), dict.fromkeys(CREDIT, "quasi"))
     steps = {name: IntervalSpec(80 if name == "LIMIT_BAL" else 1) for name in CREDIT}
     return Instance.build(table, steps)
+
+
+#: The tables, and all that can be made alone.
+TABLES = {"adult": adult, "credit": credit}
+PARTS = (*TABLES, "ties", "figure")
 
 
 def compare(instance: Instance, ks: Sequence[int], table: str) -> Iterator[dict[str, Any]]:
@@ -243,29 +258,36 @@ def write(table: pd.DataFrame, path: Path) -> None:
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """Loss against k, for each table; with a tenth suppressed where an algorithm can."""
-    figure = new_figure(PAGE, 3.0)
-    for ax, (name, table) in zip(figure.subplots(1, len(tables)), tables.items(), strict=True):
-        dress(ax)
-        scale_axis(ax, "x", "k", table["asked_k"])
-        scale_axis(ax, "y", "loss", 100 * table["loss"])
-        title(ax, [name, "η = 10 % where rows can be suppressed"], columns=len(tables))
-        lines = zip(LINES.items(), (*COLOURS, INK), MARKS, strict=True)
-        for (label, algorithm), colour, mark in lines:
-            rows = table[table["algorithm"] == algorithm]
-            rows = rows[rows["eta"] == rows["eta"].max()]
-            ax.plot(
-                rows["asked_k"],
-                100 * rows["loss"],
-                color=colour,
-                marker=mark,
-                markersize=3,
-                linewidth=1.8 if algorithm in OWN else 1.1,
-                label=label,
-            )
-        ax.set_ylim(0, 132)  # with room for the legend
-        ax.set_yticks(range(0, 101, 20))
-    figure.axes[0].legend(fontsize=SMALL, frameon=False, ncols=2, loc="upper left")
+    """Loss and error of counts against k; with a tenth suppressed where an algorithm can."""
+    figure = new_figure(PAGE, 5.4)
+    plots = list(figure.subplots(len(DRAWN), len(tables), sharex="col"))
+    for row, (measure, words) in zip(plots, DRAWN.items(), strict=True):
+        for ax, (name, table) in zip(row, tables.items(), strict=True):
+            dress(ax)
+            scale_axis(ax, "x", "k", table["asked_k"])
+            ax.set_ylabel(words if ax is row[0] else "", size=ax.xaxis.label.get_size())
+            if row is plots[0]:
+                title(ax, [name, "η = 10 % where rows can be suppressed"], columns=len(tables))
+            if row is not plots[-1]:
+                ax.set_xlabel("")
+            lines = zip(LINES.items(), (*COLOURS, INK), MARKS, strict=True)
+            for (label, algorithm), colour, mark in lines:
+                rows = table[table["algorithm"] == algorithm]
+                rows = rows[rows["eta"] == rows["eta"].max()]
+                ax.plot(
+                    rows["asked_k"],
+                    100 * rows[measure],
+                    color=colour,
+                    marker=mark,
+                    markersize=3,
+                    linewidth=1.8 if algorithm in OWN else 1.1,
+                    label=label,
+                )
+            ax.set_ylim(0, max(100, ax.get_ylim()[1]))
+    handles, labels = plots[0][0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, fontsize=SMALL, frameon=False, ncols=4, loc="outside upper center"
+    )
     return figure
 
 

@@ -46,6 +46,19 @@ def test_the_committed_table_has_every_published_point(dilemma: ModuleType) -> N
         assert (reading, "loss <= 0.2; l >= 5", "17") in safe
 
 
+def test_the_committed_initial_populations_are_as_many_of_each_variant(dilemma: ModuleType) -> None:
+    path = REPOSITORY / "results" / "publishers_dilemma" / "initial_populations.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for crossed, made_of in dilemma.VARIANTS:
+        seeds = [
+            int(row["seed"])
+            for row in rows
+            if (row["tree_crossover"], row["front_of"]) == (crossed, made_of)
+        ]
+        assert seeds == list(dilemma.SEEDS)
+
+
 def test_committed_pictures_are_small() -> None:
     pictures = list((REPOSITORY / "results" / "publishers_dilemma").glob("*.png"))
     assert {f"figure{number}.png" for number in range(6, 12)} <= {path.name for path in pictures}

@@ -6,6 +6,8 @@ can read and that goes with the session. What DuckDB cannot do is told as one se
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import shutil
 import tempfile
@@ -84,6 +86,8 @@ class DuckSession:
         try:
             self.database.execute(sql)
         except duckdb.Error as error:
+            if _is_full(error) and str(path.absolute()) in str(error):  # not that of spilled data
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
             told = _reason(error, self.memory).replace(f' "{path.absolute()}"', "")
             raise OSError(told) from None
         if path.is_dir():  # names in the order of their numbers
@@ -143,14 +147,20 @@ def _reason(error: Exception, memory: str) -> str:
 
     message = str(error).splitlines()[0].strip()
     if isinstance(error, duckdb.OutOfMemoryException):
-        if "max_temp_directory_size" in message or "disk" in message.lower():
+        if "max_temp_directory_size" in str(error):  # in the second line; nobody else sets it
             return "the disk that DuckDB spills to is full; set TMPDIR to a larger one"
         return f"it needs more than the {memory} that it may hold; give more with data.memory"
-    if isinstance(error, duckdb.IOException) and (
-        "No space left" in message or "ENOSPC" in message or '"errno":"28"' in message
-    ):
+    if _is_full(error):
         return "the disk that DuckDB spills to is full; set TMPDIR to a larger one"
     return re.sub(r"^[A-Z][A-Za-z ]+ Error: ", "", message).removesuffix(".")
+
+
+def _is_full(error: Exception) -> bool:
+    """Whether a disk has no room left."""
+    import duckdb
+
+    signs = ("No space left", "ENOSPC", f'"errno":"{errno.ENOSPC}"')
+    return isinstance(error, duckdb.IOException) and any(sign in str(error) for sign in signs)
 
 
 def in_bytes(amount: str) -> float:

@@ -236,6 +236,22 @@ def _rest_loss(columns: BoxColumns, active: Ints, at: int, boxes: Ints) -> int:
 
 
 @inner
+def _gain(
+    whole: float,
+    one: int,
+    one_loss: int,
+    one_stays: bool,
+    other: int,
+    other_loss: int,
+    other_stays: bool,
+    price: float,
+) -> float:
+    """What two parts of so many rows lose less than the whole node; a part that goes, its price."""
+    gain = whole - one * (float(one_loss) if one_stays else price)
+    return gain - other * (float(other_loss) if other_stays else price)
+
+
+@inner
 def _try_halves(
     columns: BoxColumns,
     column: int,
@@ -260,15 +276,13 @@ def _try_halves(
             continue
         if not (one_stays and other_stays) and min(one, other) > left:
             continue
-        one_loss = _loss(columns, active, boxes[0] if tree else boxes[1], at)
-        other_loss = int64(0)
         if tree:
+            one_loss = _loss(columns, active, boxes[0], at)
             other_loss = _rest_loss(columns, active, at, boxes)
         else:
+            one_loss = _loss(columns, active, boxes[1], at)
             other_loss = _loss(columns, active, boxes[2], at)
-        gain = whole
-        gain -= one * (float(one_loss) if one_stays else price)
-        gain -= other * (float(other_loss) if other_stays else price)
+        gain = _gain(whole, one, one_loss, one_stays, other, other_loss, other_stays, price)
         if gain <= buffers.gains[slot]:
             continue
         for bucket in range(number):
@@ -280,9 +294,7 @@ def _try_halves(
             if other_stays:
                 other_stays = _side_meets(check, int64(1), other, column, begin, end, buffers)
             gone = (int64(0) if one_stays else one) + (int64(0) if other_stays else other)
-            gain = whole
-            gain -= one * (float(one_loss) if one_stays else price)
-            gain -= other * (float(other_loss) if other_stays else price)
+            gain = _gain(whole, one, one_loss, one_stays, other, other_loss, other_stays, price)
             if gone == rows[number] or gone > left or gain <= buffers.gains[slot]:
                 continue
         for bucket in range(number):

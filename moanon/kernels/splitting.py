@@ -196,7 +196,9 @@ def split_cells(
         rows, number = find_box(begin, end, buffers)
         loss, slot = box_loss(columns, buffers.lows, buffers.highs), int64(-1)
         left = limit - suppressed
-        if loss > 0 and (rows >= 2 * least or left > 0):
+        # Trimming takes a row at least; its price must be less than all that the node can gain.
+        can_trim = left > 0 and rows > least and float(rows) * loss > price
+        if loss > 0 and (rows >= 2 * least or can_trim):
             slot = list_splits(
                 columns, begin, end, rows, loss, buffers.active[:number],
                 check, least, left, price, False, buffers,

@@ -23,6 +23,7 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,7 +31,7 @@ import numpy as np
 from moanon.arrays import Codes, Floats, Ints
 from moanon.data.domain import TreeDomain
 from moanon.data.hierarchy import Hierarchy
-from moanon.errors import InfeasibleError, SearchError
+from moanon.errors import ImpossibleError, InfeasibleError, SearchError
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, Grouping
@@ -41,7 +42,7 @@ from moanon.kernels.node_splits import SplitBuffers, make_split_buffers
 from moanon.kernels.splitting import split_cells
 from moanon.measures import find_measure
 from moanon.measures.demand import group_rule
-from moanon.measures.measuring import score_grouping
+from moanon.measures.measuring import meet_constraints, score_grouping
 from moanon.measures.scores import objective_matrix
 from moanon.measures.solutions import OnPart
 from moanon.measures.suppression import Suppression
@@ -49,20 +50,28 @@ from moanon.recoding import LocalRecodings
 from moanon.search.archive import thin
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.problem import SearchProblem
-from moanon.search.targets import FEW_GROUPS, Effort, asked, find_targets, spread, whole_table
+from moanon.search.targets import (
+    FEW_GROUPS,
+    Effort,
+    asked,
+    find_targets,
+    meets_constraints,
+    spread,
+    whole_table,
+)
 from moanon.search.utility_splits import UtilitySplits
 
-#: Splits of a node that are followed to the end; all of them in most tables.
-_TRIES = 16
-#: Rows of a group, rows that may be suppressed, and what else a group must have.
-_Wanted = tuple[int, int, GroupCheck | None]
 #: Targets, and the groups to begin with.
 _Task = tuple[Sequence[Suppression], Ints | None]
 #: Ways to split: what suppressing a row costs, in losses of the row; how far to look ahead, where
 #: 1 is not at all, the greedy way.
 _FAR, _NEAR, _DEAR, _GREEDY = (1.0, 32), (1.0, 8), (1.4, 32), (1.0, 1)
-#: Rounds of moving and splitting, sweeps in each, and the share of the loss a sweep must gain.
-_ROUNDS, _SWEEPS, _GAIN = 2, 6, 0.006
+#: Tables of up to so many cells are searched without suppression, too, whatever the limit.
+_SMALL_TABLE = 2_000
+#: Groups that there is room for, where each target is also solved from the whole table down.
+_HANDFUL = 4
+#: The share of the loss that a sweep of moving must gain, or a round of splitting and moving.
+_GAIN = 0.006
 
 
 class LocalSearch:
@@ -83,12 +92,31 @@ class LocalSearch:
                 "suppresses have none; take eta 0, or another measure"
             )
         self.archive = LocalArchive(len(problem.objectives))
-        self._runs = spread(find_targets(problem.instance, problem.suppression, problem.objectives))
+        self._runs = self._find_runs()
+        # Where not, and rows may be suppressed, what is found may be no solution.
+        self._whole_meets = meets_constraints(
+            whole_table(problem.instance, problem.suppression), problem.suppression
+        )
         self._workplaces: list[_Workplace] = []
         self._starts: list[tuple[int, bytes]] = []  # what the first target of each run came to
         self._by_utility = None
         if "u_loss" in problem.objectives and Effort(len(problem.instance.cells)).is_whole:
             self._by_utility = UtilitySplits(problem.instance)
+
+    def _find_runs(self) -> list[list[Suppression]]:
+        """Runs of targets; of small tables also those where nothing is suppressed.
+
+        Splits that may trim find something else, which need not be better.
+        """
+        problem = self.problem
+        problems = [problem]
+        if problem.suppression.eta and len(problem.instance.cells) <= _SMALL_TABLE:
+            problems.append(problem.with_eta(0.0))
+        runs: list[list[Suppression]] = []
+        for each in problems:
+            with suppress(ImpossibleError) if runs else nullcontext():
+                runs += find_targets(each.instance, each.suppression, each.objectives)
+        return spread(runs)
 
     @property
     def space(self) -> int:
@@ -133,17 +161,19 @@ class LocalSearch:
 
     def _best_start(self, target: Suppression) -> Ints:
         """Of all first targets that ask at least as much, the groups that lose least."""
-        wanted = asked(target)
+        size, levels = asked(target)[0], asked(target)[1:]
         fit = [
             found
-            for run, found in zip(self._runs, self._starts, strict=True)
-            if asked(run[0])[0] >= wanted[0] and asked(run[0])[1:] == wanted[1:]
+            for (first, *_), found in zip(self._runs, self._starts, strict=True)
+            if asked(first)[0] >= size and first.eta <= target.eta and asked(first)[1:] == levels
         ]
         return _unpack(min(fit, key=lambda found: found[0])[1])
 
     def _take(self, group: Ints) -> None:
         """Measure a solution, and keep it if it meets the bounds on the whole table."""
         grouping = _grouping(self._workplaces[0], group)
+        if not (self._whole_meets or meets_constraints(grouping, self.problem.suppression)):
+            return
         bounds = self.problem.bounds
         measures = [*self.problem.measures, *bounds]
         scores = score_grouping(grouping, measures, self.problem.suppression)
@@ -159,9 +189,7 @@ class LocalSearch:
             If nothing meets the constraints.
         """
         if not self.archive.is_feasible:
-            raise InfeasibleError(
-                "no local recoding that was found meets the constraints on the whole table"
-            )
+            raise InfeasibleError("no local recoding that was found meets the constraints")
         place = self._workplaces[0] if self._workplaces else _Workplace.of(self.problem.instance)
         chosen = thin(self.archive.values, cap)
         recodings = LocalRecodings.of_groupings(
@@ -255,13 +283,16 @@ def solve_target(instance: Instance, target: Suppression) -> Grouping:
 
     Raises
     ------
-    ImpossibleError
-        If even all rows together are no group.
+    InfeasibleError
+        If even all rows together are no group, and what is found by suppressing some is none.
     """
     whole_table(instance, target)
     place = _Workplace.of(instance)
     (group,) = _solve(place, [target], None)
-    return _grouping(place, group)
+    grouping = _grouping(place, group)
+    if not meets_constraints(grouping, target):
+        raise InfeasibleError("no local recoding that was found meets the constraints")
+    return grouping
 
 
 def warm_up_local(problem: SearchProblem) -> float:
@@ -335,6 +366,22 @@ def _parted(state: State) -> list[bytes]:
 
 
 @dataclass(frozen=True, eq=False)
+class _Wanted:
+    """What every group must have: rows, and other things; and how many may be suppressed."""
+
+    target: Suppression
+    least: int
+    limit: int
+    check: GroupCheck | None
+
+    @classmethod
+    def of(cls, instance: Instance, target: Suppression) -> _Wanted:
+        rule = group_rule(target, instance.cells.rows)
+        check = make_group_check(rule, instance.plan, instance.listed_values)
+        return cls(target, rule.least, rule.limit, check)
+
+
+@dataclass(frozen=True, eq=False)
 class _Workplace:
     """The table as kernels take it, and what one thread needs.
 
@@ -381,15 +428,21 @@ class _Workplace:
         """How much is spent on the table."""
         return Effort(len(self.counts))
 
+    def whole_table(self) -> Ints:
+        """All cells in one group."""
+        return np.zeros(len(self.counts), dtype=np.int64)
+
     def split(self, wanted: _Wanted, group: Ints, price: float, horizon: int) -> None:
         """Split the groups that there are."""
         split_cells(
             self.columns,
             self.codes,
             self.counts,
-            *wanted,
+            wanted.least,
+            wanted.limit,
+            wanted.check,
             price * self.columns.full,
-            _TRIES if horizon > 1 else 1,
+            self.effort.tries if horizon > 1 else 1,
             horizon,
             int(group.max()) + 1,
             self.splitting,
@@ -402,9 +455,11 @@ class _Workplace:
         move_cells(
             self.columns,
             self.counts,
-            *wanted,
+            wanted.least,
+            wanted.limit,
+            wanted.check,
             int(group.max()) + 1,
-            _SWEEPS,
+            self.effort.sweeps,
             _GAIN,
             self.effort.window,
             self.moving,
@@ -436,17 +491,24 @@ def _nodes(tree: Hierarchy) -> tuple[Ints, Ints, Ints]:
 
 def _solve(place: _Workplace, targets: Sequence[Suppression], start: Ints | None) -> list[Ints]:
     """Solve targets of falling size; the first from the whole table down, unless it is begun."""
-    instance, found = place.instance, []
+    found = []
     for target in targets:
-        rule = group_rule(target, instance.cells.rows)
-        check = make_group_check(rule, instance.plan, instance.listed_values)
-        wanted = rule.least, rule.limit, check
-        if start is None:
-            start = _solve_afresh(place, wanted)
-        else:
-            start = _improve(place, wanted, start, _FAR, 1)
+        wanted = _Wanted.of(place.instance, target)
+        start = _solve_afresh(place, wanted) if start is None else _solve_on(place, wanted, start)
         found.append(start)
     return found
+
+
+def _solve_on(place: _Workplace, wanted: _Wanted, start: Ints) -> Ints:
+    """Split the groups of a larger size.
+
+    Where there is room for a few groups only, one of that size may have left no room for two of
+    this one, rows having been suppressed for it: the whole table is tried, too.
+    """
+    found = [_improve(place, wanted, start, _FAR, 1)]
+    if place.counts.sum() < _HANDFUL * wanted.least:
+        found.append(_improve(place, wanted, place.whole_table(), _NEAR, 1))
+    return min(found, key=place.loss)
 
 
 def _revived(place: _Workplace, wanted: _Wanted, group: Ints) -> Ints:
@@ -454,25 +516,24 @@ def _revived(place: _Workplace, wanted: _Wanted, group: Ints) -> Ints:
 
     At worst it loses what they lose now, and with smaller groups they may find company.
     """
-    least, _, check = wanted
-    is_gone = group < 0
-    if check is not None or place.counts[is_gone].sum() < least:
+    cells = np.flatnonzero(group < 0)
+    rows = place.counts[cells].sum(keepdims=True)
+    one = np.zeros(len(cells), dtype=np.int64)
+    if rows < wanted.least or not meet_constraints(place.instance, cells, one, rows, wanted.target):
         return group.copy()
-    return np.where(is_gone, group.max() + 1, group)
+    return np.where(group < 0, group.max() + 1, group)
 
 
 def _solve_afresh(place: _Workplace, wanted: _Wanted) -> Ints:
-    """Split the whole table: looking ahead, which mostly pays, and greedily.
+    """Split the whole table, looking ahead; where groups are few and each counts, in more ways.
 
-    Where groups are few and each counts, in more ways; in large tables, not so far and in one.
+    In large tables it looks less far.
     """
-    least, limit, _ = wanted
-    few = place.counts.sum() < FEW_GROUPS * least
-    ways = [_FAR, _GREEDY, *([_NEAR] if few else []), *([_DEAR] if few and limit else [])]
-    if not place.effort.is_whole:
-        ways = [_NEAR]
-    whole = np.zeros(len(place.counts), dtype=np.int64)
-    found = [_improve(place, wanted, whole, way, _ROUNDS) for way in ways]
+    ways = [_FAR if place.effort.is_whole else _NEAR]
+    if place.effort.is_whole and place.counts.sum() < FEW_GROUPS * wanted.least:
+        ways += [_GREEDY, _NEAR, *([_DEAR] if wanted.limit else [])]
+    whole, rounds = place.whole_table(), place.effort.rounds
+    found = [_improve(place, wanted, whole, way, rounds) for way in ways]
     return min(found, key=place.loss)
 
 
@@ -498,13 +559,9 @@ def split_greedily(
     """Split the whole table by the largest gain alone for each size of groups, to compare with."""
     place = _Workplace.of(instance)
     for size in sizes:
-        rule = group_rule(
-            replace(suppression, constraints=(("k", size), *suppression.constraints)),
-            instance.cells.rows,
-        )
-        check = make_group_check(rule, instance.plan, instance.listed_values)
-        group = np.zeros(len(instance.cells), dtype=np.int64)
-        place.split((rule.least, rule.limit, check), group, *_GREEDY)
+        target = replace(suppression, constraints=(("k", size), *suppression.constraints))
+        group = place.whole_table()
+        place.split(_Wanted.of(instance, target), group, *_GREEDY)
         yield _grouping(place, group)
 
 

@@ -3,14 +3,14 @@
 **Effort.** What a single target costs grows with the number of cells, so a large table gets fewer
 targets, fewer of which are solved afresh, and a narrower look at each (`Effort`). Tables of up to
 20,000 cells get all there is; with c times as many cells the steps between sizes grow with
-``c ** (1/3)`` and the runs between fresh starts with ``c ** (1/2)``, a cell is offered to ``1 / c``
-of the groups, and one way of splitting is tried instead of several. The effort follows from the
-number of cells alone, never from a clock.
+``c ** (3/4)`` and the runs between fresh starts with ``c ** (1/2)``, a cell is offered to
+``1 / c ** 2`` of the groups and less often, and one way of splitting is tried instead of several.
+The effort follows from the number of cells alone, never from a clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import ceil, isfinite, sqrt
@@ -28,13 +28,16 @@ from moanon.measures.suppression import Suppression
 _ALL_CELLS = 20_000
 #: Sizes up to this are all targets; larger ones grow by this factor.
 _SMALL, _GROWTH = 30, 1.025
-#: Targets in a run; see `_cut_runs`.
-_RUN, _SHORT_RUN = 10, 5
+#: Targets in a run, and how far their sizes fall; see `_cut_runs`.
+_RUN, _SHORT_RUN, _SPAN = 10, 5, 0.75
 #: The factor where other objectives have levels, so many each, that go with every size; and how
 #: many a single one has that goes with no size.
 _FEW_GROWTH, _LEVELS, _LEVELS_ALONE = 1.5, 10, 40
-#: A cell is offered to so many groups before and after its own.
+#: A cell is offered to so many groups before and after its own, and so often.
 _WINDOW, _LEAST_WINDOW = 2048, 32
+_SWEEPS, _LEAST_SWEEPS = 6, 2
+#: Splits of a node that are followed to the end; the first is all of them in most tables.
+_TRIES, _LEAST_TRIES = 16, 8
 #: With room for fewer groups each counts.
 FEW_GROUPS = 30
 
@@ -63,16 +66,46 @@ class Effort:
     @property
     def growth(self) -> float:
         """Factor from one size to the next."""
-        return 1.0 + (_GROWTH - 1.0) / float(self.share ** (1 / 3))
+        return 1.0 + (_GROWTH - 1.0) / float(self.share**0.75)
+
+    @property
+    def small(self) -> int:
+        """Sizes up to this are all targets."""
+        return ceil(_SMALL * float(self.share**0.75))
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of moving and splitting after a fresh start."""
+        return 2 if self.is_whole else 1
+
+    @property
+    def sweeps(self) -> int:
+        """How often a cell is offered in a round."""
+        return max(_LEAST_SWEEPS, round(_SWEEPS * sqrt(self.share)))
+
+    @property
+    def tries(self) -> int:
+        """Splits of a node that are followed."""
+        return max(_LEAST_TRIES, round(_TRIES * sqrt(self.share)))
 
     @property
     def window(self) -> int:
         """Groups before and after its own that a cell is offered to."""
-        return max(_LEAST_WINDOW, int(_WINDOW * self.share))
+        return max(_LEAST_WINDOW, int(_WINDOW * self.share**2))
 
     def run(self, few_groups: bool) -> int:
         """Targets in a run."""
         return round((_SHORT_RUN if few_groups else _RUN) / sqrt(self.share))
+
+    @property
+    def span(self) -> float:
+        """The smallest size of a run, as a share of the largest."""
+        return float(_SPAN ** (1 / sqrt(self.share)))
+
+    @property
+    def shortest_run(self) -> int:
+        """Targets that a run has at least, before a size that people ask for begins another."""
+        return self.run(False) // _RUN
 
 
 def whole_table(instance: Instance, suppression: Suppression) -> Grouping:
@@ -81,7 +114,7 @@ def whole_table(instance: Instance, suppression: Suppression) -> Grouping:
     Raises
     ------
     ImpossibleError
-        If even that does not meet the constraints.
+        If even that does not meet the constraints, and nothing may be suppressed.
     """
     everything = Grouping.of_boxes(
         instance,
@@ -89,7 +122,8 @@ def whole_table(instance: Instance, suppression: Suppression) -> Grouping:
         np.zeros((len(instance.layout.columns), 1), dtype=np.int64),
         instance.layout.sizes[:, None],
     )
-    if not suppress_groups(everything, suppression).kept.all():
+    may_suppress = suppression.most_rows(instance.cells.rows) > 0
+    if not (may_suppress or meets_constraints(everything, suppression)):
         wanted = " and ".join(
             f"{name} {find_measure(name).bound_text(bound)}"
             for name, bound in suppression.constraints
@@ -98,6 +132,11 @@ def whole_table(instance: Instance, suppression: Suppression) -> Grouping:
             f"no group can meet the constraints: all rows together do not have {wanted}"
         )
     return everything
+
+
+def meets_constraints(grouping: Grouping, suppression: Suppression) -> bool:
+    """Whether every group meets the constraints of a rule."""
+    return bool(suppress_groups(grouping, suppression).kept.all())
 
 
 def find_targets(
@@ -120,7 +159,9 @@ def find_targets(
     sizes = (
         [1]
         if others and "k" not in objectives
-        else _sizes(rows, limit, _FEW_GROWTH if others else effort.growth)
+        else _few_sizes(rows, limit)
+        if others
+        else _sizes(rows, limit, effort)
     )
     sizes = sorted({max(size, least) for size in sizes}, reverse=True)
     begins = _cut_runs(sizes, rows, effort)
@@ -137,12 +178,15 @@ def find_targets(
 def _cut_runs(sizes: Sequence[int], rows: int, effort: Effort) -> list[int]:
     """Where runs of targets begin, and the end: short ones where much changes from one to the next.
 
-    That is with few groups. What people ask for begins a run, too.
+    That is with few groups, and from one small size to the next. What people ask for begins a run,
+    too, where runs are not long.
     """
     begins = [0]
     for place, size in enumerate(sizes):
-        is_due = place - begins[-1] >= effort.run(size * FEW_GROUPS > rows)
-        if place and (is_due or _is_round(size)):
+        length = place - begins[-1]
+        is_due = length >= effort.run(size * FEW_GROUPS > rows)
+        is_far = 5 < size < effort.span * sizes[begins[-1]]
+        if is_due or is_far or (_is_round(size) and length >= effort.shortest_run):
             begins.append(place)
     return [*begins, len(sizes)]
 
@@ -157,17 +201,29 @@ def asked(target: Suppression) -> tuple[float, ...]:
     return tuple(bound for _, bound in target.constraints)
 
 
-def _sizes(rows: int, limit: int, growth: float) -> list[int]:
+def _sizes(rows: int, limit: int, effort: Effort) -> list[int]:
     """Sizes that groups are to have: all small ones, larger ones at growing distances."""
-    sizes, size, few = list(range(1, min(_SMALL, rows) + 1)), float(_SMALL), growth >= _FEW_GROWTH
-    if few:
-        sizes, size = [1], 1.0
-    while size * growth <= rows / 2:
+    small = range(1, min(effort.small, rows) + 1)
+    round_sizes = (digit * 10**power for power in range(1, 19) for digit in (1, 2, 5))
+    return [
+        *small,
+        *_growing(effort.small, effort.growth, rows / 2),
+        *(size for size in round_sizes if size <= rows / 2),
+        rows - limit,
+        rows,
+    ]
+
+
+def _few_sizes(rows: int, limit: int) -> list[int]:
+    """Sizes where each goes with levels of other objectives."""
+    return [1, *_growing(1, _FEW_GROWTH, rows / 2), rows - limit, rows]
+
+
+def _growing(size: float, growth: float, most: float) -> Iterator[int]:
+    """Sizes after a first one, each so many times the one before, or one more."""
+    while size * growth <= most:
         size = max(size * growth, size + 1)
-        sizes.append(int(size))
-    round_sizes = [digit * 10**power for power in range(1, 19) for digit in (1, 2, 5)]
-    sizes += [size for size in round_sizes if not few and size <= rows / 2]
-    return [*sizes, rows - limit, rows]
+        yield int(size)
 
 
 def _levels(everything: Grouping, suppression: Suppression, name: str, number: int) -> list[float]:

@@ -22,6 +22,7 @@ from moanon.data.rows import RowsInMemory
 from moanon.data.table import Table, read_table
 from moanon.engines import open_source
 from moanon.engines import read_table as open_table
+from moanon.engines.duck import DuckSession
 from moanon.engines.files import RowsInFiles
 from moanon.engines.plain_csv import look_at
 from moanon.errors import DataError
@@ -373,3 +374,20 @@ def test_an_interval_takes_its_range_from_rows_that_were_not_dropped(tmp_path: P
     path = written(tmp_path, b"a,b\n1,x\n2,y\n99,\n")
     table = open_table(path, ROLES, missing="drop", memory=MEMORY)
     assert IntervalSpec().build(table.columns["a"]).size == 2
+
+
+def test_a_disk_that_is_full_while_duckdb_spills_is_told() -> None:
+    session = DuckSession("people.parquet", "20MB")
+    session.execute("SET max_temp_directory_size = '1MB'")  # by default what the disk has left
+    with pytest.raises(DataError) as caught:
+        session.execute("CREATE TEMP TABLE t AS SELECT i, md5(i::TEXT) FROM range(2000000) r(i)")
+    assert str(caught.value) == (
+        "people.parquet cannot be read: the disk that DuckDB spills to is full; set TMPDIR to a "
+        "larger one"
+    )
+
+
+def test_more_memory_than_duckdb_may_hold_is_told() -> None:
+    session = DuckSession("people.parquet", "20MB")
+    with pytest.raises(DataError, match="it needs more than the 20MB that it may hold; give more"):
+        session.execute("SELECT list(md5(i::TEXT)) FROM range(2000000) r(i)")

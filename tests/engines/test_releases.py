@@ -311,3 +311,36 @@ def test_parts_that_do_not_measure_as_promised_leave_nothing(
     with pytest.raises(Exception, match="does not measure as promised"):
         release.write(f"{tmp_path}/parts/")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        ("{path}", "x.csv cannot be written: No space left on device"),
+        ("/tmp/spilled", "x.csv cannot be written: the disk that DuckDB spills to is full"),
+    ],
+)
+def test_the_disk_that_is_full_is_the_one_that_is_told(
+    tmp_path: Path, both: tuple[Instance, Instance], where: str, told: str
+) -> None:
+    release = Release.of(both[0], MIXED, k=4)
+    session = release.instance.table.store.session  # type: ignore[attr-defined]
+    database = session.database
+
+    class Full:
+        def execute(self, sql: str, *given: Any) -> Any:
+            if not sql.startswith("COPY"):
+                return database.execute(sql, *given)
+            path = where.format(path=sql.split(" TO '")[1].split("'")[0])
+            raise duckdb.IOException(f'IO Error: Could not write "{path}": No space left on device')
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(database, name)
+
+    session.database = Full()
+    try:
+        with pytest.raises(OutputError, match=told):
+            release.write(tmp_path / "x.csv")
+    finally:
+        session.database = database
+    assert not list(tmp_path.iterdir())

@@ -106,6 +106,16 @@ def test_every_solution_is_what_the_front_says(instance: Instance, eta: float) -
     assert (np.diff(loss) > 0).all()
 
 
+HALF_AT_MOST = Suppression("limit", 0.2, constraints=(("alpha", 0.5),))
+
+
+def ill_by_age(ages: list[int], illnesses: str) -> Instance:
+    frame = pd.DataFrame({"age": list(map(str, ages)), "ill": illnesses.split()})
+    return Instance.build(
+        read_table(frame, {"age": "quasi", "ill": "sensitive"}), {"age": IntervalSpec(1)}
+    )
+
+
 @given(rich_instances(24), st.sampled_from([0.0, 0.3]), st.integers(1, 3))
 @settings(max_examples=30)
 @pytest.mark.skipif(not UNCOMPILED, reason="runs without the compiler, in a process of its own")
@@ -141,6 +151,32 @@ def test_a_child_meets_the_constraints_by_itself_and_not_with_another() -> None:
 
 
 @pytest.mark.skipif(not UNCOMPILED, reason="runs without the compiler, in a process of its own")
+@pytest.mark.skipif(not UNCOMPILED, reason="runs without the compiler, in a process of its own")
+def test_constraints_that_the_table_meets_without_a_few_rows_can_be_met() -> None:
+    # Four strangers have the flu; without them each illness is as frequent as the other.
+    ages = [*np.repeat(range(8), 2).tolist(), 90, 91, 92, 93]
+    front = searched(ill_by_age(ages, "flu gout " * 8 + "flu " * 4), HALF_AT_MOST).front(1000)
+    assert front.measures["alpha"].max() == 0.5
+    assert front.measures["k"].tolist() == [2, 4, 8, 16]
+    assert front.measures["suppressed"].tolist() == [4, 4, 4, 4]
+
+
+@pytest.mark.skipif(not UNCOMPILED, reason="runs without the compiler, in a process of its own")
+def test_rows_of_a_constrained_table_come_back_with_smaller_groups() -> None:
+    # Within groups of three the last two are suppressed; alone they are a group of two.
+    ages = [1, 1, 1, 2, 2, 2, 9, 9]
+    rule = Suppression("limit", 0.25, constraints=(("l_distinct", 1),))
+    front = searched(ill_by_age(ages, "flu gout " * 4), rule).front(1000)
+    assert front.measures["k"].tolist()[:2] == [2, 3]
+    assert front.measures["suppressed"].tolist()[:2] == [0, 2]
+
+
+def test_a_wider_limit_alone_loses_no_more_in_small_tables() -> None:
+    narrow, wide = (searched(people(), Suppression("limit", eta)).front(1000) for eta in (0, 0.1))
+    for k, loss in zip(narrow.measures["k"], narrow.measures["loss"], strict=True):
+        assert wide.measures["loss"][wide.measures["k"] >= k].min() <= loss + 1e-12
+
+
 def test_other_objectives_of_groups_have_levels() -> None:
     front = searched(
         people(), Suppression("limit", 0.1), objectives=("k", "l_distinct", "loss")
@@ -155,7 +191,7 @@ def test_constraints_hold_without_the_compiler() -> None:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"),
-            *(__file__, "-k", "meets_the_constraints or have_levels"),
+            *(__file__, "-k", "meets_the_constraints or have_levels or few_rows or constrained"),
         ],
         cwd=REPOSITORY,
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
@@ -164,7 +200,7 @@ def test_constraints_hold_without_the_compiler() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-2000:]
-    assert "3 passed" in done.stdout
+    assert "5 passed" in done.stdout
 
 
 # -- by hand ---------------------------------------------------------------------------------------
@@ -243,17 +279,20 @@ def test_a_cell_moves_into_a_box_that_holds_it() -> None:
 def test_tables_of_some_thousand_cells_get_the_whole_effort() -> None:
     effort = Effort(20_000)
     assert effort.is_whole
-    assert (effort.growth, effort.window, effort.run(False), effort.run(True)) == (
-        pytest.approx(1.025), 2048, 10, 5,
-    )  # fmt: skip
+    assert effort.growth == pytest.approx(1.025)
+    assert (effort.window, effort.sweeps, effort.tries, effort.rounds) == (2048, 6, 16, 2)
+    assert (effort.small, effort.span) == (30, 0.75)
+    assert (effort.run(False), effort.run(True), effort.shortest_run) == (10, 5, 1)
 
 
 def test_effort_falls_as_the_cells_grow() -> None:
-    # 1,250 times as many cells: steps 1250^(1/3) = 10.8 times as long, runs 35 times
-    effort = Effort(25_000_000)
+    # 50 times as many cells: steps are 50^(3/4) = 18.8 times as long, runs √50 = 7.1 times
+    effort = Effort(1_000_000)
     assert not effort.is_whole
-    assert effort.growth == pytest.approx(1 + 0.025 * 1250 ** (1 / 3))
-    assert (effort.window, effort.run(False), effort.run(True)) == (32, 354, 177)
+    assert effort.growth == pytest.approx(1 + 0.025 * 50**0.75)
+    assert (effort.window, effort.sweeps, effort.tries, effort.rounds) == (32, 2, 8, 1)
+    assert (effort.small, effort.span) == (2, pytest.approx(0.75**50**0.5))
+    assert (effort.run(False), effort.run(True), effort.shortest_run) == (71, 35, 7)
 
 
 @given(instance=rich_instances(24), eta=st.sampled_from([0.0, 0.3]))
@@ -435,6 +474,17 @@ def test_suppressed_rows_find_company_with_smaller_groups() -> None:
     assert front.measures["suppressed"][0] == 0
 
 
+def test_rows_suppressed_for_a_larger_size_do_not_stand_in_the_way_of_a_smaller_one() -> None:
+    # Groups of 10: one of 17, three rows suppressed, (17 / 2 + 3) / 20. Groups of 9: two, of which
+    # the second loses column b, 11 / 2 / 20; but 17 rows are no two groups of 9.
+    frame = pd.DataFrame({"a": [0] * 9 + [9] * 11, "b": [0] * 17 + [9] * 3}).astype(str)
+    table = read_table(frame, dict.fromkeys(frame, "quasi"))
+    instance = Instance.build(table, dict.fromkeys(frame, IntervalSpec(1)))
+    front = searched(instance, Suppression("limit", 0.15)).front(1000)
+    least = {k: front.measures["loss"][front.measures["k"] >= k].min() for k in (9, 10)}
+    assert least == pytest.approx({9: 0.275, 10: 0.575})
+
+
 def test_boxes_go_with_the_run_that_they_belong_to(people: Path) -> None:
     text = config_text(data="{source: people.csv, missing: drop}", search="{algorithm: auto}")
     Path("people.yaml").write_text(text)
@@ -481,6 +531,6 @@ def test_weighted_k_of_suppressed_rows_is_refused() -> None:
 
 
 def test_constraints_that_no_group_can_meet_are_refused() -> None:
-    rule = Suppression("limit", 0.1, constraints=(("alpha", 0.01),))
+    rule = Suppression("limit", 0.0, constraints=(("alpha", 0.01),))
     with pytest.raises(InfeasibleError, match=r"all rows together do not have alpha at most 0\.01"):
         LocalSearch(SearchProblem(people(), ("k", "loss"), rule))

@@ -88,7 +88,7 @@ def hierarchy(
         },
         missing_tokens=("", *(missing_token or ())),
     )
-    write_hierarchy(made, out, force=force)
+    write_hierarchy(made, out, file, force=force)
     shown = on_one_line(str(out))
     levels = [len(cut) for cut in dict.fromkeys(made.levels)]
     typer.echo(

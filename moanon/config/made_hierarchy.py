@@ -13,7 +13,7 @@ from moanon.data.file_form import FormKeys
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.notation import Notation
 from moanon.data.rules import checked_rule, rule_of, takes_steps
-from moanon.data.source import likely_form, read_source
+from moanon.data.source import files_behind, likely_form, read_source
 from moanon.errors import ConfigError, DataError, OutputError
 
 
@@ -65,8 +65,10 @@ def make_hierarchy(
     return rule_of(checked, IntervalSpec(notation=written)).make_with_values(profile)
 
 
-def write_hierarchy(tree: Hierarchy, path: Path, *, force: bool = False) -> None:
-    """Write a tree as YAML or as ARX has it, by the ending of the file."""
+def write_hierarchy(tree: Hierarchy, path: Path, table: str, *, force: bool = False) -> None:
+    """Write a tree as YAML or as ARX has it, by the ending of the file; never over its table."""
+    if path.resolve() in files_behind(table):
+        raise OutputError(f"{path} is the table itself; name another file")
     ending = path.suffix.lower()
     if ending not in (".yaml", ".yml", ".csv"):
         raise OutputError(f"a hierarchy is a .yaml, .yml or .csv file. Got {path.name!r}")

@@ -215,6 +215,12 @@ class GroupRule(TreeRule):
         below = dict(self.groups)
         known = set(_leaves(below))
         others = [value for value in column.values if value not in known]
+        if self.rest is None and others:
+            more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+            raise DataError(
+                f"column {column.name!r}: no group names the value {others[0]!r}{more}; put each "
+                "into a group, or say what the rest is called (rest)"
+            )
         if self.rest is not None and others:
             if isinstance(below.get(self.rest, []), Mapping):
                 raise DataError(

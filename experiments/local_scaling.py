@@ -93,14 +93,12 @@ def like_adult(config: Config, cells: int) -> Instance:
 
 
 def spread_ks(rows: int) -> list[int]:
-    """150 sizes of groups, from 2 to half of the rows; those that results are told for among them.
+    """150 sizes of groups from 2 to half of the rows, those that results are told for among them.
 
-    Small ones all, larger ones at growing distances.
+    They are at growing distances, as far as they are different numbers.
     """
-    sizes, number = set(KS), 150
-    for size in np.geomspace(2, rows / 2, 4 * number).astype(int).tolist():
-        sizes.add(size)
-    others = sorted(sizes - set(KS))
+    number = 150
+    others = sorted({*np.geomspace(2, rows / 2, 4 * number).astype(int).tolist()} - {*KS})
     chosen = np.linspace(0, len(others) - 1, number - len(KS)).astype(int)
     return sorted({*KS, *(others[i] for i in chosen)})
 

@@ -8,8 +8,8 @@ way stands what DuckDB does at least: a bare GROUP BY of the same columns, and a
     .venv/bin/python experiments/scale.py --most 1e8          # needs 8 GB of disk and half an hour
     .venv/bin/python experiments/scale.py --most 1e8 --part search --part cells
 
-Writes results/scale.csv, line by line as they come, and results/scale.png. Lines of parts that are
-not run again stay as they are.
+Writes results/scale.csv, line by line as they come, and results/scale.png, and prints what 10^9 and
+10^10 rows would need. Lines of parts that are not run again stay as they are.
 """
 
 from __future__ import annotations
@@ -228,6 +228,34 @@ def write(lines: list[dict[str, object]], path: Path) -> None:
         writer.writerows(ordered)
 
 
+def estimate(lines: list[dict[str, object]]) -> list[dict[str, object]]:
+    """What more rows would need, along the line through the two largest tables of 8 columns."""
+    found: list[dict[str, object]] = []
+    for form in ("parquet", "csv"):
+        for task in ("cells", "written", "certified"):
+            seconds = {
+                int(str(line["rows"])): float(str(line["cpu_seconds"]))
+                for line in lines
+                if (line["format"], line["task"], str(line["columns"])) == (form, task, "8")
+            }
+            if len(seconds) < 2:
+                continue
+            few, many = sorted(seconds)[-2:]
+            slope = (seconds[many] - seconds[few]) / (many - few)
+            for rows in (10**9, 10**10):
+                hours = (seconds[many] + slope * (rows - many)) / 3600
+                found.append(
+                    {
+                        "format": form,
+                        "task": task,
+                        "rows": rows,
+                        "microseconds_per_row": round(1e6 * slope, 3),
+                        "cpu_hours": round(hours, 2),
+                    }
+                )
+    return found
+
+
 def draw(lines: list[dict[str, object]], path: Path) -> None:
     """Draw processor time and memory over the number of rows."""
     import matplotlib
@@ -289,6 +317,8 @@ def main() -> None:
         for part in chosen:
             measure(part, given.most, Path(name), note)
     draw(lines, given.out / "scale.png")
+    for line in estimate(lines):
+        print(line)
 
 
 if __name__ == "__main__":

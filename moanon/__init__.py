@@ -8,7 +8,8 @@ The way of the data, and where each station stands::
   values of its quasi-identifiers are (`IntervalSpec`, `OrderedSpec`, `TreeSpec`, `Hierarchy`) and
   how blocks of them are called (labels such as ``[20-29]``: ``domain``, ``steps``), and counts the
   distinct cells. ``moanon.datasets``: two public tables with their hierarchies.
-- ``moanon.engines``: the same for rows that stay where they are, in files larger than memory.
+- ``moanon.engines``: the same for rows that stay where they are, in files larger than memory, in a
+  database or a cluster.
 - ``moanon.genome``: a `Layout` of bits generalizes the whole table; an `Instance` is a table with
   its layout and cells, ready for everything that follows.
 - ``moanon.grouping``: a `Grouping` says which rows share a released tuple, what it shows, and which

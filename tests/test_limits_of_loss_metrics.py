@@ -50,6 +50,17 @@ def test_the_committed_scores_reach_what_is_usual_for_the_data() -> None:
     assert means.mean().between(0.64, 0.69).all()  # M: about .650 throughout
 
 
+def test_the_committed_fronts_are_of_both_tables_and_several_k(experiment: ModuleType) -> None:
+    table = pd.read_csv(COMMITTED / "fronts.csv")
+    kinds = ("mondrian", "local", *(f"global {cost}" for cost in experiment.COSTS))
+    wanted = {f"{kind} k>={k}" for kind in kinds for k in experiment.FRONT_KS}
+    for name, rows in table.groupby(["table", "model"]):
+        assert set(rows["release"]) == wanted, name
+    assert set(table["table"]) == set(experiment.TABLES)
+    gains = pd.read_csv(COMMITTED / "objectives_gains.csv")
+    assert (gains.groupby(["table", "asked_k"]).size() == 9).all()  # three searches, three splits
+
+
 def test_the_example_of_mondrian_has_three_groups(examples: ModuleType) -> None:
     boxes = examples.draw_mondrian().axes[1].patches
     assert len(boxes) == 3

@@ -202,6 +202,7 @@ def _run_repeatedly(config: Config, times: int, options: _Options) -> int:
         runs[one.search.seed] = result.fronts
     unions = write_union(config, runs, force=options.force or options.resume)
     if not options.quiet:
+        _note_poverty(experiment, unions)
         for eta, union in unions.items():
             limit = f", η {eta}" if len(unions) > 1 else ""
             typer.echo(f" {config.name}: {len(runs)} seeds{limit}, least loss with at least each k")

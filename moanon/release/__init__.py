@@ -6,8 +6,10 @@ file alone, so that a mistake in the writer cannot hide behind itself.
 - ``applied``: `Release`, a grouping applied to the rows (`SuppressedRows` says how suppressed ones
   are shown). It says what it must measure as, and writes the file.
 - ``formats``: how released columns become CSV or Parquet; which cells a spreadsheet would run.
-- ``readback``: the independent reader, which finds out what a file itself shows. For it, ``labels``
-  works out what the labels in a file say from their text, ``reader_privacy`` what groups give away.
+- ``readback``: the independent reader, which finds out what a file itself shows, told no more than
+  `Reading` says (``reading``). For it, ``labels`` works out what the labels in a file say from
+  their text, ``reader_privacy`` what groups give away; of large files, ``counted_files`` counts the
+  cells out of core and ``many_groups`` finds the groups that can be the worst.
 - ``certificate``: `Certificate`, what the reader found, compared with what was promised and, for
   a solution of a front, with what the front says.
 

@@ -93,6 +93,8 @@ def test_the_papers_search_says_when_fine_domains_leave_it_without_groups(
     assert re.search(r"\n k +1 to 1\n", captured.out)
     assert "note: nsga2 has found a single solution, with k = 1: its first genomes" in captured.err
     assert "what helps is the default search" in captured.err
+    assert main(["run", "fine.yaml", "--repeat", "2", "--out", "twice"]) == 0
+    assert "note: nsga2 has found" in capsys.readouterr().err
     assert main(["run", "fine.yaml", "--force", "--set", "search.moves=true"]) == 0
     captured = capsys.readouterr()
     assert re.search(r"\n k +1 to 202\n", captured.out)

@@ -63,7 +63,7 @@ def main() -> None:
     instance = zip_table()
     print(f"{len(instance.cells):,} cells, genomes of {instance.layout.bits:,} bits")
     problem = SearchProblem(instance, ("k", "loss"), Suppression("limit", 0.1))
-    warm_up(problem)
+    warm_up(problem, "archive")
     search = ArchiveSearch(problem, population=200, seed=1)
     started = time.process_time()
     run_search(search, Stop(evaluations=evaluations))

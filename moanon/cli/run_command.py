@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from moanon.experiment.experiment import Result
     from moanon.experiment.repeated import Spread
     from moanon.front import Front
+    from moanon.search.front_proof import ProofRecord
 
 #: Seconds of compiling that are worth a word.
 _NOTICED = 3.0
@@ -127,18 +128,31 @@ def _run(config: Config, options: _Options) -> int:
     several = len(result.fronts) > 1
     typer.echo(
         f" {experiment.config.name}: {result.evaluations:,} evaluations "
+        + (f"({outcome.polished:,} to polish the front) " if outcome.polished else "")
         + (f"for {len(result.fronts)} limits" if several else f"in {duration(outcome.seconds)}")
         + f" by {experiment.algorithm}; stopped because {outcome.why}"
     )
     if outcome.convergence is not None:
         told = outcome.convergence.sentence
         typer.echo(f" {told[0].upper()}{told[1:]}")
+    if result.proof is not None:
+        typer.echo(f" {_proof(result.proof)}")
     _note_poverty(experiment, result.fronts)
     if result.compiling >= _NOTICED:
         typer.echo(f" Compiling took {duration(result.compiling)} before, which is not counted")
     _show_fronts(result.fronts, _evaluations(experiment))
     typer.echo(f" Wrote {folder}: {', '.join(_written(experiment))}")
     return DONE
+
+
+def _proof(proof: ProofRecord) -> str:
+    """Say how much of the front without suppression is proven."""
+    if proof.optimal == proof.steps:
+        return f"The front without suppression is exact: proven with {proof.bounds:,} bounds"
+    return (
+        f"Without suppression, {proof.optimal:,} of {proof.steps:,} solutions are proven optimal "
+        f"with the {proof.bounds:,} bounds that a run computes; moanon prove goes further"
+    )
 
 
 def _note_poverty(experiment: Experiment, fronts: Mapping[float, Front]) -> None:

@@ -52,6 +52,10 @@ from moanon.search.algorithms import (
     AUTO,
     AUTO_EXHAUSTIVE,
     DEFAULT_EVALUATIONS,
+    MOST_EVALUATIONS,
+    PER_BIT,
+    STALL_FROM,
+    STALLED,
     Recoding,
     foreign_settings,
 )
@@ -587,8 +591,11 @@ class SearchSection(BaseModel):
     evaluations: Annotated[
         Count | None,
         Field(
-            description="Stop after so many genomes have been measured. Default "
-            f"{DEFAULT_EVALUATIONS:,} where no limit is given, except for exhaustive."
+            description="Stop after so many genomes have been measured. Where no limit is given, "
+            "archive goes on until the second half of its evaluations has gained less than "
+            f"{STALLED:.2%} of hypervolume, for {STALL_FROM:,} evaluations at least and "
+            f"{PER_BIT:,} for each bit of a genome at most (no less than {DEFAULT_EVALUATIONS:,}, "
+            f"no more than {MOST_EVALUATIONS:,}); nsga2 for {DEFAULT_EVALUATIONS:,}."
         ),
     ] = None
     seconds: Annotated[float, Field(gt=0)] | None = None
@@ -618,17 +625,6 @@ class SearchSection(BaseModel):
     cap: Annotated[int, Field(ge=1, le=1_000_000)] = 2_000
     """Most solutions of the result; a larger front is thinned evenly, keeping its ends, its knees
     and the best solution at every whole percent of loss, even if these alone are more."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill(cls, given: Any) -> Any:
-        """Without any limit, a search has the default budget; an enumeration ends by itself."""
-        limits = ("generations", "evaluations", "seconds", "stall")
-        if not isinstance(given, Mapping) or given.get("algorithm") == "exhaustive":
-            return given
-        if all(given.get(limit) is None for limit in limits):
-            return {**given, "evaluations": DEFAULT_EVALUATIONS}
-        return given
 
     def unused(self, algorithm: str) -> tuple[str, ...]:
         """Settings that were changed and that `algorithm` does not know."""

@@ -41,6 +41,7 @@ from moanon.experiment.folder import (
     write_evaluated,
 )
 from moanon.experiment.optimization import (
+    algorithm_for,
     changed,
     checked_threads,
     etas_of,
@@ -63,9 +64,10 @@ from moanon.genome import Instance
 from moanon.paths import checked_path
 from moanon.progress import OnStep, on_part
 from moanon.recoding import BOXES
-from moanon.search.algorithms import choose_algorithm
 from moanon.search.archive import SharedLimits
 from moanon.search.checkpoint import Checkpoints, Identity, State, part_of, prefixed
+from moanon.search.exact import is_exact_wanted, prove_within_budget, take_in
+from moanon.search.front_proof import ProofRecord
 from moanon.search.local import LocalLimits
 from moanon.search.running import (
     OnGeneration,
@@ -183,6 +185,8 @@ class Result(Outlined):
         Different genomes that were evaluated, earlier ones in the folder included.
     compiling : float
         Seconds that compiling or loading the kernels took, before the search.
+    proof : ProofRecord or None
+        How much of the front without suppression was proven by the search itself.
     """
 
     folder: Path
@@ -190,6 +194,7 @@ class Result(Outlined):
     fronts: Mapping[float, Front]
     evaluations: int
     compiling: float
+    proof: ProofRecord | None = None
 
     @property
     def front(self) -> Front | None:
@@ -288,9 +293,7 @@ class Experiment(Outlined):
                 raise already(folder)
             problem = make_problem(config, instance, threads)
             check_proof(config, problem)
-            algorithm = choose_algorithm(
-                instance.layout.count(), config.search, config.problem.recoding
-            )
+            algorithm = algorithm_for(config, instance)
             if saved is None:
                 notes += notes_on_folder(folder, known, etas, resume=resume)
             notes += notes_on_settings(config, algorithm)
@@ -349,14 +352,18 @@ class Experiment(Outlined):
                 if outcome.reason == "exhausted" and isinstance(self.limits, SharedLimits):
                     courses.update(dict.fromkeys(self.phases[number:], course))
                     break
-            fronts = self._fronts(on_step)
-            self._write(fronts, courses)
+            fronts, proof = self._exact(self._fronts(on_step), on_step, interrupted)
+            if not fronts:
+                outcome = replace(outcome, reason="interrupted")
+                return Result(self.folder, outcome, {}, self.limits.evaluations, compiling)
+            self._write(fronts, courses, proof)
             self.checkpoints.remove()  # from here on the folder is finished
             if self.config.search.prove is not None:
                 seconds = self.config.search.prove
                 fronts = prove_limits(self.folder, self.places, fronts, seconds, interrupted)
             self.show(fronts, on_step)
-            return Result(self.folder, outcome, fronts, self.limits.evaluations, compiling)
+            evaluations = self.limits.evaluations
+            return Result(self.folder, outcome, fronts, evaluations, compiling, proof)
         except InfeasibleError as error:
             mark_without_solution(self.folder, str(error))
             raise
@@ -437,6 +444,7 @@ class Experiment(Outlined):
                 "algorithm": self.algorithm,
                 "generations": outcome.generation,
                 "evaluations": outcome.evaluations,
+                "polished": outcome.polished,
                 "hypervolume": outcome.hypervolume,
                 "convergence": None if (c := outcome.convergence) is None else c.to_dict(),
                 "stopped": outcome.reason,
@@ -461,14 +469,44 @@ class Experiment(Outlined):
             fronts[eta] = self.limits.front(place, cap, on_part(on_step, what))
         return fronts
 
-    def _write(self, fronts: Mapping[float, Front], courses: Mapping[float, _Course]) -> None:
+    def _exact(
+        self,
+        fronts: dict[float, Front],
+        on_step: OnStep | None,
+        interrupted: Callable[[], bool] | None,
+    ) -> tuple[dict[float, Front], ProofRecord | None]:
+        """Make the front without suppression exact, where that is the default; see ``exact``.
+
+        What is better is told to all limits. No fronts are returned where it was interrupted.
+        """
+        eta = min(fronts)
+        if self.config.search.prove is not None or not is_exact_wanted(fronts[eta], self.stop):
+            return fronts, None
+        assert isinstance(self.limits, SharedLimits)
+        proof = prove_within_budget(fronts[eta], interrupted, on_part(on_step, "proving"))
+        if proof is None:
+            return {}, None
+        if take_in(self.limits, proof):
+            fronts = self._fronts(on_step)
+        fronts[eta] = replace(fronts[eta], proven=proof.bounds(fronts[eta]))
+        return fronts, proof.record()
+
+    def _write(
+        self,
+        fronts: Mapping[float, Front],
+        courses: Mapping[float, _Course],
+        proof: ProofRecord | None,
+    ) -> None:
         """Write the results of each limit, and clear away what does not belong to them."""
         for eta, place in self.places.items():
             make_folder(place)
             config = changed(with_eta(self.config, eta), "output", dir=str(place))
+            record = self._record(eta, config, courses)
+            if proof is not None and fronts[eta].proven is not None:
+                record["proof"] = proof.to_dict()
             fronts[eta].save(
                 place,
-                record=self._record(eta, config, courses),
+                record=record,
                 texts={"config.yaml": config.to_yaml(), **domains_texts(fronts[eta])},
                 force=self.replace,
             )
@@ -546,13 +584,12 @@ class Experiment(Outlined):
     @cached_property
     def algorithm(self) -> str:
         """What ``auto`` has become."""
-        space, settings = self.instance.layout.count(), self.config.search
-        return choose_algorithm(space, settings, self.config.problem.recoding)
+        return algorithm_for(self.config, self.instance)
 
     @property
     def stop(self) -> Stop:
         """When to end the search for the first limit."""
-        return stop_of(self.config.search, self.algorithm)
+        return stop_of(self.config.search, self.algorithm, self.limits.problems[0])
 
     def load_fronts(self) -> dict[float, Front]:
         """Read what a finished run has written."""

@@ -20,6 +20,7 @@ from moanon.measures.suppression import find_preset, suppress_by
 from moanon.progress import show_progress
 from moanon.search.algorithms import choose_algorithm, room_of
 from moanon.search.archive import SharedLimits
+from moanon.search.exact import is_exact_wanted, prove_within_budget, take_in
 from moanon.search.local import LocalLimits, warm_up_local
 from moanon.search.problem import SearchProblem
 from moanon.search.running import run_search, stop_of, warm_up
@@ -103,6 +104,12 @@ def make_problem(config: Config, instance: Instance, threads: int = 1) -> Search
     return problem
 
 
+def algorithm_for(config: Config, instance: Instance) -> str:
+    """What ``auto`` becomes on a table."""
+    space, cells = instance.layout.count(), len(instance.cells)
+    return choose_algorithm(space, config.search, config.problem.recoding, cells=cells)
+
+
 def make_limits(
     config: Config,
     problem: SearchProblem,
@@ -117,13 +124,13 @@ def make_limits(
     if config.problem.recoding == "local":
         fronts = {eta: Front.load(path, problem.instance) for eta, path in known.items()}
         return LocalLimits(problem, tuple(etas), fronts)
-    algorithm = choose_algorithm(problem.layout.count(), config.search)
+    algorithm = algorithm_for(config, problem.instance)
     return SharedLimits(problem, tuple(etas), room_of(config.search, algorithm))
 
 
 def prepare_kernels(problem: SearchProblem, algorithm: str) -> float:
     """Have everything compiled or loaded that a search needs; return the seconds that it took."""
-    return warm_up_local(problem) if algorithm == "local" else warm_up(problem)
+    return warm_up_local(problem) if algorithm == "local" else warm_up(problem, algorithm)
 
 
 def optimize(
@@ -199,15 +206,18 @@ def optimize(
         )
     task = make_problem(config, instance, threads)
     limits = make_limits(config, task, etas_of(config), {})
-    algorithm = choose_algorithm(instance.layout.count(), config.search, config.problem.recoding)
+    algorithm = algorithm_for(config, instance)
     prepare_kernels(task, algorithm)  # which a limit in seconds should not count
+    stop, cap = stop_of(config.search, algorithm, task), config.search.cap
     with show_progress(config.name, quiet=not progress) as show:
-        run_search(
-            limits.search_for(0, config.search),
-            stop_of(config.search, algorithm),
-            on_generation=show,
-        )
-    return limits.front(0, config.search.cap)
+        run_search(limits.search_for(0, config.search), stop, on_generation=show)
+        front = limits.front(0, cap)
+        if isinstance(limits, SharedLimits) and is_exact_wanted(front, stop):
+            proof = prove_within_budget(front)
+            assert proof is not None  # nobody interrupts it
+            front = limits.front(0, cap) if take_in(limits, proof) else front
+            front = replace(front, proven=proof.bounds(front))
+    return front
 
 
 def _read(

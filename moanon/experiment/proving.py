@@ -33,8 +33,9 @@ from moanon.front.results import DOMAINS, find_fronts, has_config, read_listed, 
 from moanon.recoding import GlobalRecodings
 from moanon.search.archive import Archive, front_of
 from moanon.search.checkpoint import Identity, read_arrays, write_arrays
-from moanon.search.front_proof import LOCAL, FrontProof, check_provable, why_not
+from moanon.search.front_proof import FrontProof, check_provable
 from moanon.search.problem import SearchProblem
+from moanon.search.provable import LOCAL, why_not
 from moanon.search.running import PacedSaving
 
 #: Seconds between two words about how far it is.
@@ -190,9 +191,8 @@ def _restore(path: Path, proof: FrontProof, identity: Identity) -> tuple[str, ..
 
 
 def _progress(proof: FrontProof) -> ProofProgress:
-    steps = proof.steps()
-    optimal = sum(proof.bound(step.start) >= step.loss for step in steps)
-    return ProofProgress(proof.current, proof.work, len(steps), optimal)
+    told = proof.record()
+    return ProofProgress(proof.current, told.bounds, told.steps, told.optimal)
 
 
 def _merged(front: Front, proof: FrontProof) -> Front:
@@ -220,8 +220,7 @@ def _write(folder: Path, front: Front, proof: FrontProof) -> None:
     if DOMAINS in texts:  # what is found to be better may show more
         texts |= domains_texts(front)
     kept = {key: value for key, value in record.items() if key not in _RENEWED}
-    told = _progress(proof)
-    kept["proof"] = {"bounds": told.work, "steps": told.steps, "optimal": told.optimal}
+    kept["proof"] = proof.record().to_dict()
     front.save(folder, record=kept, texts=texts, force=True)
 
 

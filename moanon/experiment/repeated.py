@@ -69,8 +69,11 @@ def unite(fronts: Sequence[Front]) -> Front:
     kept = np.sort(once)[undominated(values[np.sort(once)])]
     order = kept[np.lexsort([measures[name][kept] for name in reversed(first.objectives)])]
     blocks = [each for front in fronts for each in front.blocks]
+    proven = [front.proven for front in fronts if front.proven is not None]
     return replace(
         first,
+        # A bound holds for all generalizations, whoever has found the solution.
+        proven=np.concatenate(proven)[order] if len(proven) == len(fronts) else None,
         recodings=joined([front.recodings for front in fronts]).take(order),
         measures={name: column[order] for name, column in measures.items()},
         blocks=tuple(blocks[row] for row in order.tolist()),

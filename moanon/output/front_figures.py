@@ -172,7 +172,8 @@ def _draw_band(ax: Axes, front: Front, tradeoff: TradeOff) -> list[Line2D]:
     loss, least = (shown("loss", v[order]) for v in (front.measures["loss"], front.proven))
     if np.array_equal(loss, least):
         return [Line2D([], [], linestyle="none", label="every solution is proven optimal")]
-    ax.fill_between(k, least, loss, color=PALE_GREY, alpha=0.6, linewidth=0, zorder=0)
+    # For a k between two solutions counts the next one, as in the stair.
+    ax.fill_between(k, least, loss, step="pre", color=PALE_GREY, alpha=0.6, linewidth=0, zorder=0)
     look: dict[str, Any] = {"color": PALE_GREY, "alpha": 0.6, "linewidth": 5}
     return [Line2D([], [], label="the optimum is in here: proven", **look)]
 

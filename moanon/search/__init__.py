@@ -15,11 +15,14 @@ two.
 - ``local``: no genomes but boxes, for all sizes of groups in one run; `LocalLimits` for several
   limits of suppression.
 - ``operators``: how genomes are made of genomes, and which of them are new.
+- ``polishing``: the best cut of one column after the other, as the default search takes it.
 
 How good:
 
+- ``provable``: of which fronts anything can be proven, and why not of others.
 - ``proof``: branch and bound for one k; ``front_proof``: for all k of a front; ``cut_table``: the
-  table as they take it, and the best cut of a column when all others are given.
+  table as they take it.
+- ``exact``: the exact front, where nothing may be suppressed, as the end of the default search.
 
 How long:
 

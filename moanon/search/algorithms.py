@@ -19,12 +19,18 @@ if TYPE_CHECKING:
     from moanon.search.checkpoint import State
     from moanon.search.problem import SearchProblem
 
-#: Where no limit is given: the budget of D's runs, 250 generations of 200.
-DEFAULT_EVALUATIONS = 50_000
+#: Where no limit is given: the budget of D's runs, 250 generations of 200. The default search goes
+#: on until its front has stalled, from the first of these numbers of evaluations on …
+DEFAULT_EVALUATIONS, STALL_FROM = 50_000, 30_000
+#: … that is, the second half of its evaluations gained less than this share of the hypervolume.
+STALLED = 0.0005
+#: It ends at the latest after so many evaluations for each bit, but never after more than these.
+PER_BIT, MOST_EVALUATIONS = 2_000, 500_000
 #: The name that leaves the choice to `choose_algorithm` …
 AUTO = "auto"
-#: … which enumerates spaces up to this size; larger ones are bred from the archive.
-AUTO_EXHAUSTIVE = 20_000
+#: … which enumerates spaces up to this size, some ten seconds; larger ones are bred from the
+#: archive. Tables of more than ten thousand cells take longer, and more of them are bred.
+AUTO_EXHAUSTIVE, _ALWAYS_EXHAUSTIVE, _MOST_CELLS = 300_000, 20_000, 10_000
 #: Larger spaces are never enumerated: at some 50 µs a genome this is a few minutes.
 MOST_GENOMES = 2_000_000
 #: Evaluations per second that even a slow machine manages.
@@ -79,6 +85,10 @@ class Search(Protocol):
 
     def step(self, most: int | None = None) -> int:
         """Evaluate one more generation, at most `most` genomes; return how many it was."""
+        ...
+
+    def finish(self) -> int:
+        """Do what is worth doing once, at the end; return how many genomes were evaluated more."""
         ...
 
     def state(self) -> State:
@@ -164,17 +174,21 @@ class SearchSettings(Protocol):
     cap: int
 
 
-def choose_algorithm(space: int, settings: SearchSettings, recoding: Recoding = "global") -> str:
+def choose_algorithm(
+    space: int, settings: SearchSettings, recoding: Recoding = "global", *, cells: int
+) -> str:
     """Settle what ``auto`` means for a space of so many genomes; for boxes there is one algorithm.
 
-    Enumeration where the space has at most `AUTO_EXHAUSTIVE` genomes and the limits leave room for
-    all of them; half an enumeration would be worse than any search.
+    Enumeration where the space has at most `AUTO_EXHAUSTIVE` genomes (fewer on a table of many
+    cells) and the limits leave room for all of them; half an enumeration would be worse than any
+    search.
     """
     if recoding == "local":
         return "local"
     if settings.algorithm != AUTO:
         return settings.algorithm
-    budgets = [AUTO_EXHAUSTIVE]
+    fewer = max(AUTO_EXHAUSTIVE * _MOST_CELLS // max(cells, 1), _ALWAYS_EXHAUSTIVE)
+    budgets = [AUTO_EXHAUSTIVE, fewer]
     if settings.evaluations is not None:
         budgets.append(settings.evaluations)
     if settings.generations is not None:
@@ -186,7 +200,8 @@ def choose_algorithm(space: int, settings: SearchSettings, recoding: Recoding = 
 
 def make_search(problem: SearchProblem, settings: SearchSettings) -> GenomeSearch:
     """Build the search among genomes that settings ask for, before its first generation."""
-    name = choose_algorithm(problem.layout.count(), settings)
+    cells = len(problem.instance.cells)
+    name = choose_algorithm(problem.layout.count(), settings, cells=cells)
     if name not in ALGORITHMS:
         known = ", ".join((AUTO, *ALGORITHMS))
         raise SearchError(f"algorithm must be one of {known}. Got {name}")

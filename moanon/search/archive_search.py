@@ -6,6 +6,10 @@ front at all thresholds it touches. A grid along the first objective (logarithmi
 decades) picks the parents, so that each stretch of the front gets the same attention and its best
 solution is bred from again and again until a better one is found; a child is a parent with columns
 of another one and a few small moves. No genome is evaluated twice.
+
+Where the objectives are k and loss, every so many generations the solutions of the grid are
+polished (`Polisher`): what chance would need long for, a shortest path finds at once, and breeding
+goes on from there.
 """
 
 from __future__ import annotations
@@ -20,7 +24,8 @@ from moanon.errors import SearchError
 from moanon.search.algorithms import ALL_GENOMES, MOST_GENOMES
 from moanon.search.archive import Archive, normalized
 from moanon.search.checkpoint import State, generator_state, restore_generator
-from moanon.search.operators import SEED_SHARE, Moves, Unseen, first_genomes
+from moanon.search.operators import SEED_SHARE, KnownGenomes, Moves, Unseen, first_genomes
+from moanon.search.polishing import polisher_for
 from moanon.search.problem import SearchProblem
 
 #: Values of the grid along the front.
@@ -37,6 +42,10 @@ _MOST_MOVES = 3
 _ATTEMPTS = 40
 #: Spaces up to this size are listed when sampling finds nothing new.
 _LISTED = 1_000_000
+#: Generations from one polishing to the next, and how often it is repeated at the end.
+_POLISH_EVERY, _LAST_ROUNDS = 50, 4
+#: How the k of a solution is written behind its genome.
+_K = np.dtype("<i8")
 
 
 class ArchiveSearch:
@@ -55,6 +64,8 @@ class ArchiveSearch:
         self.unseen = Unseen(problem.layout)
         self.generation = 0
         self._inherited = 0
+        self._polisher = polisher_for(problem)
+        self._smooth = KnownGenomes(problem.layout, more_bytes=_K.itemsize)
 
     @property
     def evaluations(self) -> int:
@@ -83,10 +94,22 @@ class ArchiveSearch:
         self.generation += 1
         return len(genomes)
 
+    def finish(self) -> int:
+        """Polish what was found, as long as that makes it better; return how many it changed."""
+        changed = 0
+        for _ in range(_LAST_ROUNDS):
+            genomes = self._polished(_GRID)
+            if not len(genomes):
+                break
+            self.archive.add(self.problem.points(genomes), genomes)
+            changed += len(genomes)
+        return changed
+
     # -- what is saved ---------------------------------------------------------------------------
 
     def state(self) -> State:
         return self.archive.state() | {
+            "smooth": self._smooth.state(),
             "seen": self.unseen.state(),
             "generation": np.array(self.generation),
             "inherited": np.array(self._inherited),
@@ -99,6 +122,7 @@ class ArchiveSearch:
             raise SearchError("the saved state belongs to another problem")
         self.archive.restore(state)
         self.unseen.restore(state["seen"])
+        self._smooth.restore(state["smooth"])
         self.generation = int(state["generation"])
         self._inherited = int(state["inherited"])
         restore_generator(self.rng, state["generator"])
@@ -117,8 +141,11 @@ class ArchiveSearch:
 
     def _children(self, number: int) -> Bits:
         """Unseen offspring; where moves find none, fresh samples, and at last any unseen genome."""
-        found = [self._unseen(self._offspring(number), number)]
-        missing = number - len(found[0])
+        due = self.generation % _POLISH_EVERY == _POLISH_EVERY - 1
+        found = [self._polished(number)] if due else []
+        missing = number - sum(map(len, found))
+        found.append(self._unseen(self._offspring(number), missing))
+        missing -= len(found[-1])
         for attempt in range(_ATTEMPTS):
             if missing <= 0 or self.exhausted:
                 break
@@ -132,6 +159,40 @@ class ArchiveSearch:
             rest = self.unseen.fill_in_order(found[0][:0], missing)
             found.append(self._unseen(rest, missing))
         return np.concatenate(found)
+
+    def _polished(self, number: int) -> Bits:
+        """Unseen genomes that come of polishing at most so many solutions of the grid, each once.
+
+        If there are more that have never been polished, some along the whole front are.
+        """
+        rough = self._rough() if self._polisher is not None else np.zeros(0, dtype=np.int64)
+        if self._polisher is None or not len(rough):
+            return self.problem.layout.unpack(self.archive.packed[:0])
+        rough = rough[np.unique(np.linspace(0, len(rough) - 1, number).round().astype(np.int64))]
+        limit = self.problem.suppression.most_rows(self.problem.instance.cells.rows)
+        ks = self._ks(rough)
+        genomes = self.archive.genomes_at(rough)
+        polished = np.stack(
+            [
+                self._polisher.polish(genome, k, limit)
+                for genome, k in zip(genomes, ks.tolist(), strict=True)
+            ]
+        )
+        for each in (genomes, polished):
+            self._smooth.add(_with_k(self.problem.layout.pack(each), ks))
+        return self._unseen(polished, number)
+
+    def _rough(self) -> Ints:
+        """Solutions of the grid that have never been polished for their k."""
+        elite, _ = self._elite()
+        known = _with_k(self.archive.packed[elite], self._ks(elite))
+        return elite[np.sort(self._smooth.new_among(known))]
+
+    def _ks(self, rows: Ints) -> Ints:
+        """The k of some solutions."""
+        place = self.problem.objectives.index("k")
+        ks: Ints = (-self.archive.values[rows, place]).astype(_K)
+        return ks
 
     def _offspring(self, number: int) -> Bits:
         parents, mates = self._pairs(number)
@@ -186,6 +247,11 @@ class ArchiveSearch:
         return fresh
 
 
+def _with_k(packed: Bits, ks: Ints) -> Bits:
+    """Packed genomes, each followed by a k."""
+    return np.concatenate([packed, ks[:, None].view(np.uint8)], axis=1)
+
+
 class ExhaustiveSearch:
     """Goes through the space in order, `population` genomes at a time: the exact front."""
 
@@ -220,6 +286,9 @@ class ExhaustiveSearch:
         self.evaluations += len(batch)
         self.generation += 1
         return len(batch)
+
+    def finish(self) -> int:
+        return 0
 
     def inherit(self, archive: Archive, evaluated: Bits) -> None:
         """Begin with what other searches have found; every genome is evaluated all the same."""

@@ -1,4 +1,4 @@
-"""The table as proofs take it: integer losses, bounds of partly decided genomes, best cuts."""
+"""The table as proofs take it: integer losses, bounds of partly decided genomes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from moanon.arrays import Bits, Ints, Outlined
 from moanon.genome import Instance
 from moanon.kernels.lower_bounds import NEVER, Answers, bound_below
 from moanon.kernels.undecided import FREE, CutTable, measure_cut
+from moanon.search.polishing import Polisher
 
 #: Sums of losses stay below this, so that fines and prices on top of them do not overflow.
 _LARGEST_SUM = 2**54
@@ -18,8 +19,6 @@ _LARGEST_SUM = 2**54
 MOST_VALUES = 1_500
 #: How often prices are set for one bound.
 _ROUNDS = 4
-#: Fines that are tried to keep a best cut within the limit.
-_TRIES = 8
 
 
 class Bound(NamedTuple):
@@ -59,12 +58,14 @@ class ProofTable(Outlined):
         1 wherever sums are small enough.
     whole : int
         Exact loss of the table with everything suppressed.
+    polisher : Polisher
     """
 
     exact: CutTable
     bounding: CutTable
     unit: int
     whole: int
+    polisher: Polisher
 
     @classmethod
     def of(cls, instance: Instance) -> ProofTable:
@@ -96,7 +97,7 @@ class ProofTable(Outlined):
         whole = instance.cells.rows * columns * losses.scale
         unit = -(-whole // _LARGEST_SUM)
         bounding = exact._replace(loss=losses.table // unit, full=losses.scale // unit)
-        return cls(exact, bounding, unit, whole)
+        return cls(exact, bounding, unit, whole, Polisher(instance))
 
     @property
     def bits(self) -> int:
@@ -134,47 +135,16 @@ class ProofTable(Outlined):
             return None
         return Bound(max(int(lower), 0), int(fine), *answers)
 
-    # -- the best cut of one column ----------------------------------------------------------------
-
     def polish(self, genome: Bits, k: int, limit: int) -> tuple[Bits, int | None]:
-        """Give one column after the other its best cut, the others being as they are.
-
-        With all other columns decided the bound is no longer one: the cheapest path *is* the best
-        cut, unless it suppresses too many rows. Then higher fines for suppressed rows are tried.
+        """Give each column its best cut, the others being as they are; see `Polisher`.
 
         Returns
         -------
         genome, loss
             The same genome where nothing is better; the loss is exact, None as of `loss`.
         """
-        best = self.loss(genome, k, limit)
-        columns, since = len(self.exact.sizes), 0
-        column = 0
-        while since < columns:
-            better = self._best_cut(genome, column, k, limit, best)
-            since += 1
-            if better is not None:
-                genome, best = better
-                since = 1
-            column = (column + 1) % columns
-        return genome, best
-
-    def _best_cut(
-        self, genome: Bits, column: int, k: int, limit: int, best: int | None
-    ) -> tuple[Bits, int] | None:
-        """A better cut of one column, and what it loses."""
-        place = slice(*self.exact.offsets[column : column + 2].tolist())
-        if place.start == place.stop:
-            return None
-        fine, upper = 0, self.whole + 1 if best is None else best
-        for _ in range(_TRIES):
-            state = genome.copy()
-            state[place] = FREE
-            found = self.bound(state, k, limit, upper, fine, rounds=1)
-            if found is None:
-                return None
-            loss = self.loss(found.genome, k, limit)
-            if loss is not None:
-                return (found.genome, loss) if loss < upper else None
-            fine = 2 * fine + self.bounding.full // 4 + 1
-        return None
+        before, polished = self.loss(genome, k, limit), self.polisher.polish(genome, k, limit)
+        after = self.loss(polished, k, limit)
+        if after is None or (before is not None and before <= after):
+            return genome, before
+        return polished, after

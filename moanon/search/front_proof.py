@@ -15,7 +15,7 @@ work each time, until their gap is as small as wanted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -24,11 +24,11 @@ from moanon.arrays import Bits, Floats
 from moanon.errors import ConfigError, got
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.cut_table import MOST_VALUES, ProofTable
 from moanon.search.proof import Experience, Proof
+from moanon.search.provable import LOCAL, why_not
 
 #: Work of a first turn; it doubles from turn to turn.
 _FIRST_TURN = 128
@@ -38,35 +38,19 @@ _AHEAD = 5
 _MOST_OPEN = 200_000
 
 
-def why_not(objectives: Sequence[str], rule: Suppression, bounds: Sequence[str]) -> str | None:
+def why_unprovable(front: Front) -> str | None:
     """Why nothing can be proven about a front, as a sentence; None if it can."""
-    if sorted(objectives) != ["k", "loss"]:
-        others = [name for name in objectives if name not in ("k", "loss")]
-        about = f"{', '.join(others)} is none of them" if others else "both are needed"
-        return (
-            "only fronts with the objectives k and loss can be proven, since bounds go by the "
-            f"sizes of groups alone; {about}. Got the objectives {', '.join(objectives)}"
-        )
-    if rule.kind not in ("limit", "none") or (rule.kind == "limit" and rule.by != "k"):
-        way = f"by {rule.by}" if rule.kind == "limit" else f"by the rule {rule.kind}"
-        return (
-            "only fronts whose groups are suppressed by their size can be proven, since a smaller "
-            f"group is then suppressed in every finer generalization, too. Got suppression {way}"
-        )
-    names = [*(name for name, _ in rule.constraints), *bounds]
-    if names:
-        return (
-            "fronts under constraints cannot be proven, since bounds take all generalizations for "
-            f"possible. Got constraints on {', '.join(dict.fromkeys(names))}"
-        )
-    return None
-
-
-#: Why nothing is proven of boxes.
-LOCAL = (
-    "only fronts of global recodings can be proven. Got local ones: their boxes are not made of "
-    "bits that could be decided one after the other"
-)
+    if not isinstance(front.recodings, GlobalRecodings):
+        return LOCAL
+    reason = why_not(front.objectives, front.suppression, [*front.bounds])
+    if reason is None and front.instance is not None:
+        for name, domain in front.instance.layout.domains.items():
+            if domain.size > MOST_VALUES:
+                return (
+                    f"fronts are proven for columns of at most {MOST_VALUES:,} base values. Got "
+                    f"{domain.size:,} in {name!r}; a coarser granularity has fewer"
+                )
+    return reason
 
 
 def check_provable(front: Front) -> None:
@@ -76,18 +60,9 @@ def check_provable(front: Front) -> None:
     ------
     ConfigError
     """
-    if not isinstance(front.recodings, GlobalRecodings):
-        raise ConfigError(LOCAL)
-    reason = why_not(front.objectives, front.suppression, [*front.bounds])
+    reason = why_unprovable(front)
     if reason is not None:
         raise ConfigError(reason)
-    if front.instance is not None:
-        for name, domain in front.instance.layout.domains.items():
-            if domain.size > MOST_VALUES:
-                raise ConfigError(
-                    f"fronts are proven for columns of at most {MOST_VALUES:,} base values. Got "
-                    f"{domain.size:,} in {name!r}; a coarser granularity has fewer"
-                )
 
 
 @dataclass(frozen=True)
@@ -97,6 +72,27 @@ class Step:
     start: int
     k: int
     loss: int
+
+
+@dataclass(frozen=True)
+class ProofRecord:
+    """What ``run.json`` tells of a proof.
+
+    Attributes
+    ----------
+    bounds : int
+        How many were computed.
+    steps, optimal : int
+        Steps of the front, and those whose solution is proven to be optimal.
+    """
+
+    bounds: int
+    steps: int
+    optimal: int
+
+    def to_dict(self) -> dict[str, int]:
+        """As it is written."""
+        return asdict(self)
 
 
 class FrontProof:
@@ -159,6 +155,12 @@ class FrontProof:
                 best.append((k, self.known[k]))
         ends = [0, *(k for k, _ in reversed(best))]
         return [Step(before + 1, k, self.known[k]) for before, k in pairwise(ends)]
+
+    def record(self) -> ProofRecord:
+        """How far the proofs are."""
+        steps = self.steps()
+        optimal = sum(self.bound(step.start) >= step.loss for step in steps)
+        return ProofRecord(self.work, len(steps), optimal)
 
     def least_loss(self, k: int) -> int:
         """Loss of the best solution that is known for a k."""

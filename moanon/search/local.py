@@ -128,6 +128,10 @@ class LocalSearch:
         """Whether every target was reached for."""
         return self.generation == 2 * len(self._runs)
 
+    def finish(self) -> int:
+        """Nothing is left to be done."""
+        return 0
+
     def step(self, most: int | None = None) -> int:
         """Work on the next runs, one for each thread; return how many targets were reached for."""
         threads, number = self.problem.threads, len(self._runs)

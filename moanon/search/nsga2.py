@@ -141,6 +141,9 @@ class NSGA2Search:
         self.archive.add(points, genomes)
         return len(values)
 
+    def finish(self) -> int:
+        return 0
+
     # -- one generation --------------------------------------------------------------------------
 
     def _children(self) -> Bits:

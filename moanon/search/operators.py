@@ -48,12 +48,13 @@ class KnownGenomes:
     """A set of genomes that are told apart by 16 bytes each, however long they are.
 
     Packed genomes of more bytes are represented by a digest. Two different ones of a billion have
-    the same with a chance of 1 in 10^20; one of them would then never be evaluated.
+    the same with a chance of 1 in 10^20; one of them would then never be evaluated. `more_bytes`
+    are those that stand behind each genome.
     """
 
-    def __init__(self, layout: Layout) -> None:
-        self._width = min(layout.packed_bytes, _KEY)
-        self._is_digest = layout.packed_bytes > _KEY
+    def __init__(self, layout: Layout, more_bytes: int = 0) -> None:
+        self._width = min(layout.packed_bytes + more_bytes, _KEY)
+        self._is_digest = layout.packed_bytes + more_bytes > _KEY
         self._keys: set[bytes] = set()
 
     def __len__(self) -> int:

@@ -21,9 +21,20 @@ from moanon.arrays import Floats
 from moanon.errors import SearchError
 from moanon.genome import Instance
 from moanon.measures import Measure
-from moanon.search.algorithms import MOST_GENOMES, Found, Search, SearchSettings
+from moanon.search.algorithms import (
+    DEFAULT_EVALUATIONS,
+    MOST_EVALUATIONS,
+    MOST_GENOMES,
+    PER_BIT,
+    STALL_FROM,
+    STALLED,
+    Found,
+    Search,
+    SearchSettings,
+)
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.convergence import Convergence
+from moanon.search.polishing import polisher_for
 from moanon.search.problem import SearchProblem
 
 #: The hypervolume is taken every so many generations; after each one where it is a limit.
@@ -38,7 +49,7 @@ _MOST_IDLE = 100
 _PACE, _SHARE = 2.0, 0.03
 
 Reason = Literal[
-    "generations", "evaluations", "seconds", "stall", "exhausted", "idle", "interrupted"
+    "generations", "evaluations", "seconds", "stall", "stalled", "exhausted", "idle", "interrupted"
 ]
 
 
@@ -54,12 +65,16 @@ class Stop:
         Time on the clock, over all resumptions.
     stall : int, optional
         Generations in which the hypervolume has not grown by more than a millionth.
+    stalled : int, optional
+        From so many evaluations on, stop when the second half of all evaluations has gained less
+        than `STALLED` of the hypervolume.
     """
 
     generations: int | None = None
     evaluations: int | None = None
     seconds: float | None = None
     stall: int | None = None
+    stalled: int | None = None
 
     def part(self, share: float) -> Stop:
         """Limits for a search that needs only a share of the effort; a stall remains one."""
@@ -68,19 +83,32 @@ class Stop:
             None if self.evaluations is None else ceil(self.evaluations * share),
             None if self.seconds is None else self.seconds * share,
             self.stall,
+            None if self.stalled is None else ceil(self.stalled * share),
         )
 
 
-def stop_of(settings: SearchSettings, algorithm: str) -> Stop:
+def stop_of(settings: SearchSettings, algorithm: str, problem: SearchProblem) -> Stop:
     """Read the limits off settings, for the algorithm that was chosen.
 
     An enumeration never stalls: what it has yet to see does not follow from what it has seen. A
-    search for boxes ends by itself; other limits than seconds are about genomes.
+    search for boxes ends by itself; other limits than seconds are about genomes. Without any limit
+    the default search goes on until it has stalled, as far as `default_limit`; where it cannot
+    tell, it has the budget of other searches.
     """
     if algorithm == "local":
         return Stop(seconds=settings.seconds)
     stall = None if algorithm == "exhaustive" else settings.stall
-    return Stop(settings.generations, settings.evaluations, settings.seconds, stall)
+    given = (settings.generations, settings.evaluations, settings.seconds, stall)
+    if algorithm == "exhaustive" or any(limit is not None for limit in given):
+        return Stop(*given)
+    if algorithm == "archive" and _Hypervolume(problem).why_not is None:
+        return Stop(evaluations=default_limit(problem.layout.bits), stalled=STALL_FROM)
+    return Stop(evaluations=DEFAULT_EVALUATIONS)
+
+
+def default_limit(bits: int) -> int:
+    """Evaluations after which the default search ends even if its front still grows."""
+    return min(max(DEFAULT_EVALUATIONS, PER_BIT * bits), MOST_EVALUATIONS)
 
 
 @dataclass(frozen=True)
@@ -127,7 +155,8 @@ class Outcome:
     """What a run came to, in the numbers of its last `Progress`, and why it ended.
 
     The reason is the limit that was reached, ``exhausted`` where every genome has been evaluated,
-    or ``interrupted`` where the run can be resumed.
+    or ``interrupted`` where the run can be resumed. `polished` are genomes that were evaluated at
+    the very end, on top of `evaluations`.
     """
 
     archive: Found
@@ -139,6 +168,7 @@ class Outcome:
     stop: Stop
     complete: str
     convergence: Convergence | None = None
+    polished: int = 0
 
     @property
     def why(self) -> str:
@@ -148,6 +178,8 @@ class Outcome:
             "evaluations": f"{self.stop.evaluations} evaluations were reached",
             "seconds": f"{self.stop.seconds} seconds were over",
             "stall": f"the hypervolume did not grow for {self.stop.stall} generations",
+            "stalled": f"the front stalled after {self.evaluations} evaluations: their second half "
+            f"gained less than {STALLED:.2%} of hypervolume",
             "exhausted": self.complete,
             "idle": f"no new genome was found for {_MOST_IDLE} generations",
             "interrupted": "it was interrupted",
@@ -157,7 +189,7 @@ class Outcome:
 # -- running -------------------------------------------------------------------------------------
 
 
-def warm_up(problem: SearchProblem) -> float:
+def warm_up(problem: SearchProblem, algorithm: str) -> float:
     """Have everything compiled or loaded that evaluates genomes of a problem.
 
     Kernels are compiled when they are first called, which takes longer than many a search; later
@@ -171,6 +203,8 @@ def warm_up(problem: SearchProblem) -> float:
     rule, names, steps = problem.suppression, problem.names, problem.has_steps
     for way in ways:
         problem.evaluator.evaluate(genomes, rule, measures=names, steps=steps, mode=way)
+    if algorithm == "archive" and (polisher := polisher_for(problem)) is not None:
+        polisher.polish(np.zeros_like(genomes[0]), problem.instance.cells.rows, 0)
     return time.monotonic() - started
 
 
@@ -221,11 +255,14 @@ def run_search(
             saving.save(run.state())
         if stopped:
             reason = "interrupted"
+    evaluations = search.evaluations
+    polished = 0 if reason == "interrupted" else search.finish()
     return Outcome(
         archive=search.archive,
         reason=reason,
         generation=search.generation,
-        evaluations=search.evaluations,
+        evaluations=evaluations,
+        polished=polished,
         seconds=run.seconds,
         hypervolume=run.hypervolume.of(_front(search.archive)),
         stop=stop,
@@ -288,12 +325,24 @@ class _Run:
             return "evaluations"
         if stop.stall is not None and search.generation - self.best_at >= stop.stall:
             return "stall"
+        if stop.stalled is not None and self._has_stalled(stop.stalled):
+            return "stalled"
         if self.idle >= _MOST_IDLE:
             return "idle"
         # The first generation is always made: a front without solutions is no answer.
         if stop.seconds is not None and search.generation and self.seconds >= stop.seconds:
             return "seconds"
         return None
+
+    def _has_stalled(self, least: int) -> bool:
+        """Whether the second half of the evaluations has gained next to nothing."""
+        if not self.curve or self.search.evaluations < least:
+            return False
+        (first, before), (last, volume) = self.curve[0], self.curve[-1]
+        for at, reached in self.curve:
+            if at <= max(first, last / 2):
+                before = reached
+        return volume - before < STALLED * volume
 
     def progress(self) -> Progress:
         search, stop = self.search, self.stop

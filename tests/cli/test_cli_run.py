@@ -53,7 +53,8 @@ def test_a_run_ends_with_the_numbers_that_matter(config: str, capsys: Captured) 
     out = capsys.readouterr().out
     first, converged, solutions, k, loss, last = out.splitlines()
     pattern = (
-        r" people: 100 evaluations in .+ by archive; stopped because 5 generations were reached"
+        r" people: 104 evaluations \(4 to polish the front\) in .+ by archive; stopped because "
+        "5 generations were reached"
     )
     assert re.fullmatch(pattern, first)
     assert re.match(r" The last tenth of the evaluations gained .+% of hypervolume: ", converged)

@@ -60,7 +60,7 @@ def test_optional_sections_have_defaults(tmp_path: Path) -> None:
     assert (config.problem.preset, config.problem.eta) == ("k-suppression", 0.0)
     assert config.problem.diversity == "distinct"
     assert config.search.algorithm == "auto"
-    assert (config.search.population, config.search.evaluations) == (200, 50_000)
+    assert (config.search.population, config.search.evaluations) == (200, None)
     assert (config.search.crossover, config.search.mutation, config.search.seed) == (0.9, 0.1, 1)
     assert config.output.dir == "results/my-table"
 

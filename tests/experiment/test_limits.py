@@ -91,9 +91,9 @@ def test_a_limit_is_added_to_results_that_are_there() -> None:
 
 
 def test_a_limit_that_is_added_starts_from_what_was_evaluated() -> None:
-    run(0.2, out="a")
-    evaluated = prepared(0.05, out="a").run().evaluations
-    assert evaluated == 8 * 20 + 2 * 20
+    first, second = run(0.2, out="a"), run(0.05, out="a")
+    polished = first.outcome.polished + second.outcome.polished
+    assert second.evaluations == 8 * 20 + 2 * 20 + polished
 
 
 def test_without_the_list_of_evaluated_genomes_a_front_is_the_start() -> None:

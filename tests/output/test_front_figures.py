@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -38,6 +39,24 @@ def test_the_stair_leaves_out_what_is_dominated(five_solutions: Front) -> None:
     # Two corners for each of the four solutions but the last.
     assert np.asarray(stair.get_xdata()).tolist() == [1, 1, 20, 20, 26, 26, 600]
     assert np.round(np.asarray(stair.get_ydata()), 9).tolist() == [0, 50, 50, 50.3, 50.3, 90, 90]
+
+
+def test_the_band_is_where_the_optimum_is_proven_to_lie() -> None:
+    front = made_front(k=[1, 20, 26], loss=[0.0, 0.5, 0.6])
+    ax = plot_front(replace(front, proven=np.array([0.0, 0.5, 0.45])))
+    assert "the optimum is in here: proven" in words(ax)
+    (band,) = ax.collections[:1]
+    corners = {(x, round(y, 9)) for x, y in band.get_paths()[0].vertices.tolist()}
+    # from k 20, where the optimum is known, on: between 45 % and 60 %, as far as 26
+    assert {(20, 45), (20, 60), (26, 45), (26, 60)} <= corners
+    assert max(y for _, y in corners) == 60
+
+
+def test_a_front_that_is_proven_needs_no_band() -> None:
+    front = made_front(k=[1, 20, 26], loss=[0.0, 0.5, 0.6])
+    ax = plot_front(replace(front, proven=front.measures["loss"]))
+    assert "every solution is proven optimal" in words(ax)
+    assert "the optimum is in here: proven" not in words(ax)
 
 
 def test_flat_stretches_are_told_in_a_few_words(five_solutions: Front) -> None:

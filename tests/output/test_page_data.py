@@ -121,6 +121,16 @@ def test_how_the_run_was_made_is_told(front: Front) -> None:
     assert "Constraints" not in facts
 
 
+def test_the_page_says_how_far_solutions_can_be_from_the_optimum(front: Front) -> None:
+    bounds = front.measures["loss"] / 1.0125
+    bounds[0], bounds[1] = front.measures["loss"][0], 0.0
+    (tab,) = page_data([Tab("proven", replace(front, proven=bounds), RECORD, "x")])["tabs"]
+    assert tab["optimality"][:2] == ["proven optimal", ""]
+    assert set(tab["optimality"][2:]) == {"at most 1.3% above the optimum"}
+    (tab,) = page_data([Tab("not proven", front, RECORD, "x")])["tabs"]
+    assert set(tab["optimality"]) == {""}
+
+
 def test_constraints_are_told_of_groups_and_of_the_whole(front: Front) -> None:
     rule = Suppression("limit", 0.1, constraints=(("k", 5), ("l_entropy", 3)))
     bound = replace(front, suppression=rule, bounds={"loss": 0.5, "groups": 10})

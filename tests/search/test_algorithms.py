@@ -12,14 +12,19 @@ from moanon.config import Config, SearchSection, config_schema
 from moanon.errors import SearchError
 from moanon.search.algorithms import (
     ALGORITHMS,
+    AUTO_EXHAUSTIVE,
     DEFAULT_EVALUATIONS,
+    MOST_EVALUATIONS,
+    PER_BIT,
+    STALL_FROM,
+    STALLED,
     choose_algorithm,
     foreign_settings,
     make_search,
 )
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.nsga2 import NSGA2Search
-from moanon.search.running import Stop, stop_of
+from moanon.search.running import Stop, default_limit, stop_of
 from tests.checkout import REPOSITORY
 from tests.search.people import problem_of, settings_of
 
@@ -75,8 +80,8 @@ def test_changed_settings_that_nobody_uses_are_known():
 @pytest.mark.parametrize(
     ("space", "keys", "algorithm"),
     [
-        (20_000, {}, "exhaustive"),
-        (20_001, {}, "archive"),
+        (50_000, {}, "exhaustive"),
+        (50_001, {}, "archive"),
         (5_000, {"generations": None, "evaluations": 5_000}, "exhaustive"),
         (5_000, {"generations": None, "evaluations": 4_999}, "archive"),
         (5_000, {"generations": 25}, "exhaustive"),
@@ -89,7 +94,15 @@ def test_auto_enumerates_what_fits_into_its_budget(
     space: int, keys: dict[str, Any], algorithm: str
 ):
     settings = settings_of(**{"population": 200, "generations": 250} | keys)
-    assert choose_algorithm(space, settings) == algorithm
+    assert choose_algorithm(space, settings, cells=10_000) == algorithm
+
+
+@pytest.mark.parametrize(
+    ("cells", "most"), [(1, 300_000), (10_000, 300_000), (30_000, 100_000), (10**7, 20_000)]
+)
+def test_auto_enumerates_less_on_tables_of_many_cells(cells: int, most: int):
+    assert choose_algorithm(most, SearchSection(), cells=cells) == "exhaustive"
+    assert choose_algorithm(most + 1, SearchSection(), cells=cells) == "archive"
 
 
 @pytest.mark.parametrize(
@@ -117,42 +130,65 @@ def test_the_archive_has_room_for_the_cap():
 
 
 @pytest.mark.parametrize("population", [20, 200, 500])
-@pytest.mark.parametrize("algorithm", ["auto", "archive", "nsga2"])
-def test_without_limits_a_search_has_the_same_budget_whatever_its_population(
-    algorithm: str, population: int
+def test_without_limits_the_search_of_the_paper_has_its_budget_whatever_its_population(
+    population: int,
 ):
-    settings = SearchSection(algorithm=algorithm, population=population)
-    assert stop_of(settings, "archive") == Stop(evaluations=DEFAULT_EVALUATIONS)
+    settings = SearchSection(algorithm="nsga2", population=population)
+    problem = problem_of("k-suppression")
+    assert stop_of(settings, "nsga2", problem) == Stop(evaluations=DEFAULT_EVALUATIONS)
+
+
+def test_without_limits_the_default_search_goes_on_until_it_has_stalled():
+    stop = stop_of(SearchSection(), "archive", problem_of("k-suppression"))
+    assert stop == Stop(evaluations=DEFAULT_EVALUATIONS, stalled=STALL_FROM)
+
+
+def test_the_limit_of_the_default_search_grows_with_the_bits():
+    # 2,000 a bit, from 50,000 to 500,000
+    assert [default_limit(bits) for bits in (1, 25, 26, 120, 250, 9_999)] == [
+        *(50_000, 50_000, 52_000, 240_000, 500_000, 500_000)
+    ]
+
+
+def test_where_there_is_no_hypervolume_the_default_search_has_the_budget_of_the_paper():
+    problem = problem_of("any-suppression")
+    problem.measures = [*problem.measures, *problem.measures]  # more than hypervolumes are taken of
+    stop = stop_of(SearchSection(), "archive", problem)
+    assert stop == Stop(evaluations=DEFAULT_EVALUATIONS)
 
 
 def test_an_enumeration_without_limits_goes_on_to_its_end():
-    assert stop_of(SearchSection(algorithm="exhaustive"), "exhaustive") == Stop()
+    problem = problem_of("k-suppression")
+    assert stop_of(SearchSection(algorithm="exhaustive"), "exhaustive", problem) == Stop()
 
 
 @pytest.mark.parametrize(
     "limit", [{"generations": 3}, {"evaluations": 70}, {"seconds": 2.5}, {"stall": 4}]
 )
 def test_any_limit_replaces_the_default(limit: dict[str, Any]):
-    assert stop_of(SearchSection(**limit), "archive") == Stop(**limit)
+    assert stop_of(SearchSection(**limit), "archive", problem_of("k-suppression")) == Stop(**limit)
 
 
 def test_the_default_budget_is_the_same_wherever_it_is_stated():
-    assert DEFAULT_EVALUATIONS == 50_000
-    said = f"{DEFAULT_EVALUATIONS:,}"
-    assert f"up to {said} evaluations" in (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    assert f"Default {said} where no limit" in search_schema()["evaluations"]["description"]
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    said = search_schema()["evaluations"]["description"]
+    for number in (STALL_FROM, PER_BIT, DEFAULT_EVALUATIONS, MOST_EVALUATIONS):
+        assert f"{number:,}" in readme
+        assert f"{number:,}" in said
+    assert f"{STALLED:.2%}" in readme
+    assert f"at most {AUTO_EXHAUSTIVE:,}" in readme
     config = Config.from_dict(
         {"data": {"source": "adult"}, "columns": {"age": {"role": "quasi", "kind": "interval"}}}
     )
     assert config.search == SearchSection()
-    assert config.search.evaluations == DEFAULT_EVALUATIONS
-    assert f"evaluations: {DEFAULT_EVALUATIONS}" in config.to_yaml()
+    assert "evaluations" not in config.to_yaml()  # what the default is, is said by the version
 
 
 def test_a_small_population_leaves_a_small_space_enumerated():
-    assert choose_algorithm(20_000, SearchSection(population=20)) == "exhaustive"
+    assert choose_algorithm(20_000, SearchSection(population=20), cells=9) == "exhaustive"
 
 
 def test_an_enumeration_does_not_stall():
-    assert stop_of(settings_of(stall=3), "archive").stall == 3
-    assert stop_of(settings_of(stall=3), "exhaustive").stall is None
+    problem = problem_of("k-suppression")
+    assert stop_of(settings_of(stall=3), "archive", problem).stall == 3
+    assert stop_of(settings_of(stall=3), "exhaustive", problem).stall is None

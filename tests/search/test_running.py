@@ -109,6 +109,9 @@ class Script:
         self.evaluations += len(points)
         return len(points)
 
+    def finish(self) -> int:
+        return 0
+
     def state(self) -> State:
         return {}
 
@@ -145,7 +148,8 @@ def test_a_stall_of_more_than_three_objectives_is_refused():
 
 def test_progress_is_told_after_each_generation():
     told: list[Progress] = []
-    outcome = outcome_of(Stop(generations=4, evaluations=800), on_generation=told.append)
+    stop = Stop(generations=4, evaluations=800)
+    outcome = outcome_of(stop, "nsga2", on_generation=told.append)  # which polishes nothing
     assert [each.generation for each in told] == [1, 2, 3, 4]
     assert [each.done for each in told] == [0.25, 0.5, 0.75, 1]
     assert told[-1].solutions == len(outcome.archive)
@@ -283,7 +287,7 @@ def test_nothing_is_kept_of_what_was_evaluated(preset: str) -> None:
     limits = SharedLimits(
         problem_of(preset, **({} if preset[0] == "z" else {"eta": 0.1})), (0.1,), 50
     )
-    assert warm_up(limits.problems[0]) >= 0
+    assert warm_up(limits.problems[0], "archive") >= 0
     assert len(limits.evaluated) == 0
     assert [len(archive) for archive in limits.archives] == [0]
 
@@ -291,6 +295,25 @@ def test_nothing_is_kept_of_what_was_evaluated(preset: str) -> None:
 def test_the_way_of_evaluating_is_still_open() -> None:
     """Which way is faster is measured by the search's own batches, of its own size."""
     problem = problem_of("k-suppression", eta=0.1)
-    warm_up(problem)
+    warm_up(problem, "archive")
     for speed in problem.evaluator.kernel.speeds.values():
         assert (speed.flat, speed.rollup, speed.batches) == (None, None, 0)
+
+
+def test_the_default_search_stops_when_its_second_half_has_gained_nothing():
+    problem = problem_of("k-suppression")
+    # The hypervolume grows up to generation 6, and is taken after generations 1, 6, 11, 16, …
+    script = Script(problem, [[(-1.0 - min(g, 5), 0.5)] for g in range(40)])
+    outcome = run_search(script, Stop(generations=40, stalled=1))
+    assert (outcome.reason, outcome.generation) == ("stalled", 16)
+    assert outcome.why == (
+        f"the front stalled after {outcome.evaluations} evaluations: their second half gained less "
+        "than 0.05% of hypervolume"
+    )
+
+
+def test_the_default_search_goes_on_for_some_evaluations_at_least():
+    problem = problem_of("k-suppression")
+    script = Script(problem, [[(-3.0, 0.5)]] * 40)
+    each = run_search(Script(problem, [[(-3.0, 0.5)]] * 40), Stop(generations=1)).evaluations
+    assert run_search(script, Stop(generations=40, stalled=30 * each)).generation >= 30

@@ -1,0 +1,66 @@
+"""The exact front where nothing may be suppressed: the last step of the default search.
+
+Without suppression bounds are sharp, and branch and bound often settles a whole front in the time
+of the search before it. How much of it is done is a number of bounds, not of seconds, so that the
+same run ends in the same front on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from moanon.front import Front
+from moanon.measures.solutions import OnPart
+from moanon.search.archive import SharedLimits
+from moanon.search.front_proof import FrontProof, why_unprovable
+from moanon.search.running import Stop
+
+#: Most bounds that are computed, and most cells that are gone through for them: some 20 seconds.
+EXACT_BOUNDS, _MOST_CELLS = 40_000, 800_000_000
+#: After this share of them, it goes on only if this share of the solutions is proven optimal.
+_SO_FAR = 0.2
+
+
+def is_exact_wanted(front: Front, stop: Stop) -> bool:
+    """Whether a front is one that a search without limits of its own makes exact."""
+    if stop.stalled is None or front.instance is None or why_unprovable(front) is not None:
+        return False
+    return front.suppression.most_rows(front.instance.cells.rows) == 0
+
+
+def prove_within_budget(
+    front: Front,
+    interrupted: Callable[[], bool] | None = None,
+    on_part: OnPart | None = None,
+) -> FrontProof | None:
+    """Prove a front as far as the budget goes; None where somebody wants it to end before.
+
+    `on_part` is told how many of how many bounds were computed.
+    """
+    assert front.instance is not None
+    proof = FrontProof(front)
+    proof.table.warm_up()
+    most = min(EXACT_BOUNDS, _MOST_CELLS // max(len(front.instance.cells), 1))
+    looked = False
+    while not (proof.current is None and proof.is_done) and proof.work < most:
+        proof.advance()
+        if not looked and proof.work >= _SO_FAR * most:
+            looked, told = True, proof.record()
+            if told.optimal < _SO_FAR * told.steps:
+                break
+        if on_part is not None:
+            on_part(min(proof.work, most), most)
+        if interrupted is not None and interrupted():
+            return None
+    return proof
+
+
+def take_in(limits: SharedLimits, proof: FrontProof) -> bool:
+    """Tell all limits what a proof has found; False where that is nothing."""
+    if not proof.better:
+        return False
+    genomes = np.unique(np.stack([*proof.better.values()]), axis=0)
+    limits.learn(limits.problems[0].layout.pack(genomes))
+    return True

@@ -1,0 +1,155 @@
+"""Polishing: each column gets its best cut, the others being as they are, until none can gain.
+
+A search moves one boundary at a time and needs luck where several of a column must move together;
+a shortest path finds them all at once. It takes as long as evaluating some ten genomes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from moanon.arrays import Bits, Ints, Outlined
+from moanon.genome import Instance
+from moanon.kernels.best_cuts import best_cut
+from moanon.search.problem import SearchProblem
+from moanon.search.provable import why_not
+
+#: Columns of more base values keep their cuts: pairs of edges would take longer than the cells.
+_MOST_VALUES = 400
+#: Sums of losses stay below this, so that fines on top of them do not overflow.
+_LARGEST_SUM = 2**54
+#: The largest fine of a suppressed row, in losses of a whole row.
+_MOST_FINE = 8
+
+
+@dataclass(frozen=True, repr=False)
+class _Column(Outlined):
+    """What polishing needs to know of a column.
+
+    Attributes
+    ----------
+    codes : array (cells,)
+    order : array (cells,)
+        The cells by their base values.
+    values, rows : arrays (cells,)
+        In that order.
+    starts, stops : arrays (blocks,)
+        Blocks that it may have, by where they stop; none if it keeps its cut.
+    keys, loss : arrays (values + 1,), (keys,)
+        Keys of the edges of base values, and the loss of a row by the key of its block.
+    marks : array (values,)
+        Random numbers: the sum of those of its blocks tells a group from others.
+    place : slice
+        Its bits.
+    """
+
+    codes: Ints
+    order: Ints
+    values: Ints
+    rows: Ints
+    starts: Ints
+    stops: Ints
+    keys: Ints
+    loss: Ints
+    marks: Ints
+    place: slice
+
+    def of(self, bits: Bits) -> tuple[Ints, Ints]:
+        """The mark of the block and the loss of each cell under a cut."""
+        edges = np.concatenate(([0], np.flatnonzero(bits) + 1, [len(self.marks)]))
+        widths = np.diff(edges)
+        marks = np.repeat(self.marks[edges[:-1]], widths)
+        lost = self.loss[np.diff(self.keys[edges])]
+        return marks[self.codes], np.repeat(lost, widths)[self.codes]
+
+
+class Polisher:
+    """Polishes genomes of one table, for the loss without groups of less than k rows.
+
+    Groups are told apart by sums of 64-bit random numbers, and losses may be rounded: what is found
+    is a proposal, to be measured by whoever takes it.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        layout, losses, cells = instance.layout, instance.losses, instance.cells
+        counts = cells.counts.astype(np.int64)
+        unit = -(-cells.rows * len(layout.columns) * losses.scale // _LARGEST_SUM)
+        rng = np.random.default_rng(0)
+        self.counts = counts
+        self.full = len(layout.columns) * (losses.scale // unit)
+        self.columns = []
+        for c, name in enumerate(layout.columns):
+            size = int(layout.sizes[c])
+            codes = cells.codes[c].astype(np.int64)
+            order = np.argsort(codes, kind="stable")
+            tree = layout.trees.get(name)
+            if size > _MOST_VALUES:
+                nodes = []
+            elif tree is not None:
+                nodes = sorted(zip(tree.stops, tree.starts, strict=True))
+            else:
+                nodes = [(stop, start) for stop in range(1, size + 1) for start in range(stop)]
+            blocks = np.array(nodes, dtype=np.int64).reshape(-1, 2)
+            keys, table = losses.of_column(c)
+            self.columns.append(
+                _Column(
+                    codes,
+                    order,
+                    codes[order],
+                    counts[order],
+                    np.ascontiguousarray(blocks[:, 1]),
+                    np.ascontiguousarray(blocks[:, 0]),
+                    keys,
+                    table // unit,
+                    rng.integers(-(2**62), 2**62, size=size),
+                    slice(*layout.offsets[c : c + 2].tolist()),
+                )
+            )
+
+    def polish(self, genome: Bits, k: int, limit: int) -> Bits:
+        """A genome that loses less with at most `limit` rows in groups of less than k, or itself.
+
+        Where it has more of these, one that does not, if the cut of one column can do that.
+        """
+        genome = genome.copy()
+        shown = [column.of(genome[column.place]) for column in self.columns]
+        marks = np.sum([each for each, _ in shown], axis=0)
+        losses = np.sum([each for _, each in shown], axis=0)
+        since, c = 0, 0
+        while since < len(self.columns):
+            column = self.columns[c]
+            marks, losses = marks - shown[c][0], losses - shown[c][1]
+            bits = genome[column.place].copy()
+            if len(column.starts) > 1:
+                best_cut(
+                    column.values,
+                    column.rows,
+                    marks[column.order],
+                    (self.full - losses)[column.order],
+                    column.starts,
+                    column.stops,
+                    column.keys,
+                    column.loss,
+                    k,
+                    limit,
+                    _MOST_FINE * self.full,
+                    bits,
+                )
+            since += 1
+            if (bits != genome[column.place]).any():
+                genome[column.place] = bits
+                shown[c] = column.of(bits)
+                since = 1
+            marks, losses = marks + shown[c][0], losses + shown[c][1]
+            c = (c + 1) % len(self.columns)
+        return genome
+
+
+def polisher_for(problem: SearchProblem) -> Polisher | None:
+    """What polishes the solutions of a problem; None where sizes of groups do not tell enough."""
+    bounds = [measure.name for measure in problem.bounds]
+    if why_not(problem.objectives, problem.suppression, bounds) is not None:
+        return None
+    return Polisher(problem.instance)

@@ -1,0 +1,92 @@
+"""Without suppression and without a limit of its own, a run ends with the exact front."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import moanon
+from moanon.cli import main
+from moanon.experiment import Experiment, plan
+from moanon.front import Front
+from moanon.search import exact, running
+from tests.cli.commands import Captured
+from tests.search.people import config_text
+
+DEFAULT = "{algorithm: archive, population: 20}"
+
+
+@pytest.fixture(autouse=True)
+def poor_search(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A default search that ends after 40 of the 5,120 genomes, and polishes nothing."""
+    config.write_text(
+        config_text(problem="{preset: k-suppression, eta: 0.0}", search=DEFAULT, name="people")
+    )
+    monkeypatch.setattr(running, "default_limit", lambda bits: 40)
+    monkeypatch.setattr("moanon.search.archive_search.ArchiveSearch.finish", lambda _: 0)
+
+
+def column(folder: str, name: str) -> list[float]:
+    header, *rows = (line.split(",") for line in Path(folder, "front.csv").read_text().splitlines())
+    return [float(row[header.index(name)]) for row in rows]
+
+
+def test_the_front_is_that_of_all_genomes_and_the_run_says_so(capsys: Captured) -> None:
+    assert main(["run", "people.yaml", "--out", "a"]) == 0
+    assert "The front without suppression is exact: proven with " in capsys.readouterr().out
+    assert column("a", "bound") == column("a", "loss")
+    every = ["--set", "search.algorithm=exhaustive", "--out", "all", "--quiet"]
+    assert main(["run", "people.yaml", *every]) == 0
+    assert (column("a", "k"), column("a", "loss")) == (column("all", "k"), column("all", "loss"))
+    proof = json.loads(Path("a/run.json").read_bytes())["proof"]
+    assert proof["optimal"] == proof["steps"] == len(column("a", "k"))
+
+
+def test_a_budget_that_is_too_small_leaves_gaps_and_says_so(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exact, "EXACT_BOUNDS", 30)
+    assert main(["run", "people.yaml", "--out", "a"]) == 0
+    told = r"\d+ of \d+ solutions are proven optimal with the \d+ bounds that a run computes"
+    assert re.search(told, capsys.readouterr().out)
+    assert max(column("a", "gap")) > 0
+
+
+@pytest.mark.parametrize(
+    "sets", ["problem.eta=0.1", "search.evaluations=40", "problem.constraints={l: {min: 2}}"]
+)
+def test_it_is_for_runs_without_suppression_limits_and_constraints(sets: str) -> None:
+    assert main(["run", "people.yaml", "--set", sets, "--out", "a", "--quiet"]) == 0
+    assert Front.load(Path("a")).proven is None
+
+
+def test_wider_limits_learn_what_it_has_found() -> None:
+    assert main(["run", "people.yaml", "--eta", "0", "--eta", "0.2", "--out", "a", "--quiet"]) == 0
+    narrow, wide = (Front.load(Path("a", f"eta-{eta}")) for eta in (0.0, 0.2))
+    assert narrow.proven is not None
+    assert wide.proven is None
+    for k, loss in zip(narrow.measures["k"], narrow.measures["loss"], strict=True):
+        assert wide.measures["loss"][wide.measures["k"] >= k].min() <= loss
+
+
+def test_an_interrupted_proof_ends_in_the_same_bytes_when_resumed() -> None:
+    (straight,) = plan(["people.yaml"], out="straight")
+    Experiment.prepare(straight).run()
+    (cut,) = plan(["people.yaml"], out="cut")
+    asked = iter(range(10**9))
+    result = Experiment.prepare(cut).run(interrupted=lambda: next(asked) >= 10)
+    assert result.outcome.reason == "interrupted"
+    assert not Path("cut/front.csv").exists()
+    Experiment.prepare(cut, resume=True).run()
+    same = [Path(folder, "front.csv").read_bytes() for folder in ("straight", "cut")]
+    assert same[0] == same[1]
+
+
+def test_optimize_does_the_same() -> None:
+    assert main(["run", "people.yaml", "--out", "a", "--quiet"]) == 0
+    front = moanon.optimize(moanon.Config.load("people.yaml"), progress=False)
+    assert front.proven is not None
+    assert front.proven.tolist() == column("a", "bound")

@@ -73,7 +73,7 @@ DRAWS = 10
 SELECTIVITIES, DIMENSIONS = (0.01, 0.03, 0.05, 0.1), (2, 3, 4, 5)
 #: What is computed, each for itself; figures are drawn of all.
 PARTS = ("releases", "ties", "queries", "fronts", "timings")
-PRIVACY = "privacy loss (nats)"
+QUERY_ERROR = "mean relative error of COUNT queries"
 
 
 def mondrian(instance: Instance, model: str, bound: float, ties: Sequence[str] = ()) -> Grouping:
@@ -221,12 +221,16 @@ def _line(ax: Axes, points: pd.DataFrame, cost: str, name: str, place: int, **st
     ax.plot(points.p_loss, points[cost], **style)
 
 
-def _finish(ax: Axes, words: str, across: str = PRIVACY) -> Axes:
+def _finish(ax: Axes, words: str, *, log: bool = False) -> Axes:
+    if log:
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
+    else:
+        ax.set_ylim(bottom=0)
     dress(ax)
-    ax.set_ylim(bottom=0)
-    write(ax.set_xlabel(across), LABEL)
+    write(ax.set_xlabel("privacy loss (nats)"), LABEL)
     write(ax.set_ylabel(words), LABEL)
-    ax.legend(frameon=False, fontsize=SMALL)
+    ax.legend(frameon=False, fontsize=SMALL, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return ax
 
 
@@ -257,18 +261,8 @@ def models(table: pd.DataFrame, fronts: pd.DataFrame, ties: pd.DataFrame | None,
             label="k = 5000, all orders of ties",
         )
     if cost == "query_error":
-        ax.set_yscale("log")
-        return _finish_log(ax)
+        return _finish(ax, QUERY_ERROR, log=True)
     return _finish(ax, "utility loss (nats)")
-
-
-def _finish_log(ax: Axes) -> Axes:
-    dress(ax)
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
-    write(ax.set_xlabel(PRIVACY), LABEL)
-    write(ax.set_ylabel("mean relative error of COUNT queries"), LABEL)
-    ax.legend(frameon=False, fontsize=SMALL, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    return ax
 
 
 def methods(table: pd.DataFrame) -> Axes:
@@ -302,8 +296,7 @@ def by_query(table: pd.DataFrame, errors: pd.DataFrame, key: str) -> Axes:
         _line(ax, of_column, "query_error", "", place, marker=".", linestyle=":")
     ax.plot([], [], color=GREY, linestyle="-", linewidth=1.0, label="share of the whole space")
     ax.plot([], [], color=GREY, linestyle=":", linewidth=1.0, label="share of each column")
-    ax.set_yscale("log")
-    return _finish_log(ax)
+    return _finish(ax, QUERY_ERROR, log=True)
 
 
 def compute(part: str, instance: Instance, quick: bool, seed: int) -> pd.DataFrame:

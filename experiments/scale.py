@@ -287,7 +287,7 @@ def draw(lines: list[dict[str, object]], path: Path) -> None:
                 ax.plot(rows, values, style, color=color, marker="o", markersize=3, label=label)
     axes[0].set(xscale="log", yscale="log", xlabel="rows", ylabel="processor seconds")
     axes[1].set(xscale="log", xlabel="rows", ylabel="largest memory (MB)", ylim=(0, 1024))
-    axes[0].legend(fontsize=7, frameon=False)
+    axes[1].legend(fontsize=7, frameon=False, loc="upper left", ncols=2)
     for ax in axes:
         ax.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)

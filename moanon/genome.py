@@ -348,14 +348,16 @@ class Instance(Outlined):
             threads,
             self.plan,
             self.prices,
+            losses=self.losses,
         )
 
     @cached_property
     def losses(self) -> LossScale:
         """Losses of cells as integers."""
-        sizes = self.layout.sizes.tolist()
+        spans = [domain.spans for domain in self.layout.domains.values()]
         # A kernel takes two columns at least: the one beside a single column has one value.
-        return LossScale.build(sizes if len(sizes) > 1 else [*sizes, 1], self.cells.rows)
+        spans += [np.ones(1, dtype=np.int64)] * (len(spans) == 1)
+        return LossScale.build(spans, self.cells.rows)
 
     @property
     def listed_values(self) -> Sensitive:

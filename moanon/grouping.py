@@ -329,8 +329,8 @@ class Grouping(Outlined):
         losses = np.zeros(len(self), dtype=np.int64)
         if self.starts is not None and self.stops is not None:
             scale = self.instance.losses
-            for column, (start, stop) in enumerate(zip(self.starts, self.stops, strict=True)):
-                losses += scale.table[scale.start[column] + stop - start]
+            for column, (starts, stops) in enumerate(zip(self.starts, self.stops, strict=True)):
+                losses += scale.of_blocks(column, starts, stops)
         return losses
 
     @property

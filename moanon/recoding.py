@@ -312,8 +312,7 @@ def joined(several: Sequence[Recodings]) -> Recodings:
 
 def _find_boxes(instance: Instance, starts: Ints, stops: Ints) -> Ints:
     """For each cell the box that loses least of those that hold it; -1 where none does."""
-    scale = instance.losses
-    losses = sum(scale.table[scale.start[i] + (stops - starts)[i]] for i in range(len(starts)))
+    losses = sum(instance.losses.of_blocks(i, starts[i], stops[i]) for i in range(len(starts)))
     order = np.argsort(losses, kind="stable")
     first, last = starts[:, order], stops[:, order]
     found = np.full(len(instance.cells), -1, dtype=np.int64)

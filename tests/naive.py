@@ -63,16 +63,25 @@ def weighted_k(sizes: Iterable[int]) -> Fraction:
     return Fraction(sum(size * size for size in sizes), sum(sizes))
 
 
-def row_loss(row: Sequence[tuple[int, int]], sizes: Sequence[int]) -> Fraction:
-    """D eq. 3, summed over the quasi-identifiers of one row."""
-    return sum(
-        (
-            Fraction(stop - start - 1, m - 1)
-            for (start, stop), m in zip(row, sizes, strict=True)
-            if m > 1
-        ),
-        Fraction(0),
-    )
+def spans_of(instance: Instance) -> list[list[int]]:
+    """For each column the values that its base values stand for."""
+    domains = instance.layout.domains.values()
+    return [[domain.several.get(place, 1) for place in range(domain.size)] for domain in domains]
+
+
+def row_loss(
+    row: Sequence[tuple[int, int]], columns: Sequence[int] | Sequence[Sequence[int]]
+) -> Fraction:
+    """D eq. 3, summed over the quasi-identifiers of one row.
+
+    A column is given by its number of base values, or by the values that each of them stands for.
+    """
+    lost = Fraction(0)
+    for (start, stop), column in zip(row, columns, strict=True):
+        values = [1] * column if isinstance(column, int) else column
+        if sum(values) > 1:
+            lost += Fraction(sum(values[start:stop]) - 1, sum(values) - 1)
+    return lost
 
 
 def distinct_l(values: Sequence[Hashable]) -> int:
@@ -111,12 +120,12 @@ def groups_with_loss(instance: Instance, genome: str, diversity: str = "distinct
     """Groups of a table under a genome; diversity 0 where nothing is sensitive."""
     rule = {"distinct": distinct_l, "frequency": frequency_l}[diversity]
     shown = generalized_rows(instance, genome)
-    sizes = [domain.size for domain in instance.layout.domains.values()]
+    spans = spans_of(instance)
     sensitive = [sensitive_rows(instance, name) for name in instance.table.sensitive]
     return [
         (
             len(rows),
-            row_loss(row, sizes),
+            row_loss(row, spans),
             min((rule([column[i] for i in rows]) for column in sensitive), default=0),
         )
         for row, rows in groups_of(shown).items()

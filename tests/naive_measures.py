@@ -176,11 +176,12 @@ def group_models(instance: Instance, rows: Rows, c: Fraction = Fraction(3)) -> d
 Shown = Sequence[Sequence[tuple[int, int]]]
 
 
-def certainty(domain: Domain, start: int, stop: int) -> Fraction:
-    """M eq. 5 and 6."""
+def certainty(domain: Domain, spans: Sequence[int], start: int, stop: int) -> Fraction:
+    """M eq. 5 and 6; base values stand for so many values."""
+    inside, every = sum(spans[start:stop]), sum(spans)
     if isinstance(domain, IntervalDomain):
-        return Fraction(stop - start - 1, max(1, domain.size - 1))
-    return Fraction(0) if stop - start == 1 else Fraction(stop - start, domain.size)
+        return Fraction(inside - 1, max(1, every - 1))
+    return Fraction(0) if inside == 1 else Fraction(inside, every)
 
 
 def block_entropy(values: Sequence[int], start: int, stop: int) -> float:
@@ -226,6 +227,7 @@ def block_losses(instance: Instance, shown: Shown, kept: Sequence[Rows]) -> dict
     weights = [Fraction(instance.weights.get(name, 1.0)) for name in instance.layout.domains]
     released = sum(map(len, kept))
     n, gone = len(base), len(base) - released
+    spans = naive.spans_of(instance)
     sizes = [domain.size for domain in domains]
     columns = list(zip(*base, strict=True))
     entropies = {}
@@ -236,8 +238,8 @@ def block_losses(instance: Instance, shown: Shown, kept: Sequence[Rows]) -> dict
     entropy = []
     for rows in kept:
         for j, block in enumerate(shown[rows[0]]):  # alike in all rows of a group
-            weighted += len(rows) * weights[j] * naive.row_loss([block], [sizes[j]])
-            ncp += len(rows) * weights[j] * certainty(domains[j], *block)
+            weighted += len(rows) * weights[j] * naive.row_loss([block], [spans[j]])
+            ncp += len(rows) * weights[j] * certainty(domains[j], spans[j], *block)
             entropy += [entropies[j, block]] * len(rows)
     entropy += [entropies[j, (0, size)] for j, size in enumerate(sizes)] * gone
     every = n * sum(weights)
@@ -304,7 +306,7 @@ def property_vectors(
     instance: Instance, shown: Sequence[Sequence[tuple[int, int]]], kept: Sequence[Rows]
 ) -> dict[str, list[tuple[list[float], float]]]:
     """Vectors over the original rows, one for each sensitive column, each with its ideal."""
-    n, sizes = len(shown), [domain.size for domain in instance.layout.domains.values()]
+    n, sizes = len(shown), naive.spans_of(instance)
     stays = {row for rows in kept for row in rows}
     gone = [row for row in range(n) if row not in stays]
     group_of = {row: rows for rows in [*kept, gone] for row in rows}
@@ -356,7 +358,7 @@ def release_measures(
     `groups` are all groups, before some of them were suppressed; without a row that has none they
     tell weighted-k. Thresholds of suppression rules are not among the measures.
     """
-    sizes = [domain.size for domain in instance.layout.domains.values()]
+    sizes = naive.spans_of(instance)
     n, q, released = len(shown), len(sizes), sum(map(len, kept))
     lost = sum((len(rows) * naive.row_loss(shown[rows[0]], sizes) for rows in kept), Fraction(0))
     found: dict[str, float] = {

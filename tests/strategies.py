@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,10 @@ def columns(draw: st.DrawFn, rows: int) -> tuple[list[str], DomainSpec]:
     if kind == "interval":
         values = [str(i) for i in range(draw(st.integers(1, 9)))]
         spec = IntervalSpec(draw(st.integers(1, 3)), range=(0, len(values) - 1))
+        if draw(st.booleans()):  # its ends stand for several values
+            low = draw(st.integers(0, len(values) - 1))
+            high = draw(st.integers(low, len(values) - 1))
+            spec = replace(spec, range=(low, high), outside="clamp")
     elif kind == "ordered":
         values = [f"c{i}" for i in range(draw(st.integers(1, 5)))]
         spec = OrderedSpec(tuple(values))

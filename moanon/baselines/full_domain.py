@@ -148,8 +148,8 @@ class Lattice:
         of_columns = []
         for column, levels in enumerate(self.levels):
             rows = self.rows_of_values(column)
-            widths = [np.diff(self.blocks(column, level))[:, 0] for level in range(len(levels))]
-            losses = [int((rows * scale.table[scale.start[column] + w]).sum()) for w in widths]
+            blocks = [self.blocks(column, level) for level in range(len(levels))]
+            losses = [int((rows * scale.of_blocks(column, *each.T)).sum()) for each in blocks]
             of_columns.append(np.array(losses, dtype=np.int64))
         return self.sum_up(of_columns)
 

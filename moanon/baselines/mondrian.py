@@ -196,9 +196,8 @@ class _Work:
         """Say of new groups in which order their columns are to be tried."""
         lows, highs = _extremes(self.instance, cells, edges)
         starts, stops = cover(self.instance, lows, highs)
-        scale = self.instance.losses
-        first = scale.start[: len(self.codes), None]
-        ranges = scale.table[first + stops - starts]
+        scale, columns = self.instance.losses, range(len(self.codes))
+        ranges = np.stack([scale.of_blocks(i, starts[i], stops[i]) for i in columns])
         order = np.argsort(-ranges[self.tie_order], axis=0, kind="stable")
         return _Open(
             cells,

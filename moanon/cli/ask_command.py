@@ -165,6 +165,7 @@ def _compare(folders: Sequence[Path], answers: Sequence[Answer], best: int | Non
 def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: bool) -> None:
     """Show what each loss buys, since the question does not say how much is tolerable."""
     from moanon.front import Question, called, ladder
+    from moanon.front.asking import notes_on_limits
 
     ladders = {path: ladder(question, front.solutions) for path, front in fronts.items()}
     code = DONE if any(ladders.values()) else NO
@@ -180,7 +181,8 @@ def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: boo
         raise typer.Exit(code)
     for path, rungs in ladders.items():
         solutions = fronts[path].solutions
-        if len(rungs) <= _FEW_RUNGS < len(every := ladder(Question(), solutions)):
+        every = ladder(Question(), solutions)
+        if len(rungs) <= max(_FEW_RUNGS, len(every) // 2) and len(rungs) < len(every):
             limits = " and ".join(map(str, question.limits))
             typer.echo(f" With {limits} {on_one_line(str(path))} has little to choose from:")
             _show_ladder(solutions, rungs)
@@ -190,6 +192,8 @@ def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: boo
             told = f"the most privacy that each {called(solutions.cost)} buys"
             typer.echo(f" {on_one_line(str(path))}: {told}")
         _show_ladder(solutions, rungs)
+        for told in notes_on_limits(question, solutions):
+            typer.echo(f" note: {told}")
     typer.echo(f" Ask more closely with {', '.join(_ways_to_ask(fronts.values()))}.")
 
 

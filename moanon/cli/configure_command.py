@@ -14,11 +14,14 @@ from moanon.cli.options import (
     ConfigArgument,
     CsvDelimiterOption,
     EncodingOption,
+    HeaderOption,
     SetOption,
     SheetOption,
     argument,
+    file_form,
     flag,
     given,
+    names,
 )
 from moanon.cli.printing import large, on_one_line, print_json, show_facts, show_grid
 
@@ -84,9 +87,20 @@ def init(
             "Where to write; by default beside FILE, with its name and .yaml. Never replaced.",
         ),
     ] = None,
+    columns: Annotated[
+        list[str] | None,
+        given("NAMES", "Columns that a release may have, separated by commas. Default: all."),
+    ] = None,
     delimiter: CsvDelimiterOption = None,
     encoding: EncodingOption = None,
     sheet: SheetOption = None,
+    header: HeaderOption = None,
+    named: Annotated[
+        str | None,
+        given(
+            "NAMES", "Names of all columns, separated by commas, where no line has them.", "--names"
+        ),
+    ] = None,
 ) -> None:
     """Write a first configuration for a table.
 
@@ -95,7 +109,8 @@ def init(
     """
     from moanon.config.starter import write_starter
 
-    path, roles = write_starter(file, out, delimiter, encoding, sheet)
+    form = file_form(delimiter, encoding, sheet, header, named)
+    path, roles = write_starter(file, out, names(columns) or None, **form)
     guessed = ", ".join(f"{number} {role}" for role, number in sorted(roles.items()))
     shown = on_one_line(str(path))
     typer.echo(

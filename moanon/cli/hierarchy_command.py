@@ -11,8 +11,10 @@ from moanon.cli.application import app
 from moanon.cli.options import (
     CsvDelimiterOption,
     EncodingOption,
+    HeaderOption,
     SheetOption,
     argument,
+    file_form,
     flag,
     given,
     names,
@@ -54,6 +56,7 @@ def hierarchy(
     delimiter: CsvDelimiterOption = None,
     encoding: EncodingOption = None,
     sheet: SheetOption = None,
+    header: HeaderOption = None,
     force: Annotated[bool, flag("--force", "Replace the file.")] = False,
 ) -> None:
     """Make a hierarchy for a column by a rule, and write it to a file.
@@ -76,7 +79,7 @@ def hierarchy(
         file,
         column,
         {key: value for key, value in rule.items() if value is not None},
-        form={"delimiter": delimiter, "encoding": encoding, "sheet": sheet},
+        form=file_form(delimiter, encoding, sheet, header),
         notation={
             "format": date_format,
             "decimal": decimal,
@@ -85,7 +88,7 @@ def hierarchy(
         },
         missing_tokens=("", *(missing_token or ())),
     )
-    write_hierarchy(made, out, force=force)
+    write_hierarchy(made, out, file, force=force)
     shown = on_one_line(str(out))
     levels = [len(cut) for cut in dict.fromkeys(made.levels)]
     typer.echo(

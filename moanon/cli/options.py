@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from moanon.data.file_form import FormKeys
 
 
 def argument(metavar: str, told: str) -> Any:
@@ -34,6 +37,10 @@ EncodingOption = Annotated[
     str | None, given(None, "Encoding of a CSV file, such as latin-1. Default: found out.")
 ]
 SheetOption = Annotated[str | None, given(None, "Sheet of an Excel file. Default: its only one.")]
+HeaderOption = Annotated[
+    bool | None,
+    flag("--header/--no-header", "Whether the first line names the columns. Default: found out."),
+]
 JsonOption = Annotated[bool, flag("--json", "Print JSON.")]
 QuietOption = Annotated[bool, flag("--quiet", "Print nothing but errors.")]
 SetOption = Annotated[
@@ -119,6 +126,26 @@ StarsOption = Annotated[
 ]
 
 # -- values ----------------------------------------------------------------------------------------
+
+
+def file_form(
+    delimiter: str | None,
+    encoding: str | None,
+    sheet: str | None,
+    header: bool | None,
+    named: str | None = None,
+) -> FormKeys:
+    """What options say of how a file is written; what none says is found out."""
+    form: FormKeys = {"delimiter": delimiter, "sheet": sheet}
+    if encoding is not None:
+        form["encoding"] = encoding
+    if named is not None and header is not None:
+        raise typer.BadParameter("--names stands for a line of names; give no --header beside it")
+    if header is not None:
+        form["header"] = header
+    if named is not None:
+        form["header"] = tuple(names([named]))
+    return form
 
 
 def names(texts: Iterable[str] | None) -> list[str]:

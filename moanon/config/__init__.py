@@ -47,7 +47,6 @@ from moanon.config.sections import (
     ProblemSection,
     SearchSection,
 )
-from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.domain import DomainSpec
 from moanon.data.populations import PopulationRule
 from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text
@@ -290,14 +289,12 @@ class Config(BaseModel):
             self.roles,
             missing=data.missing,
             missing_tokens=data.missing_tokens,
-            delimiter=data.delimiter,
             name=data.source,
-            encoding=data.encoding or DEFAULT_ENCODING,
-            sheet=data.sheet,
             memory=data.memory,
             table=data.table,
             query=data.query,
             order_by=data.order_by or (),
+            **data.form,
         )
 
     def instance(self) -> Instance:

@@ -34,6 +34,8 @@ MAX_STEPS = 100
 #: Longer texts are sentences, not categories; so are those of more words on average.
 _MAX_CATEGORY = 80
 _MAX_WORDS = 4
+#: What is repeated so often on average is a category, however long.
+_OFTEN = 50
 _MONDAY = 1  # the day number 1 is one
 _LEADING_ZERO = re.compile(r"[+-]?0[0-9]")
 _NUMBER = re.compile(r"([0-9]{1,18})")
@@ -68,6 +70,11 @@ _SENSITIVE = re.compile(
 #: ... and with one of these, codes whose first characters say most.
 _CODES = re.compile(
     "zip|zipcode|plz|postcode|postal|postleitzahl|naics|sic|nace|isco|soc|fips|icd|atc|cpt|codes?"
+)
+#: Places are called like people, first and last.
+_PLACES = re.compile(
+    "city|cities|town|village|municipality|county|district|state|province|region|country|nation|"
+    "place|birthplace|stadt|ort|gemeinde|kreis|land|ville|ciudad|pais"
 )
 #: Values that point to one person, whatever the column is called.
 _POINTERS = {
@@ -222,16 +229,17 @@ def _guess(column: Profile) -> Guess:
     if found is not None:
         notation = found.notation
         doubt = f" (or written as {found.instead.declared})" if found.instead else ""
-    if kind != "date" and (pointer := _pointer(column.values)):
+    if kind != "date" and (pointer := _pointer(column.values, words)):
         return Guess(identifying, f"{seen}, {pointer}")
     if any(map(_IDENTIFYING.fullmatch, words)) or words in _NAMES:
         return Guess(identifying, f"{seen}; the name suggests an identifier")
     if kind is None and words in _PARTS_OF_NAMES and len(column.values) > 2:
         return Guess(identifying, f"{seen}; the name suggests a part of names")
     repeated = len(column.values) <= max(filled / 2, 1) or len(column.values) < min(filled, 4)
-    if any(map(_SENSITIVE.fullmatch, words)) and (repeated or kind):
+    # A day on which something happened is known to others, however sensitive what happened is.
+    if any(map(_SENSITIVE.fullmatch, words)) and (repeated or kind) and kind != "date":
         return _sensitive(column, f"{seen}; the name suggests a sensitive matter")
-    if all(map(_ICD.fullmatch, column.values)) and (repeated or filled < 10) and filled > 1:
+    if _are_diagnoses(column.values) and (repeated or filled < 10):
         return _sensitive(column, f"{seen} that look like diagnoses")
     if any(map(_CODES.fullmatch, words)) and all(map(_CODE.fullmatch, column.values)):
         return Guess(_masked(), f"{seen}, codes by the name of the column")
@@ -255,17 +263,24 @@ def _masked() -> dict[str, Any]:
 def _sensitive(column: Profile, reason: str) -> Guess:
     """A sensitive column; between codes of diagnoses distances are known."""
     entry: dict[str, Any] = {"role": "sensitive"}
-    if all(map(_ICD.fullmatch, column.values)) and len(column.values) > 1:
+    if len(column.values) > 1 and all(map(_ICD.fullmatch, column.values)):
         entry |= {"kind": "tree", "hierarchy": {"mask": "right"}}
     return Guess(entry, reason)
 
 
-def _pointer(values: Sequence[str]) -> str:
+def _are_diagnoses(values: Sequence[str]) -> bool:
+    """Whether values are diagnoses by their shape; codes of one letter may be anything."""
+    return all(map(_ICD.fullmatch, values)) and len({value[0] for value in values}) > 1
+
+
+def _pointer(values: Sequence[str], words: set[str]) -> str:
     """Name what nearly all values are that point to one person; nothing if they are not."""
     for what, pattern in _POINTERS.items():
         matched = sum(pattern.fullmatch(value.strip()) is not None for value in values)
         if matched > 0.8 * len(values):
             return what
+    if any(map(_PLACES.fullmatch, words)):
+        return ""
     persons = sum(_PERSON.fullmatch(value.strip()) is not None for value in values)
     if persons > max(0.8 * len(values), MAX_BASE):
         return "which look like names of people"
@@ -284,7 +299,8 @@ def _guess_numbers(column: Profile, kind: Kind, notation: Notation, doubt: str) 
 def _guess_categories(column: Profile) -> Guess:
     seen, values = _seen(column), column.values
     words = sum(len(value.split()) for value in values) / len(values)
-    if max(map(len, values)) > _MAX_CATEGORY or words > _MAX_WORDS:
+    long = max(map(len, values)) > _MAX_CATEGORY or words > _MAX_WORDS
+    if long and column.counts.sum() < _OFTEN * len(values):
         return Guess({"role": "identifying"}, f"{seen}, texts rather than categories: look at them")
     if len(values) > MAX_BASE:
         if all(map(_CODE.fullmatch, values)):

@@ -9,10 +9,11 @@ from typing import Any
 from moanon.atomic import StagedFiles
 from moanon.config.guessing import guess
 from moanon.data.domain import IntervalSpec
+from moanon.data.file_form import FormKeys
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.notation import Notation
 from moanon.data.rules import checked_rule, rule_of, takes_steps
-from moanon.data.source import likely_encoding, read_source
+from moanon.data.source import files_behind, likely_form, read_source
 from moanon.errors import ConfigError, DataError, OutputError
 
 
@@ -21,7 +22,7 @@ def make_hierarchy(
     column: str,
     rule: Mapping[str, Any],
     *,
-    form: Mapping[str, str | None],
+    form: FormKeys,
     notation: Mapping[str, str | None],
     missing_tokens: Sequence[str] = ("",),
 ) -> Hierarchy:
@@ -34,20 +35,14 @@ def make_hierarchy(
     rule : mapping
         As in a configuration; an empty one is replaced by what ``moanon init`` would propose.
     form : mapping
-        Delimiter, encoding and sheet of the file, where they are known.
+        How the file is written, where that is known.
     notation : mapping
         Keys of `Notation`, where they are known.
     missing_tokens : sequence of str
         Texts that mean "no value".
     """
-    encoding = form.get("encoding") or likely_encoding(file)
     source = read_source(
-        file,
-        missing_tokens=missing_tokens,
-        delimiter=form.get("delimiter"),
-        columns=[column],
-        encoding=encoding,
-        sheet=form.get("sheet"),
+        file, missing_tokens=missing_tokens, columns=[column], **likely_form(file, **form)
     )
     (profile,) = source.columns
     if not profile.values:
@@ -70,8 +65,10 @@ def make_hierarchy(
     return rule_of(checked, IntervalSpec(notation=written)).make_with_values(profile)
 
 
-def write_hierarchy(tree: Hierarchy, path: Path, *, force: bool = False) -> None:
-    """Write a tree as YAML or as ARX has it, by the ending of the file."""
+def write_hierarchy(tree: Hierarchy, path: Path, table: str, *, force: bool = False) -> None:
+    """Write a tree as YAML or as ARX has it, by the ending of the file; never over its table."""
+    if path.resolve() in files_behind(table):
+        raise OutputError(f"{path} is the table itself; name another file")
     ending = path.suffix.lower()
     if ending not in (".yaml", ".yml", ".csv"):
         raise OutputError(f"a hierarchy is a .yaml, .yml or .csv file. Got {path.name!r}")

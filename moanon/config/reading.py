@@ -169,19 +169,22 @@ def plain_values(node: YamlNode, models: Models, path: KeyPath = ()) -> Any:
         return {k: plain_values(below, models, (*path, k)) for k, below in node.content.items()}
     if isinstance(node.content, tuple):
         return [plain_values(item, models, (*path, "*")) for item in node.content]
-    if not _wants_text(models, path):
+    types = _types_wanted(models, path)
+    # `No` and `01` are no truth value and no number where a text is wanted and neither of those.
+    if str not in types or int in types or float in types:
+        return node.value
+    if bool in types and path[-1] != "*" and isinstance(node.value, bool):
         return node.value
     # In a list even `null` is a text; a single key is set back to its default by it.
     return None if path[-1] != "*" and node.value is None else node.content
 
 
-def _wants_text(models: Models, path: KeyPath) -> bool:
-    """Tell whether `No` and `01` are no truth value and no number there."""
+def _types_wanted(models: Models, path: KeyPath) -> set[Any]:
+    """All types that the value of a key may have or hold."""
     model, depth = models.get(_section(path)), _key_depth(path)
     if model is None or len(path) < depth or path[depth - 1] not in model.model_fields:
-        return False
-    types = list(_types(model.model_fields[path[depth - 1]].annotation))
-    return str in types and int not in types and float not in types
+        return set()
+    return set(_types(model.model_fields[path[depth - 1]].annotation))
 
 
 def _types(annotation: Any) -> Iterator[Any]:

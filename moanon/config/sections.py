@@ -34,6 +34,7 @@ from moanon.config.constraints import CONSTRAINTS_SCHEMA, check_constraints
 from moanon.config.reading import nearest, refusal
 from moanon.data.decoding import checked_encoding
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
+from moanon.data.file_form import FormKeys
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.notation import Notation
 from moanon.data.populations import MIN_SUPPORT
@@ -277,6 +278,15 @@ class DataSection(BaseModel):
     """How a CSV file writes characters as bytes. Default: utf-8."""
     sheet: Annotated[str | None, "the name of a sheet"] = None
     """Of an Excel file. Default: its only sheet."""
+    header: Annotated[
+        bool | Literal["numbered"] | Several[str] | None,
+        "true or false, numbered, or a list of names",
+    ] = None
+    """Whether the first line of a CSV or Excel file names the columns (true, the default). If not
+    (false) they are called c1, c2, …, or as a list here says. numbered: it does, but a name that
+    was there before gets a number (age, age.2), and a column without one is called by its place."""
+    trim: bool | None = None
+    """Whether blanks around the cells of a CSV file are no part of them. Default: they are."""
     decimal: Annotated[Sign | None, 'one sign, e.g. ","'] = None
     """What stands before the fraction of numbers in texts. Default: a point."""
     thousands: Annotated[Sign | None, 'one sign, e.g. "."'] = None
@@ -293,6 +303,18 @@ class DataSection(BaseModel):
     """Of a database, instead of a table: the query whose rows are read."""
     order_by: Annotated[Several[str] | None, "a list of columns"] = None
     """Of a database: columns that give released rows their order. Default: what they show."""
+
+    @property
+    def form(self) -> FormKeys:
+        """How files are written, as far as it is said here."""
+        form: FormKeys = {"delimiter": self.delimiter, "sheet": self.sheet}
+        if self.encoding is not None:
+            form["encoding"] = self.encoding
+        if self.header is not None:
+            form["header"] = self.header
+        if self.trim is not None:
+            form["trim"] = self.trim
+        return form
 
     @model_validator(mode="after")
     def _check_database(self) -> DataSection:

@@ -16,8 +16,9 @@ import os
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from moanon import datasets
 from moanon.atomic import StagedFiles
@@ -25,9 +26,9 @@ from moanon.config import Config, name_from
 from moanon.config.guessing import Guess, guess, missing_tokens
 from moanon.config.reading import MAX_BYTES
 from moanon.data.column import Column
-from moanon.data.decoding import DEFAULT_ENCODING
+from moanon.data.file_form import FileForm, FormKeys
 from moanon.data.notation import PLAIN, Notation
-from moanon.data.source import TABLE_ENDINGS, Source, likely_encoding, read_source
+from moanon.data.source import TABLE_ENDINGS, Source, likely_form, read_source
 from moanon.data.strict_yaml import dump
 from moanon.errors import DataError, OutputError
 from moanon.paths import checked_path
@@ -36,9 +37,8 @@ from moanon.paths import checked_path
 def write_starter(
     file: str | Path,
     out: str | Path | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | None = None,
+    columns: Sequence[str] | None = None,
+    **given: Unpack[FormKeys],
 ) -> tuple[Path, dict[str, int]]:
     """Profile a table and write a configuration for it.
 
@@ -49,8 +49,10 @@ def write_starter(
     out : str or Path, optional
         The configuration, never overwritten; by default beside the file, with its name and
         ``.yaml``.
-    delimiter, encoding, sheet : str, optional
-        As for `moanon.data.source.read_source`; an encoding that is not given is found out.
+    columns : sequence of str, optional
+        Those that a release may have; by default all.
+    **given
+        As for `moanon.data.source.read_source`; what is not given is found out.
 
     Returns
     -------
@@ -62,12 +64,11 @@ def write_starter(
     target = _target(os.fspath(file)) if out is None else Path(out)
     if os.path.lexists(target):
         raise OutputError(f"{target} exists already and is left as it is; name another with --out")
-    encoding = likely_encoding(file) if encoding is None else encoding
-    form: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
-    source = read_source(file, **form)
+    form = likely_form(file, **given)
+    source = read_source(file, columns=columns, **form)
     tokens = ("", *missing_tokens(source.columns))
     if len(tokens) > 1:
-        source = read_source(file, **form, missing_tokens=tokens)
+        source = read_source(file, columns=columns, missing_tokens=tokens, **form)
     guesses = [guess(column) for column in source.columns]
     roles = Counter(each.role for each in guesses)
     if not roles["quasi"]:
@@ -76,8 +77,9 @@ def write_starter(
             "sensitive values or free text), so no configuration was written"
         )
     common = _common(guesses)
-    data = {"source": _relative(file, target)}
-    data |= {key: sign for key, sign in form.items() if sign not in (None, DEFAULT_ENCODING)}
+    data: dict[str, object] = {"source": _relative(file, target)}
+    usual = asdict(FileForm())
+    data |= {key: value for key, value in form.items() if value != usual[key]}
     data |= {
         key: sign
         for key in ("decimal", "thousands")
@@ -134,7 +136,7 @@ def _common(guesses: Sequence[Guess]) -> Notation:
 
 def _starter_text(
     name: str,
-    data: Mapping[str, str],
+    data: Mapping[str, object],
     source: Source,
     guesses: Sequence[Guess],
     entries: Sequence[Mapping[str, Any]],
@@ -152,7 +154,8 @@ def _starter_text(
             "by one. What points to a person is identifying and is dropped; what others may know "
             "about a person is quasi and is generalized; what must not be learnt about a person is "
             "sensitive and is kept; what matters to nobody is insensitive and is kept. A column "
-            "that is not listed is dropped."
+            "that is not listed is dropped. Every quasi column makes the others coarser: leave out "
+            "those that nobody needs (or list the others with --columns)."
         ),
         _commented("", {"name": name}),
         "data:\n" + _commented("", data, "  ") + _missing_text(source.columns, guesses, tokens),

@@ -31,8 +31,13 @@ class Coarsening:
     base_values: int
     entropy_lost: float
 
+    @property
+    def is_any(self) -> bool:
+        """Whether different values have the same base value."""
+        return self.base_values < self.values
+
     def __str__(self) -> str:
-        if self.values == self.base_values:
+        if not self.is_any:
             return "nothing"
         return (
             f"{self.values:,} → {self.base_values:,} values, {self.entropy_lost:.1%} of the entropy"

@@ -284,12 +284,12 @@ def absent_column(source: str, name: str, names: Iterable[str]) -> DataError:
     return DataError(f"{source} has no column {name!r}{did_you_mean(name, names)}")
 
 
-def refuse_bad_names(source: str, names: Sequence[str]) -> None:
-    """Refuse a header that does not name each column once."""
+def refuse_bad_names(source: str, names: Sequence[str], mend: str = "") -> None:
+    """Refuse a header that does not name each column once; `mend` says what would help."""
     seen: set[str] = set()
     for position, name in enumerate(names):
         if not name:
-            raise DataError(f"{source}: column {position + 1} has an empty name")
+            raise DataError(f"{source}: column {position + 1} has an empty name{mend}")
         if sign := _UNSEEN.search(name):
             raise DataError(
                 f"{source}: the name of column {position + 1}, {name!a}, holds "
@@ -301,7 +301,7 @@ def refuse_bad_names(source: str, names: Sequence[str]) -> None:
                 "which no file can hold"
             )
         if name in seen:
-            raise DataError(f"{source} has two columns named {name!r}")
+            raise DataError(f"{source} has two columns named {name!r}{mend}")
         seen.add(name)
 
 

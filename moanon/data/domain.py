@@ -18,9 +18,10 @@ order, so a block that holds it and others says so: ``S..M or (missing)``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
@@ -60,6 +61,24 @@ class Domain(Outlined, ABC):
     @abstractmethod
     def has_missing(self) -> bool:
         """Whether the last base value stands for missing cells."""
+
+    @property
+    def several(self) -> Mapping[int, int]:
+        """Base values that stand for more than one value, each with how many: clamped ends."""
+        return {}
+
+    @property
+    def spans(self) -> Ints:
+        """How many values each base value stands for."""
+        spans = np.ones(self.size, dtype=np.int64)
+        for place, values in self.several.items():
+            spans[place] = values
+        return spans
+
+    @property
+    def values(self) -> int:
+        """Number of values that all base values stand for: the ``m`` of losses."""
+        return self.size + sum(values - 1 for values in self.several.values())
 
     @abstractmethod
     def find(self, values: Sequence[str]) -> Ints:
@@ -150,6 +169,10 @@ class IntervalDomain(Domain):
     def size(self) -> int:
         return self.steps.size + self.has_missing
 
+    @property
+    def several(self) -> Mapping[int, int]:
+        return self.steps.several
+
     def find(self, values: Sequence[str]) -> Ints:
         return self.steps.find(values)
 
@@ -200,40 +223,73 @@ class OrderedDomain(Domain):
 
 
 @dataclass(frozen=True, repr=False)
+class HiddenLeaves(Outlined):
+    """Leaves that are known by a digest of their names alone.
+
+    Who has the names finds them; nobody can read them off. (Whoever guesses one can try it.)
+    """
+
+    salt: str
+    places: Mapping[str, int]
+
+    @staticmethod
+    def digest(salt: str, name: str) -> str:
+        """What stands for a name."""
+        return sha256(f"{salt}\0{name}".encode()).hexdigest()[:32]
+
+    def find(self, name: str) -> int:
+        """The leaf of that name; -1 if there is none."""
+        return self.places.get(self.digest(self.salt, name), -1)
+
+
+@dataclass(frozen=True, repr=False)
 class TreeDomain(Domain):
     """The leaves of a hierarchy; blocks are its nodes.
 
     Leaves are values as they are written, or `steps` of numbers or dates under the names that these
-    have. With `sets`, a group that has blocks of its own may also show several nodes that stand
-    side by side, as ``{Married, Widowed}``: the largest nodes that make up the block.
+    have; some may be `hidden`. With `sets`, a group that has blocks of its own may also show
+    several nodes that stand side by side, as ``{Married, Widowed}``: the largest nodes that make up
+    the block.
     """
 
     hierarchy: Hierarchy
     has_missing: bool = False
     steps: Steps | None = None
     sets: bool = False
+    hidden: HiddenLeaves | None = None
     kind: ClassVar[str] = "tree"
 
     @property
     def size(self) -> int:
         return len(self.hierarchy.leaves)
 
+    @property
+    def several(self) -> Mapping[int, int]:
+        return {} if self.steps is None else self.steps.several
+
     @cached_property
     def _index(self) -> dict[str, int]:
         # A cell that reads "(missing)" is not a missing cell.
         leaves = self.hierarchy.leaf_index
-        return {leaf: i for leaf, i in leaves.items() if leaf != MISSING or not self.has_missing}
+        apart = set() if self.hidden is None else {*self.hidden.places.values()}
+        if self.has_missing:
+            apart.add(leaves[MISSING])
+        return {leaf: i for leaf, i in leaves.items() if i not in apart}
 
     def find(self, values: Sequence[str]) -> Ints:
         if self.steps is not None:
             return self.steps.find(values)
-        return np.array([self._index.get(value, -1) for value in values], dtype=np.int64)
+        found = np.array([self._index.get(value, -1) for value in values], dtype=np.int64)
+        if self.hidden is not None:
+            for place in np.flatnonzero(found < 0).tolist():
+                found[place] = self.hidden.find(values[place])
+        return found
 
     def _block_name(self, start: int, stop: int) -> str:
-        names = [self.hierarchy.names[node] for node in self._largest_nodes(start, stop)]
+        names = [self.hierarchy.names[node] for node in self.largest_nodes(start, stop)]
         return names[0] if len(names) == 1 else f"{{{', '.join(map(_quoted, names))}}}"
 
-    def _largest_nodes(self, start: int, stop: int) -> Iterator[int]:
+    def largest_nodes(self, start: int, stop: int) -> Iterator[int]:
         """Nodes that make up a block, each as large as possible."""
         while start < stop:
             end = next(end for end in range(stop, start, -1) if (start, end) in self._nodes)
@@ -300,7 +356,8 @@ class IntervalSpec:
     type : {"integer", "decimal", "date"}, optional
         Default: the narrowest type that fits all values.
     outside : {"clamp"}, optional
-        What becomes of values outside the range: one base value below it and one from its end on.
+        What becomes of values outside the range: one base value below it and one from its end on,
+        which stand for as many steps as the data reach beyond it.
         Default: they are refused.
     notation : Notation
         How cells are written; range and origin are plain.

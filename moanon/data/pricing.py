@@ -3,8 +3,9 @@
 A cell in a block of its column costs something, by the loss metrics of M §3. There are five costs,
 each a sum over the cells of a row (see `moanon.kernels.costs.COSTS`):
 
-- ``weighted``: D eq. 3, ``(w - 1) / (m - 1)`` for a block of w of the m base values, times the
-  column's weight over the sum of all weights.
+- ``weighted``: D eq. 3, ``(w - 1) / (m - 1)`` for a block of w of the m values, times the column's
+  weight over the sum of all weights. A base value is one value; a clamped end is as many as it
+  stands for.
 - ``certainty``: the normalized certainty penalty of M eq. 5-6, weighted alike. Of a tree or an
   order ``w / m``, and 0 for a single value; of an interval ``(w - 1) / (m - 1)``, the range of the
   block over the range of the domain in steps.
@@ -43,6 +44,7 @@ from moanon.data.domain import MISSING, Domain, IntervalDomain, TreeDomain
 from moanon.errors import ConfigError
 from moanon.kernels.costs import COSTS, Prices, log_rows
 from moanon.kernels.histograms import EQUAL, ORDERED, TREE, HistogramColumn, count_logs, log_unit
+from moanon.kernels.join import block_keys, starts_of
 
 Distance = Literal["equal", "ordered", "tree"]
 
@@ -58,12 +60,11 @@ def price_cells(
     rows, columns = cells.rows, list(domains.values())
     shares = column_shares(domains, weights)
     unit = _MOST // rows
-    start = np.concatenate(([0], np.cumsum([domain.size + 1 for domain in columns])))
-    width = np.zeros((2, int(start[-1])), dtype=np.int64)
-    for domain, share, first in zip(columns, shares, start, strict=False):
-        widths = np.arange(domain.size + 1)
-        for cost, lost in enumerate((_loss(domain, widths), _certainty(domain, widths))):
-            width[cost, first : first + domain.size + 1] = np.rint(share * unit * lost)
+    keys, values = zip(*(block_keys(domain.spans) for domain in columns), strict=True)
+    by_key = [
+        np.rint(share * unit * np.stack([_loss(domain, each), _certainty(domain, each)]))
+        for domain, share, each in zip(columns, shares, values, strict=True)
+    ]
     levels = _levels(columns, unit)
     counts = [
         np.bincount(code, weights=cells.counts, minlength=domain.size).astype(np.int64)
@@ -76,8 +77,10 @@ def price_cells(
         offset=np.concatenate(
             ([0], np.cumsum([domain.size - 1 for domain in columns[:-1]]))
         ).astype(np.int64),
-        start=start[:-1].astype(np.int64),
-        width=width,
+        start=starts_of(keys)[:-1],
+        keys=np.concatenate(keys),
+        by_key_start=starts_of(values)[:-1],
+        by_key=np.concatenate(by_key, axis=1).astype(np.int64),
         level_start=levels[0],
         level_stop=levels[1],
         level=levels[2],
@@ -112,14 +115,14 @@ def column_shares(domains: Mapping[str, Domain], weights: Mapping[str, float]) -
     return np.asarray(given / given.sum())
 
 
-def _loss(domain: Domain, widths: Ints) -> Floats:
-    return np.maximum(widths - 1, 0) / max(1, domain.size - 1)
+def _loss(domain: Domain, values: Ints) -> Floats:
+    return np.maximum(values - 1, 0) / max(1, domain.values - 1)
 
 
-def _certainty(domain: Domain, widths: Ints) -> Floats:
+def _certainty(domain: Domain, values: Ints) -> Floats:
     if isinstance(domain, IntervalDomain):
-        return _loss(domain, widths)
-    return np.where(widths > 1, widths / domain.size, 0.0)
+        return _loss(domain, values)
+    return np.where(values > 1, values / domain.values, 0.0)
 
 
 def _levels(columns: Sequence[Domain], unit: int) -> tuple[Ints, Ints, Ints]:

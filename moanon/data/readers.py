@@ -18,8 +18,8 @@ import threading
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -35,7 +35,8 @@ from moanon.data.column import (
     sorted_column,
     typed_column,
 )
-from moanon.data.decoding import DEFAULT_ENCODING, checked_encoding, text_blocks, unreadable
+from moanon.data.decoding import text_blocks, unreadable
+from moanon.data.file_form import BLANKS, NUMBERED, FileForm
 from moanon.errors import DataError
 
 if TYPE_CHECKING:
@@ -44,34 +45,6 @@ if TYPE_CHECKING:
 #: Rows handled at a time. Small enough for their texts to stay in the processor's cache, which
 #: halves the time of a block of 20,000.
 BLOCK_ROWS = 500
-
-
-@dataclass(frozen=True)
-class FileForm:
-    """What is known of files before they are read.
-
-    Attributes
-    ----------
-    delimiter : str or None
-        Of CSV files; by default found in each header.
-    encoding : str
-        Of CSV files.
-    sheet : str or None
-        Of Excel files; by default their only one.
-    """
-
-    delimiter: str | None = None
-    encoding: str = DEFAULT_ENCODING
-    sheet: str | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what no file has."""
-        delimiter = self.delimiter
-        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-            raise DataError(
-                f"delimiter must be one character, no quote and no line end. Got {delimiter!r}"
-            )
-        checked_encoding(self.encoding)
 
 
 def read_files(
@@ -88,8 +61,9 @@ def read_files(
     if ending == ".xlsx":
         from moanon.data.spreadsheets import SheetReader  # here, because few tables are such
 
-        reader = SheetReader(columns, form.sheet)
+        reader = SheetReader(columns, form)
     elif ending == ".parquet":
+        form.refuse_names(str(files[0]))
         reader = _ParquetReader(columns)
     else:
         reader = CsvReader(columns, form)
@@ -126,6 +100,8 @@ class _Factorizer:
 class FileReader(ABC):
     """What all kinds share: one header for all files, and a factorizer per wanted column."""
 
+    mend = ""  # what helps where the names of columns are refused
+
     def __init__(self, columns: Sequence[str] | None) -> None:
         self.rows = 0
         self.header: tuple[str, ...] = ()
@@ -152,7 +128,7 @@ class FileReader(ABC):
 
     def check_header(self, file: Path, header: tuple[str, ...]) -> None:
         """Take the names of the columns; those of a further file must be the same."""
-        refuse_bad_names(str(file), header)
+        refuse_bad_names(str(file), header, self.mend)
         if self._first is None:
             self._first, self.header = file, header
             chosen = chosen_positions(str(file), header, self._columns)
@@ -179,12 +155,16 @@ class CsvReader(FileReader):
     skipped, except in a file of one column, where it is an empty cell.
     """
 
+    mend = NUMBERED
+
     def __init__(self, columns: Sequence[str] | None, form: FileForm) -> None:
         super().__init__(columns)
         self._form = form
 
     def column(self, position: int) -> Column:
         texts, codes = self.wanted[position].result()
+        if self._form.trim:
+            texts = _trimmed(texts)
         return sorted_column(self.header[position], texts, None, codes)
 
     def read(self, file: Path) -> None:
@@ -193,15 +173,19 @@ class CsvReader(FileReader):
             raise DataError(f"{file} is empty: it has no rows")
         delimiter = self._form.delimiter or detect_delimiter(file, first)
         with long_fields():
-            rows = csv.reader(_lines(chain([first], blocks)), delimiter=delimiter, strict=True)
+            form = replace(self._form, delimiter=delimiter)
+            rows = _rows(chain([first], blocks), form)
             try:
-                if not (header := tuple(next(rows))):
+                if not (line := next(rows)):
                     raise DataError(f"{file}: line 1 is blank; it must name the columns")
+                header = form.names_of(str(file), _trimmed(line) if form.trim else line)
                 self.check_header(file, header)
+                if not form.first_line_names:
+                    self.add_rows([line], self.wanted)
                 while block := list(islice(rows, BLOCK_ROWS)):
                     self.add_rows(_even(block, len(header)), self.wanted)
             except (csv.Error, _RaggedError):
-                _refuse_line(file, replace(self._form, delimiter=delimiter))
+                _refuse_line(file, form)
 
 
 class _RaggedError(Exception):
@@ -219,16 +203,16 @@ def _even(rows: list[list[str]], width: int) -> list[list[str]]:
 
 def _refuse_line(file: Path, form: FileForm) -> NoReturn:
     """Read again, row by row, to name the line on which the first unreadable row starts."""
-    delimiter = form.delimiter or ","
-    rows = csv.reader(_lines(text_blocks(file, form.encoding)), delimiter=delimiter, strict=True)
+    rows = _rows(text_blocks(file, form.encoding), form)
     line, width = 1, 0
     try:
         for row in rows:
             width = width or len(row)
             if row and len(row) != width:
+                before = "header" if form.first_line_names else "first line"
                 raise DataError(
                     f"{file}, line {line} has {len(row)} field{'s' * (len(row) > 1)} where the "
-                    f"header has {width} (delimiter {delimiter!r})"
+                    f"{before} has {width} (delimiter {form.delimiter!r})"
                 )
             line = rows.line_num + 1
     except csv.Error as error:
@@ -262,6 +246,27 @@ def detect_delimiter(file: Path, text: str) -> str:
             f"{file}: its header can be split at {' or '.join(map(repr, best))}; name the delimiter"
         )
     return best[0]
+
+
+def _rows(blocks: Iterable[str], form: FileForm) -> Any:
+    """Parse blocks of lines; the parser also knows the number of its line."""
+    delimiter = form.delimiter or ","
+    return csv.reader(_lines(blocks), delimiter=delimiter, skipinitialspace=form.trim, strict=True)
+
+
+def _trimmed(cells: Sequence[str]) -> list[str]:
+    return [cell.strip(BLANKS) for cell in cells]
+
+
+def first_rows(file: Path, form: FileForm, number: int) -> list[list[str]]:
+    """The first rows of a text file as they are written; fewer where one cannot be parsed."""
+    found: list[list[str]] = []
+    first = next(text_blocks(file, form.encoding), "")
+    form = replace(form, delimiter=form.delimiter or detect_delimiter(file, first))
+    rows = _rows([first], form)
+    with long_fields(), suppress(csv.Error):
+        found.extend(row for row in islice(rows, number) if row)
+    return found
 
 
 def _lines(blocks: Iterable[str]) -> Iterator[str]:

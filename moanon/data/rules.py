@@ -169,11 +169,12 @@ def _not_nested(
 ) -> DataError:
     anchor, edge = edges
     first = anchor + (edge - anchor) // narrow * narrow
-    text = steps.scale.text
+    text, multiple = steps.scale.text, -(-wide // narrow) * narrow
     return DataError(
         f"column {column!r}: intervals must nest, and a step of {float(narrow):g} from "
-        f"{text(first)} lies across {text(edge)}, where steps of {float(wide):g} meet; take widths "
-        "of which each is a multiple of the one before, e.g. [5, 10, 50]"
+        f"{text(first)} lies across {text(edge)}, where steps of {float(wide):g} meet; leave out "
+        f"{float(narrow):g} or {float(wide):g}, or take {float(multiple):g} instead of "
+        f"{float(wide):g}"
     )
 
 
@@ -214,6 +215,12 @@ class GroupRule(TreeRule):
         below = dict(self.groups)
         known = set(_leaves(below))
         others = [value for value in column.values if value not in known]
+        if self.rest is None and others:
+            more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+            raise DataError(
+                f"column {column.name!r}: no group names the value {others[0]!r}{more}; put each "
+                "into a group, or say what the rest is called (rest)"
+            )
         if self.rest is not None and others:
             if isinstance(below.get(self.rest, []), Mapping):
                 raise DataError(

@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -28,8 +28,9 @@ from moanon.data.column import (
     typed_column,
     without_tokens,
 )
-from moanon.data.decoding import DEFAULT_ENCODING, guess_encoding, unreadable
-from moanon.data.readers import FileForm, read_files
+from moanon.data.decoding import guess_encoding, unreadable
+from moanon.data.file_form import FileForm, FormKeys, header_of, likely_blanks
+from moanon.data.readers import first_rows, read_files
 from moanon.data.rows import RowsInMemory
 from moanon.errors import DataError
 from moanon.paths import checked_path
@@ -37,12 +38,14 @@ from moanon.paths import checked_path
 if TYPE_CHECKING:
     import pandas as pd
 
-TEXT_ENDINGS = (".csv.gz", ".csv.zst", ".csv", ".tsv", ".txt")
+TEXT_ENDINGS = (".csv.gz", ".csv.zst", ".csv", ".tsv", ".txt", ".data")
 #: Files that say themselves what their values are.
 _TYPED_ENDINGS = (".parquet", ".xlsx")
 _FOLDER_ENDINGS = (".csv", ".csv.gz", ".csv.zst", ".parquet")
 TABLE_ENDINGS = (*TEXT_ENDINGS, *_TYPED_ENDINGS)
-_FILES_READ = "read are .csv, .tsv, .txt, .csv.gz, .csv.zst, .parquet and .xlsx"
+_FILES_READ = "read are .csv, .tsv, .txt, .data, .csv.gz, .csv.zst, .parquet and .xlsx"
+#: Rows that tell how a file is written.
+_LOOKED_AT = 1_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,11 +88,9 @@ def read_source(
     source: str | os.PathLike[str] | pd.DataFrame,
     *,
     missing_tokens: Sequence[str] = ("",),
-    delimiter: str | None = None,
     name: str | None = None,
     columns: Sequence[str] | None = None,
-    encoding: str = DEFAULT_ENCODING,
-    sheet: str | None = None,
+    **form: Unpack[FormKeys],
 ) -> Source:
     """Read a CSV, Parquet or Excel file, a folder or glob of them, or a DataFrame.
 
@@ -101,16 +102,12 @@ def read_source(
     missing_tokens
         Texts that mean "no value", beside the nulls of typed sources. By default only the empty
         text. In a float column a token matches both ways to write a whole number, -9 and -9.0.
-    delimiter
-        One character. By default the one of ``, ; tab |`` that splits the header most.
     name
         What to call the source; by default its path.
     columns
         The columns to read; by default all.
-    encoding
-        Of text files.
-    sheet
-        Of Excel files; by default their only one.
+    **form
+        How files are written: attributes of :class:`moanon.data.file_form.FileForm`.
 
     Raises
     ------
@@ -120,7 +117,7 @@ def read_source(
     tokens = checked_tokens(missing_tokens)
     if not isinstance(source, (str, os.PathLike)):
         return _read_frame(source, name or "DataFrame", tokens, columns)
-    form = FileForm(delimiter, encoding, sheet)
+    file_form = FileForm(**form)
     path = os.fspath(source)
     try:
         files = find_files(path)
@@ -128,7 +125,7 @@ def read_source(
         digest = digest_files(files)
     except OSError as error:
         raise unreadable(path, error) from None
-    plain, rows, unread = read_files(files, columns, form)
+    plain, rows, unread = read_files(files, columns, file_form)
     if not rows:
         raise DataError(f"{path} has no rows")
     read = tuple(without_tokens(column, tokens) for column in plain)
@@ -143,13 +140,23 @@ def files_behind(source: str | os.PathLike[str]) -> tuple[Path, ...]:
         return ()
 
 
-def likely_encoding(source: str | os.PathLike[str]) -> str:
-    """Find out in which encoding the first text file of a source is written."""
+def likely_form(source: str | os.PathLike[str], **given: Unpack[FormKeys]) -> FormKeys:
+    """Find out how the first file of a source is written, as far as it is not given."""
     try:
         first = find_files(os.fspath(source))[0]
-        return DEFAULT_ENCODING if first.suffix in _TYPED_ENDINGS else guess_encoding(first)
+        if first.suffix.lower() in _TYPED_ENDINGS:
+            return given
+        found = given.copy()
+        found.setdefault("encoding", guess_encoding(first))
+        rows = first_rows(first, FileForm(**found), _LOOKED_AT)
+        if rows and likely_blanks(rows):
+            found.setdefault("trim", True)
+            rows = first_rows(first, FileForm(**found), _LOOKED_AT)
+        if rows:
+            found["header"] = header_of(rows, given.get("header"))
     except OSError as error:
         raise unreadable(os.fspath(source), error) from None
+    return found
 
 
 def checked_tokens(tokens: Sequence[str]) -> frozenset[str]:

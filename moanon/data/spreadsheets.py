@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -19,6 +19,7 @@ import numpy as np
 
 from moanon.data.column import Column, did_you_mean, sorted_column, typed_column
 from moanon.data.decoding import unreadable
+from moanon.data.file_form import NUMBERED, FileForm
 from moanon.data.readers import BLOCK_ROWS, FileReader
 from moanon.errors import DataError
 
@@ -29,9 +30,11 @@ _Cell = tuple[str, Any]
 class SheetReader(FileReader):
     """Sheets of the same name in one file after the other."""
 
-    def __init__(self, columns: Sequence[str] | None, sheet: str | None) -> None:
+    mend = NUMBERED
+
+    def __init__(self, columns: Sequence[str] | None, form: FileForm) -> None:
         super().__init__(columns)
-        self._sheet = sheet
+        self._form = form
 
     def column(self, position: int) -> Column:
         name = self.header[position]
@@ -68,25 +71,28 @@ class SheetReader(FileReader):
 
     def _name(self, file: Path, names: Sequence[str]) -> str:
         """The sheet that was asked for, or the only one."""
+        wanted = self._form.sheet
         listed = ", ".join(map(repr, names))
-        if self._sheet is None and len(names) > 1:
+        if wanted is None and len(names) > 1:
             raise DataError(f"{file} has the sheets {listed}; name one of them (sheet: {names[0]})")
-        if self._sheet is not None and self._sheet not in names:
+        if wanted is not None and wanted not in names:
             raise DataError(
-                f"{file} has no sheet {self._sheet!r}{did_you_mean(self._sheet, names)}; it has "
-                f"{listed}"
+                f"{file} has no sheet {wanted!r}{did_you_mean(wanted, names)}; it has {listed}"
             )
-        return names[0] if self._sheet is None else self._sheet
+        return names[0] if wanted is None else wanted
 
     def _read_rows(self, file: Path, sheet: Any) -> None:
         rows = _filled(sheet)
         number, first = next(rows, (1, ()))
-        header = tuple("" if name is None else _text(*_cell(name)) for name in first)
-        while header and not header[-1]:
-            header = header[:-1]
-        if not header:
+        line = ["" if name is None else _text(*_cell(name)) for name in first]
+        while line and not line[-1]:
+            line.pop()
+        if not line:
             raise DataError(f"{file}: the sheet {sheet.title!r} is empty")
+        header = self._form.names_of(str(file), line)
         self.check_header(file, header)
+        if not self._form.first_line_names:
+            rows = chain([(number, first)], rows)
         while block := list(islice(rows, BLOCK_ROWS)):
             whole = []
             for number, row in block:

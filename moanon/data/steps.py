@@ -58,6 +58,8 @@ _TIME = (
 )
 _DATE = re.compile(rf"([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})([T ]{_TIME})?")
 
+#: Steps beyond an end of a range, at most: what lies farther away changes no loss that is shown.
+_FARTHEST = 2**40
 #: What a block of all values is called that has no end on either side.
 NOT_MISSING = "(not missing)"
 
@@ -198,6 +200,8 @@ class Steps(Outlined):
     clamped : bool
         Whether values outside the range are let in, below as the first base value and from `high`
         on as the last.
+    below, above : int
+        So many steps stand behind these two: as far as the values of the table reach.
 
     Examples
     --------
@@ -219,6 +223,8 @@ class Steps(Outlined):
     low: Fraction | None = None
     high: Fraction | None = None
     clamped: bool = False
+    below: int = field(default=1, repr=False)  # how far a table reaches is nobody's business
+    above: int = field(default=1, repr=False)
 
     @classmethod
     def build(
@@ -257,7 +263,9 @@ class Steps(Outlined):
         first = (bottom - start) // width
         if clamped:  # the end itself is above the steps
             count = -((start - top) // width) - first if bottom < top else 0
-            return cls(scale, start, width, first, count, low, high, True)
+            clamp = cls(scale, start, width, first, count, low, high, True)
+            below, above = clamp._beyond(values)
+            return replace(clamp, below=below, above=above)
         last = (top - start) // width
         if scale.type == "decimal" and high is not None and last > first:
             # A declared range includes its end: it belongs to the last whole step.
@@ -275,6 +283,23 @@ class Steps(Outlined):
         if not self.clamped or self.low is None or self.high is None:
             return None
         return self.low, self.high
+
+    @property
+    def several(self) -> dict[int, int]:
+        """Base values that stand for more than one step, each with how many."""
+        ends = {0: self.below, self.size - 1: self.above} if self.clamped else {}
+        return {place: steps for place, steps in ends.items() if steps > 1}
+
+    def _beyond(self, values: Sequence[str]) -> tuple[int, int]:
+        """How many steps the values of a table reach beyond both ends; 1 if none does."""
+        places = [place for place in self.scale.places(values) if place is not None]
+        if not places:
+            return 1, 1
+        lowest, highest = (
+            (Fraction(end(places)) - self.origin) // self.width for end in (min, max)
+        )
+        below, above = self.first - lowest, highest - (self.first + self.count) + 1
+        return min(max(1, below), _FARTHEST), min(max(1, above), _FARTHEST)
 
     def find(self, values: Sequence[str]) -> Ints:
         """Base value of each text; -1 outside the range or where the text is of another type."""

@@ -3,16 +3,27 @@
 What the values of a column are was settled when its table was read: a range may come from the data,
 and so does a tree that a rule has made. New rows must meet the same domains, so these are stored as
 they were built: names of base values and where they begin, no counts and no rows.
+
+Of a tree only those nodes keep their names that somebody has seen already, in a label. A leaf that
+no label shows by itself is a value of the table that nobody may have released; all that is stored
+of it is a digest, by which the same value is known in other rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from moanon.data.domain import Domain, IntervalDomain, OrderedDomain, TreeDomain
+from moanon.data.domain import (
+    MISSING,
+    Domain,
+    HiddenLeaves,
+    IntervalDomain,
+    OrderedDomain,
+    TreeDomain,
+)
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.notation import Notation
 from moanon.data.steps import Scale, Steps
@@ -21,17 +32,47 @@ from moanon.errors import DataError
 _PLACES = ("origin", "width", "low", "high")
 
 
-def domain_record(domain: Domain) -> dict[str, Any]:
-    """A domain as JSON can hold it."""
+def domain_record(domain: Domain, blocks: Iterable[tuple[int, int]], salt: str) -> dict[str, Any]:
+    """A domain as JSON can hold it.
+
+    Parameters
+    ----------
+    domain : Domain
+    blocks : iterable of (start, stop)
+        Those that are shown somewhere; other nodes of a tree are not named.
+    salt : str
+        What digests of names are made with.
+    """
     record: dict[str, Any] = {"kind": domain.kind, "missing": domain.has_missing}
     if isinstance(domain, OrderedDomain):
         return record | {"order": list(domain.order)}
     if isinstance(domain, IntervalDomain):
         return record | {"steps": _steps_record(domain.steps)}
     assert isinstance(domain, TreeDomain)
-    tree = {field.name: getattr(domain.hierarchy, field.name) for field in fields(Hierarchy)}
-    steps = None if domain.steps is None else _steps_record(domain.steps)
-    return record | {"hierarchy": tree, "steps": steps, "sets": domain.sets}
+    tree = domain.hierarchy
+    named = {node for block in blocks for node in domain.largest_nodes(*block)}
+    if domain.has_missing:
+        named.add(tree.names.index(MISSING))
+    if domain.size > 1:
+        named.discard(0)  # the root shows as a star
+    unnamed = [node for node in range(len(tree.names)) if node not in named]
+    names = list(tree.names)
+    for node in unnamed:
+        names[node] = f"(not shown: {node})"
+    return record | {
+        "hierarchy": {
+            "names": names,
+            **{part: getattr(tree, part) for part in ("starts", "stops", "parents", "levels")},
+        },
+        "steps": None if domain.steps is None else _steps_record(domain.steps),
+        "sets": domain.sets,
+        "salt": salt,
+        "hidden": {
+            HiddenLeaves.digest(salt, tree.names[node]): tree.starts[node]
+            for node in unnamed
+            if tree.stops[node] - tree.starts[node] == 1 and domain.steps is None
+        },
+    }
 
 
 def _steps_record(steps: Steps) -> dict[str, Any]:
@@ -44,6 +85,8 @@ def _steps_record(steps: Steps) -> dict[str, Any]:
         "first": steps.first,
         "count": steps.count,
         "clamped": steps.clamped,
+        "below": steps.below,
+        "above": steps.above,
     }
 
 
@@ -70,7 +113,10 @@ def _domain_from(record: Mapping[str, Any]) -> Domain:
         assert steps is not None
         return IntervalDomain(steps, missing)
     tree = {name: tuple(map(_tuples, part)) for name, part in record["hierarchy"].items()}
-    return TreeDomain(Hierarchy(**tree), missing, steps, record["sets"])
+    unnamed = ((),) * len(tree["names"])
+    hierarchy = Hierarchy(**tree, above=unnamed, level_labels=())
+    hidden = HiddenLeaves(str(record["salt"]), dict(record["hidden"]))
+    return TreeDomain(hierarchy, missing, steps, record["sets"], hidden)
 
 
 def _tuples(part: Any) -> Any:
@@ -88,4 +134,6 @@ def _steps_from(record: Mapping[str, Any]) -> Steps:
         low,
         high,
         clamped=record["clamped"],
+        below=record.get("below", 1),
+        above=record.get("above", 1),
     )

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
 from moanon.arrays import Bools, Outlined
 from moanon.data.column import Column, Profile, absent_column, did_you_mean
-from moanon.data.decoding import DEFAULT_ENCODING
+from moanon.data.file_form import FormKeys
 from moanon.data.rows import RowsInMemory, RowStore
 from moanon.data.source import Source, read_source
 from moanon.errors import DataError
@@ -148,10 +148,8 @@ def read_table(
     *,
     missing: MissingPolicy = "error",
     missing_tokens: Sequence[str] = ("",),
-    delimiter: str | None = None,
     name: str | None = None,
-    encoding: str = DEFAULT_ENCODING,
-    sheet: str | None = None,
+    **form: Unpack[FormKeys],
 ) -> Table:
     """Read the declared columns of a source and settle their missing values.
 
@@ -165,7 +163,7 @@ def read_table(
         Rows that miss a quasi-identifying or sensitive value are dropped and counted (``drop``),
         kept with the gap as a value of its own (``category``) or refused (``error``): nobody is
         left out unless somebody says so. Gaps in other columns are left as they are.
-    missing_tokens, delimiter, name, encoding, sheet
+    missing_tokens, name, **form
         As for :func:`moanon.data.source.read_source`.
 
     Raises
@@ -176,13 +174,7 @@ def read_table(
     given = check_roles(roles)  # before a large file is read for nothing
     check_policy(missing)
     read = read_source(
-        source,
-        missing_tokens=missing_tokens,
-        delimiter=delimiter,
-        name=name,
-        columns=tuple(given),
-        encoding=encoding,
-        sheet=sheet,
+        source, missing_tokens=missing_tokens, name=name, columns=tuple(given), **form
     )
     return settle(read, given, missing)
 

@@ -13,7 +13,7 @@ import numpy as np
 from moanon import datasets
 from moanon.arrays import Ints, Outlined
 from moanon.data.column import absent_column, did_you_mean
-from moanon.data.decoding import DEFAULT_ENCODING
+from moanon.data.file_form import FormKeys
 from moanon.data.source import Source
 from moanon.data.table import Table
 from moanon.diagnosis.column_groups import DistinctRows
@@ -111,7 +111,7 @@ class Diagnosis(Outlined):
                 return cls._of_config(path, columns, sensitive, also, missing_tokens, delimiter)
         wanted = None if columns is None else (*columns, *sensitive, *also)
         tokens = ("",) if missing_tokens is None else missing_tokens
-        return cls.of(_read(source, wanted, tokens, delimiter), columns, sensitive)
+        return cls.of(_read(source, wanted, tokens, {"delimiter": delimiter}), columns, sensitive)
 
     @classmethod
     def _of_config(
@@ -136,13 +136,14 @@ class Diagnosis(Outlined):
         settled = (*quasi, *own) if data.missing != "category" else ()
         wanted = (*chosen, *settled, *hidden, *also)
         tokens = data.missing_tokens if missing_tokens is None else missing_tokens
+        form = data.form
+        if delimiter is not None:
+            form["delimiter"] = delimiter
         read = _read(
             data.source,
             wanted,
             tokens,
-            delimiter or data.delimiter,
-            data.encoding or DEFAULT_ENCODING,
-            data.sheet,
+            form,
             data.memory,
             data.table,
             data.query,
@@ -417,9 +418,7 @@ def _read(
     source: str | os.PathLike[str] | pd.DataFrame,
     columns: Sequence[str] | None,
     tokens: Sequence[str],
-    delimiter: str | None,
-    encoding: str = DEFAULT_ENCODING,
-    sheet: str | None = None,
+    form: FormKeys,
     memory: str | None = None,
     table: str | None = None,
     query: str | None = None,
@@ -430,12 +429,10 @@ def _read(
         None if columns is None else tuple(dict.fromkeys(columns)),
         name=name,
         missing_tokens=tokens,
-        delimiter=delimiter,
-        encoding=encoding,
-        sheet=sheet,
         memory=memory,
         table=table,
         query=query,
+        **form,
     )
 
 

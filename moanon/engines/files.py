@@ -21,7 +21,8 @@ import numpy as np
 from moanon.arrays import Bools, Ints, Values
 from moanon.data.column import Column, refuse_bad_names, typed_column, without_tokens
 from moanon.data.decoding import DEFAULT_ENCODING
-from moanon.data.readers import FETCH, NATIVE, ZONED, FileForm, top_level
+from moanon.data.file_form import BLANKS, FileForm
+from moanon.data.readers import FETCH, NATIVE, ZONED, top_level
 from moanon.data.rows import Labelling, RowOrder
 from moanon.engines.duck import DuckSession, TupleKeys, copy_columns, copy_lines, literal
 from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
@@ -89,7 +90,7 @@ def open_files(
     tokens : set of str
         Texts that mean "no value".
     form : FileForm
-        Of CSV files.
+        How the files are written.
     memory : str or None
         As of `DuckSession`.
 
@@ -99,6 +100,7 @@ def open_files(
     memory, can read them or say what is wrong with them.
     """
     if _is_parquet(files):
+        form.refuse_names(str(files[0]))
         relation = _of_parquet(DuckSession(source, memory), tuple(files))
         if relation is None or not set(names) <= set(relation.header):
             return None
@@ -122,16 +124,16 @@ def _open_csv(
     """Open CSV files as they are or, unless they are plain, as the strict reader writes them."""
     wanted = set(asked)
     is_readable = form.encoding == DEFAULT_ENCODING and files[0].suffix.lower() != ".zst"
-    plain = look_at(files, form.delimiter) if is_readable else None
+    plain = look_at(files, form) if is_readable else None
     if plain is not None and set(names) <= set(plain.header):
-        relation = _of_csv(session, tuple(files), plain)
+        relation = _of_csv(session, tuple(files), plain, form)
         if _stage(relation, [n for n in plain.header if n in wanted], plain.rows):
             return relation, plain.header
     place = session.folder / "rewritten.csv"
     plain, header = rewrite(files, names, form, place)
     if not plain.rows:
         return None
-    relation = _of_csv(session, (place,), plain)
+    relation = _of_csv(session, (place,), plain, FileForm(trim=form.trim))
     relation.files = tuple(files)
     if not _stage(relation, [n for n in plain.header if n in wanted], plain.rows):
         return None
@@ -194,16 +196,22 @@ def _cleaned(column: str, sql_type: str) -> str:
     return column
 
 
-def _of_csv(session: DuckSession, files: tuple[Path, ...], plain: PlainCsv) -> Relation:
+def _of_csv(
+    session: DuckSession, files: tuple[Path, ...], plain: PlainCsv, form: FileForm
+) -> Relation:
     width = len(plain.header)
     columns = ", ".join(f"c{i}: 'VARCHAR'" for i in range(width))
     names = ", ".join(f"'c{i}'" for i in range(width))
     options = (
-        f"auto_detect = false, header = true, delim = {literal(plain.delimiter)}, "
+        f"auto_detect = false, header = {str(form.first_line_names).lower()}, "
+        f"delim = {literal(plain.delimiter)}, "
         f"quote = '\"', escape = '\"', strict_mode = true, null_padding = false, "
         f"columns = {{{columns}}}, force_not_null = [{names}]"
     )
-    rows = f"(SELECT * FROM read_csv({_paths(files)}, {options}))"
+    cells = "*"
+    if form.trim:
+        cells = ", ".join(f"trim(c{i}, {literal(BLANKS)}) AS c{i}" for i in range(width))
+    rows = f"(SELECT {cells} FROM read_csv({_paths(files)}, {options}))"
     return Relation(session, files, plain.header, ("VARCHAR",) * width, rows)
 
 

@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from moanon.arrays import Outlined
-from moanon.data.decoding import DEFAULT_ENCODING, unreadable
-from moanon.data.readers import FileForm
+from moanon.data.decoding import unreadable
+from moanon.data.file_form import FileForm, FormKeys
 from moanon.data.rows import RowStore
 from moanon.data.source import checked_tokens, digest_files, find_files, read_source
 from moanon.data.table import (
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 #: and a gigabyte for ten times as much.
 LARGE = {"text": 64 << 20, "parquet": 8 << 20}
 #: Endings of files that DuckDB reads; others have readers of their own.
-_KNOWN = (".parquet", ".csv", ".tsv", ".txt", ".gz", ".zst")
+_KNOWN = (".parquet", ".csv", ".tsv", ".txt", ".data", ".gz", ".zst")
 #: How an amount of memory is written.
 MEMORY = re.compile("^[1-9][0-9]{0,8} ?([KMGT]i?B|[kmgt]b)$")
 
@@ -64,20 +64,18 @@ def read_table(
     *,
     missing: MissingPolicy = "error",
     missing_tokens: Sequence[str] = ("",),
-    delimiter: str | None = None,
     name: str | None = None,
-    encoding: str = DEFAULT_ENCODING,
-    sheet: str | None = None,
     memory: str | None = None,
     table: str | None = None,
     query: str | None = None,
     order_by: Sequence[str] = (),
+    **form: Unpack[FormKeys],
 ) -> Table:
     """Open the declared columns of a source and settle their missing values.
 
     Parameters
     ----------
-    source, roles, missing, missing_tokens, delimiter, name, encoding, sheet
+    source, roles, missing, missing_tokens, name, **form
         As for :func:`moanon.data.table.read_table`, which reads what fits into memory.
     memory : str, optional
         How much DuckDB may hold, such as ``2GB``; the rows of files then stay where they are,
@@ -95,22 +93,18 @@ def read_table(
     if memory is not None and not MEMORY.match(memory):
         raise DataError(f"memory must be an amount such as 500MB or 2GB. Got {memory!r}")
     asked = [column for column, role in given.items() if role in (Role.QUASI, Role.SENSITIVE)]
-    form: dict[str, Any] = {
-        "missing_tokens": missing_tokens,
-        "delimiter": delimiter,
-        "name": name,
-        "encoding": encoding,
-        "sheet": sheet,
-    }
     opened: OpenedSource | None
     if isinstance(source, str) and is_address(source):
         address = Address(source, table, query, tuple(order_by))
         opened = _open_database(address, tuple(given), asked, missing_tokens, memory)
     else:
         _refuse_table(table, query, order_by)
-        opened = _open(source, tuple(given), asked, memory=memory, **form)
+        file_form = FileForm(**form)
+        opened = _open(source, tuple(given), asked, missing_tokens, name, memory, file_form)
     if opened is None:
-        return read_into_memory(source, given, missing=missing, **form)
+        return read_into_memory(
+            source, given, missing=missing, missing_tokens=missing_tokens, name=name, **form
+        )
     return settle_store(
         opened.store,
         given,
@@ -127,32 +121,24 @@ def open_source(
     columns: Sequence[str] | None = None,
     *,
     missing_tokens: Sequence[str] = ("",),
-    delimiter: str | None = None,
     name: str | None = None,
-    encoding: str = DEFAULT_ENCODING,
-    sheet: str | None = None,
     memory: str | None = None,
     table: str | None = None,
     query: str | None = None,
+    **form: Unpack[FormKeys],
 ) -> OpenedSource:
     """Open columns of a source, by default all, without roles; see `read_table`."""
-    form: dict[str, Any] = {
-        "missing_tokens": missing_tokens,
-        "delimiter": delimiter,
-        "name": name,
-        "encoding": encoding,
-        "sheet": sheet,
-    }
     opened = None
     if isinstance(source, str) and is_address(source):
         return _open_database(
             Address(source, table, query), columns, columns, missing_tokens, memory
         )
     if columns is not None:  # without a choice, who asks wants to look at every column and row
-        opened = _open(source, columns, columns, memory=memory, **form)
+        file_form = FileForm(**form)
+        opened = _open(source, columns, columns, missing_tokens, name, memory, file_form)
     if opened is not None:
         return opened
-    read = read_source(source, columns=columns, **form)
+    read = read_source(source, columns=columns, missing_tokens=missing_tokens, name=name, **form)
     return OpenedSource(read.name, read.store, read.digest, read.unread, read.files)
 
 
@@ -160,13 +146,10 @@ def _open(
     source: str | os.PathLike[str] | pd.DataFrame,
     columns: Sequence[str],
     asked: Sequence[str],
-    *,
     missing_tokens: Sequence[str],
-    delimiter: str | None,
     name: str | None,
-    encoding: str,
-    sheet: str | None,
     memory: str | None,
+    form: FileForm,
 ) -> OpenedSource | None:
     """Open files without reading them into memory; None for what is read there."""
     if not isinstance(source, (str, os.PathLike)):
@@ -175,7 +158,7 @@ def _open(
     tokens = checked_tokens(missing_tokens)
     try:
         files = find_files(path)
-        is_known = files[0].suffix.lower() in _KNOWN and sheet is None
+        is_known = files[0].suffix.lower() in _KNOWN and form.sheet is None
         if not is_known or (not memory and not _are_large(files)):
             return None
         digest = digest_files(files)
@@ -190,7 +173,7 @@ def _open(
         asked,
         source=name or path,
         tokens=tokens,
-        form=FileForm(delimiter, encoding),
+        form=form,
         memory=memory,
     )
     if opened is None or not opened[0].rows:

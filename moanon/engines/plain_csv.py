@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.data.column import refuse_bad_names
+from moanon.data.file_form import BLANKS, FileForm
 from moanon.data.readers import detect_delimiter, long_fields
 from moanon.errors import DataError
 
@@ -48,12 +49,12 @@ class PlainCsv:
     rows: int
 
 
-def look_at(files: Sequence[Path], delimiter: str | None) -> PlainCsv | None:
+def look_at(files: Sequence[Path], form: FileForm) -> PlainCsv | None:
     """Look at text files that are read together; None unless all are plain and of one form."""
     found: list[PlainCsv] = []
     for file in files:
         try:
-            each = _look_at(file, delimiter)
+            each = _look_at(file, form)
         except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error, DataError):
             return None  # the strict reader says it better
         if each is None:
@@ -65,7 +66,7 @@ def look_at(files: Sequence[Path], delimiter: str | None) -> PlainCsv | None:
     return PlainCsv(first.header, first.delimiter, sum(each.rows for each in found))
 
 
-def _look_at(file: Path, given: str | None) -> PlainCsv | None:
+def _look_at(file: Path, form: FileForm) -> PlainCsv | None:
     tally: _Tally | None = None
     header: tuple[str, ...] = ()
     delimiter = ""
@@ -75,21 +76,24 @@ def _look_at(file: Path, given: str | None) -> PlainCsv | None:
             text = block.decode("utf-8")
             if tally is None:
                 text = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
-                delimiter = given or detect_delimiter(file, text)
+                delimiter = form.delimiter or detect_delimiter(file, text)
                 if not delimiter.isascii():
                     return None
                 with long_fields():
                     lines = io.StringIO(text, newline="\n")
-                    header = tuple(next(csv.reader(lines, delimiter=delimiter, strict=True)))
+                    first = next(csv.reader(lines, delimiter=delimiter, strict=True))
+                if form.trim:
+                    first = [cell.strip(BLANKS) for cell in first]
+                header = form.names_of(str(file), first)
                 refuse_bad_names(str(file), header)
                 if not header or any("\n" in name for name in header):
                     return None
                 tally = _Tally(ord(delimiter))
             if not tally.add(block):
                 return None
-    if tally is None or not tally.is_even(len(header)):
+    if tally is None or not tally.is_even(len(header)) or (form.trim and tally.quoted):
         return None
-    return PlainCsv(header, delimiter, tally.lines - 1)
+    return PlainCsv(header, delimiter, tally.lines - form.first_line_names)
 
 
 class _Tally:
@@ -107,6 +111,11 @@ class _Tally:
     def lines(self) -> int:
         """Lines that begin outside quotes."""
         return self._ends + self._open
+
+    @property
+    def quoted(self) -> bool:
+        """Whether there is any quote: blanks beside one can be taken in two ways."""
+        return self._quotes > 0
 
     def is_even(self, width: int) -> bool:
         """Whether the whole file has but one reading, as rows of so many fields."""

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from moanon.data.readers import CsvReader, FileForm
+from moanon.data.file_form import FileForm
+from moanon.data.readers import CsvReader
 from moanon.engines.plain_csv import PlainCsv
 from moanon.errors import DataError
 

@@ -190,7 +190,7 @@ def _write(name: str, config: Config, found: BaselineFront, folder: Path, *, for
         "notes": list(found.notes),
     }
     make_folder(folder)
-    texts = {"config.yaml": config.to_yaml(), **domains_texts(front.instance)}
+    texts = {"config.yaml": config.to_yaml(), **domains_texts(front)}
     front.save(folder, record=record, texts=texts, force=force)
     run = run_of(folder, front)
     clear_others(folder, {*run.record["files"], "run.json"})

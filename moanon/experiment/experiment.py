@@ -498,7 +498,6 @@ class Experiment(Outlined):
         proof: ProofRecord | None,
     ) -> None:
         """Write the results of each limit, and clear away what does not belong to them."""
-        domains = domains_texts(self.instance)
         for eta, place in self.places.items():
             make_folder(place)
             config = changed(with_eta(self.config, eta), "output", dir=str(place))
@@ -508,14 +507,14 @@ class Experiment(Outlined):
             fronts[eta].save(
                 place,
                 record=record,
-                texts={"config.yaml": config.to_yaml(), **domains},
+                texts={"config.yaml": config.to_yaml(), **domains_texts(fronts[eta])},
                 force=self.replace,
             )
         # An enumeration needs no head start.
         if self.algorithm != "exhaustive" and isinstance(self.limits, SharedLimits):
             write_evaluated(self.folder, self.limits.evaluated, self.identity)
         kept = set(RESULTS) - (set() if self.algorithm == "local" else {BOXES})
-        kept -= set() if domains else {DOMAINS}
+        kept -= {DOMAINS} if self.instance.distances else set()
         if len(fronts) > 1:
             kept = {"config.yaml", ETA_TABLE}
             every = with_eta(self.config, tuple(sorted(fronts)))

@@ -27,8 +27,9 @@ from moanon.experiment.finished import (
     write_page,
 )
 from moanon.experiment.folder import PROOF, FolderLock, identity_of, with_limits
+from moanon.experiment.stored import domains_texts
 from moanon.front import Front
-from moanon.front.results import find_fronts, has_config, read_listed, read_record
+from moanon.front.results import DOMAINS, find_fronts, has_config, read_listed, read_record
 from moanon.recoding import GlobalRecodings
 from moanon.search.archive import Archive, front_of
 from moanon.search.checkpoint import Identity, read_arrays, write_arrays
@@ -216,6 +217,8 @@ def _write(folder: Path, front: Front, proof: FrontProof) -> None:
     record: dict[str, Any] = read_record(folder)
     others = [name for name in record["files"] if name not in (_TABLE, _SOLUTIONS)]
     texts = {name: read_listed(folder, record, name).decode() for name in others}
+    if DOMAINS in texts:  # what is found to be better may show more
+        texts |= domains_texts(front)
     kept = {key: value for key, value in record.items() if key not in _RENEWED}
     kept["proof"] = proof.record().to_dict()
     front.save(folder, record=kept, texts=texts, force=True)

@@ -27,6 +27,7 @@ from moanon.experiment.finished import (
 )
 from moanon.experiment.folder import check_vacant, clear_others, identity_of, make_folder
 from moanon.experiment.optimization import changed
+from moanon.experiment.stored import domains_texts
 from moanon.front import Front
 from moanon.front.results import read_record
 from moanon.front.several_limits import least_losses
@@ -125,13 +126,14 @@ def write_union(
     for eta, place in places.items():
         make_folder(place)
         own = changed(with_eta(config, eta), "output", dir=str(place))
-        record, texts = _record(own, unions[eta], runs, folder), {"config.yaml": own.to_yaml()}
+        record = _record(own, unions[eta], runs, folder)
+        texts = {"config.yaml": own.to_yaml(), **domains_texts(unions[eta])}
         unions[eta].save(place, record=record, texts=texts, force=True)
     if len(etas) > 1:
         every = with_eta(config, tuple(sorted(etas)))
         write_eta_table(folder, unions, {"config.yaml": every.to_yaml()})
     else:
-        clear_others(folder, ("front.csv", "solutions.json", "config.yaml", "run.json"))
+        clear_others(folder, set(read_record(folder)["files"]) | {"run.json"})
     _show(config, folder, places, unions, runs)
     return unions
 

@@ -1,7 +1,8 @@
 """What a run settled about its table, stored with its results: enough to generalize other rows.
 
 ``domains.json`` has the names of the columns in the order of the table, and the domains of its
-quasi-identifiers. Where a sensitive column has a tree or an order that says how far its values are
+quasi-identifiers. Values that make up a tree are named only if a solution shows them; of the others
+there are digests. Where a sensitive column has a tree or an order that says how far its values are
 apart, nothing is stored: new rows could not be judged without it, and it names values that nobody
 may have released. The original table is then read again.
 """
@@ -23,21 +24,28 @@ from moanon.data.source import files_behind
 from moanon.data.stored_domains import domain_from, domain_record
 from moanon.data.table import Table
 from moanon.errors import DataError
+from moanon.front import Front
 from moanon.front.results import DOMAINS, read_listed, read_object, read_record
 from moanon.genome import Instance, Layout
+from moanon.release.labels import label_rules
 
 
-def domains_texts(instance: Instance) -> dict[str, str]:
+def domains_texts(front: Front) -> dict[str, str]:
     """The file, by its name, that tells what is known of the columns of a table without its rows.
 
     None where sensitive values would have to be told.
     """
+    instance = front.instance
+    assert instance is not None
     if instance.distances:
         return {}
-    stored = {
-        "columns": list(instance.table.roles),
-        "quasi": {name: domain_record(d) for name, d in instance.layout.domains.items()},
-    }
+    quasi = {}
+    for name, domain in instance.layout.domains.items():
+        rules = label_rules(domain)
+        labels = {label for blocks in front.blocks for label in blocks[name]}
+        shown = sorted(block for label in labels if (block := rules.find(label)) is not None)
+        quasi[name] = domain_record(domain, shown, f"{instance.table.digest} {name}")
+    stored = {"columns": list(instance.table.roles), "quasi": quasi}
     return {DOMAINS: json.dumps(stored, ensure_ascii=False) + "\n"}
 
 

@@ -260,13 +260,13 @@ def answer(question: Question, solutions: Solutions) -> Answer:
         near = tuple(find_nearest(question, solutions))
     else:
         near = tuple(find_near(question, solutions, choice))
-    notes = (*_notes(question, solutions), *_by_chance(question, solutions))
+    notes = (*notes_on_limits(question, solutions), *_by_chance(question, solutions))
     order = solutions.order(goal)
     found = Answer(question, goal, order, solutions.cost, choice, near, notes)
     return replace(found, notes=(*notes, *_warnings(found.headline)))
 
 
-def _notes(question: Question, solutions: Solutions) -> Iterator[str]:
+def notes_on_limits(question: Question, solutions: Solutions) -> Iterator[str]:
     """Say where another run would answer better.
 
     A front for one suppression limit holds what is best under it, and that mostly spends the whole

@@ -31,6 +31,7 @@ def best_cut(
     beyond: Ints,
     starts: Ints,
     stops: Ints,
+    keys: Ints,
     loss: Ints,
     k: int,
     limit: int,
@@ -52,8 +53,10 @@ def best_cut(
         What a suppressed row costs beyond the losses of the other columns.
     starts, stops : arrays (blocks,)
         The blocks that the column may have, by where they stop.
-    loss : array (values + 1,)
-        Of a row, by the width of its block.
+    keys : array (values + 1,)
+        Those of the edges of base values (`join.block_keys`).
+    loss : array
+        Of a row, by the key of its block.
     k, limit : int
     most_fine : int
         The largest fine that is tried.
@@ -135,7 +138,7 @@ def best_cut(
         if stop == size or bits[stop - 1] == 1:
             small += gone[start, stop]
             kept = upto[stop] - upto[start] - gone[start, stop]
-            cost += dear[start, stop] + kept * loss[stop - start]
+            cost += dear[start, stop] + kept * loss[keys[stop] - keys[start]]
             start = stop
     if small <= limit:
         best = cost
@@ -150,7 +153,8 @@ def best_cut(
             small = gone[start, stop]
             if ahead[0, start] == _NEVER or small > limit:
                 continue
-            cost = dear[start, stop] + (upto[stop] - upto[start] - small) * loss[stop - start]
+            kept = upto[stop] - upto[start] - small
+            cost = dear[start, stop] + kept * loss[keys[stop] - keys[start]]
             if ahead[0, start] + cost + fine * small < ahead[0, stop]:
                 ahead[0, stop] = ahead[0, start] + cost + fine * small
                 ahead[1, stop] = ahead[1, start] + cost

@@ -5,7 +5,7 @@ order the block between the two is what the group shows. In a tree it is the low
 both: leaves stand in pre-order, so that node holds everything between them, too.
 
 What a block loses is looked up where a column has few values; of longer columns it is looked up by
-width, or found by climbing the tree from the lowest leaf.
+its key, or found by climbing the tree from the lowest leaf.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from moanon.arrays import Bools, Codes, Ints
 from moanon.kernels.jit import compiled, inner, int64
+from moanon.kernels.join import starts_of
 
 #: Up to so many values the losses of all blocks of a column are listed.
 _FEW = 256
@@ -26,8 +27,10 @@ class BoxColumns(NamedTuple):
     """What blocks lose, column by column; a row that is suppressed loses `full`."""
 
     sizes: Ints  # (columns,): base values
-    widths: Ints  # loss of a block by its number of values …
-    width_first: Ints  # (columns,): … from here on
+    keys: Ints  # of the edges of base values (`join.block_keys`) …
+    key_first: Ints  # (columns,): … from here on
+    losses: Ints  # loss of a block by its key …
+    loss_first: Ints  # (columns,): … from here on
     pairs: Ints  # loss of the block from a to b, at first + a · size + b
     pair_first: Ints  # (columns,): -1 where the column has too many values
     is_tree: Bools  # (columns,)
@@ -40,20 +43,23 @@ class BoxColumns(NamedTuple):
 
 
 def make_box_columns(
-    widths: Sequence[Ints], trees: Sequence[tuple[Ints, Ints, Ints] | None], full: int
+    blocks: Sequence[tuple[Ints, Ints]],
+    trees: Sequence[tuple[Ints, Ints, Ints] | None],
+    full: int,
 ) -> BoxColumns:
     """Lay columns out for the kernels.
 
     Parameters
     ----------
-    widths : sequence of arrays (size + 1,)
-        Integer loss of a block by its number of values.
+    blocks : sequence of (keys, losses)
+        Of each column as `join.LossScale.of_column` has them.
     trees : sequence of (starts, stops, parents), or None
         Nodes of each column's hierarchy in pre-order; None where it has none.
     full : int
         Loss of a row that is suppressed.
     """
-    sizes = np.array([len(width) - 1 for width in widths], dtype=np.int64)
+    keys, losses = zip(*blocks, strict=True)
+    sizes = np.array([len(edges) - 1 for edges in keys], dtype=np.int64)
     leaf, start, stop, parent = [], [], [], []
     leaf_first = np.zeros(len(sizes), dtype=np.int64)
     nodes = leaves = 0
@@ -74,8 +80,10 @@ def make_box_columns(
     empty = [np.zeros(0, dtype=np.int64)]
     columns = BoxColumns(
         sizes,
-        np.concatenate(widths).astype(np.int64),
-        np.concatenate(([0], np.cumsum(sizes[:-1] + 1))).astype(np.int64),
+        np.concatenate(keys),
+        starts_of(keys),
+        np.concatenate(losses),
+        starts_of(losses),
         np.zeros(0, dtype=np.int64),
         np.full(len(sizes), -1, dtype=np.int64),
         np.array([tree is not None for tree in trees]),
@@ -109,11 +117,13 @@ def block_loss(columns: BoxColumns, column: int, low: int, high: int) -> int:
     first = columns.pair_first[column]
     if first >= 0:
         return int64(columns.pairs[first + low * columns.sizes[column] + high])
-    width = high - low + 1
+    stop = high + 1
     if columns.is_tree[column]:
         node = lowest_node(columns, column, low, high)
-        width = columns.stop[node] - columns.start[node]
-    return int64(columns.widths[columns.width_first[column] + width])
+        low, stop = int64(columns.start[node]), int64(columns.stop[node])
+    first = columns.key_first[column]
+    key = columns.keys[first + stop] - columns.keys[first + low]
+    return int64(columns.losses[columns.loss_first[column] + key])
 
 
 @inner

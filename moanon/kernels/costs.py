@@ -28,7 +28,7 @@ COSTS = (
     "entropy",  # conditional entropy in nats
     "block_rows",  # logarithm of the rows of the table that have a value of the block
 )
-_BY_WIDTH = 2  # so many of them follow from a block's width alone
+_BY_KEY = 2  # so many of them follow from the number of a block's values alone
 _HEIGHT, _BLOCK_ROWS = COSTS.index("height"), COSTS.index("block_rows")
 _ENTROPY = COSTS.index("entropy")
 
@@ -42,8 +42,10 @@ class Prices(NamedTuple):
         First genome bit of each column.
     start : array (columns,)
         Where each column begins in the arrays below; a column of m base values has m + 1 places.
-    width : array (2, places)
-        ``width[cost, start + w]`` is the cost of a block of `w` base values.
+    keys : array (places,)
+        Keys of the edges of base values (`join.block_keys`).
+    by_key_start, by_key : arrays (columns,), (2, all keys)
+        ``by_key[cost, by_key_start[column] + key]`` is the cost of a block of that key.
     level_start, level_stop, level : arrays
         Tree nodes that begin at each place (compressed rows): where they end, and their cost.
     below, logs : arrays (places,)
@@ -59,7 +61,9 @@ class Prices(NamedTuple):
 
     offset: Ints
     start: Ints
-    width: Ints
+    keys: Ints
+    by_key_start: Ints
+    by_key: Ints
     level_start: Ints
     level_stop: Ints
     level: Ints
@@ -75,11 +79,13 @@ class Prices(NamedTuple):
 def no_prices() -> Prices:
     """Prices of a table that no cost is asked of."""
     nothing = np.zeros(0, dtype=np.int64)
-    flat = np.zeros((_BY_WIDTH, 0), dtype=np.int64)
+    flat = np.zeros((_BY_KEY, 0), dtype=np.int64)
     return Prices(
         offset=nothing,
         start=nothing,
-        width=flat,
+        keys=nothing,
+        by_key_start=nothing,
+        by_key=flat,
         level_start=nothing,
         level_stop=nothing,
         level=nothing,
@@ -97,8 +103,9 @@ def no_prices() -> Prices:
 def _cell_cost(cost: int, column: int, start: int, stop: int, prices: Prices) -> int:
     """Cost of a cell in the block of base values ``start .. stop - 1`` of a column."""
     first = prices.start[column]
-    if cost < _BY_WIDTH:
-        return int64(prices.width[cost, first + stop - start])
+    if cost < _BY_KEY:
+        key = prices.keys[first + stop] - prices.keys[first + start]
+        return int64(prices.by_key[cost, prices.by_key_start[column] + key])
     if cost == _HEIGHT:
         for node in range(prices.level_start[first + start], prices.level_start[first + start + 1]):
             if prices.level_stop[node] == stop:
@@ -128,7 +135,9 @@ def measure_costs(
                 out[cost, here + block] = 0
                 if column < len(prices.offset):  # else the one beside a single column
                     stop = forms.boundary[level, here + block] - prices.offset[column] + 1
-                    start = stop - forms.width[level, here + block]
+                    start = 0
+                    if block > 0:
+                        start = forms.boundary[level, here + block - 1] - prices.offset[column] + 1
                     out[cost, here + block] = _cell_cost(cost, column, start, stop, prices)
         for i in range(len(shape.left)):
             here = shape.place[shape.columns + i]
@@ -155,7 +164,8 @@ def block_costs(
     costs = np.zeros((len(COSTS), starts.shape[1]), dtype=np.int64)
     for column, first in enumerate(prices.start):
         start, stop = first + starts[column], first + stops[column]
-        costs[:_BY_WIDTH] += prices.width[:, first + stop - start]
+        keys = prices.keys[stop] - prices.keys[start]
+        costs[:_BY_KEY] += prices.by_key[:, prices.by_key_start[column] + keys]
         nodes, which = np.unique(
             np.stack([first + node_starts[column], node_stops[column]]), axis=1, return_inverse=True
         )

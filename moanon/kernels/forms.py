@@ -44,8 +44,8 @@ class Forms(NamedTuple):
     ----------
     entries : array (levels, nodes)
         Number of entries of each node.
-    boundary, width : arrays (levels, places of columns)
-        For each block of a column: the genome's bit behind it, and its number of base values.
+    boundary, key : arrays (levels, places of columns)
+        For each block of a column: the genome's bit behind it, and its key (`join.block_keys`).
     row_starts, right_of : arrays
         See `JoinTree`; `right_of` has one more place at its end …
     counts : array (levels, cells + 1)
@@ -56,7 +56,7 @@ class Forms(NamedTuple):
 
     entries: Ints
     boundary: Ints
-    width: Ints
+    key: Ints
     row_starts: UInts
     right_of: UInts
     counts: UInts
@@ -79,12 +79,16 @@ class Workspace(NamedTuple):
     wide: WideBuffers | None  # None where the root is a pair
 
 
-def make_forms(tree: JoinTree, offsets: Ints, counts: Ints, levels: int) -> Forms:
+def make_forms(
+    tree: JoinTree, losses: LossScale, offsets: Ints, counts: Ints, levels: int
+) -> Forms:
     """Allocate `levels` forms of a table and fill level 0.
 
     Parameters
     ----------
     tree : JoinTree
+    losses : LossScale
+        It knows the keys of base values.
     offsets : array
         First genome bit of each column.
     counts : array
@@ -109,6 +113,7 @@ def make_forms(tree: JoinTree, offsets: Ints, counts: Ints, levels: int) -> Form
         size = int(tree.sizes[column])
         first = int(shape.place[column])
         forms.boundary[0, first : first + size] = offsets[column] + np.arange(size)
+        forms.key[0, first : first + size] = np.diff(losses.of_column(column)[0])
     forms.row_starts[0] = tree.row_starts
     forms.right_of[0, :-1] = tree.right_of
     forms.counts[0, :-1] = counts[tree.cell_of_entry]
@@ -142,16 +147,16 @@ def _merge_column(
     first = shape.place[column]
     last = first + forms.entries[fine, column] - 1
     block = first
-    width = 0
+    key = 0
     for entry in range(first, last + 1):
-        width += forms.width[fine, entry]
+        key += forms.key[fine, entry]
         work.group_of[entry] = block - first
         if entry == last or genome[forms.boundary[fine, entry]]:
-            forms.width[coarse, block] = width
+            forms.key[coarse, block] = key
             forms.boundary[coarse, block] = forms.boundary[fine, entry]
-            work.loss[block] = work.loss_table[work.loss_start[column] + width]
+            work.loss[block] = work.loss_table[work.loss_start[column] + key]
             block += 1
-            width = 0
+            key = 0
     forms.entries[coarse, column] = block - first
 
 

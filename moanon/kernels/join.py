@@ -71,11 +71,46 @@ class Shape(NamedTuple):
     parts: Ints
 
 
+def block_keys(spans: Ints) -> tuple[Ints, Ints]:
+    """Number the blocks of a column so that the number tells how many values a block holds.
+
+    A base value stands for one value, but for the ends of a clamped range, which stand for all that
+    lie beyond. The key of a block is the sum of the keys of its base values: 1 each, so that mostly
+    it is the width of the block, but more than all of these for a base value that stands for
+    several.
+
+    Parameters
+    ----------
+    spans : array (size,)
+        Values that each base value stands for.
+
+    Returns
+    -------
+    keys : array (size + 1,)
+        The block from `start` to `stop` has the key ``keys[stop] - keys[start]``.
+    values : array
+        Values of a block with each key.
+
+    Examples
+    --------
+    >>> keys, values = block_keys(np.array([1, 1, 1, 20]))
+    >>> int(values[keys[2] - keys[0]]), int(values[keys[4] - keys[2]])
+    (2, 21)
+    """
+    several = np.flatnonzero(spans != 1)
+    own = np.ones(len(spans), dtype=np.int64)
+    own[several] = (len(spans) + 1) << np.arange(len(several))
+    values = np.arange(len(spans) + 1)
+    for span in spans[several]:
+        values = np.concatenate([values, values + span])
+    return np.concatenate(([0], np.cumsum(own))), values
+
+
 @dataclass(frozen=True, repr=False)
 class LossScale(Outlined):
     """Cell losses as integers.
 
-    D eq. 3 gives ``(width - 1) / (m - 1)`` for a block of `width` base values. All columns are
+    D eq. 3 gives ``(w - 1) / (m - 1)`` for a block of w of the column's m values. All columns are
     brought to a common denominator `scale`, so that sums are exact. Where the least common multiple
     of the ``m - 1`` would let the sum over a table overflow, losses are rounded to multiples of
     ``1 / scale`` with the largest scale that fits: a total, as a fraction of ``n * q``, is then off
@@ -88,31 +123,59 @@ class LossScale(Outlined):
     start : array
         First place of each column in `table`.
     table : array
-        ``table[start[j] + width]`` is the loss of a cell in a block of that width of column ``j``.
+        ``table[start[j] + key]`` is the loss of a cell in a block of that key of column ``j``.
+    key_start, keys : arrays
+        First place of each column in `keys`, which are those of `block_keys`.
     """
 
     scale: int
     exact: bool
     start: Ints
     table: Ints
+    key_start: Ints
+    keys: Ints
 
     @classmethod
-    def build(cls, sizes: Sequence[int], rows: int) -> LossScale:
-        """Choose a scale for columns of these domain sizes and a table of `rows` rows."""
-        most = 2**62 // max(1, rows * len(sizes))
-        common = 1
-        for size in sizes:
-            common = lcm(common, max(1, int(size) - 1))
+    def build(cls, spans: Sequence[Ints], rows: int) -> LossScale:
+        """Choose a scale for a table of so many rows.
+
+        The columns are given by the values that each base value stands for, mostly one.
+        """
+        most = 2**62 // max(1, rows * len(spans))
+        ends = [max(1, int(span.sum()) - 1) for span in spans]
+        common = lcm(*ends)
         exact = common <= most
         scale = common if exact else most
-        start = np.concatenate(([0], np.cumsum([int(size) + 1 for size in sizes]))).astype(np.int64)
-        table = np.zeros(int(start[-1]), dtype=np.int64)
-        for first, size in zip(start, sizes, strict=False):
-            steps = max(1, int(size) - 1)
-            for width in range(2, int(size) + 1):
-                # round half up, in integers
-                table[first + width] = (2 * (width - 1) * scale + steps) // (2 * steps)
-        return cls(scale, exact, start, table)
+        keys, values = zip(*map(block_keys, spans), strict=True)
+        tables = [
+            # round half up, in integers
+            [(2 * max(0, number - 1) * scale + end) // (2 * end) for number in column.tolist()]
+            for column, end in zip(values, ends, strict=True)
+        ]
+        return cls(
+            scale,
+            exact,
+            starts_of(tables),
+            np.concatenate(tables).astype(np.int64),
+            starts_of(keys),
+            np.concatenate(keys),
+        )
+
+    def of_blocks(self, column: int, starts: Ints, stops: Ints) -> Ints:
+        """Integer loss of a cell in each of some blocks of a column."""
+        first = self.key_start[column]
+        keys = self.keys[first + stops] - self.keys[first + starts]
+        return np.asarray(self.table[self.start[column] + keys])
+
+    def of_column(self, column: int) -> tuple[Ints, Ints]:
+        """Keys of the edges of a column's base values, and the losses of its blocks by key."""
+        keys = slice(*self.key_start[column : column + 2].tolist())
+        return self.keys[keys], self.table[slice(*self.start[column : column + 2].tolist())]
+
+
+def starts_of(parts: Sequence[Sequence[int] | Ints]) -> Ints:
+    """Where each of some parts begins that are put behind one another, and where the last ends."""
+    return np.concatenate(([0], np.cumsum([len(part) for part in parts]))).astype(np.int64)
 
 
 @dataclass(frozen=True, repr=False)

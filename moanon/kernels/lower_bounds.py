@@ -40,6 +40,7 @@ from moanon.kernels.undecided import (
     Groups,
     View,
     group_coarsely,
+    loss_between,
     settle_trees,
     view_of,
 )
@@ -146,8 +147,7 @@ def _list_blocks(table: CutTable, view: View) -> Blocks:
     loss = np.empty(at, dtype=np.int64)
     for c in range(columns):
         for b in range(first[c], first[c + 1]):
-            width = view.edges[c, stop[b]] - view.edges[c, start[b]]
-            loss[b] = table.loss[table.loss_first[c] + width]
+            loss[b] = loss_between(table, c, view.edges[c, start[b]], view.edges[c, stop[b]])
     nothing = np.zeros(at, dtype=np.int64)
     return Blocks(first, of_coarse, start[:at], stop[:at], loss, nothing, nothing.copy())
 
@@ -474,8 +474,8 @@ def _most_losses(table: CutTable, view: View, groups: Groups) -> Ints:
         for group in range(len(groups.rows)):
             block = view.coarse[c, table.codes[c, groups.cells[groups.first[group]]]]
             begin = view.edges[c, view.coarse_start[c, block]]
-            width = view.edges[c, view.coarse_start[c, block + 1]] - begin
-            most[c, group] = table.loss[table.loss_first[c] + width]
+            end = view.edges[c, view.coarse_start[c, block + 1]]
+            most[c, group] = loss_between(table, c, begin, end)
     return most
 
 

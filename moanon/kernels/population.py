@@ -168,6 +168,9 @@ class PopulationKernel:
         What cells cost; without them no cost can be asked for.
     root : {"auto", "pair", "wide"}
         How cells are stored; see `moanon.kernels.join`. Results do not depend on it.
+    losses : LossScale, optional
+        Of all columns, and of one with a single value beside a single one. By default every base
+        value stands for one value.
 
     Notes
     -----
@@ -192,6 +195,7 @@ class PopulationKernel:
         plan: Plan | None = None,
         prices: Prices | None = None,
         root: Root = "auto",
+        losses: LossScale | None = None,
     ) -> None:
         if threads < 1:
             raise ValueError(f"threads must be at least 1. Got {threads}")
@@ -203,7 +207,10 @@ class PopulationKernel:
         self.bits = int(np.sum(sizes - 1))
         self._telling, self._weights = _telling_bits(codes, counts, sizes)
         self._tree = JoinTree.build(codes, [int(size) for size in sizes], root)
-        self.losses = LossScale.build([int(size) for size in self._tree.sizes], self.rows)
+        if losses is None:
+            ones = [np.ones(int(size), dtype=np.int64) for size in self._tree.sizes]
+            losses = LossScale.build(ones, self.rows)
+        self.losses = losses
         self._offsets = np.concatenate(([0], np.cumsum(sizes - 1))).astype(np.int64)
         self._counts = counts
         self.sensitive = no_values(len(counts)) if sensitive is None else sensitive
@@ -221,7 +228,7 @@ class PopulationKernel:
     def _make_buffers(self) -> _Buffers:
         values = len(self.sensitive.column)
         return _Buffers(
-            make_forms(self._tree, self._offsets, self._counts, len(SPANS) + 2),
+            make_forms(self._tree, self.losses, self._offsets, self._counts, len(SPANS) + 2),
             make_workspace(self._tree, self.losses, self.bits, values),
             make_group_buffers(len(self._counts), values, self._make_tallies(0)),
             None,

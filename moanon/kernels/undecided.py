@@ -36,8 +36,10 @@ class CutTable(NamedTuple):
     is_tree : array (columns,)
     node_first, node_start, node_stop : arrays
         Nodes of the trees of all columns, those of a column in order of where they stop.
+    key_first, keys : arrays
+        Keys of the edges of each column's base values (`join.block_keys`).
     loss_first, loss : arrays
-        ``loss[loss_first[c] + width]`` of a row in a block of that many values.
+        ``loss[loss_first[c] + key]`` of a row in a block of that key.
     full : int
         Loss of a row in one column that is wholly generalized, or suppressed.
     """
@@ -50,6 +52,8 @@ class CutTable(NamedTuple):
     node_first: Ints
     node_start: Ints
     node_stop: Ints
+    key_first: Ints
+    keys: Ints
     loss_first: Ints
     loss: Ints
     full: int
@@ -255,6 +259,14 @@ def group_coarsely(table: CutTable, view: View, k: int) -> Groups:
     return Groups(order, first[: kept + 1], rows[:kept], suppressed)
 
 
+@inner
+def loss_between(table: CutTable, c: int, begin: int, end: int) -> int:
+    """Loss of a row in a block of a column, from one base value up to another."""
+    first = table.key_first[c]
+    key = table.keys[first + end] - table.keys[first + begin]
+    return int64(table.loss[table.loss_first[c] + key])
+
+
 @compiled
 def measure_cut(table: CutTable, genome: Bits, k: int) -> tuple[int, int, int]:
     """Measure a genome whose groups of less than `k` rows are suppressed.
@@ -271,7 +283,7 @@ def measure_cut(table: CutTable, genome: Bits, k: int) -> tuple[int, int, int]:
         for c in range(columns):
             block = view.coarse[c, table.codes[c, cell]]
             begin = view.edges[c, view.coarse_start[c, block]]
-            width = view.edges[c, view.coarse_start[c, block + 1]] - begin
-            loss += groups.rows[group] * table.loss[table.loss_first[c] + width]
+            end = view.edges[c, view.coarse_start[c, block + 1]]
+            loss += groups.rows[group] * loss_between(table, c, begin, end)
     smallest = groups.rows.min() if len(groups.rows) else int64(0)
     return loss, groups.suppressed, smallest

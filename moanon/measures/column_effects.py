@@ -74,7 +74,8 @@ class ColumnEffect(Outlined):
     @property
     def loss(self) -> float:
         """The column's own loss (D eq. 3), mean over all rows; a suppressed row lost everything."""
-        lost = (self.stops - self.starts - 1) / max(1, self.base_values - 1)
+        edges = np.concatenate(([0], np.cumsum(self.domain.spans)))
+        lost = (edges[self.stops] - edges[self.starts] - 1) / max(1, self.domain.values - 1)
         every = int(self.before.sum())
         return float(self.rows @ lost + every - self.rows.sum()) / every
 

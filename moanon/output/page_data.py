@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from moanon.arrays import Ints, Outlined, Values
+from moanon.data.coarsening import merged_before
 from moanon.front import Front
 from moanon.front.choices import attained_privacy, searched_cost
 from moanon.front.several_limits import why_worse
@@ -227,7 +228,8 @@ def _columns(front: Front) -> tuple[list[dict[str, Any]], list[list[int]]]:
     """Each column with its labels and generalizations, and which of them each solution takes.
 
     A generalization is the number of its blocks, its first labels (as places in the list of
-    labels) and, where the table is known, how many base values each of its blocks holds.
+    labels) and, where the table is known, how many base values each of its blocks holds. ``merged``
+    says what base values had merged before anything was searched; nothing where they did not.
     """
     columns, chosen = [], []
     for name in front.blocks[0]:
@@ -242,9 +244,17 @@ def _columns(front: Front) -> tuple[list[dict[str, Any]], list[list[int]]]:
                 places = [labels.setdefault(text, len(labels)) for text in shown[:MAX_LABELS]]
                 told.append([len(shown), places, _widths(front, row, name)])
             picked.append(ways[shown])
-        columns.append({"name": name, "labels": list(labels), "ways": told})
+        merged = _merged(front, name)
+        columns.append({"name": name, "labels": list(labels), "ways": told, "merged": merged})
         chosen.append(picked)
     return columns, [list(each) for each in zip(*chosen, strict=True)]
+
+
+def _merged(front: Front, name: str) -> str:
+    if front.instance is None or not front.instance.table.rows:
+        return ""
+    merged = merged_before(front.instance.table.columns[name], front.instance.layout.domains[name])
+    return str(merged) if merged.is_any else ""
 
 
 def _widths(front: Front, row: int, name: str) -> list[int]:

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from moanon.data.coarsening import Coarsening, merged_before
 from moanon.measures.column_effects import ColumnEffect, column_effects, entropy_loss
 from moanon.output.html_page import as_text, fill, page_html, part
 from moanon.release import Certificate, Release
 
 #: How the name of a summary ends, behind that of the file.
 SUMMARY_ENDING = ".summary.html"
-#: From so many columns on lines are closer; beyond the last, columns are only named.
-_MANY, _MOST_COLUMNS = 14, 26
+#: With more columns lines are closer and single; beyond the last, columns are only named.
+_MANY, _MOST_COLUMNS = 10, 26
 #: Sensitive columns that are told one by one.
 _MOST_SENSITIVE = 3
 #: Labels of a column that are named, and how long each may be.
@@ -153,27 +154,31 @@ def _columns(release: Release, effects: Sequence[ColumnEffect]) -> list[_Line]:
     for effect in effects:
         shares = (f"{effect.loss:.1%}", f"{effect.entropy_kept:.1%}")
         counts = f"{effect.shown:,} of {effect.base_values:,}"
-        lines.append((effect.name, _done(effect), counts, *shares))
+        merged = merged_before(table.columns[effect.name], effect.domain)
+        lines.append((effect.name, _done(effect, merged), counts, *shares))
     nothing = ("", "", "")
     lines += [(name, "published unchanged (sensitive)", *nothing) for name in table.sensitive]
     lines += [(name, "published unchanged", *nothing) for name in table.insensitive]
-    lines += [(name, "removed", *nothing) for name in (*table.identifying, *table.undeclared)]
+    removed = (*table.identifying, *table.undeclared)
     if len(lines) > _MOST_COLUMNS:
         rest = [line[0] for line in lines[_MOST_COLUMNS - 1 :]]
         lines[_MOST_COLUMNS - 1 :] = [(f"{len(rest):,} more", ", ".join(rest), *nothing)]
+    if removed:
+        lines.append((f"{len(removed):,} removed", ", ".join(removed), *nothing))
     return lines
 
 
-def _done(effect: ColumnEffect) -> str:
+def _done(effect: ColumnEffect, merged: Coarsening) -> str:
     """Say what became of a column; labels with most rows first."""
     if effect.is_whole:
         return f"not shown ({_short(effect.labels[int(effect.rows.argmax())])} in every row)"
-    if effect.is_kept:
+    if effect.is_kept and not merged.is_any:
         return "shown as it is"
     order = sorted(range(len(effect.labels)), key=lambda place: -int(effect.rows[place]))
     filled = [_short(effect.labels[place]) for place in order if effect.rows[place]]
     more = f", {len(filled) - _LISTED:,} more" if len(filled) > _LISTED else ""
-    return f"grouped: {', '.join(filled[:_LISTED])}{more}"
+    steps = f"; {merged.base_values:,} steps of {merged.values:,} values" if merged.is_any else ""
+    return f"grouped: {', '.join(filled[:_LISTED])}{more}{steps}"
 
 
 def _short(label: str) -> str:
@@ -185,7 +190,8 @@ def _table(lines: Sequence[_Line]) -> str:
     for name, done, *numbers in lines:
         cells = "".join(f'<td class="number">{as_text(number)}</td>' for number in numbers)
         title = as_text(done)
-        rows.append(f'<tr><th>{as_text(name)}</th><td title="{title}">{title}</td>{cells}</tr>')
+        told = f'<td title="{title}"><div>{title}</div></td>'
+        rows.append(f"<tr><th>{as_text(name)}</th>{told}{cells}</tr>")
     return "\n".join(rows)
 
 

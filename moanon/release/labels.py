@@ -19,6 +19,8 @@ from typing import Literal
 
 from moanon.arrays import Outlined
 from moanon.data.domain import Domain, IntervalDomain, OrderedDomain, TreeDomain
+from moanon.data.notation import PLAIN, Notation
+from moanon.data.steps import Steps
 
 # Written here again on purpose: these are promises about a released file, not about its writer.
 _STAR = "*"
@@ -38,6 +40,13 @@ Block = tuple[int, int]
 class _Readings(Outlined, ABC):
     """What the labels of one column may say."""
 
+    several: Mapping[int, int]  # base values that stand for more than one value: for how many
+
+    def values_in(self, start: int, stop: int) -> int:
+        """Number of values that a block of base values stands for."""
+        more = (n - 1 for place, n in self.several.items() if start <= place < stop)
+        return stop - start + sum(more)
+
     @abstractmethod
     def readings(self, label: str) -> set[Block]:
         """All blocks that `label` may stand for."""
@@ -48,8 +57,8 @@ class _Readings(Outlined, ABC):
         return found.pop() if len(found) == 1 else None
 
     def count(self, label: str) -> int | None:
-        """Number of base values behind `label`; None if that is not settled."""
-        found = {stop - start for start, stop in self.readings(label)}
+        """Number of values behind `label`; None if that is not settled."""
+        found = {self.values_in(start, stop) for start, stop in self.readings(label)}
         return found.pop() if len(found) == 1 else None
 
 
@@ -58,12 +67,15 @@ class NamedLabels(_Readings):
     """Labels that are names: each with the block it stands for.
 
     With `sets`, also several of them in braces, whose blocks follow one another: ``{a, b}``. A name
-    in quotes may hold any sign; a quote in it stands there twice.
+    in quotes may hold any sign; a quote in it stands there twice. Where the names are those of
+    `steps`, these say where a value of the table belongs.
     """
 
     blocks: Mapping[str, Block]
     size: int
     sets: bool = False
+    several: Mapping[int, int] = field(default_factory=dict)
+    steps: IntervalLabels | None = None
 
     def readings(self, label: str) -> set[Block]:
         if label in self.blocks:
@@ -87,6 +99,7 @@ class OrderLabels(_Readings):
     places: Mapping[str, int]
     size: int
     missing: bool = False
+    several: Mapping[int, int] = field(default_factory=dict)
 
     def readings(self, label: str) -> set[Block]:
         found = self._among_values(label)
@@ -133,6 +146,10 @@ class IntervalLabels(_Readings):
     ends : (Fraction, Fraction) or None
         Where values below the first place and from the second on have base values of their own,
         before and behind the steps.
+    several : mapping of int to int
+        Those of the latter that stand for more than one value: for how many.
+    notation : Notation
+        How the table writes its values; labels are plain.
     """
 
     type: Literal["integer", "decimal", "date"]
@@ -143,6 +160,8 @@ class IntervalLabels(_Readings):
     steps: int
     missing: bool
     ends: tuple[Fraction, Fraction] | None = None
+    several: Mapping[int, int] = field(default_factory=dict)
+    notation: Notation = PLAIN
 
     @property
     def _present(self) -> int:
@@ -244,17 +263,7 @@ def label_rules(domain: Domain, *, every_name: bool = False) -> BlockLabels:
         sets of nodes are read though nobody asked for them. Other programs write them.
     """
     if isinstance(domain, IntervalDomain):
-        steps = domain.steps
-        return IntervalLabels(
-            type=steps.scale.type,
-            months=steps.scale.months,
-            origin=steps.origin,
-            width=steps.width,
-            first=steps.first,
-            steps=steps.count,
-            missing=domain.has_missing,
-            ends=steps.clamped_at,
-        )
+        return _of_steps(domain.steps, missing=domain.has_missing)
     if isinstance(domain, OrderedDomain):
         places = {value: i for i, value in enumerate(domain.order)}
         return OrderLabels(places, len(places), domain.has_missing)
@@ -270,4 +279,20 @@ def label_rules(domain: Domain, *, every_name: bool = False) -> BlockLabels:
     if every_name:
         for block, above in zip(blocks, tree.above, strict=True):
             names.update(dict.fromkeys(above, block))
-    return NamedLabels(names, leaves, sets=domain.sets or every_name)
+    steps = None if domain.steps is None else _of_steps(domain.steps, missing=domain.has_missing)
+    return NamedLabels(names, leaves, domain.sets or every_name, domain.several, steps)
+
+
+def _of_steps(steps: Steps, *, missing: bool) -> IntervalLabels:
+    return IntervalLabels(
+        type=steps.scale.type,
+        months=steps.scale.months,
+        origin=steps.origin,
+        width=steps.width,
+        first=steps.first,
+        steps=steps.count,
+        missing=missing,
+        ends=steps.clamped_at,
+        several=steps.several,
+        notation=steps.scale.notation,
+    )

@@ -92,8 +92,8 @@ def _lost(counted: Counted, reading: Reading) -> Fraction:
                     f"column {name!r}: the label {label!r} stands for no block of its values, or "
                     "for more than one"
                 )
-            if labels.size > 1:
-                total += Fraction((values - 1) * count, labels.size - 1)
+            if (most := labels.values_in(0, labels.size)) > 1:
+                total += Fraction((values - 1) * count, most - 1)
     return total
 
 

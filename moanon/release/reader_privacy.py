@@ -84,6 +84,8 @@ class SensitiveFacts(Outlined):
         ground, place = self.ground, None
         if isinstance(ground, OrderLabels):
             place = ground.places.get(value)
+        elif isinstance(ground, NamedLabels) and ground.steps is not None and value != _MISSING:
+            place = _step(value, ground.steps)
         elif isinstance(ground, NamedLabels):
             place = ground.blocks.get(value, (None, None))[0]
         elif isinstance(ground, IntervalLabels):
@@ -125,7 +127,10 @@ class SensitiveFacts(Outlined):
 def _step(value: str, ground: IntervalLabels) -> int | None:
     """Step of a number or date as it stands in the table; it may be written in any usual way."""
     if ground.missing and value == _MISSING:
-        return ground.steps
+        return ground.size - 1
+    notation = ground.notation
+    read = notation.plain_dates if ground.type == "date" else notation.plain_numbers
+    value = next(iter(read([value]))) or ""
     try:
         if ground.type == "date":
             day = datetime.date.fromisoformat(value[:10])
@@ -135,6 +140,9 @@ def _step(value: str, ground: IntervalLabels) -> int | None:
     except ValueError:
         return None
     step = math.floor((place - ground.origin) / ground.width) - ground.first
+    if ground.ends is not None:  # below them, in a step between them, or from the upper one on
+        low, high = ground.ends
+        return 0 if place < low else ground.steps + 1 if place >= high else step + 1
     # The end of a declared range belongs to the last step.
     return min(step, ground.steps - 1) if 0 <= step <= ground.steps else None
 

@@ -88,6 +88,8 @@ class ProofTable(Outlined):
             np.array(first, dtype=np.int64),
             np.array(starts, dtype=np.int64),
             np.array(stops, dtype=np.int64),
+            losses.key_start,
+            losses.keys,
             losses.start,
             losses.table,
             losses.scale,

@@ -268,7 +268,7 @@ class FrontProof:
             "better": np.array([*self.better], dtype=np.int64),
             "losses": np.array([self.known[k] for k in self.better], dtype=np.int64),
             "genomes": np.array([*self.better.values()], dtype=np.uint8).reshape(
-                -1, self.table.bits
+                len(self.better), self.table.bits
             ),
         }
         for k, proof in self.proofs.items():

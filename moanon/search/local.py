@@ -429,10 +429,9 @@ class _Workplace:
     def of(cls, instance: Instance) -> _Workplace:
         order = np.argsort(instance.layout.sizes, kind="stable")
         sizes, losses = instance.layout.sizes[order], instance.losses
-        widths, nodes = [], []
-        for column, size in zip(order.tolist(), sizes.tolist(), strict=True):
-            first = losses.start[column]
-            widths.append(losses.table[first : first + size + 1])
+        blocks, nodes = [], []
+        for column in order.tolist():
+            blocks.append(losses.of_column(column))
             domain = instance.layout.domains[instance.layout.columns[column]]
             # Sets of neighbouring leaves are cut like any order.
             nodes.append(
@@ -443,7 +442,7 @@ class _Workplace:
         codes = np.ascontiguousarray(instance.cells.codes[order])
         return cls(
             instance,
-            make_box_columns(widths, nodes, losses.scale * len(sizes)),
+            make_box_columns(blocks, nodes, losses.scale * len(sizes)),
             order,
             codes,
             instance.cells.counts.astype(np.int64),
@@ -508,8 +507,8 @@ class _Workplace:
         starts, stops = self.boxes(group)
         losses = self.instance.losses
         each = np.zeros(starts.shape[1], dtype=np.int64)
-        for column, width in enumerate(stops - starts):
-            each += losses.table[losses.start[column] + width]
+        for column, ends in enumerate(zip(starts, stops, strict=True)):
+            each += losses.of_blocks(column, *ends)
         lost = np.append(each, self.columns.full)[group]  # the last one: suppressed
         return int((lost * self.counts).sum())
 

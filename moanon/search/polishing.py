@@ -37,7 +37,8 @@ class _Column(Outlined):
         In that order.
     starts, stops : arrays (blocks,)
         Blocks that it may have, by where they stop; none if it keeps its cut.
-    loss : array (values + 1,)
+    keys, loss : arrays (values + 1,), (keys,)
+        Keys of the edges of base values, and the loss of a row by the key of its block.
     marks : array (values,)
         Random numbers: the sum of those of its blocks tells a group from others.
     place : slice
@@ -50,6 +51,7 @@ class _Column(Outlined):
     rows: Ints
     starts: Ints
     stops: Ints
+    keys: Ints
     loss: Ints
     marks: Ints
     place: slice
@@ -59,7 +61,8 @@ class _Column(Outlined):
         edges = np.concatenate(([0], np.flatnonzero(bits) + 1, [len(self.marks)]))
         widths = np.diff(edges)
         marks = np.repeat(self.marks[edges[:-1]], widths)
-        return marks[self.codes], np.repeat(self.loss[widths], widths)[self.codes]
+        lost = self.loss[np.diff(self.keys[edges])]
+        return marks[self.codes], np.repeat(lost, widths)[self.codes]
 
 
 class Polisher:
@@ -89,7 +92,7 @@ class Polisher:
             else:
                 nodes = [(stop, start) for stop in range(1, size + 1) for start in range(stop)]
             blocks = np.array(nodes, dtype=np.int64).reshape(-1, 2)
-            first = int(losses.start[c])
+            keys, table = losses.of_column(c)
             self.columns.append(
                 _Column(
                     codes,
@@ -98,7 +101,8 @@ class Polisher:
                     counts[order],
                     np.ascontiguousarray(blocks[:, 1]),
                     np.ascontiguousarray(blocks[:, 0]),
-                    losses.table[first : first + size + 1] // unit,
+                    keys,
+                    table // unit,
                     rng.integers(-(2**62), 2**62, size=size),
                     slice(*layout.offsets[c : c + 2].tolist()),
                 )
@@ -126,6 +130,7 @@ class Polisher:
                     (self.full - losses)[column.order],
                     column.starts,
                     column.stops,
+                    column.keys,
                     column.loss,
                     k,
                     limit,

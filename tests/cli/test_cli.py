@@ -415,6 +415,17 @@ def test_init_never_overwrites(table: Path, capsys: Captured) -> None:
     assert table.read_text() == before
 
 
+def test_init_is_told_names_and_columns(folder: Path, capsys: Captured) -> None:
+    (folder / "t.csv").write_text("39,f,x\n50,m,y\n28,f,x\n" * 5)
+    assert main(["init", "t.csv", "--names", "age,sex,why", "--columns", "age,sex"]) == 0
+    assert "with guessed roles: 2 quasi." in capsys.readouterr().out
+    assert main(["check", "t.yaml"]) == 0
+    assert main(["init", "t.csv", "--names", "age", "--out", "u.yaml"]) == 2
+    assert capsys.readouterr().err == "moanon: t.csv has 3 columns, but header names 1\n"
+    assert main(["init", "t.csv", "--names", "a,b,c", "--no-header", "--out", "u.yaml"]) == 2
+    assert "--names stands for a line of names" in capsys.readouterr().err
+
+
 def test_init_takes_a_delimiter(folder: Path) -> None:
     (folder / "t.csv").write_text("a,b;c\n1,2;3\n1,2;3\n")
     assert main(["init", "t.csv"]) == 2

@@ -362,6 +362,7 @@ def test_a_limit_that_leaves_little_is_told_beside_none(capsys: Captured) -> Non
     save(Path("ends"), [*ENDS, (50, 0.3, 0.1), (80, 0.4, 0.1)])
     text = "\n".join(asked(capsys, "--max-suppression", "1%", results="ends"))
     assert "With suppression at most 1% ends has little to choose from:" in text
+    assert "a run with --eta 0.01 finds better ones within 1%" in " ".join(text.split())
     assert "Without that limit:" in text
 
 

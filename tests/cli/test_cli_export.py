@@ -234,7 +234,7 @@ def test_apply_to_rows_outside_the_domains(stored: Front, capsys: Captured) -> N
     words = ["apply", "people", solution, "new.csv", "--out", "r.csv"]
     err = refused(capsys, *words)
     assert "new.csv: column 'age': 2 rows hold values outside its interval domain (20" in err
-    assert "'3', '99'; correct them, or suppress such rows (outside: suppress)" in err
+    assert "'3', '99'; correct them, or suppress such rows (--outside suppress)" in err
     lines = done(capsys, *words, "--outside", "suppress")
     found = Certificate.load("r.csv.certificate.json")
     assert (found.origin.rows_in, found.origin.rows_dropped) == (300, 1)

@@ -86,3 +86,30 @@ output: {plots: false, report: false}
     Path("t.csv").rename("new.csv")
     assert main(["apply", "results/t", "1", "new.csv", "--out", "n.csv"]) == 0
     assert Path("n.csv").read_bytes() == Path("r.csv").read_bytes()
+
+
+def test_a_hierarchy_never_takes_the_place_of_its_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("place\nOslo\nRome\n")
+    (tmp_path / "link.csv").symlink_to(table)
+    for out in ("t.csv", "link.csv"):
+        assert (
+            main(["hierarchy", "t.csv", "place", "--mask", "right", "--out", out, "--force"]) == 2
+        )
+        assert capsys.readouterr().err == f"moanon: {out} is the table itself; name another file\n"
+    assert table.read_text() == "place\nOslo\nRome\n"
+
+
+def test_groups_must_name_every_value_or_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.csv").write_text("place\nOslo\nRome\nBari\n")
+    command = ["hierarchy", "t.csv", "place", "--group", "N=Oslo", "--out", "h.yaml"]
+    assert main(command) == 2
+    assert capsys.readouterr().err == (
+        "moanon: column 'place': no group names the value 'Bari' and 1 more; put each into a "
+        "group, or say what the rest is called (rest)\n"
+    )
+    assert main([*command, "--rest", "S"]) == 0

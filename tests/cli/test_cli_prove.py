@@ -135,6 +135,28 @@ def test_a_run_that_is_to_prove_does_so_in_the_end(people: Path) -> None:
     assert set(column(folder, "gap")) == {0.0}
 
 
+def test_a_table_without_any_bit_can_be_proven(tmp_path: Path, capsys: Captured) -> None:
+    table, config = tmp_path / "t.csv", tmp_path / "c.yaml"
+    table.write_text("sex\nf\nf\nf\n")
+    config.write_text(
+        "data: {source: t.csv}\ncolumns: {sex: {role: quasi, kind: ordered, order: [f]}}\n"
+        "problem: {preset: k-suppression, eta: 0.0}\noutput: {plots: false, report: false}\n"
+    )
+    folder = str(tmp_path / "out")
+    assert main(["run", str(config), "--out", folder, "--quiet"]) == 0
+    assert main(["prove", folder]) == 0
+    assert "1 of 1 solutions proven optimal" in capsys.readouterr().out
+
+
+def test_seeds_that_were_proven_are_united_with_their_bounds(people: Path) -> None:
+    search = "{algorithm: archive, population: 20, generations: 1, prove: 60}"
+    Path("c.yaml").write_text(
+        config_text(problem="{preset: k-suppression, eta: 0.1}", search=search, name="c")
+    )
+    assert main(["run", "c.yaml", "--out", "all", "--repeat", "2", "--quiet"]) == 0
+    assert column(Path("all"), "bound") == column(Path("all"), "loss")
+
+
 @pytest.mark.parametrize(
     ("more", "reason"),
     [

@@ -104,7 +104,7 @@ def test_vectors_are_those_of_the_oracle(people: Instance, seed: int, k: int) ->
     found = property_vectors(release.grouping.named("random"), [*PROPERTIES])
     gone = {row for rows in rows_of.values() if len(rows) < k for row in rows}
     status = naive.sensitive_rows(people, "s0")
-    domains = [domain.size for domain in people.layout.domains.values()]
+    domains = naive.spans_of(people)
     for row, labels in enumerate(shown):
         members = sorted(gone) if row in gone else rows_of[labels]
         counts = Counter(status[member] for member in members)

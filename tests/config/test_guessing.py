@@ -144,3 +144,30 @@ def test_parts_of_names_are_identifying_where_they_are_texts() -> None:
     names = column_of(["Anna", "Bert", "Carla"] * 30, "first")
     assert guess(names).role == "identifying"
     assert guess(column_of(["1", "2", "3"] * 30, "first")).role == "quasi"
+
+
+def test_days_are_known_to_others_however_sensitive_what_happened_is() -> None:
+    days = [f"2020-{month:02d}-{day:02d}" for month in range(1, 13) for day in range(1, 29)]
+    assert guess(column_of(days, "offense_date")).entry["role"] == "quasi"
+
+
+def test_codes_of_one_letter_are_no_diagnoses() -> None:
+    assert guess(column_of(["A11", "A12", "A13"] * 20, "c1")).role == "quasi"
+    assert guess(column_of(["A11", "E11", "I10"] * 20, "c1")).role == "sensitive"
+
+
+def test_long_texts_that_many_rows_have_are_categories() -> None:
+    texts = ["Native- Born in the United States", "Foreign born- Not a citizen of U S"]
+    assert guess(column_of(texts * 100, "citizenship")).entry["kind"] == "ordered"
+    assert guess(column_of(texts * 10, "citizenship")).role == "identifying"
+
+
+def test_towns_are_no_people() -> None:
+    towns = [
+        f"{new} {town}{end}"
+        for new in ("New", "Old", "East", "West")
+        for town in ("Haven", "Bridge", "Port", "Ford", "Mill")
+        for end in ("", "ton", "ville")
+    ]
+    assert guess(column_of(towns * 5, "city")).entry["kind"] == "tree"
+    assert guess(column_of(towns * 5, "who")).role == "identifying"

@@ -344,7 +344,7 @@ def test_what_is_written_for_any_table_passes_the_check(table: dict[str, list[st
     with tempfile.TemporaryDirectory() as folder:
         file = write_csv(Path(folder) / "t.csv", table)
         try:
-            path, _ = write_starter(file)
+            path, _ = write_starter(file, header=True)
         except DataError as refused:
             assert "no column could be generalized as it stands" in str(refused)  # noqa: PT017
             return
@@ -353,3 +353,25 @@ def test_what_is_written_for_any_table_passes_the_check(table: dict[str, list[st
         assert list(config.columns) == list(table)
         assert instance.table.rows == len(next(iter(table.values())))
         assert all(size <= max(MAX_BASE, 1000) + 1 for size in instance.layout.sizes)
+
+
+def test_how_a_file_is_written_is_written_down(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("39, f, x\n50, m, y\n28, f, x\n" * 5)
+    path, _ = write_starter(file)
+    config = Config.load(path)
+    assert (config.data.header, config.data.trim) == (False, True)
+    assert list(config.columns) == ["c1", "c2", "c3"]
+    assert config.columns["c2"].order == ("f", "m")
+    named, _ = write_starter(file, tmp_path / "named.yaml", header=("age", "sex", "why"))
+    assert Config.load(named).data.header == ("age", "sex", "why")
+    assert Config.load(named).instance().table.rows == 15
+
+
+def test_columns_can_be_chosen(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("age,sex,age\n" + "39,f,1\n50,m,2\n28,f,3\n" * 5)
+    path, _ = write_starter(file, columns=["sex", "age.2"])
+    config = Config.load(path)
+    assert config.data.header == "numbered"
+    assert list(config.columns) == ["sex", "age.2"]

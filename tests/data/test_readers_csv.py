@@ -158,9 +158,16 @@ def test_names_are_literal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        ("a,b,a\n1,2,3\n", "{} has two columns named 'a'"),
-        ("a,,c\n1,2,3\n", "{}: column 2 has an empty name"),
-        ("a,b,\n1,2,3\n", "{}: column 3 has an empty name"),
+        (
+            "a,b,a\n1,2,3\n",
+            "{} has two columns named 'a'; data: {{header: numbered}} gives each a "
+            "name of its own (age, age.2)",
+        ),
+        (
+            "a,,c\n1,2,3\n",
+            "{}: column 2 has an empty name; data: {{header: numbered}} gives each a "
+            "name of its own (age, age.2)",
+        ),
         ("\na,b\n1,2\n", "{}: line 1 is blank; it must name the columns"),
         ("", "{} is empty: it has no rows"),
         ("\ufeff", "{} is empty: it has no rows"),

@@ -35,8 +35,8 @@ def test_a_glob_without_match(tmp_path: Path) -> None:
 def test_an_ending_that_is_not_read(tmp_path: Path) -> None:
     path = write(tmp_path, "a\n1\n", "t.xls")
     assert refusal(path) == (
-        f"{path} has an ending that is not read: read are .csv, .tsv, .txt, .csv.gz, .csv.zst, "
-        ".parquet and .xlsx"
+        f"{path} has an ending that is not read: read are .csv, .tsv, .txt, .data, .csv.gz, "
+        ".csv.zst, .parquet and .xlsx"
     )
 
 

@@ -57,6 +57,13 @@ def test_sheets_are_chosen_by_name(tmp_path: Path) -> None:
     )
 
 
+def test_a_sheet_without_names(tmp_path: Path) -> None:
+    path = book(tmp_path, ("s", [[39, "f"], [50, "m"]]))
+    source = read_source(path, header=False)
+    assert names(source) == ["c1", "c2"]
+    assert rows(source) == [("39", "f"), ("50", "m")]
+
+
 def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
     broken = write(tmp_path, b"PK\x03\x04", "b.xlsx")
     assert refusal(broken).startswith(f"{broken} cannot be read: ")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from moanon import Instance
-from moanon.data.domain import IntervalSpec, TreeSpec
+from moanon.data.domain import Domain, HiddenLeaves, IntervalSpec, TreeSpec
 from moanon.data.notation import Notation
 from moanon.data.rules import rule_of
 from moanon.data.stored_domains import domain_from, domain_record
@@ -16,11 +16,27 @@ from moanon.errors import DataError
 from tests.data.columns import column_of
 from tests.release.tables import instances
 
+Blocks = list[tuple[int, int]]
+
+
+def again(domain: Domain, blocks: Blocks) -> Domain:
+    return domain_from(json.loads(json.dumps(domain_record(domain, blocks, "salt"))))
+
+
+def allowed(domain: Domain) -> Blocks:
+    places = range(domain.size + 1)
+    return [(a, b) for a in places for b in places if a < b and domain.allows(a, b)]
+
 
 @given(instances())
 def test_what_is_stored_is_read_back(instance: Instance) -> None:
-    for domain in instance.layout.domains.values():
-        assert domain_from(json.loads(json.dumps(domain_record(domain)))) == domain
+    for name, domain in instance.layout.domains.items():
+        read = again(domain, allowed(domain))
+        column = instance.table.column(name)
+        assert read.codes(column).tolist() == domain.codes(column).tolist()
+        assert read.spans.tolist() == domain.spans.tolist()
+        for block in allowed(domain):
+            assert read.label(*block) == domain.label(*block)
 
 
 @pytest.mark.parametrize(
@@ -35,9 +51,25 @@ def test_what_is_stored_is_read_back(instance: Instance) -> None:
 def test_trees_of_rules_are_read_back(rule: dict[str, object]) -> None:
     interval = IntervalSpec(range=(0, 30), outside="clamp", notation=Notation(unit="kg"))
     domain = TreeSpec(rule_of(rule, interval)).build(column_of(["5 kg", "17 kg", "99 kg", None]))
-    again = domain_from(json.loads(json.dumps(domain_record(domain))))
-    assert again == domain
-    assert again.find(["5 kg", "99 kg"]).tolist() == domain.find(["5 kg", "99 kg"]).tolist()
+    for blocks in ([], allowed(domain)):
+        read = again(domain, blocks)
+        assert read.find(["5 kg", "99 kg"]).tolist() == domain.find(["5 kg", "99 kg"]).tolist()
+        assert read.values == domain.values
+
+
+def test_values_that_no_label_shows_are_not_named() -> None:
+    codes = ["13053", "13068", "14850", "14853", None]
+    domain = TreeSpec(rule_of({"mask": "right"}, IntervalSpec())).build(column_of(codes))
+    shown = [block for block in allowed(domain) if domain.label(*block) in ("130**", "14850", "*")]
+    record = json.dumps(domain_record(domain, shown, "salt"))
+    named = ["130**", "14850", "(missing)"]
+    assert [name for name in domain.hierarchy.names if name in record] == [*named[:2], "(missing)"]
+    read = again(domain, shown)
+    present = [code for code in codes if code]
+    assert read.find(present).tolist() == domain.find(present).tolist()
+    assert [read.label(*block) for block in shown] == [domain.label(*block) for block in shown]
+    unknown = ["13054", "(missing)", "(not shown: 3)", HiddenLeaves.digest("salt", "13053"), "*"]
+    assert read.find(unknown).tolist() == [-1] * 5
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from moanon.data.cells import Cells, raw_group_sizes
 from moanon.data.domain import IntervalSpec, OrderedSpec
+from moanon.data.file_form import FileForm, FormKeys
 from moanon.data.rows import RowsInMemory
 from moanon.data.table import Table, read_table
 from moanon.engines import open_source
@@ -111,7 +112,7 @@ def test_plain_files_are_left_to_duckdb_and_read_alike(tmp_path: Path, content: 
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
 def test_other_files_are_written_again_by_the_strict_reader(tmp_path: Path, content: bytes) -> None:
     path = written(tmp_path, content)
-    assert look_at([path], None) is None
+    assert look_at([path], FileForm()) is None
     table = open_table(path, ROLES, missing="category", memory=MEMORY)
     assert isinstance(table.store, RowsInFiles)
     same(table, read_table(path, ROLES, missing="category"))
@@ -159,7 +160,7 @@ def test_a_file_is_plain_only_if_duckdb_reads_it_as_the_strict_reader(
     tmp_path_factory: pytest.TempPathFactory, content: bytes
 ) -> None:
     path = written(tmp_path_factory.mktemp("noise"), content)
-    if look_at([path], None) is None:
+    if look_at([path], FileForm()) is None:
         return
     strict = read_table(path, ROLES, missing="category")
     same(open_table(path, ROLES, missing="category", memory=MEMORY), strict)
@@ -213,10 +214,32 @@ def _read_or_told(read: Callable[..., Table], path: Path) -> Table | str:
         return str(error)
 
 
+@pytest.mark.parametrize(
+    ("content", "form"),
+    [
+        (b"1,x\n2,y\n1,y\n", {"header": ("a", "b")}),
+        (b"a,b,a\n1,x,1\n2,y,2\n", {"header": "numbered"}),
+        (b" a, b\n1, x\n 2 ,\ty\n", {"trim": True}),
+        (b"1, x\n1,x\n", {"header": ("a", "b"), "trim": True}),
+    ],
+)
+def test_files_of_any_form_are_read_alike(tmp_path: Path, content: bytes, form: FormKeys) -> None:
+    path = written(tmp_path, content)
+    table = open_table(path, ROLES, memory=MEMORY, **form)
+    assert isinstance(table.store, RowsInFiles)
+    same(table, read_table(path, ROLES, **form))
+
+
+def test_quotes_beside_blanks_are_left_to_the_strict_reader(tmp_path: Path) -> None:
+    path = written(tmp_path, b'a,b\n1, "x, y"\n2,z \n')
+    table = open_table(path, ROLES, memory=MEMORY, trim=True)
+    same(table, read_table(path, ROLES, trim=True))
+
+
 def test_most_conforming_files_are_plain(tmp_path: Path) -> None:
     # Else the test above would hold for a look that finds nothing plain.
     path = written(tmp_path, b"a,b\n" + b'"x, ""y""\nz",2\n' * 1000)
-    plain = look_at([path], None)
+    plain = look_at([path], FileForm())
     assert plain is not None
     assert (plain.header, plain.delimiter, plain.rows) == (("a", "b"), ",", 1000)
 

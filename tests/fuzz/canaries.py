@@ -204,11 +204,8 @@ class _Rules:
             path.name == "first.yaml"
         ):  # describes the columns, which takes the order of their values
             return {*columns["town"], *columns["ill"]}
-        if path.name == "domains.json":  # all base values by their names, whether shown or not
-            return set(self._people.towns.leaves)
-        shows_labels = path.name in ("solutions.json", "report.html") or path.name.startswith(
-            "said"
-        )
+        labels = ("solutions.json", "domains.json", "report.html")
+        shows_labels = path.name in labels or path.name.startswith("said")
         return self._towns if shows_labels else set()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from moanon.data.domain import OrderedSpec
+from moanon.data.domain import IntervalSpec, OrderedSpec
 from moanon.data.table import read_table
 from moanon.genome import Instance
 from moanon.output.summary import summary_html, summary_path
@@ -68,6 +68,15 @@ def test_markup_in_names_and_labels_is_text(tmp_path: Path) -> None:
     for text in HOSTILE[:6]:
         assert text not in page
     assert "<script" not in page
+
+
+def test_it_tells_what_steps_had_merged_and_what_was_removed(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": ["21", "23", "37", "38"], "name": list("abcd"), "x": list("1234")})
+    table = read_table(frame, {"age": "quasi", "name": "identifying"})
+    instance = Instance.build(table, {"age": IntervalSpec(granularity=10)})
+    text = words_of(page_of(Release.of(instance, [1]), tmp_path))
+    assert "age grouped: [20-29], [30-39]; 2 steps of 4 values 2 of 2" in text
+    assert "2 removed name, x" in text
 
 
 def test_its_name_follows_that_of_the_file() -> None:

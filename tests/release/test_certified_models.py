@@ -15,15 +15,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from moanon.data.domain import TreeDomain
+from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeDomain, TreeSpec
+from moanon.data.notation import Notation
+from moanon.data.rules import rule_of
+from moanon.data.table import read_table
 from moanon.errors import ConfigError, InfeasibleError, OutputError
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures import MEASURES
+from moanon.measures.measuring import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.release import Certificate, Release
 from moanon.search.problem import INFEASIBLE, SearchProblem
@@ -262,7 +267,7 @@ def measures_of(
     """Every measure that has a bound here, of a release with these groups."""
     genome = front.recoding(solution)["genome"]
     shown = naive.generalized_rows(instance, genome)
-    sizes = [domain.size for domain in instance.layout.domains.values()]
+    sizes = naive.spans_of(instance)
     n, gone = len(shown), len(shown) - sum(map(len, kept))
     lost = sum(len(rows) * naive.row_loss(shown[rows[0]], sizes) for rows in kept)
     models = [models_under(instance, front.suppression, rows) for rows in kept]
@@ -406,3 +411,23 @@ def test_small_groups_that_are_kept_must_meet_the_constraints(
         fitting(fitted, front, solution, []),
         {**demands, **front.bounds},
     )
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        IntervalSpec(5, (10, 30), outside="clamp", notation=Notation(unit="€")),
+        TreeSpec(rule_of({"intervals": [5, 10]}, IntervalSpec(notation=Notation(unit="€")))),
+    ],
+)
+def test_sensitive_values_in_steps_are_read_as_the_table_writes_them(
+    spec: DomainSpec, tmp_path: Path
+) -> None:
+    pay = ["3 €", "12 €", "14 €", "29 €", "30 €", "95 €"]
+    frame = pd.DataFrame({"size": list("SSSLLL"), "pay": pay})
+    table = read_table(frame, {"size": "quasi", "pay": "sensitive"})
+    sizes = OrderedSpec(("S", "L"))
+    instance = Instance.build(table, {"size": sizes}, distances={"pay": spec})
+    release = Release.of(instance, [1])
+    found = release.write(tmp_path / "t.csv").privacy_of("pay")["t_closeness"]
+    assert found == pytest.approx(measure_grouping(release.grouping)["t_closeness"])

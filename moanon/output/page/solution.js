@@ -163,11 +163,15 @@ function columnView(column, { blocks, places, widths, rows, before, effect }) {
     ),
   );
   if (effect) view.append(effectView(effect));
+  if (column.merged) view.append(mergedView(column.merged));
   if (widths.length && before.length) view.append(barsView(widths, rows, before));
   else if (widths.length) view.append(band(widths));
-  view.append(chips(labels.slice(0, LISTED), rows));
+  const listed = labels.map((label, i) => [label, rows ? rows[i] : null]);
+  // Labels of released rows first, or empty ones at one end of a domain would hide them.
+  if (rows) listed.sort((one, other) => (other[1] > 0) - (one[1] > 0));
+  view.append(chips(listed.slice(0, LISTED)));
   if (labels.length > LISTED) {
-    const rest = chips(labels.slice(LISTED), rows && rows.slice(LISTED));
+    const rest = chips(listed.slice(LISTED));
     const untold = blocks - labels.length;
     const where = `and ${grouped(untold)} more, in solutions.json`;
     if (untold) rest.append(make("li", { class: "untold" }, where));
@@ -186,12 +190,20 @@ function effectView([loss, kept]) {
   return make("p", { class: "effect", title }, words);
 }
 
+/** What steps and clamped ends had merged before any solution was looked for. */
+function mergedView(merged) {
+  const title =
+    "What granularity and clamped ends take away from every solution; the loss, which counts from " +
+    "the steps on, does not show it.";
+  return make("p", { class: "effect", title }, `merged before the search: ${merged}`);
+}
+
 /** Labels, each with its rows; those that no released row shows are pale. */
-function chips(labels, rows) {
-  const items = labels.map((label, i) => {
-    if (!rows) return make("li", {}, label);
-    const number = make("span", { class: "rows" }, grouped(rows[i]));
-    return make("li", { class: rows[i] ? "" : "empty" }, make("span", {}, label), number);
+function chips(labels) {
+  const items = labels.map(([label, rows]) => {
+    if (rows === null) return make("li", {}, label);
+    const number = make("span", { class: "rows" }, grouped(rows));
+    return make("li", { class: rows ? "" : "empty" }, make("span", {}, label), number);
   });
   return make("ul", { class: "chips" }, ...items);
 }

@@ -1,0 +1,161 @@
+"""How files of tables are written: what separates cells, which line names the columns.
+
+A table names each of its columns once. A file need not: some have no line of names, some repeat a
+name or leave one out. Nothing is made up in silence: such files are refused, unless their form says
+how columns are to be called (`FileForm.names_of`); `likely_header` proposes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypedDict
+
+from moanon.data.decoding import DEFAULT_ENCODING, checked_encoding
+from moanon.errors import DataError
+
+#: Whether the first line names the columns, ``numbered`` where names need numbers to be told apart;
+#: or the names, where no line has them.
+Header = bool | Literal["numbered"] | tuple[str, ...]
+#: What is no part of a cell where cells are trimmed.
+BLANKS = " \t"
+#: What helps where a line does not name each column once.
+NUMBERED = "; data: {header: numbered} gives each a name of its own (age, age.2)"
+#: So many of the cells that can must have blanks around them for these to be no part of any.
+_MOSTLY = 0.9
+#: A number or a date, in whatever notation.
+_FIGURES = re.compile(r"[$€£+(-]?\s*[0-9][0-9.,:/' ()-]*\s*[%$€£]?")
+
+
+class FormKeys(TypedDict, total=False):
+    """The attributes of a `FileForm` as keywords, of which any may be left out."""
+
+    delimiter: str | None
+    encoding: str
+    sheet: str | None
+    header: Header
+    trim: bool
+
+
+@dataclass(frozen=True)
+class FileForm:
+    """What is known of files before they are read.
+
+    Attributes
+    ----------
+    delimiter : str or None
+        Of CSV files: one character. By default the one of ``, ; tab |`` that splits the first line
+        most.
+    encoding : str
+        Of CSV files.
+    sheet : str or None
+        Of Excel files; by default their only one.
+    header : bool, "numbered" or tuple of str
+        Of CSV and Excel files: whether the first line names the columns. If it does not, they are
+        called c1, c2, … or as is said here. ``numbered``: it does, but a name that was there before
+        gets a number (``age``, ``age.2``), and a column without one is called by its place.
+    trim : bool
+        Of CSV files: whether blanks around cells are no part of them.
+    """
+
+    delimiter: str | None = None
+    encoding: str = DEFAULT_ENCODING
+    sheet: str | None = None
+    header: Header = True
+    trim: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what no file has."""
+        delimiter = self.delimiter
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+            raise DataError(
+                f"delimiter must be one character, no quote and no line end. Got {delimiter!r}"
+            )
+        checked_encoding(self.encoding)
+
+    @property
+    def first_line_names(self) -> bool:
+        """Whether the first line is one of names and not of cells."""
+        return self.header is True or self.header == "numbered"
+
+    def names_of(self, source: str, first: Sequence[str]) -> tuple[str, ...]:
+        """Name the columns of a file, given its first line.
+
+        Examples
+        --------
+        >>> FileForm(header="numbered").names_of("a.csv", ["age", "", "age", "age.2"])
+        ('age', 'c2', 'age.3', 'age.2')
+        >>> FileForm(header=False).names_of("a.csv", ["39", "f"])
+        ('c1', 'c2')
+        """
+        if self.header is True:
+            return tuple(first)
+        if self.header == "numbered":
+            return _numbered(first)
+        if self.header is False:
+            return tuple(f"c{place}" for place in range(1, len(first) + 1))
+        if len(self.header) != len(first):
+            raise DataError(
+                f"{source} has {len(first)} columns, but header names {len(self.header)}"
+            )
+        return self.header
+
+    def refuse_names(self, file: str) -> None:
+        """Refuse to say how columns are called that have their names in the file."""
+        if self.header is not True:
+            raise DataError(f"header is for text files and sheets; {file} names its columns itself")
+
+
+def _numbered(names: Sequence[str]) -> tuple[str, ...]:
+    taken, given = set(names), list[str]()
+    for place, name in enumerate(names, 1):
+        free, number = name or f"c{place}", 1
+        while free in given or (free in taken and (number > 1 or not name)):
+            number += 1
+            free = f"{name or f'c{place}'}.{number}"
+        given.append(free)
+    return tuple(given)
+
+
+def likely_header(rows: Sequence[Sequence[str]]) -> Header:
+    """Tell from the first rows of a file whether the first one names the columns.
+
+    It does where a word stands above nothing but figures. Else it does not if it has figures only,
+    or a word that is found again below.
+
+    Examples
+    --------
+    >>> likely_header([["age", "sex"], ["39", "f"], ["50", "m"]])
+    True
+    >>> likely_header([["39", "f"], ["50", "m"], ["28", "f"]])
+    False
+    >>> likely_header([["", "sex", "sex"], ["1", "f", "f"]])
+    'numbered'
+    """
+    first, *others = rows
+    below = [row for row in others if len(row) == len(first)]
+    columns = [(name, set(values) - {""}) for name, *values in zip(first, *below, strict=True)]
+    words = [(name, values) for name, values in columns if name and not _FIGURES.fullmatch(name)]
+    above = any(values and all(map(_FIGURES.fullmatch, values)) for _, values in words)
+    again = any(name in values for name, values in words)
+    figures = not words and all(values for name, values in columns if name)
+    return False if (again or (figures and any(first))) and not above else _as_named(first)
+
+
+def header_of(rows: Sequence[Sequence[str]], given: Header | None) -> Header:
+    """Tell as `likely_header` how columns are named, as far as it is not given."""
+    if given is None:
+        return likely_header(rows)
+    return _as_named(rows[0]) if given is True else given
+
+
+def _as_named(first: Sequence[str]) -> Header:
+    return "numbered" if "" in first or len(set(first)) < len(first) else True
+
+
+def likely_blanks(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether cells behind a delimiter mostly begin with a blank, which is hardly meant."""
+    cells = [cell for row in rows for cell in row[1:] if cell]
+    begin = sum(cell[0] in BLANKS for cell in cells)
+    return bool(cells) and begin >= _MOSTLY * len(cells)

@@ -156,9 +156,10 @@ def _starter_text(
             "about a person is quasi and is generalized; what must not be learnt about a person is "
             "sensitive and is kept; what matters to nobody is insensitive and is kept. A column "
             "that is not listed is dropped. Every quasi column makes the others coarser: leave out "
-            "those that nobody needs (or list the others with --columns). Where you change a role to "
-            "identifying or insensitive, delete the lines below it. Sensitive may keep them: an "
-            "order is then what t-closeness counts distances by, so delete one of the alphabet."
+            "those that nobody needs (or list the others with --columns). Where you change a role "
+            "to identifying or insensitive, delete the lines below it. Sensitive may keep them: an "
+            "order is then what t-closeness counts distances by, so delete kind and order where "
+            "that is the alphabet's."
         ),
         _commented("", {"name": name}),
         "data:\n" + _commented("", data, "  ") + _missing_text(source.columns, guesses, tokens),

@@ -349,11 +349,15 @@ class Hierarchy(Outlined):
         return tuple(self.node_of[pair] for pair in pairwise(edges))
 
     def with_leaf(self, name: str) -> Hierarchy:
-        """Return this tree with one more leaf directly under the root, last in pre-order."""
+        """Return this tree with one more leaf directly under the root, last in pre-order.
+
+        Where the root stands for a chain, or is a leaf, all that was there becomes a node beside
+        the new leaf.
+        """
         if name in self.all_names:
             raise HierarchyError(f"a hierarchy has a node called {name!r} already")
-        if not self.children[0]:
-            return self._with_second_leaf(name)
+        if self.above[0] or not self.children[0]:
+            return self._beside_leaf(name)
         size, extra = len(self.leaves), len(self.names)
         grows = [cut != (0,) for cut in self.levels]
         return Hierarchy(
@@ -371,21 +375,27 @@ class Hierarchy(Outlined):
             ),
         )
 
-    def _with_second_leaf(self, name: str) -> Hierarchy:
-        """Add a leaf to a tree of one: the highest name above becomes that of both."""
-        leaf, above = self.names[0], self.above[0]
-        levels: tuple[tuple[int, ...], ...] = ((1, 2), (0,))
-        labels: tuple[tuple[str, ...], ...] = ((leaf, name), (SUPPRESSED,))
-        if above:
-            tops = [label == above[0] for (label,) in self.level_labels]
-            levels = tuple((0,) if top else (1, 2) for top in tops)
-            labels = tuple(
-                (label,) if top else (label, name)
-                for (label,), top in zip(self.level_labels, tops, strict=True)
-            )
-        names = (above[0] if above else SUPPRESSED, leaf, name)
+    def _beside_leaf(self, name: str) -> Hierarchy:
+        """Put a root above this tree and a leaf: it takes the highest name of the chain."""
+        above, size, extra = self.above[0], len(self.leaves), len(self.names) + 1
+        root = above[0] if above else SUPPRESSED
+        levels: list[tuple[int, ...]] = []
+        labels: list[tuple[str, ...]] = []
+        for cut, shown in zip(self.levels, self.level_labels, strict=True):
+            is_top = bool(above) and cut == (0,) and shown == (root,)
+            levels.append((0,) if is_top else (*(node + 1 for node in cut), extra))
+            labels.append((root,) if is_top else (*shown, name))
+        if not above:
+            levels.append((0,))
+            labels.append((root,))
         return Hierarchy(
-            names, (0, 0, 1), (2, 1, 2), (-1, 0, 0), levels, ((), above[1:], ()), labels
+            (root, *self.names, name),
+            (0, *self.starts, size),
+            (size + 1, *self.stops, size + 1),
+            (-1, *(parent + 1 for parent in self.parents), 0),
+            tuple(levels),
+            ((), above[1:], *self.above[1:], ()),
+            tuple(labels),
         )
 
     # -- writing ---------------------------------------------------------------------------------

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from moanon import datasets
 from moanon.arrays import Outlined
 from moanon.atomic import StagedFiles
 from moanon.config import Config
+from moanon.data.strict_yaml import dump_nodes
 from moanon.data.table import Table
 from moanon.engines.addresses import is_address
 from moanon.errors import DataError, MoanonError, OutputError
@@ -347,7 +350,7 @@ def write_tabs(
             run.front,
             run.record,
             str(run.folder),
-            config=run.config,
+            config=_without_orders(run.config),
             marks=_marks(run.front),
             without_table=run.without_table,
             exportable=has_config(run.record),
@@ -362,6 +365,32 @@ def check_page(path: Path) -> None:
     """Refuse a name that no page has."""
     if path.suffix.lower() not in _PAGES:
         raise OutputError(f"a report is a {' or '.join(_PAGES)} file. Got {path.name!r}")
+
+
+def _without_orders(config: str) -> str:
+    """A configuration without the orders and trees of sensitive columns, for a page to show.
+
+    They name values that nobody may have released. Files that hold them are named.
+    """
+    found = False
+    root = yaml.compose(config, yaml.SafeLoader)
+    for columns in _values(root, "columns"):
+        for _, column in columns.value:
+            if any(role.value == "sensitive" for role in _values(column, "role")):
+                kept = [(key, value) for key, value in column.value if not _is_order(key, value)]
+                found |= len(kept) < len(column.value)
+                column.value = kept
+    return dump_nodes(root) if found else config
+
+
+def _values(node: yaml.Node | None, key: str) -> list[yaml.Node]:
+    """What a mapping has under a key."""
+    entries = node.value if isinstance(node, yaml.MappingNode) else []
+    return [value for name, value in entries if name.value == key]
+
+
+def _is_order(key: yaml.Node, value: yaml.Node) -> bool:
+    return key.value in ("order", "hierarchy") and not isinstance(value, yaml.ScalarNode)
 
 
 def _marks(front: Front) -> dict[int, str]:

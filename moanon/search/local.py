@@ -8,13 +8,14 @@ become large enough is split again, until that gains little. When all these are 
 begins with the best of them whose groups are large enough, and goes on to smaller sizes: each
 target with the groups of the one before, which are split on.
 
-Where utility loss is an objective, the table is also split by that at first (`UtilitySplits`).
+Where utility loss is an objective, the table is also split by that at first (`UtilitySplits`). In
+small tables the groups of global recodings are taken in and moved, too (`find_global_groups`).
 
 Within a limit of suppression, splits may trim. The first ones would use the limit up; so where
 groups are few, it is also tried what comes of it when a row costs more than its loss.
 
-Runs do not depend on each other, so they can be worked on by several threads, in any order. Nothing
-is drawn at random: the seed does not matter.
+Runs do not depend on each other, so they can be worked on by several threads, in any order. The
+seed does not matter.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
 from moanon.search.archive import thin
 from moanon.search.checkpoint import State, part_of, prefixed
+from moanon.search.global_groups import find_global_groups
 from moanon.search.problem import SearchProblem
+from moanon.search.running import warm_up
 from moanon.search.targets import (
     FEW_GROUPS,
     Effort,
@@ -66,7 +69,8 @@ _Task = tuple[Sequence[Suppression], Ints | None]
 #: Ways to split: what suppressing a row costs, in losses of the row; how far to look ahead, where
 #: 1 is not at all, the greedy way.
 _FAR, _NEAR, _DEAR, _GREEDY = (1.0, 32), (1.0, 8), (1.4, 32), (1.0, 1)
-#: Tables of up to so many cells are searched without suppression, too, whatever the limit.
+#: Tables of up to so many cells are searched without suppression, too, whatever the limit, and
+#: begin with what a search for global recodings finds.
 _SMALL_TABLE = 2_000
 #: Groups that there is room for, where each target is also solved from the whole table down.
 _HANDFUL = 4
@@ -93,10 +97,6 @@ class LocalSearch:
             )
         self.archive = LocalArchive(len(problem.objectives))
         self._runs = self._find_runs()
-        # Where not, and rows may be suppressed, what is found may be no solution.
-        self._whole_meets = meets_constraints(
-            whole_table(problem.instance, problem.suppression), problem.suppression
-        )
         self._workplaces: list[_Workplace] = []
         self._starts: list[tuple[int, bytes]] = []  # what the first target of each run came to
         self._by_utility = None
@@ -108,15 +108,16 @@ class LocalSearch:
 
         Splits that may trim find something else, which need not be better.
         """
-        problem = self.problem
-        problems = [problem]
-        if problem.suppression.eta and len(problem.instance.cells) <= _SMALL_TABLE:
-            problems.append(problem.with_eta(0.0))
         runs: list[list[Suppression]] = []
-        for each in problems:
+        for each in self._problems():
             with suppress(ImpossibleError) if runs else nullcontext():
                 runs += find_targets(each.instance, each.suppression, each.objectives)
         return spread(runs)
+
+    def _problems(self) -> list[SearchProblem]:
+        """The problem, and of a small table that without suppression."""
+        wide = self.problem.suppression.eta > 0 and _is_small(self.problem)
+        return [self.problem, *([self.problem.with_eta(0.0)] if wide else [])]
 
     @property
     def space(self) -> int:
@@ -138,6 +139,8 @@ class LocalSearch:
         while len(self._workplaces) < threads:
             self._workplaces.append(_Workplace.of(self.problem.instance))
         begin = self.generation
+        if begin == 0 and _is_small(self.problem):
+            self._take_global_groups()
         if begin < number:
             tasks: list[_Task] = [([run[0]], None) for run in self._runs[begin : begin + threads]]
         else:
@@ -155,6 +158,16 @@ class LocalSearch:
         self.generation += len(tasks)
         self.evaluations += reached
         return reached
+
+    def _take_global_groups(self) -> None:
+        """Take in groups of global recodings, as they are and after a round of moving."""
+        counts = self._workplaces[0].counts
+        for problem in self._problems():
+            for group in find_global_groups(problem):
+                size = np.bincount(group[group >= 0], counts[group >= 0]).min()
+                target = _with_size(problem.suppression, size)
+                for each in (group, *_solve(self._workplaces[0], [target], group)):
+                    self._take(each)
 
     def _solve_by_utility(self, targets: Sequence[Suppression]) -> list[Ints]:
         """Split the whole table by utility loss as far as groups are few, and on by loss."""
@@ -174,9 +187,12 @@ class LocalSearch:
         return _unpack(min(fit, key=lambda found: found[0])[1])
 
     def _take(self, group: Ints) -> None:
-        """Measure a solution, and keep it if it meets the bounds on the whole table."""
+        """Measure a solution, and keep it if it meets the bounds on groups and the whole table.
+
+        Where not even all rows are a group and some may be suppressed, it need not.
+        """
         grouping = _grouping(self._workplaces[0], group)
-        if not (self._whole_meets or meets_constraints(grouping, self.problem.suppression)):
+        if not meets_constraints(grouping, self.problem.suppression):
             return
         bounds = self.problem.bounds
         measures = [*self.problem.measures, *bounds]
@@ -302,12 +318,20 @@ def solve_target(instance: Instance, target: Suppression) -> Grouping:
 def warm_up_local(problem: SearchProblem) -> float:
     """Have the kernels compiled or loaded, as `moanon.search.running.warm_up` for genomes."""
     started = time.monotonic()
-    rows = float(problem.instance.cells.rows)
-    target = replace(
-        problem.suppression, constraints=(("k", rows), *problem.suppression.constraints)
-    )
+    target = _with_size(problem.suppression, problem.instance.cells.rows)
     _solve(_Workplace.of(problem.instance), [target], None)  # of all rows, which is nothing to do
+    if _is_small(problem):
+        warm_up(problem, "archive")
     return time.monotonic() - started
+
+
+def _is_small(problem: SearchProblem) -> bool:
+    return len(problem.instance.cells) <= _SMALL_TABLE
+
+
+def _with_size(suppression: Suppression, size: float) -> Suppression:
+    """The target of a size, and of nothing else beyond the constraints."""
+    return replace(suppression, constraints=(("k", size), *suppression.constraints))
 
 
 class LocalArchive:
@@ -563,9 +587,8 @@ def split_greedily(
     """Split the whole table by the largest gain alone for each size of groups, to compare with."""
     place = _Workplace.of(instance)
     for size in sizes:
-        target = replace(suppression, constraints=(("k", size), *suppression.constraints))
         group = place.whole_table()
-        place.split(_Wanted.of(instance, target), group, *_GREEDY)
+        place.split(_Wanted.of(instance, _with_size(suppression, size)), group, *_GREEDY)
         yield _grouping(place, group)
 
 

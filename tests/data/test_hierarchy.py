@@ -180,14 +180,23 @@ def test_a_tree_with_one_more_leaf_is_what_a_file_with_it_would_give(tree: Hiera
         ("only", "only;*\nextra;*\n"),
         ("only;Any", "only;Any\nextra;Any\n"),
         ("only;DE;DE;*", "only;DE;DE;*\nextra;extra;extra;*\n"),
-        ("a;A;All;*\nb;A;All;*", "a;A;All;*\nb;A;All;*\nextra;A;All;*\n"),
+        ("a;A;All;*\nb;A;All;*", "a;A;All;*\nb;A;All;*\nextra;extra;extra;*\n"),
         ("a;A;*\nb;b;*", "a;A;*\nb;b;*\nextra;extra;*\n"),
     ],
 )
-def test_a_leaf_is_added_below_chains(text: str, written: str) -> None:
+def test_a_leaf_is_added_beside_chains(text: str, written: str) -> None:
     tree = Hierarchy.from_arx(text).with_leaf("extra")
     assert tree.to_arx() == written
     assert tree == Hierarchy.from_arx(written)
+
+
+def test_all_below_a_root_of_one_child_is_a_block_beside_an_added_leaf() -> None:
+    tree = Hierarchy.from_yaml("World: {Earth: {North: [a, b], South: [c, d]}}").with_leaf("extra")
+    assert tree.names == ("World", "Earth", "North", "a", "b", "South", "c", "d", "extra")
+    assert [{tree.names[node] for node in cut} for cut in tree.cuts()][:2] == [
+        {"World"},
+        {"Earth", "extra"},
+    ]
 
 
 def test_an_added_leaf_must_not_have_a_collapsed_name() -> None:

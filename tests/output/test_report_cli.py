@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -223,3 +224,19 @@ def test_a_page_of_several_results_needs_a_name(
     assert told == "moanon: several results make one page; name its file with --out FILE\n"
     told = refused(capsys, "report", "results", "mondrian", "--out", "all.txt")
     assert told == "moanon: a report is a .html or .htm file. Got 'all.txt'\n"
+
+
+def test_a_page_does_not_hold_the_order_of_a_sensitive_column(people: Path) -> None:
+    ill = "{role: sensitive, kind: ordered, order: [flu, gout, cold, none, canary]}"
+    Path("people.yaml").write_text(config_text({**AGE_AND_SIZE, "ill": ill}, generations=3))
+    assert main(["run", "people.yaml", "--out", "results", "--quiet"]) == 0
+    assert main(["report", "results"]) == 0
+    shutil.copytree("results", "again")
+    assert main(["report", "results", "again", "--out", "all.html"]) == 0
+    written = Path("results/config.yaml").read_text()
+    line = "    order: [flu, gout, cold, none, canary]\n"
+    assert written.count(line) == 1
+    (tab,) = told_by(Path("results/report.html"))
+    assert tab["config"] == written.replace(line, "").replace(f"{Path.cwd()}/", "")
+    for page in ("results/report.html", "all.html"):
+        assert "canary" not in Path(page).read_text(encoding="utf-8")

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 import moanon
 from moanon.config import Config
-from moanon.data.domain import IntervalSpec, TreeDomain, TreeSpec
+from moanon.data.domain import IntervalSpec, OrderedSpec, TreeDomain, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.errors import ConfigError, DataError, InfeasibleError, SearchError
@@ -31,17 +32,27 @@ from moanon.kernels.boxes import make_box_columns
 from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
 from moanon.release import Certificate
-from moanon.search import targets
+from moanon.search import global_groups, targets
+from moanon.search.archive_search import ExhaustiveSearch
 from moanon.search.local import LocalLimits, LocalSearch, split_greedily
 from moanon.search.problem import SearchProblem
 from moanon.search.targets import Effort
 from tests import naive
 from tests.checkout import REPOSITORY
-from tests.search.people import config_text, people, people_frame
+from tests.search.people import SIZES, config_text, people, people_frame
 from tests.strategies import rich_instances
 
 #: Checks of groups are compiled for minutes; as plain Python they are quick on small tables.
 UNCOMPILED = bool(os.environ.get("NUMBA_DISABLE_JIT"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_genomes() -> Iterator[None]:
+    """Without the compiler, thousands of genomes would take minutes."""
+    with pytest.MonkeyPatch.context() as patch:
+        if UNCOMPILED:
+            patch.setattr(global_groups, "_EVALUATIONS", 20)
+        yield
 
 
 def searched(instance: Instance, rule: Suppression, **more: object) -> LocalSearch:
@@ -175,6 +186,41 @@ def test_a_wider_limit_alone_loses_no_more_in_small_tables() -> None:
     narrow, wide = (searched(people(), Suppression("limit", eta)).front(1000) for eta in (0, 0.1))
     for k, loss in zip(narrow.measures["k"], narrow.measures["loss"], strict=True):
         assert wide.measures["loss"][wide.measures["k"] >= k].min() <= loss + 1e-12
+
+
+def assert_covers(local: LocalSearch) -> None:
+    """Whatever a global recoding reaches, a local one does."""
+    exact = ExhaustiveSearch(local.problem)
+    while not exact.exhausted:
+        exact.step()
+    for values in exact.archive.values:
+        assert (local.archive.values <= values + 1e-12).all(axis=1).any()
+
+
+@given(rich_instances(24), st.sampled_from([0.0, 0.1, 0.4]))
+@settings(max_examples=20)
+def test_no_global_recoding_of_a_small_table_is_better(instance: Instance, eta: float) -> None:
+    assume(instance.layout.count() <= 1_000)
+    assert_covers(searched(instance, Suppression("limit", eta)))
+
+
+def test_no_global_recoding_is_better_in_three_objectives() -> None:
+    roles = {"age": "quasi", "size": "quasi", "ill": "sensitive"}
+    table = read_table(people_frame()[[*roles]], roles)
+    specs = {"age": IntervalSpec(1), "size": OrderedSpec(SIZES)}
+    objectives = ("k", "l_distinct", "loss")
+    rule = Suppression("limit", 0.1)
+    assert_covers(searched(Instance.build(table, specs), rule, objectives=objectives))
+
+
+def test_groups_that_the_best_first_cut_runs_through_are_found() -> None:
+    # 26 | 21 + 21 | 8 + 8 + 6 rows: three groups of 22 or more, and no first cut leads there.
+    frame = pd.DataFrame({"a": np.repeat(list("abcdef"), [26, 21, 21, 8, 8, 6])})
+    table = read_table(frame, {"a": "quasi"})
+    instance = Instance.build(table, {"a": OrderedSpec(tuple("abcdef"))})
+    front = searched(instance, Suppression("limit", 0.0)).front(1000)
+    lost = front.measures["loss"][front.measures["k"] >= 22].min()
+    assert lost == pytest.approx((42 * 1 + 22 * 2) / 5 / 90)
 
 
 def test_other_objectives_of_groups_have_levels() -> None:

@@ -130,7 +130,8 @@ def _run(config: Config, options: _Options) -> int:
         f" {experiment.config.name}: {result.evaluations:,} evaluations "
         + (f"({outcome.polished:,} to polish the front) " if outcome.polished else "")
         + (f"for {len(result.fronts)} limits" if several else f"in {duration(outcome.seconds)}")
-        + f" by {experiment.algorithm}; stopped because {outcome.why}"
+        + f" by {experiment.algorithm}; {'the last one ' if several else ''}stopped because "
+        + outcome.why
     )
     if outcome.convergence is not None:
         told = outcome.convergence.sentence

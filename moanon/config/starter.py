@@ -72,9 +72,10 @@ def write_starter(
     guesses = [guess(column) for column in source.columns]
     roles = Counter(each.role for each in guesses)
     if not roles["quasi"]:
+        hint = "" if len(guesses) > 1 else "; is --delimiter needed to tell its columns apart?"
         raise DataError(
             f"{file}: no column could be generalized as it stands (those seen are identifiers, "
-            "sensitive values or free text), so no configuration was written"
+            f"sensitive values or free text), so no configuration was written{hint}"
         )
     common = _common(guesses)
     data: dict[str, object] = {"source": _relative(file, target)}
@@ -155,7 +156,10 @@ def _starter_text(
             "about a person is quasi and is generalized; what must not be learnt about a person is "
             "sensitive and is kept; what matters to nobody is insensitive and is kept. A column "
             "that is not listed is dropped. Every quasi column makes the others coarser: leave out "
-            "those that nobody needs (or list the others with --columns)."
+            "those that nobody needs (or list the others with --columns). Where you change a role "
+            "to identifying or insensitive, delete the lines below it. Sensitive may keep them: an "
+            "order is then what t-closeness counts distances by, so delete kind and order where "
+            "that is the alphabet's."
         ),
         _commented("", {"name": name}),
         "data:\n" + _commented("", data, "  ") + _missing_text(source.columns, guesses, tokens),

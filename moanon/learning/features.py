@@ -186,7 +186,7 @@ class _Ends:
         if isinstance(self.domain, IntervalDomain):
             places = self.domain.steps.scale.places(column.values)
             known = np.array([np.nan if place is None else float(place) for place in places])
-            if len(self.least):  # where values are clamped, raw ones are as far as labels tell
+            if len(self.least):  # no farther than labels reach
                 known = np.clip(known, self.least[0], self.largest[-1])
         values = np.append(known, np.nan)
         return self._columns(values, values, np.arange(len(values)) == len(known))
@@ -199,7 +199,8 @@ class _Ends:
 def _step_ends(steps: Steps) -> tuple[Floats, Floats]:
     """Least and largest value of each step; of decimals, the largest is where the next begins.
 
-    What lies beyond a range to which values are clamped is taken for as wide as a step.
+    What lies beyond a range to which values are clamped reaches as far as the table does, in whole
+    steps, as in losses.
     """
     width, whole = float(steps.width), steps.scale.type != "decimal"
     edges = float(steps.origin + steps.first * steps.width) + width * np.arange(steps.count + 1)
@@ -208,8 +209,9 @@ def _step_ends(steps: Steps) -> tuple[Floats, Floats]:
     least, largest = np.clip(edges[:-1], low, high), np.clip(edges[1:] - whole, low, high)
     if steps.clamped:
         largest = np.minimum(largest, high - whole)  # the end itself is beyond
-        least = np.concatenate([[low - width], least, [high]])
-        largest = np.concatenate([[low - whole], largest, [high + width - whole]])
+        lowest, highest = edges[0] - steps.below * width, edges[-1] + steps.above * width
+        least = np.concatenate([[lowest], least, [high]])
+        largest = np.concatenate([[low - whole], largest, [highest - whole]])
     return least, largest
 
 

@@ -211,6 +211,7 @@ def test_the_text_counts_and_shows_no_identifying_value(tmp_path: Path) -> None:
     text = write_starter(file)[0].read_text(encoding="utf-8")
     assert "Ann" not in text
     assert "# A first configuration, guessed from 6 rows and 3 columns." in text
+    assert "what t-closeness counts distances by" in " ".join(text.replace("\n#", "").split())
     assert "  # 6 different values; the name suggests an identifier\n  name:" in text
     assert "  # 2 different values; missing in 2 rows\n  sex:\n" in text
     assert "  # Values are missing in 2 columns that would be released" in text
@@ -296,6 +297,13 @@ def test_a_table_without_a_quasi_identifier_is_refused(tmp_path: Path) -> None:
         "sensitive values or free text), so no configuration was written"
     )
     assert not (tmp_path / "t.yaml").exists()
+
+
+def test_a_delimiter_that_was_not_found_is_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "t.data"
+    file.write_text("".join(f"A{i} {i} m\n" for i in range(9)), encoding="utf-8")
+    with pytest.raises(DataError, match=r"; is --delimiter needed to tell its columns apart\?$"):
+        write_starter(file)
 
 
 @pytest.mark.parametrize("name", ["adult", "credit"])

@@ -94,7 +94,8 @@ def _has_rows(instance: Instance) -> bool:
 
 def _can_be_starred(instance: Instance, shown: Shown) -> bool:
     """Whether no row that is released looks like one of stars."""
-    only_quasi = all(role == "quasi" for role in instance.table.roles.values())
+    # Identifying columns are not released, so they tell nothing apart.
+    only_quasi = {*instance.table.roles.values()} <= {"quasi", "identifying"}
     domains = instance.layout.domains.values()
     return not only_quasi or not any(
         row is not None

@@ -228,10 +228,18 @@ def test_numbers_that_models_cannot_hold_are_cut_off(value: str) -> None:
     assert isinstance(column, Column)
 
 
-def test_beyond_a_clamped_range_a_value_is_as_far_as_a_step() -> None:
+def test_clamped_ends_reach_as_far_as_the_table_in_whole_steps() -> None:
     spec = IntervalSpec(10, (20, 40), outside="clamp")
     space = _space(pd.DataFrame({"age": [7, 25, 39, 40, 99]}), {"age": spec})
     # Base values <20, [20-29], [30-39], >=40.
-    assert _released(space, "111") == [[10, 19], [20, 29], [30, 39], [40, 49], [40, 49]]
-    assert _released(space, "001")[0] == [10, 39]
-    assert space.raw(_everybody(space))[:, 0].tolist() == [10, 25, 39, 40, 49]
+    assert _released(space, "111") == [[0, 19], [20, 29], [30, 39], [40, 99], [40, 99]]
+    assert _released(space, "001")[0] == [0, 39]
+    assert space.raw(_everybody(space))[:, 0].tolist() == [7, 25, 39, 40, 99]
+
+
+def test_a_clamped_range_may_end_within_a_step() -> None:
+    spec = IntervalSpec(10, (20, 45), outside="clamp")
+    space = _space(pd.DataFrame({"age": [25, 41, 47, 52]}), {"age": spec})
+    # Base values <20, [20-29], [30-39], [40-44], >=45; steps are counted on from 50.
+    assert _released(space, "1111") == [[20, 29], [40, 44], [45, 59], [45, 59]]
+    assert space.raw(_everybody(space))[:, 0].tolist() == [25, 41, 47, 52]

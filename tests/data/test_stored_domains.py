@@ -63,7 +63,8 @@ def test_values_that_no_label_shows_are_not_named() -> None:
     shown = [block for block in allowed(domain) if domain.label(*block) in ("130**", "14850", "*")]
     record = json.dumps(domain_record(domain, shown, "salt"))
     named = ["130**", "14850", "(missing)"]
-    assert [name for name in domain.hierarchy.names if name in record] == [*named[:2], "(missing)"]
+    inner = domain.hierarchy.names[1:]  # the root is a star, and so ends many a code
+    assert [name for name in inner if name in record] == named
     read = again(domain, shown)
     present = [code for code in codes if code]
     assert read.find(present).tolist() == domain.find(present).tolist()

@@ -33,6 +33,8 @@ DEFAULT_MEMORY = "500MB"
 PART_BYTES = 128 << 20
 #: Keys of tuples stay below this.
 _KEY_LIMIT = 2**62
+#: Whole numbers that hold codes.
+_WIDTHS = (np.uint8, np.uint16, np.int64)
 
 
 class DuckSession:
@@ -265,14 +267,12 @@ class TupleKeys:
         """Undo `of`, and put the tuples in their order, with the rows of each."""
         order = np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(list(keys)[::-1])
         # As narrow as codes allow: there may be as many tuples as rows.
-        narrow = np.uint16 if max(self._sizes) <= 2**16 else np.int64
+        narrow = next(kind for kind in _WIDTHS if max(self._sizes) - 1 <= np.iinfo(kind).max)
         tuples = np.empty((len(self._sizes), len(order)), dtype=narrow)
         for part, given in zip(self._parts, keys, strict=True):
             key = given[order]
             for place in reversed(part[1:]):
-                size = self._sizes[place]
-                rest = key // size
-                tuples[place] = key - rest * size
-                key = rest
+                np.remainder(key, self._sizes[place], out=tuples[place], casting="unsafe")
+                key //= self._sizes[place]
             tuples[part[0]] = key
         return tuples, rows[order]

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -270,10 +271,13 @@ class RowsInFiles(RowsElsewhere):
         self.distinct(name)
         return self._tables[name]
 
-    def joined(self, codes: Mapping[str, Ints]) -> JoinedCodes:
-        """Bring codes of the values in profiles to rows, those outside among them."""
+    def joined(self, codes: Mapping[str, Ints], texts: Mapping[str, Sequence[str]]) -> JoinedCodes:
+        """Bring codes of the values in profiles to rows, those outside among them.
+
+        Of some columns also a text for each code.
+        """
         by_number = {name: code[self.value_of(name)] for name, code in codes.items()}
-        return JoinedCodes(self, by_number, self._incomplete, self._outside)
+        return JoinedCodes(self, by_number, self._incomplete, self._outside, texts)
 
     def write(
         self, labelling: Labelling, path: Path, spell: Callable[[str], str] | None
@@ -377,8 +381,10 @@ class JoinedCodes:
         codes: Mapping[str, Ints],
         left_out: Mapping[str, Bools],
         outside: Mapping[str, Bools],
+        texts: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
         self._session = store.session
+        self._texts = texts
         self._aliases: dict[str, str] = {}
         self._nothing: dict[str, int] = {}
         self.tables: list[str] = []
@@ -405,16 +411,20 @@ class JoinedCodes:
         self.outside = " OR ".join(conditions["outside"])
 
     def _store(self, store: RowsInFiles, name: str, code: Ints, marks: Mapping[str, Bools]) -> str:
-        given = self._session.store(
-            {
-                "number": np.arange(len(code) - 1, dtype=np.int32),
-                "code": code[:-1].astype(np.int64),
-                **{kind: marked[:-1] for kind, marked in marks.items()},
-            }
-        )
+        columns: dict[str, Values] = {
+            "number": np.arange(len(code) - 1, dtype=np.int32),
+            "code": code[:-1].astype(np.int64),
+            **{kind: marked[:-1] for kind, marked in marks.items()},
+        }
+        if name in self._texts:
+            columns["text"] = np.array(self._texts[name], dtype=object)[code[:-1]]
+        given = self._session.store(columns)
         table = self._session.new_name("codes")
+        found = ", ".join(
+            f"{each}::VARCHAR AS text" if each == "text" else each for each in columns
+        )
         self._session.execute(
-            f"CREATE TEMP TABLE {table} AS SELECT v, code, left_out, outside "
+            f"CREATE TEMP TABLE {table} AS SELECT v, {found} "
             f"FROM {store.distinct_table(name)} JOIN {given} USING (number)"
         )
         self._session.drop([given])
@@ -424,3 +434,8 @@ class JoinedCodes:
     def code(self, name: str) -> str:
         """SQL of the code of a row in a column."""
         return f"coalesce({self._aliases[name]}.code, {self._nothing[name]})"
+
+    def text(self, name: str) -> str:
+        """SQL of the text that goes with it."""
+        nothing = literal(self._texts[name][self._nothing[name]])
+        return f"coalesce({self._aliases[name]}.text, {nothing})"

@@ -68,7 +68,9 @@ def measure(
     for name in protected:
         if name in table_of(origin).quasi:
             raise ConfigError(f"column {name!r} is a quasi-identifier; it cannot be sensitive, too")
-    found = read_released(released, origin, key=key, stars=stars.value, delimiter=delimiter)
+    found = read_released(
+        released, origin, key=key, stars=stars.value, delimiter=delimiter, counted=True
+    )
     notes = [*filter(None, [found.table.dropped]), *found.notes]
     notes += _left_out(found, named=sensitive is not None)
     if sensitive is not None:

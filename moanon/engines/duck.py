@@ -7,6 +7,7 @@ can read and that goes with the session. What DuckDB cannot do is told as one se
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +54,7 @@ class DuckSession:
         import duckdb
 
         self.source = source
+        self._owner: DuckSession | None = None
         self.memory = memory or DEFAULT_MEMORY
         self.folder = Path(tempfile.mkdtemp(prefix="moanon-"))  # which nobody else can read
         config: dict[str, Any] = {
@@ -60,8 +63,15 @@ class DuckSession:
         }
         self.database = duckdb.connect(":memory:", config=config)
         self.threads = int(self.value("SELECT current_setting('threads')"))
-        self._names = 0
+        self._names = itertools.count(1)
         self._end = weakref.finalize(self, _close, self.database, self.folder)
+
+    def beside(self, source: str) -> DuckSession:
+        """The same database, for another table."""
+        other = copy(self)
+        other.source = source
+        other._owner = self  # which closes it
+        return other
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
         """Run a statement; what goes wrong is told as one sentence about the table."""
@@ -108,8 +118,7 @@ class DuckSession:
 
     def new_name(self, kind: str) -> str:
         """Give a name that no table has yet."""
-        self._names += 1
-        return f"{kind}_{self._names}"
+        return f"{kind}_{next(self._names)}"
 
     def store(self, columns: Mapping[str, Values], kind: str = "given") -> str:
         """Put arrays into a temporary table, and give its name."""
@@ -263,8 +272,8 @@ class TupleKeys:
             found.append(key)
         return found
 
-    def sorted_tuples(self, keys: Sequence[Ints], rows: Ints) -> tuple[Values, Ints]:
-        """Undo `of`, and put the tuples in their order, with the rows of each."""
+    def sorted_tuples(self, keys: Sequence[Ints]) -> tuple[Values, Ints]:
+        """Undo `of`, and put the tuples in their order; says where each was."""
         order = np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(list(keys)[::-1])
         # As narrow as codes allow: there may be as many tuples as rows.
         narrow = next(kind for kind in _WIDTHS if max(self._sizes) - 1 <= np.iinfo(kind).max)
@@ -275,4 +284,4 @@ class TupleKeys:
                 np.remainder(key, self._sizes[place], out=tuples[place], casting="unsafe")
                 key //= self._sizes[place]
             tuples[part[0]] = key
-        return tuples, rows[order]
+        return tuples, order

@@ -69,31 +69,28 @@ class Relation:
 
 def open_files(
     files: Sequence[Path],
-    names: Sequence[str],
-    asked: Sequence[str],
+    names: Sequence[str] | None,
+    asked: Sequence[str] | None,
     *,
-    source: str,
+    session: DuckSession,
     tokens: frozenset[str],
     form: FileForm,
-    memory: str | None,
 ) -> tuple[RowsInFiles, tuple[str, ...]] | None:
     """Open files of one kind as one table.
 
     Parameters
     ----------
     files : sequence of Path
-    names : sequence of str
-        The columns that are read at all.
-    asked : sequence of str
+    names : sequence of str or None
+        The columns that are read at all; None for all there are.
+    asked : sequence of str or None
         Those of them that tuples will be counted of.
-    source : str
-        What messages call the table.
+    session : DuckSession
+        The database that reads them.
     tokens : set of str
         Texts that mean "no value".
     form : FileForm
         How the files are written.
-    memory : str or None
-        As of `DuckSession`.
 
     Returns
     -------
@@ -102,41 +99,45 @@ def open_files(
     """
     if _is_parquet(files):
         form.refuse_names(str(files[0]))
-        relation = _of_parquet(DuckSession(source, memory), tuple(files))
-        if relation is None or not set(names) <= set(relation.header):
+        relation = _of_parquet(session, tuple(files))
+        if relation is None or not set(names or ()) <= set(relation.header):
             return None
         header = relation.header
     else:
-        found = _open_csv(files, names, asked, form, DuckSession(source, memory))
+        found = _open_csv(files, names, asked, form, session)
         if found is None:
             return None
         relation, header = found
-    ordered = [name for name in relation.header if name in set(names)]
+    ordered = [name for name in relation.header if names is None or name in set(names)]
     return RowsInFiles(relation, ordered, tokens), header
 
 
 def _open_csv(
     files: Sequence[Path],
-    names: Sequence[str],
-    asked: Sequence[str],
+    names: Sequence[str] | None,
+    asked: Sequence[str] | None,
     form: FileForm,
     session: DuckSession,
 ) -> tuple[Relation, tuple[str, ...]] | None:
     """Open CSV files as they are or, unless they are plain, as the strict reader writes them."""
-    wanted = set(asked)
+
+    def is_staged(relation: Relation, rows: int) -> bool:
+        wanted = [name for name in relation.header if asked is None or name in set(asked)]
+        return _stage(relation, wanted, rows)
+
     is_readable = form.encoding == DEFAULT_ENCODING and files[0].suffix.lower() != ".zst"
     plain = look_at(files, form) if is_readable else None
-    if plain is not None and set(names) <= set(plain.header):
+    if plain is not None and set(names or ()) <= set(plain.header):
         relation = _of_csv(session, tuple(files), plain, form)
-        if _stage(relation, [n for n in plain.header if n in wanted], plain.rows):
+        if is_staged(relation, plain.rows):
             return relation, plain.header
-    place = session.folder / "rewritten.csv"
+    place = session.folder / f"{session.new_name('rewritten')}.csv"
     plain, header = rewrite(files, names, form, place)
     if not plain.rows:
         return None
     relation = _of_csv(session, (place,), plain, FileForm(trim=form.trim))
     relation.files = tuple(files)
-    if not _stage(relation, [n for n in plain.header if n in wanted], plain.rows):
+    if not is_staged(relation, plain.rows):
         return None
     return relation, header
 
@@ -231,7 +232,7 @@ def _stage(relation: Relation, asked: Sequence[str], rows: int) -> bool:
             f"SELECT count(*) FROM (SELECT DISTINCT * FROM ({first}))"
         )
         if differ.fetchall()[0][0] > _SAMPLE * _MOSTLY:
-            file = literal(str(session.folder / "staged.parquet"))
+            file = literal(str(session.folder / f"{session.new_name('staged')}.parquet"))
             session.database.execute(
                 f"COPY (SELECT {columns} FROM {relation.rows}) TO {file} (FORMAT PARQUET)"
             )
@@ -345,7 +346,8 @@ class RowsInFiles(RowsElsewhere):
         finally:
             self.session.drop(joined.tables)
         parts = [np.asarray(found.pop(f"k{i}"), np.int64) for i in range(len(expressions))]
-        return keys.sorted_tuples(parts, np.asarray(found.pop("rows"), np.int64))
+        tuples, order = keys.sorted_tuples(parts)
+        return tuples, np.asarray(found.pop("rows"), np.int64)[order]
 
     def column(self, name: str) -> Column:
         """Fetch a column row by row, in the order of the files."""

@@ -209,21 +209,15 @@ def _sum_pairs(values: int, owner: Values, value: Values, counts: Ints) -> tuple
 
 
 def _pairs(grouping: Grouping, instance: Instance) -> tuple[Values, Values, Ints]:
-    """Group, value and number of rows of what occurs, cell by cell or row by row."""
+    """Group, value and number of rows of what occurs."""
     owners: list[Values] = []
     values: list[Values] = []
     counts: list[Values] = []
     for column in instance.histogram_columns:
-        number = instance.value_numbers[column.name].astype(np.int32)
-        if grouping.cell_group is not None:
-            group = grouping.cell_group.astype(np.int32)
-            owners.append(np.repeat(group, np.diff(column.starts)))
-            values.append(number[column.values])
-            counts.append(column.counts)
-        else:
-            owners.append(grouping.row_group)
-            values.append(number[instance.table.column(column.name).codes])  # -1, the last: missing
-            counts.append(np.ones(len(grouping.row_group), dtype=np.int64))
+        owner, value, rows = grouping.values_of(column)
+        owners.append(owner)
+        values.append(instance.value_numbers[column.name].astype(np.int32)[value])
+        counts.append(rows)
     return _joined(owners), _joined(values), _joined(counts)
 
 

@@ -49,11 +49,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def on_a_small_disk(folder: Path, spilled: str, *arguments: str) -> tuple[int, str, str]:
-    """Run Python beside a disk of a megabyte; gives its exit code and errors, and what is there."""
+    """Run Python beside a disk of 256 KiB; gives its exit code and errors, and what is there."""
     if shutil.which("unshare") is None:
         pytest.skip("there is no unshare to mount a disk with")
     script = (
-        "mount -t tmpfs -o size=1m none small || exit 99\n"
+        "mount -t tmpfs -o size=256k none small || exit 99\n"
         'TMPDIR=$1; export TMPDIR; shift; "$@"; told=$?; ls -A small; exit $told'
     )
     done = subprocess.run(

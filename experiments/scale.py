@@ -155,7 +155,7 @@ def _time_search(instance: Instance) -> dict[str, float]:
     from moanon.search.running import Stop, run_search, warm_up
 
     problem = SearchProblem(instance, ("k", "loss"), Suppression("limit", 0.1))
-    warm_up(problem)
+    warm_up(problem, "archive")
     search = ArchiveSearch(problem, population=200, seed=1)
     before = _seconds()
     run_search(search, Stop(evaluations=10_000))

@@ -38,7 +38,11 @@ if TYPE_CHECKING:
 def measure(
     original: Annotated[
         str,
-        argument("ORIGINAL", "The table before: a CSV or Parquet file, or an embedded table."),
+        argument(
+            "ORIGINAL",
+            "The table before: a CSV or Parquet file, an embedded table, or the address of the "
+            "database of --config, where rows are found by labels alone.",
+        ),
     ],
     released: Annotated[str, argument("RELEASED", "The table after: a CSV or Parquet file.")],
     config: ConfigOption = None,

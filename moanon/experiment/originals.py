@@ -24,6 +24,7 @@ from moanon.data.domain import TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import Role, Table, settle
 from moanon.engines import OpenedSource, open_source
+from moanon.engines.addresses import is_address
 from moanon.errors import ConfigError, DataError
 from moanon.experiment.finished import load_front
 from moanon.experiment.optimization import changed
@@ -180,7 +181,8 @@ def read_original(
 
 def _configured(config: Config, source: str | None, known: KnownColumns) -> _Original:
     if source is not None:
-        place = source if source in datasets.names() else str(Path(source).absolute())
+        is_place = source in datasets.names() or is_address(source)
+        place = source if is_place else str(Path(source).absolute())
         config = changed(config, "data", source=place)
     # Insensitive, so that no row is dropped for a gap in them.
     extra = [*(known.sensitive or ()), *([known.key] if known.key else ())]

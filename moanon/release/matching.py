@@ -12,6 +12,9 @@ the original lost or gained, her row must be found in the file:
   ones. Labels of local recodings overlap; where each row still fits the labels of one group alone,
   and no group has more such rows than the file shows, that is settled, too.
 
+Where the rows of the original are not in memory, labels come first: if they settle it, the groups
+are those that positions would give.
+
 Whatever the way, what the file says must fit the original: each label holds the value it stands
 for, each group has as many rows as there are rows for it, and sensitive values are the same. A file
 that does not fit is refused.
@@ -30,7 +33,7 @@ from moanon.arrays import Bools, Ints
 from moanon.data.column import Profile
 from moanon.data.domain import MISSING, Domain
 from moanon.data.hierarchy import SUPPRESSED
-from moanon.data.rows import find_tuples, own_codes, row_keys
+from moanon.data.rows import RowsInMemory, find_tuples, own_codes, row_keys
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError
 from moanon.genome import Instance
@@ -70,8 +73,7 @@ def read_released(
     counted : bool
         Where the rows of the original stay in its files: leave those of this file there, too, and
         count what is alike. That is enough for measures, though not for questions about single
-        rows. Rows are then found by labels first, if that settles it: the groups are the same. With
-        a key, rows are read all the same.
+        rows. With a key, rows are read all the same.
 
     Raises
     ------
@@ -186,8 +188,8 @@ def _match(
         return _of_pairs(file, instance, meaning, pairs, "key")
     clash = "" if meaning is None else _overlap(file, meaning)
     refused: DataError | None = None
-    if isinstance(file, FileElsewhere) and meaning is not None and not clash:
-        try:  # without a look at pairs of rows, where that is enough
+    if not isinstance(table.store, RowsInMemory) and meaning is not None and not clash:
+        try:  # without a look at single rows, where that is enough
             return _of_cells(file, meaning, _group_by_labels(file, meaning))
         except DataError as error:
             refused = error

@@ -172,6 +172,12 @@ def test_a_database_is_checked_searched_and_released_as_a_file(
     assert not [name for name in names if name.startswith("moanon_")]
     everything = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert PASSWORD.encode() not in everything
+    originals = {"database": server.url(), "file": "people.csv"}
+    measured = [
+        json.loads(run(tmp_path, "measure", place, "file.csv", "--config", f"{n}.yaml", "--json"))
+        for n, place in originals.items()
+    ]
+    assert measured[0]["measures"] == measured[1]["measures"]
     code, told = called(tmp_path, "export", "results-database", "3", "--to-table", "people")
     assert code == 2
     assert "is the table that is read" in told

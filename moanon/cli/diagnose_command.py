@@ -284,8 +284,7 @@ def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name:
         raise QuestionError(
             f"--list-rows lists what must go to be safer; it has no place with {asked.form}"
         )
-    rows = diagnosis.rows_in_the_way(asked.subset, answer.listed_level, asked.model)
-    levels = diagnosis.row_levels(asked.subset, asked.model)[rows]
+    rows, levels = diagnosis.levels_in_the_way(asked.subset, answer.listed_level, asked.model)
     with place.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         measure = asked.model.measure

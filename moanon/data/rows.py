@@ -59,6 +59,13 @@ class RowStore(ABC):
         """Give a column with its rows, for questions that nothing less answers."""
 
     @abstractmethod
+    def find(self, codes: Mapping[str, Ints], tuples: Values) -> tuple[Ints, Ints]:
+        """Find the rows whose tuple of codes is one of some (columns, tuples), in their order.
+
+        Returned are the places of such rows, ascending, and for each which tuple it has.
+        """
+
+    @abstractmethod
     def chosen(self, names: Collection[str]) -> Self:
         """The same rows with some of their columns."""
 
@@ -134,6 +141,17 @@ class RowsInMemory(RowStore):
 
     def column(self, name: str) -> Column:
         return self.columns[name]
+
+    def find(self, codes: Mapping[str, Ints], tuples: Values) -> tuple[Ints, Ints]:
+        if not tuples.shape[1]:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        coded = [code[self.columns[name].codes] for name, code in codes.items()]
+        place = np.minimum(find_tuples(tuples, coded), tuples.shape[1] - 1)
+        same = np.ones(len(place), dtype=bool)
+        for known, code in zip(tuples, coded, strict=True):
+            same &= known[place] == code
+        rows = np.flatnonzero(same)
+        return rows, place[rows]
 
     def chosen(self, names: Collection[str]) -> RowsInMemory:
         return RowsInMemory({name: c for name, c in self.columns.items() if name in names})

@@ -306,18 +306,32 @@ class Diagnosis(Outlined):
 
     def row_levels(self, subset: Iterable[str], model: PrivacyModel = ANONYMITY) -> Levels:
         """Level of each row's group: with k its size, one over which is the row's risk."""
-        strengths = self.table.row_strengths(self.table.mask(self._checked_subset(subset)), model)
-        return strengths if model.sign > 0 else np.abs(strengths)
+        return self._levels_below(subset, None, model)[1]
 
     def rows_in_the_way(
         self, subset: Iterable[str], level: float, model: PrivacyModel = ANONYMITY
     ) -> Ints:
         """Rows, counted from 0, that must be suppressed for a level; none for l = 0."""
+        return self.levels_in_the_way(subset, level, model)[0]
+
+    def levels_in_the_way(
+        self, subset: Iterable[str], level: float, model: PrivacyModel = ANONYMITY
+    ) -> tuple[Ints, Levels]:
+        """The same rows, with the levels of their groups."""
         if level != 0 or model.measure == "t":  # a group can have l = 0, so an answer can be 0
             level = model.check_level(level)
-        wanted = min(level, self.rows + 1) * model.sign
+        return self._levels_below(subset, min(level, self.rows + 1) * model.sign, model)
+
+    def _levels_below(
+        self, subset: Iterable[str], wanted: float | None, model: PrivacyModel
+    ) -> tuple[Ints, Levels]:
+        """Rows, all or those whose groups are less safe than wanted, and their groups' levels."""
         mask = self.table.mask(self._checked_subset(subset))
-        return np.flatnonzero(self.table.row_strengths(mask, model) < wanted)
+        strengths = self.table.cell_strengths(mask, model)
+        cells = np.arange(len(strengths))
+        rows, cell = self.table.rows_of(cells if wanted is None else cells[strengths < wanted])
+        found = strengths[cell]
+        return rows, found if model.sign > 0 else np.abs(found)
 
     def additions(
         self, subset: Iterable[str], *, delta: float = 0.0, model: PrivacyModel = ANONYMITY

@@ -20,7 +20,7 @@ from moanon.data.cells import SensitiveCounts, count_values
 from moanon.data.column import Profile
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.pricing import place_values
-from moanon.data.rows import RowStore, find_tuples, own_codes, row_keys
+from moanon.data.rows import RowStore, own_codes, row_keys
 from moanon.data.steps import Scale
 from moanon.diagnosis.privacy_model import PrivacyModel
 from moanon.diagnosis.suppression_curve import Curve, Levels
@@ -105,12 +105,6 @@ class DistinctRows(Outlined):
         by_bit = sorted(zip(self.bits, self.names, strict=True))
         return {name: own_codes(self.store.columns[name]) for _, name in by_bit}
 
-    @cached_property
-    def row_cell(self) -> Ints:
-        """The cell of each row; asked for only where rows themselves are."""
-        coded = [code[self.store.column(name).codes] for name, code in self.own_codes.items()]
-        return find_tuples(self.codes, coded)
-
     def mask(self, names: Iterable[str]) -> int:
         """Return the bit mask of a set of columns."""
         return sum(1 << self.bits[self.names.index(name)] for name in names)
@@ -132,20 +126,25 @@ class DistinctRows(Outlined):
         """Prepare to group sets of up to `levels` columns."""
         return _Refiner(self, model, levels)
 
-    def row_strengths(self, mask: int, model: PrivacyModel) -> Levels:
-        """Level of each row's group, turned so that higher is safer.
+    def cell_strengths(self, mask: int, model: PrivacyModel) -> Levels:
+        """Level of the group that each cell is in, turned so that higher is safer.
 
-        Grouped here by keys, because refinement keeps no account of which row is in which group.
+        Grouped here by keys, because refinement keeps no account of which cell is in which group.
         """
         chosen = [bit for bit in range(len(self.names)) if mask >> bit & 1]
         keys = row_keys([self.codes[bit] for bit in chosen], [self.values[bit] for bit in chosen])
         _, group = np.unique(keys, return_inverse=True)
         sizes = _sum_by(group, self.counts)
         if model.measure == "k":
-            return sizes[group][self.row_cell]
+            return sizes[group]
         order = np.argsort(group, kind="stable")
         listed = (each.astype(np.uint32) for each in (order, group[order], sizes))
-        return _Rater(self, model).rate(*listed)[group][self.row_cell]
+        return _Rater(self, model).rate(*listed)[group]
+
+    def rows_of(self, cells: Ints) -> tuple[Ints, Ints]:
+        """Rows of some cells, ascending, and the cell of each; only here rows are looked at."""
+        rows, which = self.store.find(self.own_codes, self.codes[:, cells])
+        return rows, cells[which]
 
 
 def _sum_by(keys: Values, rows: Ints) -> Ints:

@@ -237,8 +237,14 @@ class RowsInDatabase(RowsElsewhere):
         order = np.lexsort(tuples[::-1])
         return tuples[:, order], found["n"].to_numpy().astype(np.int64)[order]
 
+    def find(self, codes: Mapping[str, Ints], tuples: Values) -> tuple[Ints, Ints]:
+        raise self._single_rows()
+
     def column(self, name: str) -> Column:
-        raise DataError(
+        raise self._single_rows()
+
+    def _single_rows(self) -> DataError:
+        return DataError(
             f"{self.database.address} is a database, and this question is one about single rows, "
             "which stay there; write the table to a file and ask about that"
         )

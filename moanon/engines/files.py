@@ -349,6 +349,27 @@ class RowsInFiles(RowsElsewhere):
         tuples, order = keys.sorted_tuples(parts)
         return tuples, np.asarray(found.pop("rows"), np.int64)[order]
 
+    def find(self, codes: Mapping[str, Ints], tuples: Values) -> tuple[Ints, Ints]:
+        joined = self.joined(codes, {})
+        keys = TupleKeys([int(code.max(initial=0)) + 1 for code in codes.values()])
+        wanted = {f"k{i}": key for i, key in enumerate(keys.of(tuples))}
+        marked = self.session.store({**wanted, "which": np.arange(tuples.shape[1])})
+        expressions = keys.expressions([joined.code(name) for name in codes])
+        columns = ", ".join(f"{each} AS k{i}" for i, each in enumerate(expressions))
+        query = (
+            f"SELECT place, which FROM (SELECT {columns}, row_number() OVER () - 1 AS place "
+            f"FROM {self.relation.rows} AS r {joined.joins} {joined.where}) "
+            f"JOIN {marked} USING ({', '.join(wanted)})"
+        )
+        try:
+            with self.session.in_order():
+                found = self.session.fetch(query)
+        finally:
+            self.session.drop([*joined.tables, marked])
+        rows, which = (np.asarray(found[key], np.int64) for key in ("place", "which"))
+        order = np.argsort(rows)
+        return rows[order], which[order]
+
     def column(self, name: str) -> Column:
         """Fetch a column row by row, in the order of the files."""
         profile, value_of = self._columns.numbered(name)

@@ -147,11 +147,13 @@ def test_the_command_counts_large_files(
     commands = [
         ["measure", "people.csv", "r.csv", "--quasi", "age,sex", "--sensitive", "ill", "--json"],
         ["diagnose", "people.csv", "--k", "2", "--json", "--quiet"],
+        "diagnose people.csv --subset age,note --k 3 --list-rows rows.csv --force --quiet".split(),
     ]
     for command in commands:
         told = []
         for large in (1 << 30, 0):
             monkeypatch.setattr("moanon.engines.opening.LARGE", {"text": large, "parquet": large})
             main(command)
-            told.append(capsys.readouterr().out)
+            listed = tmp_path / "rows.csv"
+            told.append(capsys.readouterr().out + (listed.read_text() if listed.exists() else ""))
         assert told[0] == told[1]

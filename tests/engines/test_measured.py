@@ -147,7 +147,18 @@ def test_the_command_counts_large_files(
     commands = [
         ["measure", "people.csv", "r.csv", "--quasi", "age,sex", "--sensitive", "ill", "--json"],
         ["diagnose", "people.csv", "--k", "2", "--json", "--quiet"],
-        "diagnose people.csv --subset age,note --k 3 --list-rows rows.csv --force --quiet".split(),
+        [
+            "diagnose",
+            "people.csv",
+            "--subset",
+            "age,note",
+            "--k",
+            "3",
+            "--list-rows",
+            "rows.csv",
+            "--force",
+            "--quiet",
+        ],
     ]
     for command in commands:
         told = []

@@ -34,6 +34,7 @@ from moanon.search.algorithms import (
 )
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.convergence import Convergence
+from moanon.search.operators import Moves
 from moanon.search.polishing import polisher_for
 from moanon.search.problem import SearchProblem
 
@@ -190,7 +191,7 @@ class Outcome:
 
 
 def warm_up(problem: SearchProblem, algorithm: str) -> float:
-    """Have everything compiled or loaded that evaluates genomes of a problem.
+    """Have everything compiled or loaded that evaluates and moves genomes of a problem.
 
     Kernels are compiled when they are first called, which takes longer than many a search; later
     processes load them from a cache in a moment. A search whose time is limited or told should not
@@ -203,6 +204,8 @@ def warm_up(problem: SearchProblem, algorithm: str) -> float:
     rule, names, steps = problem.suppression, problem.names, problem.has_steps
     for way in ways:
         problem.evaluator.evaluate(genomes, rule, measures=names, steps=steps, mode=way)
+    if algorithm != "exhaustive":
+        Moves(problem.layout).warm_up(genomes)
     if algorithm == "archive" and (polisher := polisher_for(problem)) is not None:
         polisher.polish(np.zeros_like(genomes[0]), problem.instance.cells.rows, 0)
     return time.monotonic() - started

@@ -158,7 +158,7 @@ class Layout(Outlined):
             raise GenomeError(f"every genome of this table has {self.bits} bits") from None
         if matrix.ndim != 2 or matrix.shape[1] != self.bits:
             raise self._wrong_length(matrix)
-        if not np.isin(matrix, (0, 1)).all():
+        if not ((matrix == 0) | (matrix == 1)).all():
             raise GenomeError("a genome holds zeros and ones only")
         matrix = np.ascontiguousarray(matrix, dtype=np.uint8)
         valid = self.is_valid(matrix)

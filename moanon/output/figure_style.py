@@ -203,6 +203,7 @@ def scale_numbers(
         axis.set_major_locator(LogLocator(subs=(1.0,) if few else (1.0, 2.0, 5.0)))
         axis.set_minor_locator(LogLocator(subs=range(2, 10)))
         axis.set_minor_formatter(NullFormatter())
+        axis.set_tick_params(which="minor", labelbottom=False, labelleft=False)  # nor empty ones
     else:
         whole = bool(np.equal(values, np.round(values)).all())
         number = most or (8 if whole else 6)

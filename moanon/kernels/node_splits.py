@@ -208,11 +208,11 @@ def _fill_boxes(
 
 
 @inner
-def _loss(columns: BoxColumns, active: Ints, boxes: Ints, at: int) -> int:
+def _loss(blocks: Ints, active: Ints, boxes: Ints, at: int) -> int:
     """Loss in some columns of one of many boxes."""
     loss = int64(0)
     for column in active:
-        loss += block_loss(columns, column, boxes[0, column, at], boxes[1, column, at])
+        loss += block_loss(blocks, column, boxes[0, column, at], boxes[1, column, at])
     return loss
 
 
@@ -225,13 +225,13 @@ def _keep_split(slot: int, gain: float, parts: int, number: int, buffers: SplitB
 
 
 @inner
-def _rest_loss(columns: BoxColumns, active: Ints, at: int, boxes: Ints) -> int:
+def _rest_loss(blocks: Ints, active: Ints, at: int, boxes: Ints) -> int:
     """Loss in some columns of all buckets but one."""
     loss = int64(0)
     for column in active:
         low = min(boxes[1, 0, column, at], boxes[2, 0, column, at + 1])
         high = max(boxes[1, 1, column, at], boxes[2, 1, column, at + 1])
-        loss += block_loss(columns, column, low, high)
+        loss += block_loss(blocks, column, low, high)
     return loss
 
 
@@ -277,11 +277,11 @@ def _try_halves(
         if not (one_stays and other_stays) and min(one, other) > left:
             continue
         if tree:
-            one_loss = _loss(columns, active, boxes[0], at)
-            other_loss = _rest_loss(columns, active, at, boxes)
+            one_loss = _loss(columns.blocks, active, boxes[0], at)
+            other_loss = _rest_loss(columns.blocks, active, at, boxes)
         else:
-            one_loss = _loss(columns, active, boxes[1], at)
-            other_loss = _loss(columns, active, boxes[2], at)
+            one_loss = _loss(columns.blocks, active, boxes[1], at)
+            other_loss = _loss(columns.blocks, active, boxes[2], at)
         gain = _gain(whole, one, one_loss, one_stays, other, other_loss, other_stays, price)
         if gain <= buffers.gains[slot]:
             continue
@@ -333,7 +333,7 @@ def _try_apart(
         buffers.side[bucket] = apart
         size = buffers.rows[bucket + 1] - buffers.rows[bucket]
         if size >= least and _side_meets(check, apart, size, column, begin, end, buffers):
-            gain -= float(size) * _loss(columns, active, boxes, bucket)
+            gain -= float(size) * _loss(columns.blocks, active, boxes, bucket)
             together -= size
             apart += 1
             continue
@@ -350,7 +350,7 @@ def _try_apart(
         )
         if stays:
             for other in active:
-                loss = block_loss(columns, other, rest[0, other], rest[1, other])
+                loss = block_loss(columns.blocks, other, rest[0, other], rest[1, other])
                 gain -= float(together) * loss
             parts += 1
         elif together > left:
@@ -391,7 +391,8 @@ def list_splits(
         number = _list_buckets(columns, column, begin, end, buffers)
         if quick:
             seen = active[i : i + 1]
-            seen_loss = block_loss(columns, column, buffers.lows[column], buffers.highs[column])
+            lowest, highest = buffers.lows[column], buffers.highs[column]
+            seen_loss = block_loss(columns.blocks, column, lowest, highest)
             seen_price = price - (loss - seen_loss)
         _fill_boxes(column, seen, number, begin, end, buffers)
         whole, tree = float(rows) * seen_loss, columns.is_tree[column]

@@ -18,7 +18,7 @@ from moanon.arrays import Codes, Floats, Ints
 from moanon.kernels.boxes import BoxColumns, block_loss, lowest_node
 from moanon.kernels.group_check import GroupCheck, meets_bounds
 from moanon.kernels.histograms import sort_by
-from moanon.kernels.jit import inner, int64
+from moanon.kernels.jit import inlined, inner, int64
 
 #: Stands for the part of a split that is suppressed.
 _TRIMMED = -1
@@ -83,7 +83,7 @@ def make_split_buffers(cells: int, sizes: Ints) -> SplitBuffers:
 # -- its splits ------------------------------------------------------------------------------------
 
 
-@inner
+@inlined
 def _side_meets(
     check: GroupCheck | None,
     side: int,
@@ -103,7 +103,7 @@ def _side_meets(
     return meets_bounds(check, rows, buffers.spare[begin:end], number)
 
 
-@inner
+@inlined
 def find_box(begin: int, end: int, buffers: SplitBuffers) -> tuple[int, int]:
     """Find the box of a node; return its rows, and the number of columns in which cells differ."""
     rows, number = int64(0), int64(0)
@@ -121,7 +121,7 @@ def find_box(begin: int, end: int, buffers: SplitBuffers) -> tuple[int, int]:
     return rows, number
 
 
-@inner
+@inlined
 def _list_values(column: int, begin: int, end: int, buffers: SplitBuffers) -> int:
     """List the values that occur in a node, ascending, with their rows; return how many."""
     codes, rows, values = buffers.codes[column], buffers.value_rows, buffers.values
@@ -146,7 +146,7 @@ def _list_values(column: int, begin: int, end: int, buffers: SplitBuffers) -> in
     return number
 
 
-@inner
+@inlined
 def _list_buckets(
     columns: BoxColumns, column: int, begin: int, end: int, buffers: SplitBuffers
 ) -> int:
@@ -179,7 +179,7 @@ def _list_buckets(
     return bucket + 1
 
 
-@inner
+@inlined
 def _fill_boxes(
     column: int, active: Ints, number: int, begin: int, end: int, buffers: SplitBuffers
 ) -> None:
@@ -207,7 +207,7 @@ def _fill_boxes(
             after_high[j] = max(after_high[j + 1], highs[j])
 
 
-@inner
+@inlined
 def _loss(blocks: Ints, active: Ints, boxes: Ints, at: int) -> int:
     """Loss in some columns of one of many boxes."""
     loss = int64(0)
@@ -216,7 +216,7 @@ def _loss(blocks: Ints, active: Ints, boxes: Ints, at: int) -> int:
     return loss
 
 
-@inner
+@inlined
 def _keep_split(slot: int, gain: float, parts: int, number: int, buffers: SplitBuffers) -> None:
     """Remember the split that `side` describes."""
     buffers.gains[slot], buffers.parts[slot] = gain, parts
@@ -224,7 +224,7 @@ def _keep_split(slot: int, gain: float, parts: int, number: int, buffers: SplitB
         buffers.sides[slot, bucket] = buffers.side[bucket]
 
 
-@inner
+@inlined
 def _rest_loss(blocks: Ints, active: Ints, at: int, boxes: Ints) -> int:
     """Loss in some columns of all buckets but one."""
     loss = int64(0)
@@ -235,7 +235,7 @@ def _rest_loss(blocks: Ints, active: Ints, at: int, boxes: Ints) -> int:
     return loss
 
 
-@inner
+@inlined
 def _gain(
     whole: float,
     one: int,
@@ -251,7 +251,7 @@ def _gain(
     return gain - other * (float(other_loss) if other_stays else price)
 
 
-@inner
+@inlined
 def _try_halves(
     columns: BoxColumns,
     column: int,
@@ -305,7 +305,7 @@ def _try_halves(
         _keep_split(slot, gain, int64(one_stays) + int64(other_stays), number, buffers)
 
 
-@inner
+@inlined
 def _try_apart(
     columns: BoxColumns,
     column: int,
@@ -450,7 +450,7 @@ def part_node(
         codes[begin:end] = kept[begin:end]
 
 
-@inner
+@inlined
 def _move(items: Ints, place: Ints, spare: Ints, begin: int, end: int) -> None:
     for i in range(begin, end):
         spare[place[i]] = items[i]
@@ -458,7 +458,7 @@ def _move(items: Ints, place: Ints, spare: Ints, begin: int, end: int) -> None:
         items[i] = spare[i]
 
 
-@inner
+@inlined
 def count_rows(begin: int, end: int, buffers: SplitBuffers) -> int:
     """Rows of the cells ``order[begin:end]``."""
     rows = int64(0)
@@ -467,7 +467,7 @@ def count_rows(begin: int, end: int, buffers: SplitBuffers) -> int:
     return rows
 
 
-@inner
+@inlined
 def copy_cells(begin: int, end: int, buffers: SplitBuffers, to: SplitBuffers) -> None:
     """Copy the cells ``order[begin:end]`` to the same place of other buffers."""
     for i in range(begin, end):

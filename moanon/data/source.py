@@ -29,7 +29,7 @@ from moanon.data.column import (
     without_tokens,
 )
 from moanon.data.decoding import guess_encoding, unreadable
-from moanon.data.file_form import FileForm, FormKeys, header_of, likely_blanks
+from moanon.data.file_form import FileForm, FormKeys, header_of, likely_blanks, split_at_blanks
 from moanon.data.readers import first_rows, read_files
 from moanon.data.rows import RowsInMemory
 from moanon.errors import DataError
@@ -149,7 +149,10 @@ def likely_form(source: str | os.PathLike[str], **given: Unpack[FormKeys]) -> Fo
         found = given.copy()
         found.setdefault("encoding", guess_encoding(first))
         rows = first_rows(first, FileForm(**found), _LOOKED_AT)
-        if rows and likely_blanks(rows):
+        if found.get("delimiter") is None and split_at_blanks(rows):
+            found["delimiter"] = " "
+            rows = first_rows(first, FileForm(**found), _LOOKED_AT)
+        elif rows and likely_blanks(rows):
             found.setdefault("trim", True)
             rows = first_rows(first, FileForm(**found), _LOOKED_AT)
         if rows:

@@ -141,10 +141,10 @@ def diagnose(
     )
     lines = []
     # Where nothing is said, what matters comes first, and sets are not too many to go through.
-    given = (columns, subset, level, delta, question, max_size)
+    given = (columns, subset, level, delta, question)
     bare = all(each is None for each in given) and model.measure == "k"
     overview = look_over(diagnosis) if bare else None
-    if bare:
+    if bare and max_size is None:
         max_size = usual_size(len(diagnosis.columns))
     inputs = (*diagnosis.files, *([] if hierarchy is None else [Path(hierarchy)]))
     with _staged((list_rows, plot), inputs, force=force) as staged:
@@ -272,7 +272,7 @@ def _staged(
 
 
 def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name: Path) -> str:
-    """Write the numbers of the rows that must go, with their levels but none of their values."""
+    """Write the numbers of the rows that the answer counts, with their levels but no values."""
     from moanon.diagnosis import SubsetAnswer
 
     asked = answer.asked
@@ -280,9 +280,10 @@ def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name:
     assert asked.subset is not None
     if asked.level is None and asked.delta is None:
         raise QuestionError("--list-rows needs a level to be reached, or --delta")
-    if not asked.is_protective:
+    if asked.asks_delta and not asked.is_protective:
         raise QuestionError(
-            f"--list-rows lists what must go to be safer; it has no place with {asked.form}"
+            f"--list-rows lists rows that go; with --{asked.form.replace(' ', '-')} and --delta ask "
+            "the answer is how many can, whichever they are"
         )
     rows = diagnosis.rows_in_the_way(asked.subset, answer.listed_level, asked.model)
     levels = diagnosis.row_levels(asked.subset, asked.model)[rows]

@@ -299,6 +299,12 @@ def test_a_table_without_a_quasi_identifier_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "t.yaml").exists()
 
 
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("", encoding="utf-8")
+    with pytest.raises(DataError, match=r"t\.csv is empty"):
+        write_starter(tmp_path / "t.csv")
+
+
 def test_a_delimiter_that_was_not_found_is_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "t.data"
     file.write_text("".join(f"A{i}~{i}~m\n" for i in range(9)), encoding="utf-8")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from moanon.cli.application import NO, app
-from moanon.cli.options import CsvDelimiterOption, argument, flag, given
+from moanon.cli.options import CsvDelimiterOption, argument, flag, given, number_in
 from moanon.cli.printing import on_one_line, print_json
 from moanon.errors import OutputError, QuestionError
 
@@ -226,12 +226,10 @@ def _model(
 def _share(delta: str | None) -> float | Literal["ask"] | None:
     if delta is None or delta == "ask":
         return "ask" if delta else None
-    try:
-        return float(delta)
-    except ValueError:
-        raise QuestionError(
-            f"delta must be a share in [0, 1), or the word ask. Got {delta!r}"
-        ) from None
+    share = number_in(delta)
+    if share is None:
+        raise QuestionError(f"delta must be a share in [0, 1), or the word ask. Got {delta!r}")
+    return share
 
 
 def _form(*, at_least: bool, at_most: bool) -> Form | None:
@@ -281,9 +279,10 @@ def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name:
     if asked.level is None and asked.delta is None:
         raise QuestionError("--list-rows needs a level to be reached, or --delta")
     if asked.asks_delta and not asked.is_protective:
+        form = asked.form.replace(" ", "-")
         raise QuestionError(
-            f"--list-rows lists rows that go; with --{asked.form.replace(' ', '-')} and --delta ask "
-            "the answer is how many can, whichever they are"
+            f"--list-rows lists rows that go; with --{form} and --delta ask the answer is how many "
+            "can, whichever they are"
         )
     rows = diagnosis.rows_in_the_way(asked.subset, answer.listed_level, asked.model)
     levels = diagnosis.row_levels(asked.subset, asked.model)[rows]

@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 
 from moanon.config import Config
+from moanon.experiment.optimization import optimize
 from moanon.front import Front
 from moanon.measures import MEASURES
 from moanon.measures.column_effects import column_effects
@@ -1110,6 +1111,20 @@ def test_on_paper_there_is_every_row(report: Report, front: Front) -> None:
     report.page.run("dispatchEvent(new Event('afterprint'))")
     assert len(report.rows()) <= len(front)
     assert silent(report)
+
+
+def test_on_paper_nothing_is_wider_than_the_page(browser: Browser, tmp_path: Path) -> None:
+    names = [f"a_column_whose_name_takes_much_room_{i}" for i in range(16)]
+    frame = pd.DataFrame({name: ["2000-01-01", "2009-12-31"] * 6 for name in names})
+    columns = {name: {"role": "quasi", "kind": "interval", "granularity": "year"} for name in names}
+    front = optimize(frame, columns, search={"evaluations": 200})
+    write_report([Tab("wide", front, RECORD, "x")], tmp_path / "report.html")
+    with browser.page(width=794, height=1123) as page:  # A4
+        page.ask("Emulation.setEmulatedMedia", media="print")
+        page.open(tmp_path / "report.html")
+        page.run("dispatchEvent(new Event('beforeprint'))")
+        assert page.run("document.documentElement.scrollWidth") <= 794
+        assert page.complaints() == []
 
 
 # -- speed ---------------------------------------------------------------------------------------

@@ -254,7 +254,7 @@ function examplesView(front, id) {
     const number = make("th", { scope: "row" }, grouped(size));
     return make("tr", {}, number, ...labels.map((label) => make("td", {}, label)));
   });
-  const table = make("table", { class: "answered" }, make("thead", {}, head), make("tbody", {}, ...body));
+  const table = make("table", { class: "answered rows" }, make("thead", {}, head), make("tbody", {}, ...body));
   const words = "Each line is a group: so many rows that look alike. From the smallest to the largest.";
   return make("div", {}, make("p", { class: "hint" }, words), make("div", { class: "window" }, table));
 }

@@ -563,6 +563,10 @@ def test_labels_have_their_rows_and_empty_ones_are_pale(report: Report, front: F
             assert rows == [[f"{number:,}", number == 0] for number in effect.rows.tolist()]
             loss, kept = (f"{100 * each:.1f}\u202f%" for each in (effect.loss, effect.entropy_kept))
             assert told == f"own loss {loss}, entropy kept {kept}"
+        counts = report.page.texts(".column .count")
+        for effect, told in zip(effects, counts, strict=True):
+            values = f"{effect.shown:,} of {effect.base_values:,} values"
+            assert told == ("not shown" if effect.labels == ("*",) else values)
 
 
 def test_examples_are_groups_of_the_release_and_nothing_else(report: Report, front: Front) -> None:

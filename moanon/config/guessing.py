@@ -199,9 +199,11 @@ class Guess:
 
 
 def _has_signs(entry: Mapping[str, Any]) -> bool:
-    """Whether an entry is about numbers or dates, whose notation counts."""
+    """Whether an entry is about numbers, whose signs count."""
     rule = entry.get("hierarchy")
-    return entry["kind"] == "interval" or (isinstance(rule, Mapping) and "intervals" in rule)
+    if entry["kind"] == "interval":
+        return entry["granularity"] not in DATE_UNITS
+    return isinstance(rule, Mapping) and "intervals" in rule
 
 
 def missing_tokens(columns: Sequence[Profile]) -> list[str]:
@@ -475,7 +477,10 @@ def _numbers(scale: Scale, values: Sequence[str]) -> dict[str, Any]:
     start, end = first * width, (last + 1) * width
     if scale.type == "integer":
         end -= 1
-    elif high == last * width and last > first:  # a range of decimals includes its end
+    elif (
+        # A range of decimals includes its end; but no two values are merged that need not be.
+        high == last * width > first * width and (width > finest or places[-2] < (last - 1) * width)
+    ):
         end = high
     return _interval(_number(width), _number(start), _number(end))
 

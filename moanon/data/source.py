@@ -28,7 +28,7 @@ from moanon.data.column import (
     typed_column,
     without_tokens,
 )
-from moanon.data.decoding import guess_encoding, unreadable
+from moanon.data.decoding import READ_ERRORS, guess_encoding, unreadable
 from moanon.data.file_form import FileForm, FormKeys, header_of, likely_blanks, split_at_blanks
 from moanon.data.readers import first_rows, read_files
 from moanon.data.rows import RowsInMemory
@@ -157,7 +157,7 @@ def likely_form(source: str | os.PathLike[str], **given: Unpack[FormKeys]) -> Fo
             rows = first_rows(first, FileForm(**found), _LOOKED_AT)
         if rows:
             found["header"] = header_of(rows, given.get("header"))
-    except OSError as error:
+    except READ_ERRORS as error:
         raise unreadable(os.fspath(source), error) from None
     return found
 

@@ -178,8 +178,8 @@ class Outcome:
             "evaluations": f"{self.stop.evaluations} evaluations were reached",
             "seconds": f"{self.stop.seconds} seconds were over",
             "stall": f"the hypervolume did not grow for {self.stop.stall} generations",
-            "stalled": f"the front stalled after {self.evaluations:,} evaluations: their second half "
-            f"gained less than {STALLED:.2%} of hypervolume",
+            "stalled": f"the front stalled after {self.evaluations:,} evaluations: their second "
+            f"half gained less than {STALLED:.2%} of hypervolume",
             "exhausted": self.complete,
             "idle": f"no new genome was found for {_MOST_IDLE} generations",
             "interrupted": "it was interrupted",

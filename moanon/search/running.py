@@ -175,7 +175,7 @@ class Outcome:
         """The reason as part of a sentence."""
         return {
             "generations": f"{self.stop.generations} generations were reached",
-            "evaluations": f"{self.stop.evaluations:,} evaluations were reached",
+            "evaluations": f"{self.stop.evaluations or 0:,} evaluations were reached",
             "seconds": f"{self.stop.seconds} seconds were over",
             "stall": f"the hypervolume did not grow for {self.stop.stall} generations",
             "stalled": f"the front stalled after {self.evaluations:,} evaluations: their second "

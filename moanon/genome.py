@@ -494,13 +494,13 @@ class Instance(Outlined):
 
     def over(self, table: Table) -> Instance:
         """The same domains, distances, weights and class column over other rows."""
-        cells = Cells.build(table, self.layout.domains)
-        label = (
-            None
-            if self.label is None
-            else _count_labels(table, self.label.name, self.layout.domains)
-        )
-        return replace(self, table=table, cells=cells, label=label)
+        domains = {
+            name: domain.meeting(table.columns[name].values)
+            for name, domain in self.layout.domains.items()
+        }
+        cells = Cells.build(table, domains)
+        label = None if self.label is None else _count_labels(table, self.label.name, domains)
+        return replace(self, table=table, layout=Layout(domains), cells=cells, label=label)
 
 
 def _build_distances(table: Table, specs: Mapping[str, DomainSpec]) -> dict[str, Domain]:

@@ -23,7 +23,7 @@ import numpy as np
 
 from moanon.arrays import Ints, Outlined, Values
 from moanon.data.coarsening import merged_before
-from moanon.data.domain import Domain
+from moanon.data.domain import NOT_SHOWN, Domain
 from moanon.front import Front
 from moanon.front.choices import attained_privacy, searched_cost
 from moanon.front.several_limits import why_worse
@@ -235,16 +235,18 @@ def _columns(front: Front) -> tuple[list[dict[str, Any]], list[list[int]]]:
     columns, chosen = [], []
     for name in front.blocks[0]:
         labels: dict[str, int] = {}
-        ways: dict[tuple[str, ...], int] = {}
+        ways: dict[tuple[tuple[str, ...], tuple[int, ...]], int] = {}
         told: list[list[Any]] = []
         picked = []
         for row, blocks in enumerate(front.blocks):
             shown = blocks[name]
-            if shown not in ways:
-                ways[shown] = len(told)
+            # Labels that are not shown are called alike.
+            hidden = tuple(_widths(front, row, name)) if NOT_SHOWN in shown else ()
+            if (shown, hidden) not in ways:
+                ways[shown, hidden] = len(told)
                 places = [labels.setdefault(text, len(labels)) for text in shown[:MAX_LABELS]]
                 told.append([len(shown), places, _widths(front, row, name)])
-            picked.append(ways[shown])
+            picked.append(ways[shown, hidden])
         merged = _merged(front, name)
         columns.append({"name": name, "labels": list(labels), "ways": told, "merged": merged})
         chosen.append(picked)

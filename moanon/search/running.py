@@ -176,11 +176,11 @@ class Outcome:
         """The reason as part of a sentence."""
         return {
             "generations": f"{self.stop.generations} generations were reached",
-            "evaluations": f"{self.stop.evaluations} evaluations were reached",
+            "evaluations": f"{self.stop.evaluations or 0:,} evaluations were reached",
             "seconds": f"{self.stop.seconds} seconds were over",
             "stall": f"the hypervolume did not grow for {self.stop.stall} generations",
-            "stalled": f"the front stalled after {self.evaluations} evaluations: their second half "
-            f"gained less than {STALLED:.2%} of hypervolume",
+            "stalled": f"the front stalled after {self.evaluations:,} evaluations: their second "
+            f"half gained less than {STALLED:.2%} of hypervolume",
             "exhausted": self.complete,
             "idle": f"no new genome was found for {_MOST_IDLE} generations",
             "interrupted": "it was interrupted",

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -153,6 +154,8 @@ def main() -> None:
             seeds = range(101, 101 + options.references)
             union = [case.run(seed, evaluations=options.evaluations)[1] for seed in seeds]
             truth = area_of(np.concatenate(union))
+            shares = ", ".join(f"{area_of(points) / truth:.5f}" for points in union)
+            print(f"{name}: the searches of the union reach {shares} of it", file=sys.stderr)
             for seed in range(1, options.seeds + 1):
                 outcome, points, seconds = case.run(seed)
                 archive_search.polisher_for = lambda problem: None

@@ -185,8 +185,10 @@ def _restore(path: Path, proof: FrontProof, identity: Identity) -> tuple[str, ..
         return ()
     try:
         proof.restore(read_arrays(path, identity))
-    except (SearchError, KeyError, ValueError) as error:
+    except SearchError as error:
         return (f"{error}; proving from the beginning",)
+    except (KeyError, ValueError):
+        return (f"{path} is of an earlier version of moanon; proving from the beginning",)
     return ()
 
 

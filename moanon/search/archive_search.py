@@ -8,8 +8,9 @@ solution is bred from again and again until a better one is found; a child is a 
 of another one and a few small moves. No genome is evaluated twice.
 
 Whoever breeds from one archive alone soon has relatives in all of it, and may miss what another
-seed finds. So for the first half of a long search there are several *islands*: archives that are
-bred from in turn, each from its own. What they find together is then bred from as one.
+seed finds. So for the first half of a long search for k and loss there are several *islands*:
+archives that are bred from in turn, each from its own. What they find together is then bred from as
+one.
 
 Where the objectives are k and loss, every so many generations the solutions of the grid are
 polished (`Polisher`): what chance would need long for, a shortest path finds at once, and breeding
@@ -78,8 +79,9 @@ class ArchiveSearch:
         self.rng = np.random.default_rng(seed)
         self.moves = Moves(problem.layout)
         self.archive = Archive.empty(len(problem.objectives), problem.layout, room)
-        # With more objectives an archive has thousands of solutions, and adding to two takes long.
-        several = budget >= LONG and len(problem.objectives) == 2
+        self._polisher = polisher_for(problem)
+        # Islands are known to help where the objectives are k and loss, as polishing does.
+        several = budget >= LONG and self._polisher is not None
         self._apart = int(budget * _APART) if several else 0
         self._islands = [
             Archive.empty(len(problem.objectives), problem.layout, room)
@@ -89,7 +91,6 @@ class ArchiveSearch:
         self.unseen = Unseen(problem.layout)
         self.generation = 0
         self._inherited = 0
-        self._polisher = polisher_for(problem)
         self._smooth = KnownGenomes(problem.layout, more_bytes=_K.itemsize)
 
     @property

@@ -87,6 +87,10 @@ class Search(Protocol):
         """Evaluate one more generation, at most `most` genomes; return how many it was."""
         ...
 
+    def refresh(self) -> bool:
+        """Go on in another way now that the front has stalled; False where there is none."""
+        ...
+
     def finish(self) -> int:
         """Do what is worth doing once, at the end; return how many genomes were evaluated more."""
         ...

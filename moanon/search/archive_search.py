@@ -10,7 +10,7 @@ of another one and a few small moves. No genome is evaluated twice.
 Whoever breeds from one archive alone soon has relatives in all of it, and may miss what another
 seed finds. So for the first half of a long search for k and loss there are several *islands*:
 archives that are bred from in turn, each from its own. What they find together is then bred from as
-one.
+one, earlier if they stall.
 
 Where the objectives are k and loss, every so many generations the solutions of the grid are
 polished (`Polisher`): what chance would need long for, a shortest path finds at once, and breeding
@@ -57,6 +57,8 @@ _LISTED = 1_000_000
 _POLISH_EVERY, _LAST_ROUNDS = 50, 4
 #: A search is long with a budget of so many evaluations or more: it has islands, for a share of it.
 LONG, _ISLANDS, _APART = 100_000, 4, 0.5
+#: Once islands are left, a search goes on until it has had so many times the evaluations.
+_TOGETHER = 1.5
 #: How the k of a solution is written behind its genome.
 _K = np.dtype("<i8")
 
@@ -88,6 +90,7 @@ class ArchiveSearch:
             for _ in range(_ISLANDS if several else 0)
         ]
         self._home = self.archive  # what is bred from
+        self._united = 0  # evaluations after which it was bred from as one
         self.unseen = Unseen(problem.layout)
         self.generation = 0
         self._inherited = 0
@@ -128,9 +131,18 @@ class ArchiveSearch:
     def _settle(self) -> None:
         """Go to the next island, or leave them all behind."""
         if self._islands and self.evaluations >= self._apart:
-            self._islands = []
+            self._unite()
         number = len(self._islands)
         self._home = self._islands[self.generation % number] if number else self.archive
+
+    def _unite(self) -> None:
+        self._islands, self._united = [], self.evaluations
+
+    def refresh(self) -> bool:
+        """Breed as one where islands have stalled, and go on for a while."""
+        if self._islands:
+            self._unite()
+        return self.evaluations < _TOGETHER * self._united
 
     def finish(self) -> int:
         """Polish what was found, as long as that makes it better; return how many it changed."""
@@ -155,6 +167,7 @@ class ArchiveSearch:
             | {
                 "smooth": self._smooth.state(),
                 "islands": np.array(len(self._islands)),
+                "united": np.array(self._united),
                 "seen": self.unseen.state(),
                 "generation": np.array(self.generation),
                 "inherited": np.array(self._inherited),
@@ -170,6 +183,7 @@ class ArchiveSearch:
         self._islands = self._islands[: int(state.get("islands", 0))]
         for number, island in enumerate(self._islands):
             island.restore(part_of(state, f"island{number}."))
+        self._united = int(state.get("united", 0))
         self.unseen.restore(state["seen"])
         self._smooth.restore(state["smooth"])
         self.generation = int(state["generation"])
@@ -336,6 +350,9 @@ class ExhaustiveSearch:
         self.evaluations += len(batch)
         self.generation += 1
         return len(batch)
+
+    def refresh(self) -> bool:
+        return False
 
     def finish(self) -> int:
         return 0

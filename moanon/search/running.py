@@ -319,7 +319,7 @@ class _Run:
             return "evaluations"
         if stop.stall is not None and search.generation - self.best_at >= stop.stall:
             return "stall"
-        if stop.stalled is not None and self._has_stalled(stop.stalled):
+        if stop.stalled is not None and self._has_stalled(stop.stalled) and not search.refresh():
             return "stalled"
         if self.idle >= _MOST_IDLE:
             return "idle"

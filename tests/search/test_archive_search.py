@@ -149,6 +149,27 @@ def test_islands_of_a_long_search_breed_apart_for_half_of_it(monkeypatch):
             assert np.array_equal(best, np.unique(search.archive.values, axis=0))
 
 
+def test_islands_that_stall_are_united_and_bred_from_for_half_as_long_again(monkeypatch):
+    monkeypatch.setattr(archive_search, "LONG", 2_000)
+    problem = problem_under(random_instance(4, 5_000, 20_000), PROBLEMS["P2"])
+    search = ArchiveSearch(problem, 100, 1, budget=2_000)
+    search.step()
+    search.step()
+    assert search.refresh()
+    united = search.evaluations
+    assert int(search.state()["islands"]) == 0
+    while search.evaluations < 1.5 * united:
+        assert search.refresh()
+        search.step()
+    assert not search.refresh()
+
+
+def test_a_search_without_islands_has_no_other_way():
+    search = ArchiveSearch(problem_under(random_instance(4, 5_000, 20_000), PROBLEMS["P2"]), 100, 1)
+    search.step()
+    assert not search.refresh()
+
+
 @pytest.mark.parametrize(("budget", "name"), [(1_999, "P2"), (2_000, "P1")])
 def test_short_searches_and_those_of_other_objectives_have_no_islands(budget, name, monkeypatch):
     monkeypatch.setattr(archive_search, "LONG", 2_000)

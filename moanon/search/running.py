@@ -23,14 +23,13 @@ from moanon.genome import Instance
 from moanon.measures import Measure
 from moanon.search.algorithms import (
     DEFAULT_EVALUATIONS,
-    MOST_EVALUATIONS,
     MOST_GENOMES,
-    PER_BIT,
     STALL_FROM,
     STALLED,
     Found,
     Search,
     SearchSettings,
+    default_limit,
 )
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.convergence import Convergence
@@ -105,11 +104,6 @@ def stop_of(settings: SearchSettings, algorithm: str, problem: SearchProblem) ->
     if algorithm == "archive" and _Hypervolume(problem).why_not is None:
         return Stop(evaluations=default_limit(problem.layout.bits), stalled=STALL_FROM)
     return Stop(evaluations=DEFAULT_EVALUATIONS)
-
-
-def default_limit(bits: int) -> int:
-    """Evaluations after which the default search ends even if its front still grows."""
-    return min(max(DEFAULT_EVALUATIONS, PER_BIT * bits), MOST_EVALUATIONS)
 
 
 @dataclass(frozen=True)
@@ -328,7 +322,7 @@ class _Run:
             return "evaluations"
         if stop.stall is not None and search.generation - self.best_at >= stop.stall:
             return "stall"
-        if stop.stalled is not None and self._has_stalled(stop.stalled):
+        if stop.stalled is not None and self._has_stalled(stop.stalled) and not search.refresh():
             return "stalled"
         if self.idle >= _MOST_IDLE:
             return "idle"

@@ -158,7 +158,7 @@ class Layout(Outlined):
             raise GenomeError(f"every genome of this table has {self.bits} bits") from None
         if matrix.ndim != 2 or matrix.shape[1] != self.bits:
             raise self._wrong_length(matrix)
-        if not np.isin(matrix, (0, 1)).all():
+        if not ((matrix == 0) | (matrix == 1)).all():
             raise GenomeError("a genome holds zeros and ones only")
         matrix = np.ascontiguousarray(matrix, dtype=np.uint8)
         valid = self.is_valid(matrix)
@@ -486,13 +486,13 @@ class Instance(Outlined):
 
     def over(self, table: Table) -> Instance:
         """The same domains, distances, weights and class column over other rows."""
-        cells = Cells.build(table, self.layout.domains)
-        label = (
-            None
-            if self.label is None
-            else _count_labels(table, self.label.name, self.layout.domains)
-        )
-        return replace(self, table=table, cells=cells, label=label)
+        domains = {
+            name: domain.meeting(table.columns[name].values)
+            for name, domain in self.layout.domains.items()
+        }
+        cells = Cells.build(table, domains)
+        label = None if self.label is None else _count_labels(table, self.label.name, domains)
+        return replace(self, table=table, layout=Layout(domains), cells=cells, label=label)
 
 
 def _build_distances(table: Table, specs: Mapping[str, DomainSpec]) -> dict[str, Domain]:

@@ -21,6 +21,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, Values
 from moanon.data.cells import SensitiveCounts
@@ -132,23 +133,19 @@ class Grouping(Outlined):
             raise GenomeError(f"a grouping takes one genome. Got {len(matrix)}")
         (bits,) = matrix
         cells, edges, blocks = instance.cells, [], []
-        for codes, of_column in zip(
-            cells.codes, instance.layout.decode(bits).values(), strict=True
-        ):
-            edges.append(ends := np.array(of_column, dtype=np.int32))
-            block_of = np.repeat(np.arange(len(ends), dtype=np.uint16), ends[:, 1] - ends[:, 0])
+        for codes, (_, domain, place) in zip(cells.codes, instance.layout.slices(), strict=True):
+            edges.append(np.concatenate(([0], np.flatnonzero(bits[place]) + 1, [domain.size])))
+            block_of = np.append(np.uint16(0), np.cumsum(bits[place], dtype=np.uint16))
             blocks.append(block_of[codes])
-        keys = row_keys(blocks, [len(ends) for ends in edges])
-        _, first_cell, cell_group = np.unique(keys, return_index=True, return_inverse=True)
-        rank = np.empty(len(first_cell), dtype=np.int64)
-        rank[np.argsort(first_cell)] = np.arange(len(first_cell))
-        first_cell.sort()
-        cell_group = rank[cell_group.reshape(-1)]
-        sizes = np.zeros(len(first_cell), dtype=np.int64)
+        keys = row_keys(blocks, [len(ends) - 1 for ends in edges])
+        cell_group, numbered = pd.factorize(keys)  # by their first cell
+        sizes = np.zeros(len(numbered), dtype=np.int64)
         np.add.at(sizes, cell_group, cells.counts)
+        first_cell = np.flatnonzero(np.diff(np.maximum.accumulate(cell_group), prepend=-1))
         starts, stops = np.empty((2, len(blocks), len(sizes)), dtype=np.int32)
-        for place, (ends, block) in enumerate(zip(edges, blocks, strict=True)):
-            starts[place], stops[place] = ends[block[first_cell]].T
+        for column, (ends, block) in enumerate(zip(edges, blocks, strict=True)):
+            starts[column] = ends[block[first_cell]]
+            stops[column] = ends[1:][block[first_cell]]
         grouping = cls.of_cells(instance, cell_group, sizes, starts, stops)
         return replace(grouping, genome=bits)
 

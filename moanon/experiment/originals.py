@@ -117,6 +117,13 @@ def solution_of(text: str) -> tuple[Path, int] | None:
     return None
 
 
+def refuse_twice(given: Sequence[str]) -> None:
+    """Refuse a release that is named twice: nothing could be told of the second."""
+    for text, times in Counter(given).items():
+        if times > 1:
+            raise ConfigError(f"{text} is named twice")
+
+
 def _refuse_results(original: str | None, released: Sequence[str]) -> None:
     """Refuse results folders, and solutions of them, where tables are to be read."""
     read = [] if original is None or original in datasets.names() else [original]

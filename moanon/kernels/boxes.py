@@ -4,8 +4,10 @@ A box is kept as the *lowest and highest value* of its rows in each column. In a
 order the block between the two is what the group shows. In a tree it is the lowest node that holds
 both: leaves stand in pre-order, so that node holds everything between them, too.
 
-What a block loses is looked up where a column has few values; of longer columns it is looked up by
-its key, or found by climbing the tree from the lowest leaf.
+What a block loses is looked up where a column has few values, and in longer ones by the key of the
+block. In a long tree it is the larger one of two numbers: runs of 1, 2, 4, … leaves are listed with
+the loss of their lowest node; two of them cover the block and overlap, so the node of one holds
+that of the other, and all leaves between.
 """
 
 from __future__ import annotations
@@ -17,22 +19,23 @@ import numpy as np
 
 from moanon.arrays import Bools, Codes, Ints
 from moanon.kernels.jit import compiled, inner, int64
-from moanon.kernels.join import starts_of
 
 #: Up to so many values the losses of all blocks of a column are listed.
 _FEW = 256
+#: How the losses of a column are found: listed by lowest and highest value, by the key of a block,
+#: or from runs of leaves.
+_LISTED, _KEYED, _RUNS = 0, 1, 2
 
 
 class BoxColumns(NamedTuple):
-    """What blocks lose, column by column; a row that is suppressed loses `full`."""
+    """What blocks lose, column by column; a row that is suppressed loses `full`.
+
+    All that `block_loss` reads is one array: it is called for every cell and column, and a tuple of
+    many arrays would be copied each time.
+    """
 
     sizes: Ints  # (columns,): base values
-    keys: Ints  # of the edges of base values (`join.block_keys`) …
-    key_first: Ints  # (columns,): … from here on
-    losses: Ints  # loss of a block by its key …
-    loss_first: Ints  # (columns,): … from here on
-    pairs: Ints  # loss of the block from a to b, at first + a · size + b
-    pair_first: Ints  # (columns,): -1 where the column has too many values
+    blocks: Ints  # see `_lay_out`
     is_tree: Bools  # (columns,)
     leaf: Ints  # node of each leaf …
     leaf_first: Ints  # (columns,): … from here on
@@ -58,8 +61,7 @@ def make_box_columns(
     full : int
         Loss of a row that is suppressed.
     """
-    keys, losses = zip(*blocks, strict=True)
-    sizes = np.array([len(edges) - 1 for edges in keys], dtype=np.int64)
+    sizes = np.array([len(edges) - 1 for edges, _ in blocks], dtype=np.int64)
     leaf, start, stop, parent = [], [], [], []
     leaf_first = np.zeros(len(sizes), dtype=np.int64)
     nodes = leaves = 0
@@ -78,14 +80,9 @@ def make_box_columns(
         nodes += len(starts)
         leaves += len(lowest)
     empty = [np.zeros(0, dtype=np.int64)]
-    columns = BoxColumns(
+    return BoxColumns(
         sizes,
-        np.concatenate(keys),
-        starts_of(keys),
-        np.concatenate(losses),
-        starts_of(losses),
-        np.zeros(0, dtype=np.int64),
-        np.full(len(sizes), -1, dtype=np.int64),
+        _lay_out(blocks, trees),
         np.array([tree is not None for tree in trees]),
         np.concatenate(empty + leaf).astype(np.int64),
         leaf_first,
@@ -94,12 +91,60 @@ def make_box_columns(
         np.concatenate(empty + parent).astype(np.int64),
         full,
     )
-    few = sizes <= _FEW
-    squares = np.where(few, sizes**2, 0)
-    first = np.where(few, np.cumsum(squares) - squares, -1).astype(np.int64)
-    pairs = np.zeros(int(squares.sum()), dtype=np.int64)
-    _list_pairs(columns, first, pairs)
-    return columns._replace(pairs=pairs, pair_first=first)
+
+
+def _lay_out(
+    blocks: Sequence[tuple[Ints, Ints]], trees: Sequence[tuple[Ints, Ints, Ints] | None]
+) -> Ints:
+    """Put all losses into one array.
+
+    It begins with four numbers for each column: how its losses are found, its size, where they
+    begin, and where something else begins that is needed.
+    """
+    heads, parts, place = [], [], 4 * len(blocks)
+    for (keys, losses), tree in zip(blocks, trees, strict=True):
+        size = len(keys) - 1
+        if tree is not None:
+            runs = _losses_of_runs(keys, losses, *tree)
+        if size <= _FEW:
+            low, high = np.triu_indices(size)
+            table = np.zeros((size, size), dtype=np.int64)
+            if tree is not None:
+                level = np.log2(high - low + 1).astype(np.int64)  # exact: both are small
+                table[low, high] = np.maximum(runs[level, low], runs[level, high + 1 - 2**level])
+            else:
+                table[low, high] = losses[keys[high + 1] - keys[low]]
+            heads += [_LISTED, size, place, 0]
+            parts.append(table.ravel())
+        elif tree is not None:
+            heads += [_RUNS, size, place, 0]
+            parts.append(runs.ravel())
+        else:
+            heads += [_KEYED, size, place, place + len(keys)]
+            parts.append(np.concatenate([keys, losses]))
+        place += len(parts[-1])
+    return np.concatenate([np.array(heads, dtype=np.int64), *parts]).astype(np.int64)
+
+
+def _losses_of_runs(keys: Ints, losses: Ints, starts: Ints, stops: Ints, parents: Ints) -> Ints:
+    """Losses of the lowest nodes that hold 1, 2, 4, … leaves from each leaf on: a row for each."""
+    size = len(keys) - 1
+    by_node = losses[keys[stops] - keys[starts]]
+    neighbours = np.zeros(size, dtype=np.int64)  # of each leaf and the next one
+    single = np.zeros(size, dtype=np.int64)
+    for node in range(len(starts)):  # parents before their children, which take their part over
+        neighbours[starts[node] : stops[node] - 1] = by_node[node]
+        single[starts[node] : stops[node]] = by_node[node]
+    runs = [single]
+    width = 1
+    while 2 * width <= size:
+        held = np.zeros(size, dtype=np.int64)
+        last = size - 2 * width + 1
+        held[:last] = np.maximum(runs[-1][:last], runs[-1][width : width + last])
+        held[:last] = np.maximum(held[:last], neighbours[width - 1 : width - 1 + last])
+        runs.append(held)
+        width *= 2
+    return np.stack(runs)
 
 
 @inner
@@ -112,36 +157,28 @@ def lowest_node(columns: BoxColumns, column: int, low: int, high: int) -> int:
 
 
 @inner
-def block_loss(columns: BoxColumns, column: int, low: int, high: int) -> int:
+def block_loss(blocks: Ints, column: int, low: int, high: int) -> int:
     """Loss of the smallest block that holds two values, ``low <= high``."""
-    first = columns.pair_first[column]
-    if first >= 0:
-        return int64(columns.pairs[first + low * columns.sizes[column] + high])
-    stop = high + 1
-    if columns.is_tree[column]:
-        node = lowest_node(columns, column, low, high)
-        low, stop = int64(columns.start[node]), int64(columns.stop[node])
-    first = columns.key_first[column]
-    key = columns.keys[first + stop] - columns.keys[first + low]
-    return int64(columns.losses[columns.loss_first[column] + key])
+    way, size, first = blocks[4 * column], blocks[4 * column + 1], blocks[4 * column + 2]
+    if way == _LISTED:
+        return int64(blocks[first + low * size + high])
+    if way == _KEYED:
+        key = blocks[first + high + 1] - blocks[first + low]
+        return int64(blocks[blocks[4 * column + 3] + key])
+    width = int64(1)
+    while 2 * width <= high - low + 1:
+        width *= 2
+        first += size
+    return max(int64(blocks[first + low]), int64(blocks[first + high + 1 - width]))
 
 
 @inner
-def box_loss(columns: BoxColumns, lows: Ints | Codes, highs: Ints | Codes) -> int:
+def box_loss(blocks: Ints, lows: Ints | Codes, highs: Ints | Codes) -> int:
     """Loss of a row in a box."""
     loss = int64(0)
     for column in range(len(lows)):
-        loss += block_loss(columns, column, int64(lows[column]), int64(highs[column]))
+        loss += block_loss(blocks, column, int64(lows[column]), int64(highs[column]))
     return loss
-
-
-@compiled
-def _list_pairs(columns: BoxColumns, first: Ints, out: Ints) -> None:
-    for column in range(len(first)):
-        size = columns.sizes[column]
-        for low in range(size if first[column] >= 0 else 0):
-            for high in range(low, size):
-                out[first[column] + low * size + high] = block_loss(columns, column, low, high)
 
 
 @compiled

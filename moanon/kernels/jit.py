@@ -203,6 +203,14 @@ def inner(function: Function) -> Function:
     return _compile(function, no_cpython_wrapper=True)
 
 
+def inlined(function: Function) -> Function:
+    """Do as `inner` for a part that is called for every few cells, with tuples of many arrays.
+
+    A call copies all of them, which can take longer than the work; so there is none.
+    """
+    return _compile(function, no_cpython_wrapper=True, forceinline=True)
+
+
 def _compile(function: Function, **options: bool) -> Function:
     kernel: Any = _njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     if _CACHE is not None and not _config.DISABLE_JIT:

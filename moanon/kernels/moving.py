@@ -83,7 +83,7 @@ def _fill(columns: BoxColumns, counts: Ints, group: Ints, groups: int, buffers: 
             lows[at, column] = min(lows[at, column], value)
             highs[at, column] = max(highs[at, column], value)
     for at in range(groups):
-        buffers.losses[at] = box_loss(columns, lows[at], highs[at])
+        buffers.losses[at] = box_loss(columns.blocks, lows[at], highs[at])
     return suppressed
 
 
@@ -158,22 +158,23 @@ def _edge(value: int, column: int, side: int, edges: Ints) -> int:
 
 
 @inner
-def _loss_without(columns: BoxColumns, cell: int, buffers: MoveBuffers) -> int:
-    """Loss of a row of the group that `edges` are of, without one of its cells."""
-    loss = int64(0)
-    for column in range(buffers.codes.shape[1]):
-        value = int64(buffers.codes[cell, column])
-        low, high = _edge(value, column, 0, buffers.edges), _edge(value, column, 3, buffers.edges)
-        loss += block_loss(columns, column, low, high)
+def _loss_without(blocks: Ints, cell: int, loss: int, codes: Codes, edges: Ints) -> int:
+    """Loss of a row of the group that `edges` are of, `loss`, without one of its cells."""
+    for column in range(codes.shape[1]):
+        value = int64(codes[cell, column])
+        low, high = _edge(value, column, 0, edges), _edge(value, column, 3, edges)
+        if low != edges[column, 0] or high != edges[column, 3]:
+            loss -= block_loss(blocks, column, edges[column, 0], edges[column, 3])
+            loss += block_loss(blocks, column, low, high)
     return loss
 
 
 @inner
-def _key(codes: Codes, sizes: Ints, indexed: int) -> int:
+def _key(cell: int, codes: Codes, sizes: Ints, indexed: int) -> int:
     """Number the combination of a cell's values in the first columns."""
     key = int64(0)
     for column in range(indexed):
-        key = key * sizes[column] + int64(codes[column])
+        key = key * sizes[column] + int64(codes[cell, column])
     return key
 
 
@@ -218,12 +219,14 @@ def _index_groups(
 
 @inner
 def _cheapest(
-    columns: BoxColumns,
+    blocks: Ints,
     cell: int,
     rows: int,
     own: int,
     near: int,
     window: int,
+    begin: int,
+    end: int,
     offered: Ints,
     most: int,
     codes: Codes,
@@ -235,13 +238,12 @@ def _cheapest(
     """Find the group that a cell joins at the least cost below `most`; return it and the cost.
 
     The cost is the group's loss with the cell minus that without it. Of many groups that are
-    offered, those are looked at whose numbers are next to `near`.
+    offered, ``offered[begin:end]``, those are looked at whose numbers are next to `near`.
     """
     best, cost = int64(_NOWHERE), most
-    begin, end = int64(0), int64(len(offered))
-    if end > 2 * window:
-        middle = int64(np.searchsorted(offered, near))
-        begin, end = max(middle - window, 0), min(middle + window, end)
+    if end - begin > 2 * window:
+        middle = begin + int64(np.searchsorted(offered[begin:end], near))
+        begin, end = max(middle - window, begin), min(middle + window, end)
     for i in range(begin, end):
         at = offered[i]
         lost = rows * losses[at]
@@ -253,8 +255,8 @@ def _cheapest(
             if low <= value <= high:
                 continue
             first, last = min(int64(low), int64(value)), max(int64(high), int64(value))
-            wider = block_loss(columns, column, first, last)
-            lost += together * (wider - block_loss(columns, column, int64(low), int64(high)))
+            wider = block_loss(blocks, column, first, last)
+            lost += together * (wider - block_loss(blocks, column, int64(low), int64(high)))
             if lost >= cost:
                 break
         if lost < cost:
@@ -272,7 +274,7 @@ def _join(columns: BoxColumns, cell: int, rows: int, at: int, buffers: MoveBuffe
         lows[column] = min(lows[column], value)
         highs[column] = max(highs[column], value)
     buffers.rows[at] += rows
-    buffers.losses[at] = box_loss(columns, lows, highs)
+    buffers.losses[at] = box_loss(columns.blocks, lows, highs)
 
 
 @inner
@@ -342,11 +344,11 @@ def _take_back(
         if group[cell] >= 0:
             near = group[cell]
             continue
-        rows, key = counts[cell], _key(buffers.codes[cell], columns.sizes, indexed)
+        rows, key = counts[cell], _key(cell, buffers.codes, columns.sizes, indexed)
         at, _ = _cheapest(
-            columns, cell, rows, int64(-1), near, window, offered[starts[key] : starts[key + 1]],
-            rows * columns.full, buffers.codes, buffers.lows, buffers.highs, buffers.rows,
-            buffers.losses,
+            columns.blocks, cell, rows, int64(-1), near, window, starts[key], starts[key + 1],
+            offered, rows * columns.full, buffers.codes, buffers.lows, buffers.highs,
+            buffers.rows, buffers.losses,
         )  # fmt: skip
         if at >= 0 and _still_meets(check, cell, at, buffers.rows[at] + rows, buffers):
             _join(columns, cell, rows, at, buffers)
@@ -410,16 +412,19 @@ def move_cells(
                 if not known:
                     _find_edges(at, buffers)
                     known = True
-                loss = _loss_without(columns, cell, buffers)
+                loss = _loss_without(
+                    columns.blocks, cell, buffers.losses[at], buffers.codes, buffers.edges
+                )
                 # What the sum falls by when the cell is gone; where it goes must cost less.
                 worth = buffers.losses[at] * size - loss * (size - rows)
                 to, cost = int64(_NOWHERE), worth
                 if suppressed + rows <= limit and rows * columns.full < cost:
                     to, cost = int64(_SUPPRESSED), rows * columns.full
-                key = _key(buffers.codes[cell], columns.sizes, indexed)
+                key = _key(cell, buffers.codes, columns.sizes, indexed)
                 other, other_cost = _cheapest(
-                    columns, cell, rows, at, at, window, offered[starts[key] : starts[key + 1]],
-                    cost, buffers.codes, buffers.lows, buffers.highs, buffers.rows, buffers.losses,
+                    columns.blocks, cell, rows, at, at, window, starts[key], starts[key + 1],
+                    offered, cost, buffers.codes, buffers.lows, buffers.highs, buffers.rows,
+                    buffers.losses,
                 )  # fmt: skip
                 if other >= 0:
                     to, cost = other, other_cost

@@ -18,7 +18,7 @@ from moanon.arrays import Codes, Floats, Ints
 from moanon.kernels.boxes import BoxColumns, block_loss, lowest_node
 from moanon.kernels.group_check import GroupCheck, meets_bounds
 from moanon.kernels.histograms import sort_by
-from moanon.kernels.jit import inner, int64
+from moanon.kernels.jit import inlined, inner, int64
 
 #: Stands for the part of a split that is suppressed.
 _TRIMMED = -1
@@ -83,7 +83,7 @@ def make_split_buffers(cells: int, sizes: Ints) -> SplitBuffers:
 # -- its splits ------------------------------------------------------------------------------------
 
 
-@inner
+@inlined
 def _side_meets(
     check: GroupCheck | None,
     side: int,
@@ -103,7 +103,7 @@ def _side_meets(
     return meets_bounds(check, rows, buffers.spare[begin:end], number)
 
 
-@inner
+@inlined
 def find_box(begin: int, end: int, buffers: SplitBuffers) -> tuple[int, int]:
     """Find the box of a node; return its rows, and the number of columns in which cells differ."""
     rows, number = int64(0), int64(0)
@@ -121,7 +121,7 @@ def find_box(begin: int, end: int, buffers: SplitBuffers) -> tuple[int, int]:
     return rows, number
 
 
-@inner
+@inlined
 def _list_values(column: int, begin: int, end: int, buffers: SplitBuffers) -> int:
     """List the values that occur in a node, ascending, with their rows; return how many."""
     codes, rows, values = buffers.codes[column], buffers.value_rows, buffers.values
@@ -146,7 +146,7 @@ def _list_values(column: int, begin: int, end: int, buffers: SplitBuffers) -> in
     return number
 
 
-@inner
+@inlined
 def _list_buckets(
     columns: BoxColumns, column: int, begin: int, end: int, buffers: SplitBuffers
 ) -> int:
@@ -179,7 +179,7 @@ def _list_buckets(
     return bucket + 1
 
 
-@inner
+@inlined
 def _fill_boxes(
     column: int, active: Ints, number: int, begin: int, end: int, buffers: SplitBuffers
 ) -> None:
@@ -207,16 +207,16 @@ def _fill_boxes(
             after_high[j] = max(after_high[j + 1], highs[j])
 
 
-@inner
-def _loss(columns: BoxColumns, active: Ints, boxes: Ints, at: int) -> int:
+@inlined
+def _loss(blocks: Ints, active: Ints, boxes: Ints, at: int) -> int:
     """Loss in some columns of one of many boxes."""
     loss = int64(0)
     for column in active:
-        loss += block_loss(columns, column, boxes[0, column, at], boxes[1, column, at])
+        loss += block_loss(blocks, column, boxes[0, column, at], boxes[1, column, at])
     return loss
 
 
-@inner
+@inlined
 def _keep_split(slot: int, gain: float, parts: int, number: int, buffers: SplitBuffers) -> None:
     """Remember the split that `side` describes."""
     buffers.gains[slot], buffers.parts[slot] = gain, parts
@@ -224,18 +224,18 @@ def _keep_split(slot: int, gain: float, parts: int, number: int, buffers: SplitB
         buffers.sides[slot, bucket] = buffers.side[bucket]
 
 
-@inner
-def _rest_loss(columns: BoxColumns, active: Ints, at: int, boxes: Ints) -> int:
+@inlined
+def _rest_loss(blocks: Ints, active: Ints, at: int, boxes: Ints) -> int:
     """Loss in some columns of all buckets but one."""
     loss = int64(0)
     for column in active:
         low = min(boxes[1, 0, column, at], boxes[2, 0, column, at + 1])
         high = max(boxes[1, 1, column, at], boxes[2, 1, column, at + 1])
-        loss += block_loss(columns, column, low, high)
+        loss += block_loss(blocks, column, low, high)
     return loss
 
 
-@inner
+@inlined
 def _gain(
     whole: float,
     one: int,
@@ -251,7 +251,7 @@ def _gain(
     return gain - other * (float(other_loss) if other_stays else price)
 
 
-@inner
+@inlined
 def _try_halves(
     columns: BoxColumns,
     column: int,
@@ -277,11 +277,11 @@ def _try_halves(
         if not (one_stays and other_stays) and min(one, other) > left:
             continue
         if tree:
-            one_loss = _loss(columns, active, boxes[0], at)
-            other_loss = _rest_loss(columns, active, at, boxes)
+            one_loss = _loss(columns.blocks, active, boxes[0], at)
+            other_loss = _rest_loss(columns.blocks, active, at, boxes)
         else:
-            one_loss = _loss(columns, active, boxes[1], at)
-            other_loss = _loss(columns, active, boxes[2], at)
+            one_loss = _loss(columns.blocks, active, boxes[1], at)
+            other_loss = _loss(columns.blocks, active, boxes[2], at)
         gain = _gain(whole, one, one_loss, one_stays, other, other_loss, other_stays, price)
         if gain <= buffers.gains[slot]:
             continue
@@ -305,7 +305,7 @@ def _try_halves(
         _keep_split(slot, gain, int64(one_stays) + int64(other_stays), number, buffers)
 
 
-@inner
+@inlined
 def _try_apart(
     columns: BoxColumns,
     column: int,
@@ -333,7 +333,7 @@ def _try_apart(
         buffers.side[bucket] = apart
         size = buffers.rows[bucket + 1] - buffers.rows[bucket]
         if size >= least and _side_meets(check, apart, size, column, begin, end, buffers):
-            gain -= float(size) * _loss(columns, active, boxes, bucket)
+            gain -= float(size) * _loss(columns.blocks, active, boxes, bucket)
             together -= size
             apart += 1
             continue
@@ -350,7 +350,7 @@ def _try_apart(
         )
         if stays:
             for other in active:
-                loss = block_loss(columns, other, rest[0, other], rest[1, other])
+                loss = block_loss(columns.blocks, other, rest[0, other], rest[1, other])
                 gain -= float(together) * loss
             parts += 1
         elif together > left:
@@ -391,7 +391,8 @@ def list_splits(
         number = _list_buckets(columns, column, begin, end, buffers)
         if quick:
             seen = active[i : i + 1]
-            seen_loss = block_loss(columns, column, buffers.lows[column], buffers.highs[column])
+            lowest, highest = buffers.lows[column], buffers.highs[column]
+            seen_loss = block_loss(columns.blocks, column, lowest, highest)
             seen_price = price - (loss - seen_loss)
         _fill_boxes(column, seen, number, begin, end, buffers)
         whole, tree = float(rows) * seen_loss, columns.is_tree[column]
@@ -449,7 +450,7 @@ def part_node(
         codes[begin:end] = kept[begin:end]
 
 
-@inner
+@inlined
 def _move(items: Ints, place: Ints, spare: Ints, begin: int, end: int) -> None:
     for i in range(begin, end):
         spare[place[i]] = items[i]
@@ -457,7 +458,7 @@ def _move(items: Ints, place: Ints, spare: Ints, begin: int, end: int) -> None:
         items[i] = spare[i]
 
 
-@inner
+@inlined
 def count_rows(begin: int, end: int, buffers: SplitBuffers) -> int:
     """Rows of the cells ``order[begin:end]``."""
     rows = int64(0)
@@ -466,7 +467,7 @@ def count_rows(begin: int, end: int, buffers: SplitBuffers) -> int:
     return rows
 
 
-@inner
+@inlined
 def copy_cells(begin: int, end: int, buffers: SplitBuffers, to: SplitBuffers) -> None:
     """Copy the cells ``order[begin:end]`` to the same place of other buffers."""
     for i in range(begin, end):

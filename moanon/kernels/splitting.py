@@ -47,7 +47,7 @@ def _split_greedily(
         height -= 1
         first, last = stack[height, 0], stack[height, 1]
         rows, number = find_box(first, last, buffers)
-        loss, slot = box_loss(columns, buffers.lows, buffers.highs), int64(-1)
+        loss, slot = box_loss(columns.blocks, buffers.lows, buffers.highs), int64(-1)
         if loss > 0 and rows >= 2 * least:
             slot = list_splits(
                 columns, first, last, rows, loss, buffers.active[:number],
@@ -194,7 +194,7 @@ def split_cells(
         height -= 1
         begin, end = stack[height, 0], stack[height, 1]
         rows, number = find_box(begin, end, buffers)
-        loss, slot = box_loss(columns, buffers.lows, buffers.highs), int64(-1)
+        loss, slot = box_loss(columns.blocks, buffers.lows, buffers.highs), int64(-1)
         left = limit - suppressed
         # Trimming takes a row at least; its price must be less than all that the node can gain.
         can_trim = left > 0 and rows > least and float(rows) * loss > price

@@ -1,4 +1,4 @@
-"""What a local search of a small table begins with: groups of global recodings are groups, too.
+"""What a local search begins with: groups of global recodings are groups, too.
 
 Splitting from the whole table down can miss groups that one cut of every column makes at once. So
 the solutions of a short search among genomes are offered as well; with the smallest boxes around

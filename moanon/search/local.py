@@ -8,11 +8,13 @@ become large enough is split again, until that gains little. When all these are 
 begins with the best of them whose groups are large enough, and goes on to smaller sizes: each
 target with the groups of the one before, which are split on.
 
-Where utility loss is an objective, the table is also split by that at first (`UtilitySplits`). In
-small tables the groups of global recodings are taken in and moved, too (`find_global_groups`).
+No way to split is best everywhere: one looks farther ahead, another trims less or not at all. The
+table is split in several of them, and the best is gone on with; where groups are few and each of
+them counts, all are. (After the split it is mostly clear which one will be best in the end.)
 
-Within a limit of suppression, splits may trim. The first ones would use the limit up; so where
-groups are few, it is also tried what comes of it when a row costs more than its loss.
+Where utility loss is an objective, the table is also split by that at first (`UtilitySplits`). The
+groups of global recodings are taken in and moved, too (`find_global_groups`): all of a small table,
+and of others where groups are few, as these leave little that boxes of their own can gain.
 
 Runs do not depend on each other, so they can be worked on by several threads, in any order. The
 seed does not matter.
@@ -67,10 +69,12 @@ from moanon.search.utility_splits import UtilitySplits
 #: Targets, and the groups to begin with.
 _Task = tuple[Sequence[Suppression], Ints | None]
 #: Ways to split: what suppressing a row costs, in losses of the row; how far to look ahead, where
-#: 1 is not at all, the greedy way.
-_FAR, _NEAR, _DEAR, _GREEDY = (1.0, 32), (1.0, 8), (1.4, 32), (1.0, 1)
+#: 1 is not at all, the greedy way. What is trimmed first uses the limit up, so it may pay to make
+#: rows dearer at first, or so dear that nothing is trimmed until the second round.
+_FAR, _NEAR, _GREEDY, _DEAR = (1.0, 128), (1.0, 8), (1.0, 1), (1.4, 32)
+_UNTRIMMED, _UNTRIMMED_NEAR = (1e6, 32), (1e6, 8)
 #: Tables of up to so many cells are searched without suppression, too, whatever the limit, and
-#: begin with what a search for global recodings finds.
+#: begin with all that a search for global recodings finds.
 _SMALL_TABLE = 2_000
 #: Groups that there is room for, where each target is also solved from the whole table down.
 _HANDFUL = 4
@@ -129,6 +133,10 @@ class LocalSearch:
         """Whether every target was reached for."""
         return self.generation == 2 * len(self._runs)
 
+    def refresh(self) -> bool:
+        """There is no other way."""
+        return False
+
     def finish(self) -> int:
         """Nothing is left to be done."""
         return 0
@@ -139,7 +147,7 @@ class LocalSearch:
         while len(self._workplaces) < threads:
             self._workplaces.append(_Workplace.of(self.problem.instance))
         begin = self.generation
-        if begin == 0 and _is_small(self.problem):
+        if begin == 0 and self._workplaces[0].effort.is_whole:
             self._take_global_groups()
         if begin < number:
             tasks: list[_Task] = [([run[0]], None) for run in self._runs[begin : begin + threads]]
@@ -165,6 +173,8 @@ class LocalSearch:
         for problem in self._problems():
             for group in find_global_groups(problem):
                 size = np.bincount(group[group >= 0], counts[group >= 0]).min()
+                if not _is_small(problem) and counts.sum() >= FEW_GROUPS * size:
+                    continue
                 target = _with_size(problem.suppression, size)
                 for each in (group, *_solve(self._workplaces[0], [target], group)):
                     self._take(each)
@@ -320,7 +330,7 @@ def warm_up_local(problem: SearchProblem) -> float:
     started = time.monotonic()
     target = _with_size(problem.suppression, problem.instance.cells.rows)
     _solve(_Workplace.of(problem.instance), [target], None)  # of all rows, which is nothing to do
-    if _is_small(problem):
+    if Effort(len(problem.instance.cells)).is_whole:
         warm_up(problem, "archive")
     return time.monotonic() - started
 
@@ -533,10 +543,10 @@ def _solve_on(place: _Workplace, wanted: _Wanted, start: Ints) -> Ints:
     Where there is room for a few groups only, one of that size may have left no room for two of
     this one, rows having been suppressed for it: the whole table is tried, too.
     """
-    found = [_improve(place, wanted, start, _FAR, 1)]
+    found = [_split(place, wanted, start, _FAR)]
     if place.counts.sum() < _HANDFUL * wanted.least:
-        found.append(_improve(place, wanted, place.whole_table(), _NEAR, 1))
-    return min(found, key=place.loss)
+        found.append(_split(place, wanted, place.whole_table(), _NEAR))
+    return min((_improve(place, wanted, group, 1) for group in found), key=place.loss)
 
 
 def _revived(place: _Workplace, wanted: _Wanted, group: Ints) -> Ints:
@@ -553,31 +563,41 @@ def _revived(place: _Workplace, wanted: _Wanted, group: Ints) -> Ints:
 
 
 def _solve_afresh(place: _Workplace, wanted: _Wanted) -> Ints:
-    """Split the whole table, looking ahead; where groups are few and each counts, in more ways.
+    """Split the whole table in several ways; improve the best, or all where groups are few.
 
-    In large tables it looks less far.
+    Large tables are split in one way, which looks less far.
     """
-    ways = [_FAR if place.effort.is_whole else _NEAR]
-    if place.effort.is_whole and place.counts.sum() < FEW_GROUPS * wanted.least:
-        ways += [_GREEDY, _NEAR, *([_DEAR] if wanted.limit else [])]
-    whole, rounds = place.whole_table(), place.effort.rounds
-    found = [_improve(place, wanted, whole, way, rounds) for way in ways]
-    return min(found, key=place.loss)
+    is_whole, may_trim = place.effort.is_whole, wanted.limit > 0
+    few_groups = place.counts.sum() < FEW_GROUPS * wanted.least
+    ways = [_FAR if is_whole else _NEAR]
+    if is_whole and may_trim:
+        ways += [_UNTRIMMED]
+    if is_whole and few_groups:
+        ways += [_GREEDY, *([_DEAR, _UNTRIMMED_NEAR] if may_trim else [_NEAR])]
+    found = [_split(place, wanted, place.whole_table(), way) for way in ways]
+    if not few_groups:
+        found = [min(found, key=place.loss)]
+    rounds = place.effort.rounds
+    return min((_improve(place, wanted, group, rounds) for group in found), key=place.loss)
 
 
-def _improve(
-    place: _Workplace, wanted: _Wanted, group: Ints, way: tuple[float, int], rounds: int
-) -> Ints:
-    """Split groups and move cells, in turn, as long as that helps."""
+def _split(place: _Workplace, wanted: _Wanted, group: Ints, way: tuple[float, int]) -> Ints:
+    """Split groups in one way; what was suppressed is looked at once more."""
+    group = _revived(place, wanted, group)
+    place.split(wanted, group, *way)
+    return group
+
+
+def _improve(place: _Workplace, wanted: _Wanted, group: Ints, rounds: int) -> Ints:
+    """Move cells; then split groups and move cells again, as long as that helps."""
+    place.move(wanted, group)
     least = place.loss(group)
-    for _ in range(rounds):
-        group = _revived(place, wanted, group)
-        place.split(wanted, group, *way)
+    for _ in range(1, rounds):
+        group = _split(place, wanted, group, _FAR)  # what is left of the limit may be spent
         place.move(wanted, group)
         before, least = least, place.loss(group)
         if before - least <= _GAIN * least:
             break
-        way = _FAR  # what is left of the limit may be spent
     return group
 
 

@@ -23,17 +23,17 @@ from moanon.genome import Instance
 from moanon.measures import Measure
 from moanon.search.algorithms import (
     DEFAULT_EVALUATIONS,
-    MOST_EVALUATIONS,
     MOST_GENOMES,
-    PER_BIT,
     STALL_FROM,
     STALLED,
     Found,
     Search,
     SearchSettings,
+    default_limit,
 )
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.convergence import Convergence
+from moanon.search.operators import Moves
 from moanon.search.polishing import polisher_for
 from moanon.search.problem import SearchProblem
 
@@ -106,11 +106,6 @@ def stop_of(settings: SearchSettings, algorithm: str, problem: SearchProblem) ->
     return Stop(evaluations=DEFAULT_EVALUATIONS)
 
 
-def default_limit(bits: int) -> int:
-    """Evaluations after which the default search ends even if its front still grows."""
-    return min(max(DEFAULT_EVALUATIONS, PER_BIT * bits), MOST_EVALUATIONS)
-
-
 @dataclass(frozen=True)
 class Progress:
     """How far a run is, after a generation.
@@ -175,11 +170,11 @@ class Outcome:
         """The reason as part of a sentence."""
         return {
             "generations": f"{self.stop.generations} generations were reached",
-            "evaluations": f"{self.stop.evaluations} evaluations were reached",
+            "evaluations": f"{self.stop.evaluations or 0:,} evaluations were reached",
             "seconds": f"{self.stop.seconds} seconds were over",
             "stall": f"the hypervolume did not grow for {self.stop.stall} generations",
-            "stalled": f"the front stalled after {self.evaluations} evaluations: their second half "
-            f"gained less than {STALLED:.2%} of hypervolume",
+            "stalled": f"the front stalled after {self.evaluations:,} evaluations: their second "
+            f"half gained less than {STALLED:.2%} of hypervolume",
             "exhausted": self.complete,
             "idle": f"no new genome was found for {_MOST_IDLE} generations",
             "interrupted": "it was interrupted",
@@ -190,7 +185,7 @@ class Outcome:
 
 
 def warm_up(problem: SearchProblem, algorithm: str) -> float:
-    """Have everything compiled or loaded that evaluates genomes of a problem.
+    """Have everything compiled or loaded that evaluates and moves genomes of a problem.
 
     Kernels are compiled when they are first called, which takes longer than many a search; later
     processes load them from a cache in a moment. A search whose time is limited or told should not
@@ -203,6 +198,8 @@ def warm_up(problem: SearchProblem, algorithm: str) -> float:
     rule, names, steps = problem.suppression, problem.names, problem.has_steps
     for way in ways:
         problem.evaluator.evaluate(genomes, rule, measures=names, steps=steps, mode=way)
+    if algorithm != "exhaustive":
+        Moves(problem.layout).warm_up(genomes)
     if algorithm == "archive" and (polisher := polisher_for(problem)) is not None:
         polisher.polish(np.zeros_like(genomes[0]), problem.instance.cells.rows, 0)
     return time.monotonic() - started
@@ -325,7 +322,7 @@ class _Run:
             return "evaluations"
         if stop.stall is not None and search.generation - self.best_at >= stop.stall:
             return "stall"
-        if stop.stalled is not None and self._has_stalled(stop.stalled):
+        if stop.stalled is not None and self._has_stalled(stop.stalled) and not search.refresh():
             return "stalled"
         if self.idle >= _MOST_IDLE:
             return "idle"

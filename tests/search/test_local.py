@@ -28,7 +28,6 @@ from moanon.experiment import Experiment, load_front, plan
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.kernels.boxes import make_box_columns
 from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
 from moanon.release import Certificate
@@ -250,17 +249,6 @@ def test_constraints_hold_without_the_compiler() -> None:
 
 
 # -- by hand ---------------------------------------------------------------------------------------
-
-
-def test_a_box_knows_what_it_loses() -> None:
-    tree = Hierarchy.from_nested("Any", {"AB": ["a", "b"], "CDE": ["c", "d", "e"]})
-    nodes = np.array(tree.starts), np.array(tree.stops), np.array(tree.parents)
-    widths = np.arange(-1, 5) * 10
-    columns = make_box_columns([(np.arange(6), widths)] * 2, [nodes, None], 100)
-    # a and b are AB, 2 of 5 values; b and c only meet in the root; c to e is a node
-    in_tree, in_order = columns.pairs.reshape(2, 5, 5)
-    assert [in_tree[pair] for pair in ((0, 0), (0, 1), (1, 2), (2, 4))] == [0, 10, 40, 20]
-    assert [in_order[pair] for pair in ((0, 0), (1, 2), (0, 4))] == [0, 10, 40]
 
 
 def test_columns_with_too_many_values_to_list_lose_the_same() -> None:

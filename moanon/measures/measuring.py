@@ -29,7 +29,7 @@ from moanon.measures.suppression import Suppression
 #: Keeps every group that meets the constraints of a rule.
 _ALL = (1, 0)
 #: So many pairs of group and value are sorted at a time.
-_PAIRS = 1 << 21
+_PAIRS = 1 << 19
 
 
 def suppress_groups(
@@ -180,7 +180,7 @@ def _list_values(
     first = instance.plan.first
     columns, values = len(first) - 1, max(1, int(first[-1]))
     turns = -(-len(owner) // _PAIRS)
-    found: list[tuple[Values, Values]] = []
+    lists, end = make_lists(instance.plan, groups, len(owner)), 0
     lengths = np.zeros(groups * columns, dtype=np.int64)
     for turn in range(turns):
         low, high = turn * groups // turns, (turn + 1) * groups // turns
@@ -188,12 +188,10 @@ def _list_values(
         keys, rows = _sum_pairs(values, owner[here], value[here], counts[here])
         group, each = np.divmod(keys, values)
         np.add.at(lengths, group * columns + np.searchsorted(first, each, side="right") - 1, 1)
-        found.append((each.astype(np.uint32), rows.astype(np.uint32)))
-    lists = make_lists(instance.plan, groups, int(lengths.sum()))
+        begin, end = end, end + len(rows)
+        lists.value[begin:end], lists.rows[begin:end] = each, rows
     lists.starts[1:] = np.cumsum(lengths)
-    if found:
-        lists.value[:], lists.rows[:] = (np.concatenate(part) for part in zip(*found, strict=True))
-    return lists
+    return lists._replace(value=lists.value[:end], rows=lists.rows[:end])
 
 
 def _sum_pairs(values: int, owner: Values, value: Values, counts: Ints) -> tuple[Ints, Ints]:

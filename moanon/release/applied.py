@@ -369,18 +369,17 @@ class Release(Outlined):
         form = _format(path, in_parts)
         if not isinstance(config_digest, (str, NoneType)):
             raise ConfigError(f"config_digest must be a text. Got {config_digest!r}")
-        rows = self._released_rows(suppressed, shuffle, spreadsheet_safe)
+        held = [self._released_rows(suppressed, shuffle, spreadsheet_safe)]
+        header = held[0].header
         notice = path.with_name(path.name + ".certificate.json")
         spared = (*self.instance.table.files, *spared)
 
         def fill(place: Path, sync: Callable[[], None]) -> Certificate:
-            formula_cells, row_order = rows.write(place, form)
+            formula_cells, row_order = held.pop().write(place, form)  # not held while it is read
             sync()
             return certify_file(
                 place,
-                self._reading(
-                    form, rows.header, stars=suppressed == "star", defused=spreadsheet_safe
-                ),
+                self._reading(form, header, stars=suppressed == "star", defused=spreadsheet_safe),
                 self.promised,
                 self._origin(config_digest, row_order, formula_cells),
                 stated=self.stated,

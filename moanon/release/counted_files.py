@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Written here again on purpose: a promise about a released file, not about its writer.
 _STAR = "*"
 #: What DuckDB may hold before it spills.
-_MEMORY = "150MB"
+_MEMORY = "300MB"
 #: So many tuples come back at a time.
 _TUPLES = 1 << 20
 #: Keys of tuples stay below this.

@@ -9,7 +9,7 @@ import typer
 
 from moanon.baselines import BASELINES
 from moanon.cli.application import app
-from moanon.cli.options import ConfigArgument, QuietOption, SetOption, argument, flag, given
+from moanon.cli.options import ConfigArgument, QuietOption, SetOption, argument, flag, given, limit
 from moanon.cli.printing import note, on_one_line, show_grid
 
 if TYPE_CHECKING:
@@ -39,8 +39,9 @@ def baseline(
         float | None,
         given(
             "E",
-            "Largest share of rows that may be suppressed, instead of problem.eta; not for "
-            "mondrian and mingen, which suppress none.",
+            "Largest share of rows that may be suppressed, such as 5% or 0.05, instead of "
+            "problem.eta; not for mondrian and mingen, which suppress none.",
+            parser=limit,
         ),
     ] = None,
     sets: SetOption = None,

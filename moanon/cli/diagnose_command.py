@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from moanon.cli.application import NO, app
-from moanon.cli.options import CsvDelimiterOption, argument, flag, given
+from moanon.cli.options import CsvDelimiterOption, argument, flag, given, number_in
 from moanon.cli.printing import on_one_line, print_json
 from moanon.errors import OutputError, QuestionError
 
@@ -141,10 +141,10 @@ def diagnose(
     )
     lines = []
     # Where nothing is said, what matters comes first, and sets are not too many to go through.
-    given = (columns, subset, level, delta, question, max_size)
+    given = (columns, subset, level, delta, question)
     bare = all(each is None for each in given) and model.measure == "k"
     overview = look_over(diagnosis) if bare else None
-    if bare:
+    if bare and max_size is None:
         max_size = usual_size(len(diagnosis.columns))
     inputs = (*diagnosis.files, *([] if hierarchy is None else [Path(hierarchy)]))
     with _staged((list_rows, plot), inputs, force=force) as staged:
@@ -226,12 +226,10 @@ def _model(
 def _share(delta: str | None) -> float | Literal["ask"] | None:
     if delta is None or delta == "ask":
         return "ask" if delta else None
-    try:
-        return float(delta)
-    except ValueError:
-        raise QuestionError(
-            f"delta must be a share in [0, 1), or the word ask. Got {delta!r}"
-        ) from None
+    share = number_in(delta)
+    if share is None:
+        raise QuestionError(f"delta must be a share in [0, 1), or the word ask. Got {delta!r}")
+    return share
 
 
 def _form(*, at_least: bool, at_most: bool) -> Form | None:
@@ -272,7 +270,7 @@ def _staged(
 
 
 def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name: Path) -> str:
-    """Write the numbers of the rows that must go, with their levels but none of their values."""
+    """Write the numbers of the rows that the answer counts, with their levels but no values."""
     from moanon.diagnosis import SubsetAnswer
 
     asked = answer.asked
@@ -280,9 +278,11 @@ def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name:
     assert asked.subset is not None
     if asked.level is None and asked.delta is None:
         raise QuestionError("--list-rows needs a level to be reached, or --delta")
-    if not asked.is_protective:
+    if asked.asks_delta and not asked.is_protective:
+        form = asked.form.replace(" ", "-")
         raise QuestionError(
-            f"--list-rows lists what must go to be safer; it has no place with {asked.form}"
+            f"--list-rows lists rows that go; with --{form} and --delta ask the answer is how many "
+            "can, whichever they are"
         )
     rows = diagnosis.rows_in_the_way(asked.subset, answer.listed_level, asked.model)
     levels = diagnosis.row_levels(asked.subset, asked.model)[rows]

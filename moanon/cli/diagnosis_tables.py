@@ -81,9 +81,11 @@ def _show_overview(found: Overview) -> None:
         rows = []
         for each in sets[:_RISKIEST]:
             shares = (_share(number, risk.rows) for number in (each.risk.unique, each.risk.small))
-            mean = f"{each.risk.mean:.1%}"
+            mean = _percent(100 * each.risk.mean)
             rows.append((_named(each.columns), f"{each.groups:,}", *shares, mean, f"{each.k:,}"))
         _grid((title, "values", "rows alone", "in groups below 5", "mean risk", "k"), rows)
+    if found.sufficient:
+        _say(f"Each enough to find nearly everybody, so in no pair: {_named(found.sufficient)}")
 
 
 def _say(line: str) -> None:
@@ -98,7 +100,10 @@ def _named(columns: Iterable[str]) -> str:
 
 def _share(rows: int, of: int) -> str:
     """Write a share of rows; never rounded down to nothing, nor up to all."""
-    percent = 100 * rows / of
+    return _percent(100 * rows / of)
+
+
+def _percent(percent: float) -> str:
     if 0 < percent < 0.1:
         return "less than 0.1%"
     return "more than 99.9%" if 99.9 < percent < 100 else f"{percent:.1f}%"
@@ -159,13 +164,22 @@ def _verdict(answer: SubsetAnswer) -> Iterator[str]:
         if asked.level is not None:
             yield _cost_words(answer)
         return
-    found = f"{symbol} = {model.show(answer.level)}"
-    given_up = f", with {_rows(answer.suppressed or 0, rows)} suppressed" if asked.limit else ""
+
+    def given_up(level: float, number: int) -> str:
+        suppressed = f", with {_rows(number, rows)} suppressed" if asked.limit else ""
+        return f"{symbol} = {model.show(level)}{suppressed}"
+
+    found = given_up(answer.level, answer.suppressed or 0)
     if asked.level is None:
-        yield f"{found}{given_up}"
-        return
-    yield f"{'Yes' if answer.yes else 'No'}: {found}{given_up}"
-    if asked.is_protective and not answer.yes:
+        yield found
+    elif not asked.is_protective or not answer.yes:
+        yield f"{'Yes' if answer.yes else 'No'}: {found}"
+    else:
+        reached = given_up(answer.curve.within(answer.needed or 0)[0], answer.needed or 0)
+        yield f"Yes: {reached}"
+        if reached != found:
+            yield f"The most within that share: {found}"
+    if asked.level is not None and asked.is_protective and not answer.yes:
         cost = answer.needed
         yield (
             "No suppression short of all rows would do"

@@ -47,7 +47,11 @@ class _Reading(StrEnum):
 def frontier(
     releases: Annotated[
         list[str],
-        argument("RESULTS...", "Results folders; with --original also released files."),
+        argument(
+            "RESULTS...",
+            "Results folders, or solutions of them, such as results/local#14; with --original also "
+            "released files.",
+        ),
     ],
     sensitive: Annotated[
         str | None, given("COLUMN", "The sensitive column. Default: the only one there is.")
@@ -111,7 +115,7 @@ def frontier(
 
     Privacy loss (p_loss) is what can be learnt about the individual that is worst off, utility loss
     (u_loss) what the release no longer tells of large populations, query_error how wrong it answers
-    COUNT queries. All solutions of the folders are placed, and with --bucketize their twins that
+    COUNT queries. All solutions of folders are placed, and with --bucketize their twins that
     publish quasi-identifiers as they are. Writes frontier.csv, frontier.png and frontier.html.
     """
     from moanon.experiment.originals import KnownColumns

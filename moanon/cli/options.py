@@ -155,22 +155,30 @@ def names(texts: Iterable[str] | None) -> list[str]:
 
 def share(text: str) -> float:
     """Read a share: 0.25 or 25%."""
-    value = _number(text)
+    value = number_in(text)
     if value is None or not 0 <= value <= 1:
         raise typer.BadParameter(f"a share is from 0 to 1, or from 0% to 100%. Got {text!r}")
+    return value
+
+
+def limit(text: str) -> float:
+    """Read a number that may be in percent; what it may be is for the configuration to say."""
+    value = number_in(text)
+    if value is None:
+        raise typer.BadParameter(f"a limit is a number such as 0.05 or 5%. Got {text!r}")
     return value
 
 
 def named_number(text: str, option: str) -> tuple[str, float]:
     """Read MEASURE=X, where X may be in percent."""
     name, _, number = text.partition("=")
-    value = _number(number)
+    value = number_in(number)
     if not name or value is None:
         raise typer.BadParameter(f"{option} takes MEASURE=X, such as gl=30%. Got {text!r}")
     return name, value
 
 
-def _number(text: str) -> float | None:
+def number_in(text: str) -> float | None:
     """Read a number, exactly as it is written: 12.3% is 0.123."""
     digits, percent = text.strip(), text.strip().endswith("%")
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moanon.cli.application import DONE, app
-from moanon.cli.options import QuietOption, SetOption, argument, flag, given
+from moanon.cli.options import QuietOption, SetOption, argument, flag, given, limit
 from moanon.cli.printing import note, on_one_line, show_front, show_grid
 
 if TYPE_CHECKING:
@@ -40,9 +40,10 @@ def run(
         list[float] | None,
         given(
             "E",
-            "Largest share of rows that may be suppressed, instead of problem.eta; may be "
-            "repeated: one run for each.",
+            "Largest share of rows that may be suppressed, such as 5% or 0.05, instead of "
+            "problem.eta; may be repeated: one run for each.",
             "--eta",
+            parser=limit,
         ),
     ] = None,
     seed: Annotated[int | None, given("N", "Instead of search.seed.")] = None,

@@ -10,6 +10,7 @@ except as far as the entry itself needs them.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -52,19 +53,31 @@ _TELLING = frozenset(["-7", "-8", "-9", "-99", "-999", "-9999", "-99999"])
 
 #: A column with one of these words in its name is about who a person is ...
 _IDENTIFYING = re.compile(
-    "id|uuid|guid|ssn|e?mail|phone|telephone|telefon|tel|mobile|handy|fax|passport|iban|account|"
-    "surname|forename|firstname|lastname|fullname|username|nachname|vorname|login|address|adresse|"
-    "street|stra(ss|ß)e|ip|license|plate|prenom|apellidos?|nombre"
+    "[a-z]?[ug]?uid|p?id|ssn|mrn|e?mail|courriel|phone|telephone|telefono?|tel|mobile|handy|fax|"
+    "passport|iban|account|login|ip|license|plate|address|adresse|street|strasse|"
+    r"\w*(person|pers|patient|customer|client|user|member|employee|student|subject|case)id|"
+    r"\w+(nummer|nr)"
 )
+#: ... or with one of these, even if there are few of them, how people are called.
+_CALLED = re.compile(r"\w+name|nom|prenom|apellidos?|nombre|cognome")
 _NAMES = [{"name"}, *({word, "name"} for word in ("first", "last", "full", "family", "given"))]
-_NAMES += [{"name", whose} for whose in ("patient", "person", "customer", "client", "employee")]
+_WHOSE = (
+    *("patient", "person", "customer", "client", "employee", "staff", "member", "student", "case"),
+    *("insurance", "security", "policy", "card", "tax", "record", "file", "invoice", "order"),
+)
+_NAMES += [{"name", whose} for whose in _WHOSE]
+_NUMBERS = [{word, whose} for whose in _WHOSE for word in ("number", "no", "nr", "num", "numero")]
+#: Of what a column is named after there are more than so many, each in fewer rows; else its values
+#: tell something about it, such as whether there is a telephone.
+_FEW = 10
+_IN_MANY = 20
 #: Columns that are called only so hold names where they hold texts.
 _PARTS_OF_NAMES = [{word} for word in ("first", "last", "middle", "family", "given", "maiden")]
 #: ... with one of these, about what others should not learn ...
 _SENSITIVE = re.compile(
-    "diseases?|diagnos[ie]s|diagnose|krankheit|illness|disorder|symptoms?|condition|treatment|"
-    "medication|drug|hiv|icd|disability|pregnant|salary|gehalt|lohn|einkommen|income|wages?|"
-    "earnings|debt|religio(n|us)|faith|party|politic(s|al)|sexual|orientation|conviction|"
+    r"diseases?|\w*diagnos[ie]s|\w*diagnosen?|diagnostic|krankheit|maladie|illness|disorder|symptoms?|condition|treatment|"
+    "medication|drug|hiv|icd|disability|pregnant|salary|salaire|gehalt|lohn|einkommen|income|wages?|"
+    "revenu|earnings|debt|religio(n|us)|faith|party|politic(s|al)|sexual|orientation|conviction|"
     "offen[cs]e"
 )
 #: ... and with one of these, codes whose first characters say most.
@@ -83,6 +96,12 @@ _POINTERS = {
     "numbers of telephones": re.compile(
         r"(\+|00)[0-9][0-9 ()/.-]{6,}|\(?0?[0-9]{2,5}\)?[ /-][0-9 -]{5,}"
     ),
+    "addresses of houses": re.compile(
+        r"[0-9]+[a-z]?,? (rue|avenue|boulevard|place|chemin|impasse|quai) .+|"
+        r"[0-9]+[a-z]? .*\b(st|street|ave|avenue|rd|road|blvd|lane|ln|drive|dr|way|court|ct)\b.*|"
+        r".*(stra(ss|ß)e|str\.|weg|platz|allee|gasse|ufer|damm) [0-9]+ ?[a-z]?(,.*)?",
+        re.IGNORECASE,
+    ),
     "addresses of computers": re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}"),
     "addresses of pages": re.compile(r"(https?://|www\.)\S+"),
     "identifiers": re.compile(r"[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"),
@@ -90,10 +109,30 @@ _POINTERS = {
 #: First and last names; so many different ones are hardly anything else.
 _PERSON = re.compile(r"[^\W\d_a-z][\w.'’-]*(,? [^\W\d_a-z][\w.'’-]*){1,3}")
 #: A diagnosis as ICD-10 writes it.
-_ICD = re.compile(r"[A-TV-Z][0-9][0-9AB](\.?[0-9A-TV-Z]{1,4})?")
-#: A code: no blank, and a digit in it.
+_ICD = re.compile(r"[A-TV-Z][0-9][0-9AB](\.?[0-9A-TV-Z]{1,4})?", re.IGNORECASE)
+#: A code: a digit in it, and no blank, unless the column is called one.
 _CODE = re.compile(r"(?=.*[0-9])[0-9A-Za-z./-]{2,20}")
+_NAMED_CODE = re.compile(r"(?=..)(?=.*[0-9])[0-9A-Za-z./-]+( [0-9A-Za-z./-]+)?")
+#: A band of numbers: below one, from one to another, above one.
+_BAND = re.compile(
+    r"(?P<below><=?|≤|under|below|less than|up to|unter|bis|moins de)?"
+    r"(?P<above>>=?|≥|over|above|more than|greater than|from|über|ab|plus de)?"
+    r"\s*[$€£]?(?P<first>[0-9]{1,18}(?:[.,][0-9]{3})*)(?P<rest>.*)"
+)
+_UPWARDS = re.compile(r"\s*(\+|(and|or) (over|more|older|above|up)|und (älter|mehr)|et plus)\W*.*")
 
+#: Answers that are no place on a scale and stand behind it.
+_NO_ANSWERS = frozenset(
+    [
+        "unknown",
+        "other",
+        "refused",
+        "don't know",
+        "do not know",
+        "not applicable",
+        "not in universe",
+    ]
+)
 #: Answers that have an order of their own, whatever that of the alphabet.
 _ORDERS = [
     scale.split(", ")
@@ -107,6 +146,14 @@ _ORDERS = [
         "no, maybe, yes",
         "none, mild, moderate, severe",
         "small, medium, large",
+        "sehr unzufrieden, unzufrieden, eher unzufrieden, neutral, teils teils, eher zufrieden, "
+        "zufrieden, sehr zufrieden",
+        "nie, selten, manchmal, oft, immer",
+        "sehr niedrig, niedrig, mittel, hoch, sehr hoch",
+        "nein, vielleicht, ja",
+        "très insatisfait, insatisfait, neutre, satisfait, très satisfait",
+        "jamais, rarement, parfois, souvent, toujours",
+        "faible, moyen, élevé",
         "mon, tue, wed, thu, fri, sat, sun",
         "monday, tuesday, wednesday, thursday, friday, saturday, sunday",
         "jan, feb, mar, apr, may, jun, jul, aug, sep, oct, nov, dec",
@@ -152,9 +199,11 @@ class Guess:
 
 
 def _has_signs(entry: Mapping[str, Any]) -> bool:
-    """Whether an entry is about numbers or dates, whose notation counts."""
+    """Whether an entry is about numbers, whose signs count."""
     rule = entry.get("hierarchy")
-    return entry["kind"] == "interval" or (isinstance(rule, Mapping) and "intervals" in rule)
+    if entry["kind"] == "interval":
+        return entry["granularity"] not in DATE_UNITS
+    return isinstance(rule, Mapping) and "intervals" in rule
 
 
 def missing_tokens(columns: Sequence[Profile]) -> list[str]:
@@ -168,10 +217,10 @@ def missing_tokens(columns: Sequence[Profile]) -> list[str]:
         found |= tokens if kind else _tokens_of_categories(column.values)
         if kind in ("integer", "decimal"):
             negative = {value for value in others if value.startswith("-")}
-            if negative <= _NEGATIVE | _TELLING and negative & _TELLING:
-                found |= negative
-            else:
+            if not negative <= _NEGATIVE | _TELLING:
                 kept |= negative
+            elif negative & _TELLING:
+                found |= negative
     return sorted(found - kept)
 
 
@@ -231,17 +280,21 @@ def _guess(column: Profile) -> Guess:
         doubt = f" (or written as {found.instead.declared})" if found.instead else ""
     if kind != "date" and (pointer := _pointer(column.values, words)):
         return Guess(identifying, f"{seen}, {pointer}")
-    if any(map(_IDENTIFYING.fullmatch, words)) or words in _NAMES:
+    if any(map(_CALLED.fullmatch, words)) or words in _NAMES:
+        return Guess(identifying, f"{seen}; the name suggests an identifier")
+    are_few = len(column.values) <= _FEW and filled >= _IN_MANY * len(column.values)
+    if (any(map(_IDENTIFYING.fullmatch, words)) or words in _NUMBERS) and not are_few:
         return Guess(identifying, f"{seen}; the name suggests an identifier")
     if kind is None and words in _PARTS_OF_NAMES and len(column.values) > 2:
         return Guess(identifying, f"{seen}; the name suggests a part of names")
     repeated = len(column.values) <= max(filled / 2, 1) or len(column.values) < min(filled, 4)
     # A day on which something happened is known to others, however sensitive what happened is.
-    if any(map(_SENSITIVE.fullmatch, words)) and (repeated or kind) and kind != "date":
+    diagnoses = _are_diagnoses(column.values)
+    if any(map(_SENSITIVE.fullmatch, words)) and kind != "date" and (repeated or kind or diagnoses):
         return _sensitive(column, f"{seen}; the name suggests a sensitive matter")
-    if _are_diagnoses(column.values) and (repeated or filled < 10):
+    if diagnoses and (repeated or filled < 10):
         return _sensitive(column, f"{seen} that look like diagnoses")
-    if any(map(_CODES.fullmatch, words)) and all(map(_CODE.fullmatch, column.values)):
+    if any(map(_CODES.fullmatch, words)) and all(map(_NAMED_CODE.fullmatch, column.values)):
         return Guess(_masked(), f"{seen}, codes by the name of the column")
     if kind == "date":
         return Guess(_quasi(_dates(column.values, notation)), f"{seen}, all dates{doubt}", notation)
@@ -315,11 +368,35 @@ def _guess_categories(column: Profile) -> Guess:
 
 
 def _known_order(values: Sequence[str]) -> list[str]:
-    """Values in the order of a scale that has them all; nothing if none does."""
+    """Values in the order of a scale that has them all, or of numbers; nothing if there is none.
+
+    Those that are no answers come last.
+
+    Examples
+    --------
+    >>> _known_order(["25 - 45", "Greater than 45", "Less than 25", "unknown"])
+    ['Less than 25', '25 - 45', 'Greater than 45', 'unknown']
+    """
+    last = [value for value in values if value.casefold().strip() in _NO_ANSWERS]
+    placed = [value for value in values if value not in last]
+    if len(placed) < 2:
+        return []
     for scale in _ORDERS:
-        if len(values) > 1 and all(value.casefold().strip() in scale for value in values):
-            return sorted(values, key=lambda value: (scale.index(value.casefold().strip()), value))
-    return []
+        if all(value.casefold().strip() in scale for value in placed):
+            order = sorted(placed, key=lambda value: (scale.index(value.casefold().strip()), value))
+            return order + last
+    bands = [(place, value) for value in placed if (place := _band(value)) is not None]
+    return [value for _, value in sorted(bands)] + last if len(bands) == len(placed) else []
+
+
+def _band(value: str) -> tuple[int, int] | None:
+    """The first number of a band, and whether the band is below it, from there on, or above it."""
+    match = _BAND.fullmatch(value.casefold().strip())
+    if match is None:
+        return None
+    first = int(re.sub("[.,]", "", match["first"]))
+    above = bool(match["above"] or _UPWARDS.fullmatch(match["rest"]))
+    return first, above - bool(match["below"])
 
 
 def _seen(column: Profile) -> str:
@@ -331,8 +408,10 @@ def _counted(number: int, what: str) -> str:
 
 
 def words_of(name: str) -> set[str]:
-    """Words of a column's name, in lower case; ``PatientID`` has two."""
-    return set(re.findall(r"[^\W\d_]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()))
+    """Words of a column's name, in lower case without accents; ``PatientID`` has two."""
+    parts = unicodedata.normalize("NFKD", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).casefold())
+    letters = "".join(each for each in parts if not unicodedata.combining(each))
+    return set(re.findall(r"[^\W\d_]+", letters))
 
 
 def _read(values: Sequence[str]) -> tuple[Kind | None, Recognized | None]:
@@ -357,11 +436,17 @@ def _places(scale: Scale, values: Sequence[str]) -> list[Fraction]:
 
 
 def _is_numbering(scale: Scale, values: Sequence[str], filled: int) -> bool:
-    """Whether integers look like identifiers: no two rows alike and dense, or long."""
+    """Whether integers look like identifiers: no two rows alike and dense, or long.
+
+    Amounts differ in length where none is repeated.
+    """
     if filled < 10:
         return False
     places = _places(scale, values)
     if len(values) > filled / 2 and places[0] >= 10**8:
+        return True
+    lengths = {len(value) for value in values}
+    if len(values) > 0.95 * filled and filled >= 100 and len(lengths) == 1 and max(lengths) > 5:
         return True
     if len(values) < filled:
         return False
@@ -392,7 +477,10 @@ def _numbers(scale: Scale, values: Sequence[str]) -> dict[str, Any]:
     start, end = first * width, (last + 1) * width
     if scale.type == "integer":
         end -= 1
-    elif high == last * width and last > first:  # a range of decimals includes its end
+    elif (
+        # A range of decimals includes its end; but no two values are merged that need not be.
+        high == last * width > first * width and (width > finest or places[-2] < (last - 1) * width)
+    ):
         end = high
     return _interval(_number(width), _number(start), _number(end))
 
@@ -418,7 +506,9 @@ def _round_widths(least: Fraction) -> Iterator[Fraction]:
 
 def _dates(values: Sequence[str], notation: Notation) -> dict[str, Any]:
     """Cover dates by the finest unit of the calendar that gives few enough steps."""
-    few = (unit for unit in DATE_UNITS if _date_steps(unit, values, notation)[1] <= MAX_STEPS)
+    no_days = notation.format is not None and "%d" not in notation.format
+    units = [unit for unit, (months, _) in DATE_UNITS.items() if months or not no_days]
+    few = (unit for unit in units if _date_steps(unit, values, notation)[1] <= MAX_STEPS)
     unit = next(few, "decade")
     months, width = DATE_UNITS[unit]
     (first, count), scale = _date_steps(unit, values, notation), Scale("date", months)

@@ -33,6 +33,9 @@ from moanon.data.strict_yaml import dump
 from moanon.errors import DataError, OutputError
 from moanon.paths import checked_path
 
+#: So many columns are more than anybody describes.
+_MANY = 200
+
 
 def write_starter(
     file: str | Path,
@@ -96,7 +99,15 @@ def write_starter(
         )
     with StagedFiles(target, force=False) as staged:
         staged[target].write_text(text, encoding="utf-8")
-        Config.load(staged[target]).instance()
+        try:
+            Config.load(staged[target]).instance()
+        except DataError as error:
+            if columns is not None or len(guesses) <= _MANY:
+                raise
+            raise DataError(
+                f"{file} has {len(guesses):,} columns, too many to be looked at together "
+                f"({error}): list those that a release may have with --columns"
+            ) from None
         staged.move()
     return target, dict(roles)
 

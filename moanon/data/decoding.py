@@ -23,6 +23,10 @@ _CONTROLS = re.compile(rb"[\x80-\x9f]")
 _PACKED_BYTES = 1 << 17
 
 
+#: What can go wrong where a file is read, compressed ones included.
+READ_ERRORS = (OSError, EOFError, zlib.error)
+
+
 def unreadable(file: Path | str, error: Exception) -> DataError:
     """Say that a file cannot be read, with the first line of the reason."""
     reason = getattr(error, "strerror", None) or (str(error).splitlines() or [repr(error)])[0]
@@ -72,7 +76,7 @@ def text_blocks(file: Path, encoding: str = DEFAULT_ENCODING) -> Iterator[str]:
     try:
         for number, text in enumerate(blocks):
             yield text if number else text.removeprefix(_BOM)
-    except (OSError, EOFError, zlib.error) as error:
+    except READ_ERRORS as error:
         raise unreadable(file, error) from None
 
 
@@ -109,6 +113,8 @@ def _other_blocks(file: Path, encoding: str) -> Iterator[str]:
                     f"{file} is not in the encoding {encoding} (byte "
                     f"0x{error.object[error.start]:02X} near offset {offset + error.start})"
                 ) from None
+            except UnicodeError as error:  # of UTF-16 and UTF-32: a mark of the order of bytes
+                raise DataError(f"{file} is not in the encoding {encoding}: {error}") from None
             if "\0" in text:
                 raise DataError(f"{file} is not text in the encoding {encoding}: it holds a NUL")
             offset += len(block)

@@ -18,8 +18,8 @@ order, so a block that holds it and others says so: ``S..M or (missing)``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import ClassVar, Literal, Protocol
@@ -42,6 +42,11 @@ MISSING = "(missing)"
 RANGE_MARK = ".."
 #: Ends the label of a block that holds missing cells beside others.
 OR_MISSING = f" or {MISSING}"
+#: Stands in results for a label that would tell a value of suppressed rows alone.
+NOT_SHOWN = "(not shown)"
+#: Which names of a tree tell values of the table, because a rule made them from these: none, those
+#: of leaves, or those of all nodes, which show how the values below begin or end.
+Telling = Literal["nothing", "leaves", "heads", "tails"]
 
 
 class Domain(Outlined, ABC):
@@ -97,6 +102,14 @@ class Domain(Outlined, ABC):
     def allows(self, start: int, stop: int) -> bool:
         """Whether a group that has blocks of its own may show this one."""
         return True
+
+    def tells(self, start: int, stop: int) -> bool:
+        """Whether the label of a block names a value that nobody knows but from the table."""
+        return False
+
+    def meeting(self, values: Iterable[str]) -> Domain:
+        """The same domain where rows with these values are at hand, which may name hidden ones."""
+        return self
 
     def is_valid(self, bits: Bits) -> Bools:
         """Tell for each row of boundary bits whether all its blocks are allowed."""
@@ -226,11 +239,14 @@ class OrderedDomain(Domain):
 class HiddenLeaves(Outlined):
     """Leaves that are known by a digest of their names alone.
 
-    Who has the names finds them; nobody can read them off. (Whoever guesses one can try it.)
+    Who has the names finds them; nobody can read them off. (Whoever guesses one can try it.) Nodes
+    above them that show how a value begins or ends are named after the values that are found:
+    `forms` has how many of their characters each shows, and what stands for the others.
     """
 
     salt: str
     places: Mapping[str, int]
+    forms: Mapping[int, tuple[int, str]]
 
     @staticmethod
     def digest(salt: str, name: str) -> str:
@@ -249,7 +265,7 @@ class TreeDomain(Domain):
     Leaves are values as they are written, or `steps` of numbers or dates under the names that these
     have; some may be `hidden`. With `sets`, a group that has blocks of its own may also show
     several nodes that stand side by side, as ``{Married, Widowed}``: the largest nodes that make up
-    the block.
+    the block. `telling` says which names come from the table.
     """
 
     hierarchy: Hierarchy
@@ -257,6 +273,7 @@ class TreeDomain(Domain):
     steps: Steps | None = None
     sets: bool = False
     hidden: HiddenLeaves | None = None
+    telling: Telling = "nothing"
     kind: ClassVar[str] = "tree"
 
     @property
@@ -302,6 +319,28 @@ class TreeDomain(Domain):
 
     def allows(self, start: int, stop: int) -> bool:
         return self.sets or (start, stop) in self._nodes
+
+    def tells(self, start: int, stop: int) -> bool:
+        number = stop - start
+        if self.telling == "nothing" or (number == 1 and self.has_missing and stop == self.size):
+            return False
+        return number == 1 if self.telling == "leaves" else number < self.size
+
+    def meeting(self, values: Iterable[str]) -> TreeDomain:
+        if self.hidden is None:
+            return self
+        tree, names = self.hierarchy, list(self.hierarchy.names)
+        for value in values:
+            node = -1 if (leaf := self.hidden.find(value)) < 0 else tree.node_of[leaf, leaf + 1]
+            if node >= 0:
+                names[node] = value
+            while node >= 0:
+                if node in self.hidden.forms:
+                    shown, rest = self.hidden.forms[node]
+                    from_left, end = self.telling == "heads", len(value) - shown
+                    names[node] = value[:shown] + rest if from_left else rest + value[end:]
+                node = tree.parents[node]
+        return replace(self, hierarchy=replace(tree, names=tuple(names)))
 
     def is_valid(self, bits: Bits) -> Bools:
         return self.hierarchy.is_cut(bits)
@@ -450,6 +489,10 @@ class OrderedSpec(Outlined):
 class MakesTree(Protocol):
     """A rule that makes the tree of a column from its values; see `moanon.data.rules`."""
 
+    @property
+    def telling(self) -> Telling:
+        """Which names of the tree tell values of the column."""
+
     def make(self, column: Profile) -> tuple[Hierarchy, Steps | None]:
         """Make the tree; where its leaves are steps of numbers or dates, also give these."""
 
@@ -482,10 +525,12 @@ class TreeSpec:
     def build(self, column: Profile) -> TreeDomain:
         """Add the missing category, directly under the root, where the column needs it."""
         where, steps = f"column {column.name!r}", None
+        telling: Telling = "nothing"
         if isinstance(self.hierarchy, Hierarchy):
             hierarchy = self.hierarchy
         else:
             hierarchy, steps = self.hierarchy.make(column)
+            telling = self.hierarchy.telling
         if SUPPRESSED in hierarchy.leaf_index:
             raise DataError(
                 f"{where}: the hierarchy has a leaf called {SUPPRESSED!r}, which fully generalized "
@@ -506,7 +551,7 @@ class TreeSpec:
                     f"{where}: the hierarchy has a node called {name!r}, which reads as a set of "
                     "values; rename it, or do without sets"
                 )
-        return TreeDomain(hierarchy, missing, sets=self.sets, steps=steps)
+        return TreeDomain(hierarchy, missing, sets=self.sets, steps=steps, telling=telling)
 
 
 def _quoted(name: str) -> str:

@@ -159,3 +159,11 @@ def likely_blanks(rows: Sequence[Sequence[str]]) -> bool:
     cells = [cell for row in rows for cell in row[1:] if cell]
     begin = sum(cell[0] in BLANKS for cell in cells)
     return bool(cells) and begin >= _MOSTLY * len(cells)
+
+
+def split_at_blanks(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether blanks separate cells: each line is one cell with equally many, two at least."""
+    if len(rows) < 2 or any(len(row) != 1 for row in rows):
+        return False
+    blanks = {row[0].count(" ") for row in rows}
+    return len(blanks) == 1 and min(blanks) > 1

@@ -262,6 +262,8 @@ def first_rows(file: Path, form: FileForm, number: int) -> list[list[str]]:
     """The first rows of a text file as they are written; fewer where one cannot be parsed."""
     found: list[list[str]] = []
     first = next(text_blocks(file, form.encoding), "")
+    if not first:
+        return found
     form = replace(form, delimiter=form.delimiter or detect_delimiter(file, first))
     rows = _rows([first], form)
     with long_fields(), suppress(csv.Error):

@@ -19,6 +19,7 @@ _DATES = (
     *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d"),
     *("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d. %B %Y", "%d%b%Y"),
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%d-%b-%y"),
+    *("%Y-%m", "%Y/%m", "%m/%Y", "%b %Y", "%B %Y"),
 )
 _TIMES = (" %H:%M:%S", " %H:%M", "T%H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 #: Signs before fractions and between thousands. Where 1,234 could be either, it is the latter.

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from moanon.data.column import Profile
-from moanon.data.domain import IntervalSpec
+from moanon.data.domain import IntervalSpec, Telling
 from moanon.data.hierarchy import SUPPRESSED, Hierarchy
 from moanon.data.steps import DATE_UNITS, Number, Steps
 from moanon.data.treefile import MAX_LEVELS
@@ -45,6 +45,11 @@ _CALENDAR, _MONDAY = "2000-01-01", "2000-01-03"
 
 class TreeRule(ABC):
     """What makes a tree from the values of a column."""
+
+    @property
+    def telling(self) -> Telling:
+        """Which names of the tree tell values of the column."""
+        return "nothing"
 
     @abstractmethod
     def make(self, column: Profile) -> tuple[Hierarchy, Steps | None]:
@@ -76,6 +81,10 @@ class MaskRule(TreeRule):
     """Hide one character after the other, from the right or from the left."""
 
     side: Literal["left", "right"]
+
+    @property
+    def telling(self) -> Telling:
+        return "heads" if self.side == "right" else "tails"
 
     def make(self, column: Profile) -> tuple[Hierarchy, None]:
         if "" in column.values:
@@ -211,6 +220,10 @@ class GroupRule(TreeRule):
     groups: Written
     rest: str | None = None
 
+    @property
+    def telling(self) -> Telling:
+        return "nothing" if self.rest is None else "leaves"
+
     def make(self, column: Profile) -> tuple[Hierarchy, None]:
         below = dict(self.groups)
         known = set(_leaves(below))
@@ -250,6 +263,10 @@ class FrequencyRule(TreeRule):
     """
 
     levels: int
+
+    @property
+    def telling(self) -> Telling:
+        return "leaves"
 
     def make(self, column: Profile) -> tuple[Hierarchy, None]:
         places = sorted(

@@ -28,8 +28,8 @@ from moanon.data.column import (
     typed_column,
     without_tokens,
 )
-from moanon.data.decoding import guess_encoding, unreadable
-from moanon.data.file_form import FileForm, FormKeys, header_of, likely_blanks
+from moanon.data.decoding import READ_ERRORS, guess_encoding, unreadable
+from moanon.data.file_form import FileForm, FormKeys, header_of, likely_blanks, split_at_blanks
 from moanon.data.readers import first_rows, read_files
 from moanon.data.rows import RowsInMemory
 from moanon.errors import DataError
@@ -149,12 +149,15 @@ def likely_form(source: str | os.PathLike[str], **given: Unpack[FormKeys]) -> Fo
         found = given.copy()
         found.setdefault("encoding", guess_encoding(first))
         rows = first_rows(first, FileForm(**found), _LOOKED_AT)
-        if rows and likely_blanks(rows):
+        if found.get("delimiter") is None and split_at_blanks(rows):
+            found["delimiter"] = " "
+            rows = first_rows(first, FileForm(**found), _LOOKED_AT)
+        elif rows and likely_blanks(rows):
             found.setdefault("trim", True)
             rows = first_rows(first, FileForm(**found), _LOOKED_AT)
         if rows:
             found["header"] = header_of(rows, given.get("header"))
-    except OSError as error:
+    except READ_ERRORS as error:
         raise unreadable(os.fspath(source), error) from None
     return found
 

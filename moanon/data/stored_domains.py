@@ -6,7 +6,8 @@ they were built: names of base values and where they begin, no counts and no row
 
 Of a tree only those nodes keep their names that somebody has seen already, in a label. A leaf that
 no label shows by itself is a value of the table that nobody may have released; all that is stored
-of it is a digest, by which the same value is known in other rows.
+of it is a digest, by which the same value is known in other rows. They then also name the nodes
+above it that show a part of the value (``1305*``), of which only the length of that part is stored.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from moanon.data.domain import (
     OrderedDomain,
     TreeDomain,
 )
-from moanon.data.hierarchy import Hierarchy
+from moanon.data.hierarchy import SUPPRESSED, Hierarchy
 from moanon.data.notation import Notation
 from moanon.data.steps import Scale, Steps
 from moanon.errors import DataError
@@ -72,7 +73,23 @@ def domain_record(domain: Domain, blocks: Iterable[tuple[int, int]], salt: str) 
             for node in unnamed
             if tree.stops[node] - tree.starts[node] == 1 and domain.steps is None
         },
+        "telling": domain.telling,
+        "forms": [[node, *_form(domain, node)] for node in unnamed if _shows_parts(domain, node)],
     }
+
+
+def _shows_parts(domain: TreeDomain, node: int) -> bool:
+    """Whether the name of a node has in it how all values below begin or end."""
+    tree = domain.hierarchy
+    wide = tree.stops[node] - tree.starts[node] > 1
+    return wide and node > 0 and domain.telling in ("heads", "tails")
+
+
+def _form(domain: TreeDomain, node: int) -> tuple[int, str]:
+    """How many characters of the values below a name shows, and what stands for the others."""
+    name = domain.hierarchy.names[node]
+    shown = len(name.rstrip(SUPPRESSED) if domain.telling == "heads" else name.lstrip(SUPPRESSED))
+    return shown, SUPPRESSED * (len(name) - shown)
 
 
 def _steps_record(steps: Steps) -> dict[str, Any]:
@@ -115,8 +132,10 @@ def _domain_from(record: Mapping[str, Any]) -> Domain:
     tree = {name: tuple(map(_tuples, part)) for name, part in record["hierarchy"].items()}
     unnamed = ((),) * len(tree["names"])
     hierarchy = Hierarchy(**tree, above=unnamed, level_labels=())
-    hidden = HiddenLeaves(str(record["salt"]), dict(record["hidden"]))
-    return TreeDomain(hierarchy, missing, steps, record["sets"], hidden)
+    forms = {node: (shown, rest) for node, shown, rest in record.get("forms", ())}
+    hidden = HiddenLeaves(str(record["salt"]), dict(record["hidden"]), forms)
+    telling = record.get("telling", "nothing")
+    return TreeDomain(hierarchy, missing, steps, record["sets"], hidden, telling)
 
 
 def _tuples(part: Any) -> Any:

@@ -13,8 +13,8 @@ import numpy as np
 from moanon import datasets
 from moanon.arrays import Ints, Outlined
 from moanon.data.column import absent_column, did_you_mean
-from moanon.data.file_form import FormKeys
-from moanon.data.source import Source
+from moanon.data.file_form import FileForm, FormKeys
+from moanon.data.source import Source, likely_form
 from moanon.data.table import Table
 from moanon.diagnosis.column_groups import DistinctRows
 from moanon.diagnosis.column_sets import SetsProgress, draw_curves, find_border, rate_sets
@@ -23,6 +23,7 @@ from moanon.diagnosis.privacy_model import ANONYMITY, Form, PrivacyModel, choose
 from moanon.diagnosis.suppression_curve import Curve, Levels, ReidentificationRisk
 from moanon.diagnosis.twelve_questions import DiagnosisQuestion, choose_question
 from moanon.engines import OpenedSource, open_source
+from moanon.engines.addresses import is_address
 from moanon.errors import DataError, QuestionError
 from moanon.measures.suppression import row_limit
 
@@ -103,7 +104,8 @@ class Diagnosis(Outlined):
         also
             Columns that must be in the source too, such as those of a set to be asked about.
         missing_tokens, delimiter
-            As for `read_source`; where given, they win over those of a configuration.
+            As for `read_source`; where given, they win over those of a configuration. How else a
+            file is written is found out, and noted where it is unusual.
         """
         if isinstance(source, (str, os.PathLike)):
             path = os.fspath(source)
@@ -111,7 +113,13 @@ class Diagnosis(Outlined):
                 return cls._of_config(path, columns, sensitive, also, missing_tokens, delimiter)
         wanted = None if columns is None else (*columns, *sensitive, *also)
         tokens = ("",) if missing_tokens is None else missing_tokens
-        return cls.of(_read(source, wanted, tokens, {"delimiter": delimiter}), columns, sensitive)
+        form: FormKeys = {} if delimiter is None else {"delimiter": delimiter}
+        if isinstance(source, (str, os.PathLike)) and not (
+            source in datasets.names() or is_address(os.fspath(source))
+        ):
+            form = likely_form(source, **form)
+        found = cls.of(_read(source, wanted, tokens, form), columns, sensitive)
+        return replace(found, notes=(*_how_read(form), *found.notes))
 
     @classmethod
     def _of_config(
@@ -451,6 +459,14 @@ def _named_though_sensitive(
         f"{name} is sensitive in {file}; here it counts among what others may know"
         for name in named
     ]
+
+
+def _how_read(form: FormKeys) -> Iterator[str]:
+    """Note what was found out of how a file is written, as far as it is not usual."""
+    usual = asdict(FileForm())
+    told = [f"{key}: {value!r}" for key, value in form.items() if value != usual[key]]
+    if told:
+        yield f"the file was read with {', '.join(told)}"
 
 
 def _gaps(missing: Mapping[str, int]) -> Iterator[str]:

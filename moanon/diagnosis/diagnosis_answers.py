@@ -84,11 +84,10 @@ class SubsetAnswer(Outlined):
     def listed_level(self) -> float:
         """The level that the rows it counts stand in the way of.
 
-        Where rows must go, the one asked for; where the answer says what some rows give, that one.
+        Where a level is to be reached, that one; else what the rows that may go give.
         """
         asked = self.asked
-        wanted = asked.asks_delta or (asked.is_protective and not self.yes)
-        return asked.level if wanted and asked.level is not None else self.level
+        return asked.level if asked.is_protective and asked.level is not None else self.level
 
     @cached_property
     def yes(self) -> bool:
@@ -120,7 +119,8 @@ class SubsetAnswer(Outlined):
             found["yes"] = self.yes
         if not asked.asks_delta:
             found |= {asked.model.measure: self.level, "suppressed": self.suppressed}
-            return found | ({} if self.yes or not asked.is_protective else {"needed": self.needed})
+            tells = asked.level is not None and asked.is_protective
+            return found | ({"needed": self.needed} if tells else {})
         share = None if self.suppressed is None else self.suppressed / asked.rows
         return {**found, "suppressed": self.suppressed, "delta": share}
 

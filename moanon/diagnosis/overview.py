@@ -18,6 +18,8 @@ from moanon.diagnosis.suppression_curve import ReidentificationRisk
 
 #: Columns whose pairs are looked at: those by which most people are alone.
 _PAIRED = 16
+#: A column by which so many are alone needs no second one, and would be in all of the worst pairs.
+_SUFFICES = 0.9
 #: Sets of columns that are gone through where nobody says how large they may be.
 _MOST_SETS = 20_000
 
@@ -48,6 +50,11 @@ class ExposedSet:
         )
 
     @property
+    def suffices(self) -> bool:
+        """Whether nearly everybody is alone by these columns."""
+        return self.risk.unique >= _SUFFICES * self.risk.rows
+
+    @property
     def _order(self) -> tuple[float, ...]:
         return (-self.risk.unique, -self.risk.small, -self.risk.mean)
 
@@ -61,12 +68,18 @@ class Overview:
     whole : ExposedSet
         All columns together.
     columns, pairs : tuple of ExposedSet
-        Single columns, and pairs of the riskiest of them; the riskiest first.
+        Single columns, and pairs of the riskiest of them; the riskiest first. Columns by which
+        nine in ten rows are alone are in no pair.
     """
 
     whole: ExposedSet
     columns: tuple[ExposedSet, ...]
     pairs: tuple[ExposedSet, ...]
+
+    @property
+    def sufficient(self) -> tuple[str, ...]:
+        """Columns that are in no pair, because each is enough to find nearly everybody."""
+        return tuple(each.columns[0] for each in self.columns if each.suffices)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -80,7 +93,8 @@ class Overview:
 def look_over(diagnosis: Diagnosis) -> Overview:
     """Find who is alone by all columns, by each, and by pairs of the riskiest."""
     single = sorted(_exposed(diagnosis, 1, diagnosis.columns), key=lambda each: each._order)
-    risky = [each.columns[0] for each in single[:_PAIRED]]
+    paired = [each for each in single if not each.suffices]
+    risky = [each.columns[0] for each in paired[:_PAIRED]]
     chosen = tuple(name for name in diagnosis.columns if name in risky)
     pairs = sorted(_exposed(diagnosis, 2, chosen), key=lambda each: each._order)
     (whole,) = _exposed(diagnosis, len(diagnosis.columns), diagnosis.columns)

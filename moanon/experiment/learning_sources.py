@@ -22,6 +22,7 @@ from moanon.experiment.originals import (
     fronts_in,
     load_fronts,
     read_original,
+    refuse_twice,
     solution_of,
 )
 from moanon.front import Front
@@ -106,6 +107,7 @@ def read_sources(
     """
     if solutions < 1:
         raise ConfigError(f"solutions must be at least 1. Got {solutions}")
+    refuse_twice(given)
     wanted = [place for text in given for place in _wanted(text)]
     files = [place for place in wanted if isinstance(place, str)]
     for file in files:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -22,7 +21,13 @@ from moanon.data.populations import PopulationRule
 from moanon.errors import ConfigError, OutputError
 from moanon.experiment.finished import files_of, find_runs, load_front
 from moanon.experiment.folder import make_folder
-from moanon.experiment.originals import KnownColumns, read_original, with_sensitive
+from moanon.experiment.originals import (
+    KnownColumns,
+    read_original,
+    refuse_twice,
+    solution_of,
+    with_sensitive,
+)
 from moanon.front import Front
 from moanon.frontier import Frontier, PlacedRelease, place_releases
 from moanon.genome import Instance
@@ -65,12 +70,12 @@ def find_frontier(
     stars: StarredRows = "all",
     **settings: Any,
 ) -> NamedFrontier:
-    """Place all solutions of results folders, and released files, on one plane.
+    """Place solutions of results folders, and released files, on one plane.
 
     Parameters
     ----------
     given : sequence of str
-        Results folders, and released files.
+        Results folders, solutions of them (``RESULTS#17``), and released files.
     known : KnownColumns
         What the columns of the original are, where no folder says it; its sensitive column is the
         one that the frontier is about.
@@ -90,30 +95,36 @@ def find_frontier(
         raise ConfigError(
             f"the frontier is about one sensitive column. Got {', '.join(known.sensitive)}"
         )
+    refuse_twice(given)
     folders = [text for text in given if os.path.isdir(text)]  # noqa: PTH112 (takes any text)
-    files = [text for text in given if text not in folders]
-    for text, times in Counter(given).items():
-        if times > 1:
-            raise ConfigError(f"{text} is named twice")
+    others = {text: solution_of(text) for text in given if text not in folders}
+    files = [text for text, place in others.items() if place is None]
     for text in files:
         if not checked_path(text, ConfigError).exists():
             raise ConfigError(f"there is no results folder or released file {text}")
     fronts, unfinished = _fronts(folders, original)
+    chosen = {folder: set(front.ids.tolist()) for folder, front in fronts.items()}
+    for folder, number in filter(None, others.values()):
+        if folder not in fronts:
+            fronts[folder] = load_front(folder, fallback=original, option="--original")
+        fronts[folder].row(number)  # refused where there is none
+        chosen.setdefault(folder, set()).add(number)
     groupings: dict[str, Grouping] = {}
     sources: dict[str, tuple[str, int | None]] = {}
     for folder, front in fronts.items():
         instance = _instance(front, known)
-        for number in front.ids.tolist():
+        for number in sorted(chosen[folder]):
             name = f"{folder}#{number}"
             groupings[name] = replace(front.grouping(number), instance=instance).named(name)
             sources[name] = str(folder), number
     if files:
         config = Config.load(next(iter(fronts)) / "config.yaml") if fronts else None
         origin, _ = read_original(original, known, files, config)
-        by = {"key": known.key, "delimiter": known.delimiter}
         declared = Config.load(known.config) if known.config is not None else config
         for text in files:
-            found = read_released(text, origin, stars=stars, **by)
+            found = read_released(
+                text, origin, key=known.key, stars=stars, delimiter=known.delimiter
+            )
             groupings[text] = replace(found, instance=_ruled(found.instance, declared))
             sources[text] = text, None
     frontier = place_releases(

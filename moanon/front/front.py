@@ -43,6 +43,7 @@ from moanon.front.results import (
     read_object,
     read_record,
 )
+from moanon.front.told_labels import told_as, told_blocks
 from moanon.measures import applicable, find_measure
 from moanon.measures.optimality import BOUND, GAP, gap_above
 from moanon.measures.suppression import Suppression
@@ -77,7 +78,7 @@ class Front(Outlined):
     measures : dict of str to array (solutions,)
         All measures that apply to the table, by name: the objectives first, in their direction.
     blocks : tuple of dict
-        For each solution, what released cells can show, column by column.
+        For each solution, what released cells can show, column by column (`told_blocks`).
     found : int
         Undominated solutions before a cap was applied; more than there are here if one was. A
         search holds some 8,000 to 12,000 at a time, so of very large fronts it saw even more.
@@ -192,7 +193,7 @@ class Front(Outlined):
             suppression,
             chosen,
             {name: column[order] for name, column in measures.items()},
-            chosen.blocks(instance),
+            told_blocks(chosen, instance),
             len(chosen) if found is None else found,
             instance,
             dict(bounds or {}),
@@ -594,7 +595,7 @@ def _check_table(folder: Path, record: Mapping[str, Any], front: Front, instance
         ) from None
     for number, (now, then) in enumerate(zip(blocks, front.blocks, strict=True), 1):
         for name in now:
-            if now[name] != then.get(name):
+            if not told_as(now[name], then.get(name, ())):
                 raise DataError(
                     f"the front in {folder} does not fit the column {name!r} as it is read now: "
                     f"solution {number} would show other labels; bring back the hierarchies of the "

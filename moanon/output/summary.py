@@ -98,13 +98,15 @@ def _protection(release: Release, certificate: Certificate) -> Iterator[_Fact]:
     yield "small groups", f"{small / rows:.1%}", f"of the rows, in groups of fewer than {_SMALL}"
     for name, models, distance in _models(certificate):
         distinct, frequency = int(models["l_distinct"]), int(models["l_frequency"])
-        yield (
-            f"ℓ of {name}",
-            f"{distinct:,} distinct, {frequency:,} by frequency",
-            f"different values in every group; none fills more than {models['alpha']:.1%} of one",
-        )
-        away = f"largest distance of a group from the whole table ({distance})"
-        yield f"t of {name}", f"{models['t_closeness']:.3f}", away
+        diverse, close = f"{distinct:,} distinct, {frequency:,} by frequency", models["t_closeness"]
+        most = f"none fills more than {models['alpha']:.1%} of one"
+        if len(certificate.sensitive) == 1:
+            yield f"ℓ of {name}", diverse, f"different values in every group; {most}"
+            away = f"largest distance of a group from the whole table ({distance})"
+            yield f"t of {name}", f"{close:.3f}", away
+        else:  # several, and one sheet of paper
+            words = f"values in every group, {most}; distance from the table ({distance})"
+            yield name, f"ℓ {diverse}; t {close:.3f}", words
 
 
 def _models(certificate: Certificate) -> Iterator[tuple[str, dict[str, float], str]]:

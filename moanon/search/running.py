@@ -35,6 +35,7 @@ from moanon.search.archive_search import LONG
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.convergence import Convergence
 from moanon.search.cut_table import ProofTable
+from moanon.search.operators import Moves
 from moanon.search.polishing import polisher_for
 from moanon.search.problem import SearchProblem
 
@@ -171,11 +172,11 @@ class Outcome:
         """The reason as part of a sentence."""
         return {
             "generations": f"{self.stop.generations} generations were reached",
-            "evaluations": f"{self.stop.evaluations} evaluations were reached",
+            "evaluations": f"{self.stop.evaluations or 0:,} evaluations were reached",
             "seconds": f"{self.stop.seconds} seconds were over",
             "stall": f"the hypervolume did not grow for {self.stop.stall} generations",
-            "stalled": f"the front stalled after {self.evaluations} evaluations: their second half "
-            f"gained less than {STALLED:.2%} of hypervolume",
+            "stalled": f"the front stalled after {self.evaluations:,} evaluations: their second "
+            f"half gained less than {STALLED:.2%} of hypervolume",
             "exhausted": self.complete,
             "idle": f"no new genome was found for {_MOST_IDLE} generations",
             "interrupted": "it was interrupted",
@@ -186,7 +187,7 @@ class Outcome:
 
 
 def warm_up(problem: SearchProblem, algorithm: str) -> float:
-    """Have everything compiled or loaded that evaluates genomes of a problem.
+    """Have everything compiled or loaded that evaluates and moves genomes of a problem.
 
     Kernels are compiled when they are first called, which takes longer than many a search; later
     processes load them from a cache in a moment. A search whose time is limited or told should not
@@ -199,6 +200,8 @@ def warm_up(problem: SearchProblem, algorithm: str) -> float:
     rule, names, steps = problem.suppression, problem.names, problem.has_steps
     for way in ways:
         problem.evaluator.evaluate(genomes, rule, measures=names, steps=steps, mode=way)
+    if algorithm != "exhaustive":
+        Moves(problem.layout).warm_up(genomes)
     if algorithm == "archive" and (polisher := polisher_for(problem)) is not None:
         polisher.polish(np.zeros_like(genomes[0]), problem.instance.cells.rows, 0)
         if default_limit(problem.layout.bits) >= LONG:

@@ -47,6 +47,16 @@ def test_all_solutions_and_their_twins_are_placed(results: str, capsys: Captured
     assert Path("plane/frontier.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_single_solutions_are_placed(results: str, capsys: Captured) -> None:
+    assert main(["frontier", f"{results}#2", f"{results}#1", "--out", "plane"]) == 0
+    rows = Path("plane/frontier.csv").read_text().splitlines()[1:]
+    assert [row.split(",")[:2] for row in rows] == [[results, "1"], [results, "2"]]
+    assert main(["frontier", f"{results}#1", f"{results}#1", "--out", "twice"]) == 2
+    assert f"{results}#1 is named twice" in capsys.readouterr().err
+    assert main(["frontier", f"{results}#99999", "--out", "none"]) == 2
+    assert "99999" in capsys.readouterr().err
+
+
 def test_the_same_seed_gives_the_same_table(results: str, capsys: Captured) -> None:
     for out in ("one", "other"):
         done(capsys, "frontier", results, "--queries", 20, "--seed", 7, "--out", out)

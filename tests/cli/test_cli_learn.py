@@ -149,6 +149,11 @@ def test_what_is_not_there_is_refused(run: str, capsys: Captured) -> None:
         assert told in refused(capsys, "learn", name, "--target", "ill")
 
 
+def test_a_solution_that_is_named_twice_is_refused(run: str, capsys: Captured) -> None:
+    assert main(["learn", f"{run}#1", f"{run}#1", "--target", "ill"]) == 2
+    assert capsys.readouterr().err == f"moanon: {run}#1 is named twice\n"
+
+
 def test_another_table_is_refused(run: str, capsys: Captured) -> None:
     frame = pd.read_csv("people.csv")
     frame.iloc[::-1].to_csv("others.csv", index=False)

@@ -155,6 +155,13 @@ def test_seeds_are_repeated_and_united(config: str, capsys: Captured) -> None:
     assert main([*command, "--resume"]) == 0
 
 
+def test_limits_may_be_in_percent(config: str) -> None:
+    assert main(["run", config, "--eta", "5%", "--eta", "0.1", "--quiet"]) == 0
+    assert sorted(path.name for path in Path("results/people").glob("eta-*")) == [
+        *("eta-0.05", "eta-0.1"),
+    ]
+
+
 def test_notes_go_to_stderr(config: str, capsys: Captured) -> None:
     assert main(["run", config, "--resume"]) == 0
     assert capsys.readouterr().err.startswith(
@@ -167,6 +174,8 @@ def test_notes_go_to_stderr(config: str, capsys: Captured) -> None:
     [
         ([], "Missing argument 'CONFIG...' (see moanon run --help)"),
         (["none.yaml"], "config file none.yaml does not exist"),
+        (["people.yaml", "--eta", "few"], "a limit is a number such as 0.05 or 5%. Got 'few'"),
+        (["people.yaml", "--eta", "100%"], "eta must be in [0, 1). Got 1.0"),
         (["people.yaml", "--eta", "1"], "eta must be in [0, 1). Got 1.0 (--set: problem.eta)"),
         (["people.yaml", "--seed", "-1"], "seed must be >= 0. Got -1 (--set: search.seed)"),
         (["people.yaml", "--threads", "0"], "Invalid value for '--threads': "),

@@ -113,6 +113,80 @@ def test_comments_tell_levels_and_what_is_merged(proposed: Path) -> None:
     assert "before anything is searched" in text
 
 
+def _french(number: float) -> str:
+    return f"{number:,.2f} €".translate(str.maketrans(",.", " ,"))
+
+
+def _digits(rng: random.Random, *lengths: int, by: str = " ") -> str:
+    return by.join(f"{rng.randrange(10**length):0{length}d}" for length in lengths)
+
+
+SATISFIED = ["sehr unzufrieden", "unzufrieden", "neutral", "zufrieden", "sehr zufrieden"]
+BANDS = ["Under 18", "18 to 24", "25-44", "45-64", "65+"]
+#: Others, under headers in other languages and with other spellings.
+FOREIGN: dict[str, tuple[Maker, str, str | None]] = {
+    "postcode": (
+        lambda r: f"{r.choice('EN')}{r.randrange(1, 9)} {r.randrange(9)}AB",
+        "quasi",
+        "tree",
+    ),
+    "Hauptdiagnose": (lambda r: r.choice(ICD).lower(), "sensitive", "tree"),
+    "Branche (NACE)": (lambda r: _digits(r, 2, 2, by="."), "quasi", "tree"),
+    "Téléphone": (lambda r: _digits(r, 2, 2, 2, 2, 2, by="."), "identifying", None),
+    "cell": (lambda r: f"({_digits(r, 3)}) {_digits(r, 3, 4, by='-')}", "identifying", None),
+    "Courriel": (lambda r: f"{r.choice(LAST)}_{r.randrange(50)}@EXEMPLE.FR", "identifying", None),
+    "giro": (lambda r: f"GB29 NWBK {_digits(r, 4, 4, 4, 2)}", "identifying", None),
+    "Geburtsdatum": (lambda r: f"{(d := _day(r)).day}.{d.month}.{d.year}", "quasi", "interval"),
+    "date FR": (lambda r: _day(r).strftime("%d/%m/%y"), "quasi", "interval"),
+    "visit": (lambda r: _day(r).strftime("%b %d, %Y"), "quasi", "interval"),
+    "timestamp": (lambda r: f"{_day(r)}T{r.randrange(24):02d}:30:00", "quasi", "interval"),
+    "since": (lambda r: _day(r).strftime("%Y-%m"), "quasi", "interval"),
+    "Loyer": (lambda r: _french(r.uniform(300, 4000)), "quasi", "interval"),
+    "Miete": (lambda r: f"CHF {r.uniform(300, 4000):,.2f}".replace(",", "'"), "quasi", "interval"),
+    "Gehalt": (lambda r: _money(r, "german"), "sensitive", None),
+    "Alter": (lambda r: r.randrange(100), "quasi", "interval"),
+    "Baujahr": (lambda r: r.randrange(1900, 2024), "quasi", "interval"),
+    "fumeur": (lambda r: r.choice(["oui", "non"]), "quasi", "ordered"),
+    "Zufriedenheit": (lambda r: r.choice(SATISFIED), "quasi", "ordered"),
+    "age_group": (lambda r: r.choice(BANDS), "quasi", "ordered"),
+    "Patient": (lambda r: f"{r.choice(LAST)}, {r.choice(FIRST)}", "identifying", None),
+    "NOM": (lambda r: r.choice(LAST).upper(), "identifying", None),
+    "home": (lambda r: f"{r.randrange(1, 9)} {r.choice(LAST)} Street", "identifying", None),
+    "Bemerkung": (lambda r: " ".join(r.choices(WORDS, k=7)), "identifying", None),
+    "lat": (lambda r: f"{r.uniform(43, 50):.6f}".replace(".", ","), "quasi", "interval"),
+    "Kundennr": (lambda r: r.randrange(10_000, 99_999), "identifying", None),
+    "DUPERSID": (lambda r: r.randrange(60_000_000, 80_000_000), "identifying", None),
+    "telephone": (lambda r: r.choice(["A191", "A192"]), "quasi", "ordered"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_other_spellings_are_recognized(name: str) -> None:
+    make, role, kind = FOREIGN[name]
+    rng = random.Random(name)
+    entry = guess(column_of([str(make(rng)) for _ in range(ROWS)], name)).entry
+    assert (entry["role"], entry.get("kind")) == (role, kind)
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        SATISFIED,
+        BANDS,
+        ["Less than 25", "25 - 45", "Greater than 45"],
+        ["<1,000", "1,000 - 9,999", "10,000 and over"],
+        ["no", "yes", "unknown"],
+    ],
+)
+def test_scales_and_bands_keep_their_order(order: list[str]) -> None:
+    assert guess(column_of(sorted(order) * 20)).entry["order"] == order
+
+
+def test_months_are_never_shown_as_days() -> None:
+    cells = [f"2020-{month:02d}" for month in (1, 2, 3)] * 20
+    assert guess(column_of(cells)).entry["granularity"] == "month"
+
+
 @pytest.mark.parametrize(
     ("cells", "tokens"),
     [
@@ -133,6 +207,13 @@ def test_texts_that_mean_no_value_are_found(cells: list[str], tokens: list[str])
 
 def test_a_token_that_is_a_value_elsewhere_is_left_alone() -> None:
     assert missing_tokens([column_of(["1", "-9"]), column_of(["-9", "-12"], "y")]) == []
+
+
+def test_a_number_that_may_mean_no_value_does_so_where_others_say_it() -> None:
+    assert missing_tokens([column_of(["1", "-1"]), column_of(["2", "-1", "-8"], "y")]) == [
+        "-1",
+        "-8",
+    ]
 
 
 def test_a_second_reading_of_dates_is_told() -> None:

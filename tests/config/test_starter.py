@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -67,6 +68,7 @@ def ordered(*order: str) -> dict[str, object]:
         ([-3, 4] * 9, 1, (-3, 4)),
         (range(-20_000, 900_000, 997), 10_000, (-20_000, 899_999)),
         (["0.1", "0.9"] * 9, 0.1, (0.1, 0.9)),  # no finer than the numbers are written
+        (["0.1", "0.8", "0.9"] * 9, 0.1, (0.1, 1)),  # 0.9 is not merged with 0.8
         (["1.5", "99.25"] * 9, 1, (1, 100)),
         (["-0.5", "0.25"] * 9, 0.01, (-0.5, 0.25)),
         (["3.0"] * 9, 1, (3, 4)),
@@ -299,9 +301,22 @@ def test_a_table_without_a_quasi_identifier_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "t.yaml").exists()
 
 
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("", encoding="utf-8")
+    with pytest.raises(DataError, match=r"t\.csv is empty"):
+        write_starter(tmp_path / "t.csv")
+
+
+def test_a_compressed_file_that_ends_too_early_is_refused(tmp_path: Path) -> None:
+    whole = gzip.compress(b"".join(b"%d,%d\n" % (i, i * i) for i in range(999)))
+    (tmp_path / "t.csv.gz").write_bytes(whole[:-99])
+    with pytest.raises(DataError, match=r"t\.csv\.gz cannot be read: Compressed file ended"):
+        write_starter(tmp_path / "t.csv.gz")
+
+
 def test_a_delimiter_that_was_not_found_is_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "t.data"
-    file.write_text("".join(f"A{i} {i} m\n" for i in range(9)), encoding="utf-8")
+    file.write_text("".join(f"A{i}~{i}~m\n" for i in range(9)), encoding="utf-8")
     with pytest.raises(DataError, match=r"; is --delimiter needed to tell its columns apart\?$"):
         write_starter(file)
 

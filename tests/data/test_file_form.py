@@ -97,3 +97,10 @@ def test_what_is_found_out_of_a_file(tmp_path: Path) -> None:
 def test_parquet_names_its_columns_itself(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"header is for text files and sheets; .*t.parquet names"):
         FileForm(header=False).refuse_names(str(tmp_path / "t.parquet"))
+
+
+def test_blanks_separate_cells_where_each_line_has_as_many(tmp_path: Path) -> None:
+    cells = write(tmp_path, "A11 6 m\nA12 48 f\nA11 7 m\n", "cells.data")
+    assert likely_form(cells) == {"encoding": "utf-8", "delimiter": " ", "header": False}
+    names = write(tmp_path, "Anna Schmidt\nBert Olsen\n", "names.data")
+    assert "delimiter" not in likely_form(names)

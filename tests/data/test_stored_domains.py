@@ -73,6 +73,22 @@ def test_values_that_no_label_shows_are_not_named() -> None:
     assert read.find(unknown).tolist() == [-1] * 5
 
 
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_rows_at_hand_name_what_was_hidden(side: str) -> None:
+    codes = ["13053", "13068", "148", "14*53", None]
+    domain = TreeSpec(rule_of({"mask": side}, IntervalSpec())).build(column_of(codes))
+    read = again(domain, [])
+    named = read.meeting(["13068", "14*53", "7"])
+    for leaf in range(domain.size - 1):
+        known = domain.label(leaf, leaf + 1) in ("13068", "14*53")
+        for block in allowed(domain):
+            if known and block[0] <= leaf < block[1]:
+                assert named.label(*block) == domain.label(*block)
+    assert named.find(["13053", "13068"]).tolist() == domain.find(["13053", "13068"]).tolist()
+    alone = next(block for block in allowed(domain) if domain.label(*block) == "13053")
+    assert named.label(*alone).startswith("(not shown")
+
+
 @pytest.mark.parametrize(
     "record", [{}, {"kind": "tree", "missing": False, "steps": 3}, {"kind": 1}]
 )

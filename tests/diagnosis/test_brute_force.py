@@ -56,11 +56,14 @@ def test_the_rows_that_are_listed_are_those_that_the_answer_counts(model, data):
     subset = data.draw(st.lists(st.sampled_from(columns), min_size=1, unique=True))
     level = {"level": drawn_level(data, model, oracle)}
     delta = {"delta": data.draw(st.sampled_from(DELTAS))}
-    for asked in (level, level | delta, delta, level | {"delta": "ask"}):  # 1, 5, 6, 9
+    other = {"form": next(form for form in FORMS if form != model.protective)}
+    questions = [level, level | delta, delta, level | {"delta": "ask"}]  # 1, 5, 6, 9
+    for asked in (*questions, level | other, level | delta | other):
         answer = diagnosis.ask(subset=subset, model=model, **asked)
         assert isinstance(answer, SubsetAnswer)
         listed = diagnosis.rows_in_the_way(subset, answer.listed_level, model)
-        counted = answer.suppressed if answer.yes else answer.needed
+        wanted = answer.asked.is_protective and "level" in asked
+        counted = answer.needed if wanted else answer.suppressed
         assert len(listed) == (len(rows) if counted is None else counted)
         # Whoever is listed is worse off than all others.
         levels = diagnosis.row_levels(subset, model) * model.sign

@@ -25,6 +25,14 @@ def test_the_riskiest_come_first() -> None:
     assert found.whole.risk.unique == 5
 
 
+def test_columns_that_are_enough_by_themselves_are_in_no_pair() -> None:
+    found = look_over(Diagnosis.read(TABLE.assign(number=range(5))))
+    assert found.sufficient == ("number",)
+    assert [each.columns for each in found.pairs] == [
+        *(("city", "name"), ("sex", "name"), ("sex", "city")),
+    ]
+
+
 def test_it_is_plain_values() -> None:
     told = look_over(Diagnosis.read(TABLE)).to_dict()
     assert told["all"]["unique_share"] == 1.0

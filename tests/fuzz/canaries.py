@@ -4,7 +4,8 @@ The table has values that stand nowhere else (`tests.fuzz.material`). Every comm
 whatever was written or said is then searched, also inside of archives, arrays, pictures and pages:
 
 - names, notes that no configuration mentions, exact incomes and dates are nowhere;
-- towns with a single person are in no release, and in results only as labels of a solution;
+- towns with a single person are in no release, and in results only as labels of a solution; where
+  a rule made the tree of towns from the table, only as labels that a kept row shows;
 - sensitive values are in releases only, and only in those that keep a row with them.
 """
 
@@ -37,6 +38,16 @@ from tests.release.tables import one_database
 INPUTS = frozenset(
     {"people.csv", "people.parquet", "people.yaml", "town.yaml", "ill.csv", "later.csv"}
 )
+#: Results whose tree of towns was made from the table, and how. Nothing else is generalized, so the
+#: best solutions show the common towns and suppress the rare ones.
+RULES = {"masked": "{mask: right}", "ranked": "{frequency: 3}"}
+_MADE = """\
+data: {{source: people.csv, missing: category, missing_tokens: ['', '?'], delimiter: ','}}
+columns: {{town: {{role: quasi, kind: tree, hierarchy: {rule}}}, ill: {{role: sensitive}}}}
+problem: {{preset: k-suppression, eta: 0.3, constraints: {{k: {{min: 2}}}}}}
+"""
+#: Letters of a town that a masked one shows may be so many; more would be telling.
+_HEAD = 7
 _BASE64 = re.compile(rb"[A-Za-z0-9+/]{40,}={0,2}")
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 
@@ -131,6 +142,7 @@ def leaks(folder: Path, seed: int, *, pictures: bool = True) -> tuple[int, int, 
             for value in each.columns[name]
         ]
         towns, ills = set(people.towns.leaves), set(people.ills.leaves)
+        towns |= {town[:_HEAD] for town in towns}
         rules = _Rules(folder, people)
         files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
         made = [path for path in files if path.parent != folder or path.name not in INPUTS]
@@ -145,7 +157,17 @@ def _commands(folder: Path, *, pictures: bool) -> list[list[str]]:
     run, boxes, table = (str(folder / name) for name in ("people", "boxes", "people.csv"))
     config, released = str(folder / "people.yaml"), str(folder / "released.csv")
     parquet, starred = str(folder / "release-2.parquet"), str(folder / "release-3.csv")
-    commands = [
+    commands = []
+    for name, rule in RULES.items():
+        made = str(folder / name)
+        (folder / f"{name}.yaml").write_text(_MADE.format(rule=rule), encoding="utf-8")
+        commands += [
+            ["run", f"{made}.yaml", "--out", made],
+            ["ask", made, "--min-k", "2", "--show"],
+            ["apply", made, "1", str(folder / "later.csv"), "--out", f"{made}-1.csv"],
+            ["compare", f"{made}#1", f"{made}#2"],
+        ]
+    commands += [
         ["export", run, "2", "--out", parquet],
         ["export", run, "3", "--out", starred, "--suppressed", "stars", "--shuffle", "5"],
         ["export", boxes, "2", "--out", str(folder / "boxed-2.csv")],
@@ -184,10 +206,12 @@ class _Rules:
     def __init__(self, folder: Path, people: People) -> None:
         self._people = people
         self._towns = _shown(folder / "people") | _shown(folder / "boxes")
+        self._told = {name: _told(folder / name) for name in RULES}
         fronts = {name: load_front(folder / name) for name in ("people", "boxes")}
         self._kept = {
             "released.csv": fronts["people"].grouping(1).is_kept,
             "later-1.csv": fronts["people"].grouping(1).is_kept,
+            **{f"{name}-1.csv": load_front(folder / name).grouping(1).is_kept for name in RULES},
             "other.csv": fronts["people"].grouping(2).is_kept,
             "release-2.parquet": fronts["people"].grouping(2).is_kept,
             "release-3.csv": fronts["people"].grouping(3).is_kept,
@@ -195,8 +219,13 @@ class _Rules:
         }
 
     def allowed(self, path: Path) -> set[str]:
+        return {form for value in self._whole(path) for form in (value, value[:_HEAD])}
+
+    def _whole(self, path: Path) -> set[str]:
         columns = self._people.columns
         common = {town for town in columns["town"] if columns["town"].count(town) > 1}
+        if path.parent.name in self._told:
+            return self._told[path.parent.name]
         if path.name in self._kept:
             kept = self._kept[path.name]
             return common | {ill for ill, stays in zip(columns["ill"], kept, strict=True) if stays}
@@ -206,7 +235,7 @@ class _Rules:
             return {*columns["town"], *columns["ill"]}
         labels = ("solutions.json", "domains.json", "report.html")
         shows_labels = path.name in labels or path.name.startswith("said")
-        return self._towns if shows_labels else set()
+        return self._towns.union(*self._told.values()) if shows_labels else set()
 
 
 def _shown(folder: Path) -> set[str]:
@@ -223,4 +252,14 @@ def _shown(folder: Path) -> set[str]:
                 found |= {tree.leaves[start]} if stop - start == 1 else set()
         else:
             found |= set(front.blocks[number - 1]["town"])
+    return found
+
+
+def _told(folder: Path) -> set[str]:
+    """Labels of towns that a row has which a solution of a results folder keeps."""
+    front = load_front(folder)
+    found: set[str] = set()
+    for number in front.ids.tolist():
+        grouping = front.grouping(number)
+        found |= set(grouping.labels["town"][grouping.kept].tolist())
     return found

@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 
 from moanon.config import Config
+from moanon.experiment.optimization import optimize
 from moanon.front import Front
 from moanon.measures import MEASURES
 from moanon.measures.column_effects import column_effects
@@ -562,6 +563,10 @@ def test_labels_have_their_rows_and_empty_ones_are_pale(report: Report, front: F
             assert rows == [[f"{number:,}", number == 0] for number in effect.rows.tolist()]
             loss, kept = (f"{100 * each:.1f}\u202f%" for each in (effect.loss, effect.entropy_kept))
             assert told == f"own loss {loss}, entropy kept {kept}"
+        counts = report.page.texts(".column .count")
+        for effect, told in zip(effects, counts, strict=True):
+            values = f"{effect.shown:,} of {effect.base_values:,} values"
+            assert told == ("not shown" if effect.labels == ("*",) else values)
 
 
 def test_examples_are_groups_of_the_release_and_nothing_else(report: Report, front: Front) -> None:
@@ -1110,6 +1115,20 @@ def test_on_paper_there_is_every_row(report: Report, front: Front) -> None:
     report.page.run("dispatchEvent(new Event('afterprint'))")
     assert len(report.rows()) <= len(front)
     assert silent(report)
+
+
+def test_on_paper_nothing_is_wider_than_the_page(browser: Browser, tmp_path: Path) -> None:
+    names = [f"a_column_whose_name_takes_much_room_{i}" for i in range(16)]
+    frame = pd.DataFrame({name: ["2000-01-01", "2009-12-31"] * 6 for name in names})
+    columns = {name: {"role": "quasi", "kind": "interval", "granularity": "year"} for name in names}
+    front = optimize(frame, columns, search={"evaluations": 200})
+    write_report([Tab("wide", front, RECORD, "x")], tmp_path / "report.html")
+    with browser.page(width=794, height=1123) as page:  # A4
+        page.ask("Emulation.setEmulatedMedia", media="print")
+        page.open(tmp_path / "report.html")
+        page.run("dispatchEvent(new Event('beforeprint'))")
+        assert page.run("document.documentElement.scrollWidth") <= 794
+        assert page.complaints() == []
 
 
 # -- speed ---------------------------------------------------------------------------------------

@@ -83,13 +83,23 @@ def test_its_name_follows_that_of_the_file() -> None:
     assert summary_path(Path("out/r.csv")) == Path("out/r.csv.summary.html")
 
 
-@pytest.mark.parametrize("columns", [2, 16, 60])
-def test_it_prints_to_one_page(browser: Browser, tmp_path: Path, columns: int) -> None:
+@pytest.mark.parametrize(
+    ("columns", "sensitive", "named"),
+    [
+        (2, 0, "column number"),
+        (16, 4, "column number"),
+        (60, 15, "column number"),
+        (20, 3, "a column whose name takes up much room, and goes on and on, number"),
+    ],
+)
+def test_it_prints_to_one_page(
+    browser: Browser, tmp_path: Path, columns: int, sensitive: int, named: str
+) -> None:
     rng = np.random.default_rng(0)
     values = [f"a value of some length, number {i}" for i in range(9)]
-    frame = pd.DataFrame({f"column number {i}": rng.choice(values, 40) for i in range(columns)})
-    sensitive = dict.fromkeys(list(frame)[columns - columns // 4 :], "sensitive")
-    roles = dict.fromkeys(frame, "quasi") | sensitive
+    frame = pd.DataFrame({f"{named} {i}": rng.choice(values, 40) for i in range(columns)})
+    hidden = dict.fromkeys(list(frame)[columns - sensitive :], "sensitive")
+    roles = dict.fromkeys(frame, "quasi") | hidden
     table = read_table(frame, roles)
     instance = Instance.build(table, {name: OrderedSpec(tuple(values)) for name in table.quasi})
     genome = np.zeros(instance.layout.bits, dtype=np.uint8)

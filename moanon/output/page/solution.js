@@ -151,7 +151,9 @@ function columnView(column, { blocks, places, widths, rows, before, effect }) {
   const whole = blocks === 1 && labels[0] === "*";
   const total = widths.reduce((sum, width) => sum + width, 0);
   const values = `${grouped(total || blocks)} ${(total || blocks) === 1 ? "value" : "values"}`;
-  const count = whole ? "not shown" : total ? `${grouped(blocks)} of ${values}` : values;
+  // A label that no row has tells nobody anything; of more than are listed, the rows are not known.
+  const shown = rows && rows.length === blocks ? rows.filter((number) => number > 0).length : blocks;
+  const count = whole ? "not shown" : total ? `${grouped(shown)} of ${values}` : values;
   const view = make(
     "div",
     { class: whole ? "column whole" : "column" },
@@ -254,7 +256,7 @@ function examplesView(front, id) {
     const number = make("th", { scope: "row" }, grouped(size));
     return make("tr", {}, number, ...labels.map((label) => make("td", {}, label)));
   });
-  const table = make("table", { class: "answered" }, make("thead", {}, head), make("tbody", {}, ...body));
+  const table = make("table", { class: "answered preview" }, make("thead", {}, head), make("tbody", {}, ...body));
   const words = "Each line is a group: so many rows that look alike. From the smallest to the largest.";
   return make("div", {}, make("p", { class: "hint" }, words), make("div", { class: "window" }, table));
 }

@@ -1,9 +1,9 @@
-"""How good the default search is on fine domains, and what polishing buys at equal CPU time.
+"""How good the default search is on fine domains, and what islands and polishing buy.
 
 For each table, the union of a few searches of 500,000 evaluations is taken for the truth. Then,
-seed by seed and in turn: the default search, until it has stalled, and the same search without
-polishing for as many CPU seconds. Told are their areas in (ln k, 1 - loss) as shares of that of the
-union.
+seed by seed and in turn: the default search, until it has stalled, and a plain search for as many
+CPU seconds, without polishing and from one archive all the time. Told are their areas in
+(ln k, 1 - loss) as shares of that of the union.
 
     python experiments/search_budget.py [--seeds 5] [--references 3] [--evaluations 500000]
         [--census FILE] [--case NAME]… [--out results/search_budget.csv]
@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import argparse
 import csv
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -106,7 +108,8 @@ class Case:
     ) -> tuple[Outcome, np.ndarray, float]:
         """Search: what came of it, its points (-k, loss), and CPU seconds.
 
-        By default until it has stalled; otherwise for so many evaluations, or CPU seconds.
+        By default until it has stalled; otherwise for so many evaluations, or plainly for so many
+        CPU seconds.
         """
         search = {"algorithm": "archive", "seed": seed, "cap": 100_000}
         config = Config.from_dict({**self._given, "search": search})
@@ -119,12 +122,25 @@ class Case:
         elif seconds is not None:
             stop = Stop(evaluations=10**9)
         started = time.process_time()
+        with nullcontext() if seconds is None else _plainly():
+            search = limits.search_for(0, config.search)
         outcome = run_search(
-            limits.search_for(0, config.search),
+            search,
             stop,
             interrupted=lambda: seconds is not None and time.process_time() - started >= seconds,
         )
         return outcome, outcome.archive.values.copy(), time.process_time() - started
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Searches that are built here have neither islands nor polishing."""
+    kept = archive_search.polisher_for, archive_search.LONG
+    archive_search.polisher_for, archive_search.LONG = (lambda problem: None), sys.maxsize
+    try:
+        yield
+    finally:
+        archive_search.polisher_for, archive_search.LONG = kept
 
 
 def area_of(points: np.ndarray) -> float:
@@ -142,7 +158,6 @@ def main() -> None:
     parser.add_argument("--case", action="append", help="such as credit-5@0.1; default all")
     parser.add_argument("--out", type=Path, default=REPOSITORY / "results/search_budget.csv")
     options = parser.parse_args()
-    polisher_for = archive_search.polisher_for
     with TemporaryDirectory() as folder, options.out.open("w", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(HEADER)
@@ -153,11 +168,11 @@ def main() -> None:
             seeds = range(101, 101 + options.references)
             union = [case.run(seed, evaluations=options.evaluations)[1] for seed in seeds]
             truth = area_of(np.concatenate(union))
+            shares = ", ".join(f"{area_of(points) / truth:.5f}" for points in union)
+            print(f"{name}: the searches of the union reach {shares} of it", file=sys.stderr)
             for seed in range(1, options.seeds + 1):
                 outcome, points, seconds = case.run(seed)
-                archive_search.polisher_for = lambda problem: None
                 plain, plain_points, _ = case.run(seed, seconds=seconds)
-                archive_search.polisher_for = polisher_for
                 line = (
                     *(case.name, case.eta, case.instance.layout.bits, seed),
                     *(outcome.evaluations, round(seconds, 1), round(area_of(points) / truth, 5)),

@@ -8,7 +8,7 @@ block of every column is allowed by its domain; invalid ones are refused, never 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, product
@@ -158,7 +158,7 @@ class Layout(Outlined):
             raise GenomeError(f"every genome of this table has {self.bits} bits") from None
         if matrix.ndim != 2 or matrix.shape[1] != self.bits:
             raise self._wrong_length(matrix)
-        if not np.isin(matrix, (0, 1)).all():
+        if not ((matrix == 0) | (matrix == 1)).all():
             raise GenomeError("a genome holds zeros and ones only")
         matrix = np.ascontiguousarray(matrix, dtype=np.uint8)
         valid = self.is_valid(matrix)
@@ -359,56 +359,48 @@ class Instance(Outlined):
         spans += [np.ones(1, dtype=np.int64)] * (len(spans) == 1)
         return LossScale.build(spans, self.cells.rows)
 
-    @property
+    @cached_property
     def listed_values(self) -> Sensitive:
-        """Sensitive values and class labels of each cell."""
-        return self._values[0]
+        """Sensitive values and class labels of each cell, numbered through."""
+        columns, numbers = self.histogram_columns, self.value_numbers
+        owners = [np.full(len(number), i) for i, number in enumerate(numbers.values())]
+        return Sensitive(
+            np.concatenate([np.zeros(0, dtype=np.int64), *owners]),
+            *_list_by_cell(columns, [numbers[column.name] for column in columns], len(self.cells)),
+        )
 
     @property
     def plan(self) -> Plan:
         """What is known about those values."""
-        return self._values[1]
+        return self._laid_out[0]
 
     @property
     def value_numbers(self) -> dict[str, Ints]:
         """How the kernel numbers the labels of sensitive and class columns, in its order."""
-        return self._values[2]
+        return self._laid_out[1]
+
+    @property
+    def histogram_columns(self) -> tuple[SensitiveCounts, ...]:
+        """The sensitive columns, then the class labels if those are not sensitive."""
+        columns = self.cells.sensitive
+        if self.label is None or self.label.name in [column.name for column in columns]:
+            return columns
+        return (*columns, self.label)
 
     @cached_property
-    def _values(self) -> tuple[Sensitive, Plan, dict[str, Ints]]:
-        """All columns of histograms as one list per cell, values numbered through.
-
-        The sensitive columns come first, then the class labels if those are not sensitive.
-        """
-        columns = list(self.cells.sensitive)
+    def _laid_out(self) -> tuple[Plan, dict[str, Ints]]:
+        """What is known of the values of all columns of histograms, and their numbers."""
+        columns = self.histogram_columns
         names = [column.name for column in columns]
-        label = -1
-        if self.label is not None:
-            label = names.index(self.label.name) if self.label.name in names else len(columns)
-            columns += [self.label] * (label == len(columns))
+        label = -1 if self.label is None else names.index(self.label.name)
         laid_out = [histogram_column(c, self.distances.get(c.name)) for c in columns]
-        first = np.concatenate(([0], np.cumsum([len(number) for _, number in laid_out])))
-        nothing = [np.zeros(0, dtype=np.int64)]
-        owners = [np.full(len(number), i) for i, (_, number) in enumerate(laid_out)]
-        cell = np.concatenate(
-            nothing + [np.repeat(np.arange(len(self.cells)), np.diff(c.starts)) for c in columns]
-        )
+        first = np.cumsum([0, *(len(number) for _, number in laid_out)])
         numbers = {
-            column.name: number + shift
-            for column, (_, number), shift in zip(columns, laid_out, first, strict=False)
+            name: number + shift
+            for name, (_, number), shift in zip(names, laid_out, first, strict=False)
         }
-        values = np.concatenate(nothing + [numbers[c.name][c.values] for c in columns])
-        counts = np.concatenate(nothing + [column.counts for column in columns])
-        order = np.argsort(cell, kind="stable")
-        listed = Sensitive(
-            np.concatenate(nothing + owners).astype(np.int64),
-            np.searchsorted(cell[order], np.arange(len(self.cells) + 1)).astype(np.int64),
-            values[order].astype(np.int64),
-            counts[order].astype(np.int64),
-        )
         shapes = [column for column, _ in laid_out]
-        plan = make_plan(shapes, len(self.cells.sensitive), label, self.cells.rows)
-        return listed, plan, numbers
+        return make_plan(shapes, len(self.cells.sensitive), label, self.cells.rows), numbers
 
     @classmethod
     def build(
@@ -512,6 +504,29 @@ def _build_distances(table: Table, specs: Mapping[str, DomainSpec]) -> dict[str,
         domain.codes(table.columns[name])  # says which values it has no place for
         built[name] = domain
     return built
+
+
+def _list_by_cell(
+    columns: Sequence[SensitiveCounts], numbers: Sequence[Ints], cells: int
+) -> tuple[Ints, Ints, Ints]:
+    """List the values of some columns, renumbered, cell by cell: where cells begin, values, rows.
+
+    There may be as many values as rows, so nothing is sorted, and of one column nothing is copied
+    but the numbers.
+    """
+    if len(columns) == 1:
+        return columns[0].starts, numbers[0][columns[0].values], columns[0].counts
+    starts = np.zeros(cells + 1, dtype=np.int64)
+    for column in columns:
+        starts += column.starts
+    values, counts = np.empty((2, int(starts[-1])), dtype=np.int64)
+    place = starts[:-1].copy()  # where the next column goes in each cell
+    for column, number in zip(columns, numbers, strict=True):
+        lengths = np.diff(column.starts)
+        at = np.repeat(place - column.starts[:-1], lengths) + np.arange(len(column.values))
+        values[at], counts[at] = number[column.values], column.counts
+        place += lengths
+    return starts, values, counts
 
 
 def _count_labels(table: Table, name: str, domains: Mapping[str, Domain]) -> SensitiveCounts:

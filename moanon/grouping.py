@@ -21,8 +21,10 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, Values
+from moanon.data.cells import SensitiveCounts
 from moanon.data.rows import row_keys
 from moanon.data.table import Table
 from moanon.errors import DataError, GenomeError
@@ -32,6 +34,26 @@ from moanon.genome import Instance
 NO_GROUP = -1
 #: How the rows of an anonymized table were found in the original.
 MatchedBy = Literal["genome", "boxes", "key", "labels", "position"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AlikeRows(Outlined):
+    """Rows of one cell and group that are alike in all that is measured, counted together.
+
+    For tables whose rows are elsewhere, where rows of one cell are in different groups.
+
+    Attributes
+    ----------
+    group, cell, rows : arrays (entries,)
+        The group of some rows, or `NO_GROUP`; their cell; how many they are.
+    values : mapping of str to array (entries,)
+        Of each sensitive and class column the label they have, as `SensitiveCounts` numbers it.
+    """
+
+    group: Ints
+    cell: Ints
+    rows: Ints
+    values: Mapping[str, Values]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,6 +68,8 @@ class Grouping(Outlined):
         The group of each cell, or `NO_GROUP`; None where rows of one cell are in different groups.
     given_row_group : array (rows,) or None
         The same for each row, where cells do not say it.
+    alike_rows : AlikeRows or None
+        Instead of it, where rows are elsewhere.
     sizes : array (groups,)
         Rows of each group.
     kept : array (groups,) of bool
@@ -89,6 +113,7 @@ class Grouping(Outlined):
     matched_by: MatchedBy = "genome"
     notes: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
+    alike_rows: AlikeRows | None = None
 
     # -- making ------------------------------------------------------------------------------------
 
@@ -108,24 +133,20 @@ class Grouping(Outlined):
             raise GenomeError(f"a grouping takes one genome. Got {len(matrix)}")
         (bits,) = matrix
         cells, edges, blocks = instance.cells, [], []
-        for codes, of_column in zip(
-            cells.codes, instance.layout.decode(bits).values(), strict=True
-        ):
-            edges.append(ends := np.array(of_column, dtype=np.int32))
-            block_of = np.repeat(np.arange(len(ends), dtype=np.uint16), ends[:, 1] - ends[:, 0])
+        for codes, (_, domain, place) in zip(cells.codes, instance.layout.slices(), strict=True):
+            edges.append(np.concatenate(([0], np.flatnonzero(bits[place]) + 1, [domain.size])))
+            block_of = np.append(np.uint16(0), np.cumsum(bits[place], dtype=np.uint16))
             blocks.append(block_of[codes])
-        keys = row_keys(blocks, [len(ends) for ends in edges])
-        _, first_cell, cell_group = np.unique(keys, return_index=True, return_inverse=True)
-        rank = np.empty(len(first_cell), dtype=np.int64)
-        rank[np.argsort(first_cell)] = np.arange(len(first_cell))
-        first_cell.sort()
-        cell_group = rank[cell_group.reshape(-1)]
-        sizes = np.zeros(len(first_cell), dtype=np.int64)
+        keys = row_keys(blocks, [len(ends) - 1 for ends in edges])
+        cell_group, numbered = pd.factorize(keys)  # by their first cell
+        sizes = np.zeros(len(numbered), dtype=np.int64)
         np.add.at(sizes, cell_group, cells.counts)
+        first_cell = np.flatnonzero(np.diff(np.maximum.accumulate(cell_group), prepend=-1))
         starts, stops = np.empty((2, len(blocks), len(sizes)), dtype=np.int32)
-        for place, (ends, block) in enumerate(zip(edges, blocks, strict=True)):
-            starts[place], stops[place] = ends[block[first_cell]].T
-        grouping = cls._of_cells(instance, cell_group, sizes, starts, stops)
+        for column, (ends, block) in enumerate(zip(edges, blocks, strict=True)):
+            starts[column] = ends[block[first_cell]]
+            stops[column] = ends[1:][block[first_cell]]
+        grouping = cls.of_cells(instance, cell_group, sizes, starts, stops)
         return replace(grouping, genome=bits)
 
     @classmethod
@@ -165,7 +186,7 @@ class Grouping(Outlined):
         first, last = first[:, box], last[:, box]
         sizes = np.zeros(len(box), dtype=np.int64)
         np.add.at(sizes, group[group >= 0], instance.cells.counts[group >= 0])
-        return replace(cls._of_cells(instance, group, sizes, first, last), matched_by="boxes")
+        return replace(cls.of_cells(instance, group, sizes, first, last), matched_by="boxes")
 
     @classmethod
     def of_rows(
@@ -218,9 +239,21 @@ class Grouping(Outlined):
         )
 
     @classmethod
-    def _of_cells(
+    def of_alike_rows(
+        cls, instance: Instance, rows: AlikeRows, starts: Ints | None, stops: Ints | None
+    ) -> Grouping:
+        """As `of_rows`, of rows that are elsewhere; nothing is checked."""
+        sizes = np.zeros(int(rows.group.max()) + 1, dtype=np.int64)
+        held = rows.group >= 0
+        np.add.at(sizes, rows.group[held], rows.rows[held])
+        kept = np.ones(len(sizes), dtype=bool)
+        return cls(instance, None, None, sizes, kept, starts, stops, alike_rows=rows)
+
+    @classmethod
+    def of_cells(
         cls, instance: Instance, cell_group: Ints, sizes: Ints, starts: Values, stops: Values
     ) -> Grouping:
+        """Take groups of whole cells, whose sizes are known; nothing is checked."""
         kept = np.ones(len(sizes), dtype=bool)
         return cls(instance, cell_group, None, sizes, kept, starts, stops)
 
@@ -248,6 +281,9 @@ class Grouping(Outlined):
             self,
             cell_group=None if self.cell_group is None else number[self.cell_group],
             given_row_group=None if self.given_row_group is None else number[self.given_row_group],
+            alike_rows=None
+            if self.alike_rows is None
+            else replace(self.alike_rows, group=number[self.alike_rows.group]),
             sizes=self.sizes[self.kept],
             kept=self.kept[self.kept],
             starts=None if self.starts is None else self.starts[:, self.kept],
@@ -298,6 +334,8 @@ class Grouping(Outlined):
     @property
     def is_complete(self) -> bool:
         """Whether every row has a group; else nobody knows how suppressed rows were grouped."""
+        if self.alike_rows is not None:
+            return bool((self.alike_rows.group >= 0).all())
         groups = self.row_group if self.cell_group is None else self.cell_group
         return bool((groups >= 0).all())
 
@@ -309,10 +347,42 @@ class Grouping(Outlined):
     @cached_property
     def row_group(self) -> Ints:
         """The group of each row, or `NO_GROUP`; asked for only where rows themselves are."""
+        if self.alike_rows is not None:
+            raise DataError(
+                f"the rows of {self.table.source} were counted where they are, and this question "
+                "is one about single rows"
+            )
         if self.cell_group is None:
             assert self.given_row_group is not None
             return self.given_row_group
         return self.cell_group[self.instance.row_cell]
+
+    def members(self) -> tuple[Ints, Ints, Ints]:
+        """Groups with their cells and how many rows of each: a cell may be in several groups."""
+        if self.alike_rows is not None:
+            group, cell, rows = self.alike_rows.group, self.alike_rows.cell, self.alike_rows.rows
+        elif self.cell_group is not None:
+            group, cell = self.cell_group, np.arange(len(self.cell_group))
+            rows = self.instance.cells.counts
+        else:
+            group, cell = self.row_group, self.instance.row_cell.astype(np.int64)
+            rows = np.ones(len(group), dtype=np.int64)
+        held = group >= 0
+        return group[held], cell[held], rows[held]
+
+    def values_of(self, counts: SensitiveCounts) -> tuple[Values, Values, Ints]:
+        """Groups with the labels of a column, as it numbers them, and how many rows have each.
+
+        In any order, and the same pair perhaps more than once.
+        """
+        if self.alike_rows is not None:
+            return self.alike_rows.group, self.alike_rows.values[counts.name], self.alike_rows.rows
+        if self.cell_group is not None:
+            group = np.repeat(self.cell_group.astype(np.int32), np.diff(counts.starts))
+            return group, counts.values, counts.counts
+        codes = self.table.column(counts.name).codes
+        value = np.where(codes < 0, len(counts.labels) - 1, codes)  # the last: missing
+        return self.row_group, value, np.ones(len(value), dtype=np.int64)
 
     @cached_property
     def is_kept(self) -> Bools:

@@ -38,7 +38,11 @@ if TYPE_CHECKING:
 def measure(
     original: Annotated[
         str,
-        argument("ORIGINAL", "The table before: a CSV or Parquet file, or an embedded table."),
+        argument(
+            "ORIGINAL",
+            "The table before: a CSV or Parquet file, an embedded table, or the address of the "
+            "database of --config, where rows are found by labels alone.",
+        ),
     ],
     released: Annotated[str, argument("RELEASED", "The table after: a CSV or Parquet file.")],
     config: ConfigOption = None,
@@ -68,7 +72,9 @@ def measure(
     for name in protected:
         if name in table_of(origin).quasi:
             raise ConfigError(f"column {name!r} is a quasi-identifier; it cannot be sensitive, too")
-    found = read_released(released, origin, key=key, stars=stars.value, delimiter=delimiter)
+    found = read_released(
+        released, origin, key=key, stars=stars.value, delimiter=delimiter, counted=True
+    )
     notes = [*filter(None, [found.table.dropped]), *found.notes]
     notes += _left_out(found, named=sensitive is not None)
     if sensitive is not None:

@@ -139,6 +139,8 @@ def _run(config: Config, options: _Options) -> int:
         typer.echo(f" {told[0].upper()}{told[1:]}")
     if result.proof is not None:
         typer.echo(f" {_proof(result.proof)}")
+    if experiment.config.search.prove is not None:
+        typer.echo(f" {_proven(result.fronts)}")
     _note_poverty(experiment, result.fronts)
     if result.compiling >= _NOTICED:
         typer.echo(f" Compiling took {duration(result.compiling)} before, which is not counted")
@@ -155,6 +157,18 @@ def _proof(proof: ProofRecord) -> str:
         f"Without suppression, {proof.optimal:,} of {proof.steps:,} solutions are proven optimal "
         f"with the {proof.bounds:,} bounds that a run computes; moanon prove goes further"
     )
+
+
+def _proven(fronts: Mapping[float, Front]) -> str:
+    """Say how much of the fronts is proven in the time that a run was given for it."""
+    solutions = sum(map(len, fronts.values()))
+    optimal = sum(
+        int((front.proven >= front.measures["loss"]).sum())
+        for front in fronts.values()
+        if front.proven is not None
+    )
+    further = "" if optimal == solutions else "; moanon prove goes further"
+    return f"{optimal:,} of {solutions:,} solutions are proven optimal{further}"
 
 
 def _note_poverty(experiment: Experiment, fronts: Mapping[float, Front]) -> None:

@@ -113,6 +113,8 @@ def _other_blocks(file: Path, encoding: str) -> Iterator[str]:
                     f"{file} is not in the encoding {encoding} (byte "
                     f"0x{error.object[error.start]:02X} near offset {offset + error.start})"
                 ) from None
+            except UnicodeError as error:  # of UTF-16 and UTF-32: a mark of the order of bytes
+                raise DataError(f"{file} is not in the encoding {encoding}: {error}") from None
             if "\0" in text:
                 raise DataError(f"{file} is not text in the encoding {encoding}: it holds a NUL")
             offset += len(block)

@@ -9,7 +9,7 @@ database answer it where they are: see `moanon.engines`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -57,6 +57,10 @@ class RowStore(ABC):
     @abstractmethod
     def column(self, name: str) -> Column:
         """Give a column with its rows, for questions that nothing less answers."""
+
+    @abstractmethod
+    def chosen(self, names: Collection[str]) -> Self:
+        """The same rows with some of their columns."""
 
     @abstractmethod
     def complete(self, names: Sequence[str]) -> Self:
@@ -130,6 +134,9 @@ class RowsInMemory(RowStore):
 
     def column(self, name: str) -> Column:
         return self.columns[name]
+
+    def chosen(self, names: Collection[str]) -> RowsInMemory:
+        return RowsInMemory({name: c for name, c in self.columns.items() if name in names})
 
     def complete(self, names: Sequence[str]) -> RowsInMemory:
         gaps = {

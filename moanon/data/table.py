@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, Unpack, get_args
 
 from moanon.arrays import Bools, Outlined
 from moanon.data.column import Column, Profile, absent_column, did_you_mean
 from moanon.data.file_form import FormKeys
 from moanon.data.rows import RowsInMemory, RowStore
-from moanon.data.source import Source, read_source
+from moanon.data.source import read_source
 from moanon.errors import DataError
 
 if TYPE_CHECKING:
@@ -179,8 +179,23 @@ def read_table(
     return settle(read, given, missing)
 
 
+class ReadRows(Protocol):
+    """Rows without roles; as `Source`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def store(self) -> RowStore: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def unread(self) -> tuple[str, ...]: ...
+    @property
+    def files(self) -> tuple[Path, ...]: ...
+
+
 def settle(
-    source: Source, roles: Mapping[str, Role | str], missing: MissingPolicy = "error"
+    source: ReadRows, roles: Mapping[str, Role | str], missing: MissingPolicy = "error"
 ) -> Table:
     """Give columns their roles and settle missing values; see :func:`read_table`.
 
@@ -189,14 +204,13 @@ def settle(
     """
     given = check_roles(roles)
     check_policy(missing)
-    present = {column.name: column for column in source.columns}
+    present = source.store.columns
     for name in given:
         if name not in present:
             raise absent_column(source.name, name, [*present, *source.unread])
-    store = RowsInMemory({name: column for name, column in present.items() if name in given})
     undeclared = (*(name for name in present if name not in given), *source.unread)
     return settle_store(
-        store,
+        source.store.chosen(list(given)),
         given,
         missing,
         source=source.name,

@@ -7,6 +7,7 @@ can read and that goes with the session. What DuckDB cannot do is told as one se
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +35,8 @@ DEFAULT_MEMORY = "500MB"
 PART_BYTES = 128 << 20
 #: Keys of tuples stay below this.
 _KEY_LIMIT = 2**62
+#: Whole numbers that hold codes.
+_WIDTHS = (np.uint8, np.uint16, np.int64)
 
 
 class DuckSession:
@@ -50,6 +54,7 @@ class DuckSession:
         import duckdb
 
         self.source = source
+        self._owner: DuckSession | None = None
         self.memory = memory or DEFAULT_MEMORY
         self.folder = Path(tempfile.mkdtemp(prefix="moanon-"))  # which nobody else can read
         config: dict[str, Any] = {
@@ -58,8 +63,15 @@ class DuckSession:
         }
         self.database = duckdb.connect(":memory:", config=config)
         self.threads = int(self.value("SELECT current_setting('threads')"))
-        self._names = 0
+        self._names = itertools.count(1)
         self._end = weakref.finalize(self, _close, self.database, self.folder)
+
+    def beside(self, source: str) -> DuckSession:
+        """The same database, for another table."""
+        other = copy(self)
+        other.source = source
+        other._owner = self  # which closes it
+        return other
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
         """Run a statement; what goes wrong is told as one sentence about the table."""
@@ -106,8 +118,7 @@ class DuckSession:
 
     def new_name(self, kind: str) -> str:
         """Give a name that no table has yet."""
-        self._names += 1
-        return f"{kind}_{self._names}"
+        return f"{kind}_{next(self._names)}"
 
     def store(self, columns: Mapping[str, Values], kind: str = "given") -> str:
         """Put arrays into a temporary table, and give its name."""
@@ -261,18 +272,16 @@ class TupleKeys:
             found.append(key)
         return found
 
-    def sorted_tuples(self, keys: Sequence[Ints], rows: Ints) -> tuple[Values, Ints]:
-        """Undo `of`, and put the tuples in their order, with the rows of each."""
+    def sorted_tuples(self, keys: Sequence[Ints]) -> tuple[Values, Ints]:
+        """Undo `of`, and put the tuples in their order; says where each was."""
         order = np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(list(keys)[::-1])
         # As narrow as codes allow: there may be as many tuples as rows.
-        narrow = np.uint16 if max(self._sizes) <= 2**16 else np.int64
+        narrow = next(kind for kind in _WIDTHS if max(self._sizes) - 1 <= np.iinfo(kind).max)
         tuples = np.empty((len(self._sizes), len(order)), dtype=narrow)
         for part, given in zip(self._parts, keys, strict=True):
             key = given[order]
             for place in reversed(part[1:]):
-                size = self._sizes[place]
-                rest = key // size
-                tuples[place] = key - rest * size
-                key = rest
+                np.remainder(key, self._sizes[place], out=tuples[place], casting="unsafe")
+                key //= self._sizes[place]
             tuples[part[0]] = key
-        return tuples, rows[order]
+        return tuples, order

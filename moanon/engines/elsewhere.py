@@ -9,7 +9,7 @@ memory have.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -119,6 +119,11 @@ class RowsElsewhere(RowStore):
     def count(self, codes: Mapping[str, Ints]) -> tuple[Values, Ints]:
         by_number = {name: code[self.value_of(name)] for name, code in codes.items()}
         return self.tally(by_number, self._left_out)
+
+    def chosen(self, names: Collection[str]) -> Self:
+        other = self._with()
+        other._names = tuple(name for name in self._names if name in names)
+        return other
 
     def complete(self, names: Sequence[str]) -> Self:
         gaps = {name: self.distinct(name).codes < 0 for name in names}

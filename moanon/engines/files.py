@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -68,31 +69,28 @@ class Relation:
 
 def open_files(
     files: Sequence[Path],
-    names: Sequence[str],
-    asked: Sequence[str],
+    names: Sequence[str] | None,
+    asked: Sequence[str] | None,
     *,
-    source: str,
+    session: DuckSession,
     tokens: frozenset[str],
     form: FileForm,
-    memory: str | None,
 ) -> tuple[RowsInFiles, tuple[str, ...]] | None:
     """Open files of one kind as one table.
 
     Parameters
     ----------
     files : sequence of Path
-    names : sequence of str
-        The columns that are read at all.
-    asked : sequence of str
+    names : sequence of str or None
+        The columns that are read at all; None for all there are.
+    asked : sequence of str or None
         Those of them that tuples will be counted of.
-    source : str
-        What messages call the table.
+    session : DuckSession
+        The database that reads them.
     tokens : set of str
         Texts that mean "no value".
     form : FileForm
         How the files are written.
-    memory : str or None
-        As of `DuckSession`.
 
     Returns
     -------
@@ -101,41 +99,45 @@ def open_files(
     """
     if _is_parquet(files):
         form.refuse_names(str(files[0]))
-        relation = _of_parquet(DuckSession(source, memory), tuple(files))
-        if relation is None or not set(names) <= set(relation.header):
+        relation = _of_parquet(session, tuple(files))
+        if relation is None or not set(names or ()) <= set(relation.header):
             return None
         header = relation.header
     else:
-        found = _open_csv(files, names, asked, form, DuckSession(source, memory))
+        found = _open_csv(files, names, asked, form, session)
         if found is None:
             return None
         relation, header = found
-    ordered = [name for name in relation.header if name in set(names)]
+    ordered = [name for name in relation.header if names is None or name in set(names)]
     return RowsInFiles(relation, ordered, tokens), header
 
 
 def _open_csv(
     files: Sequence[Path],
-    names: Sequence[str],
-    asked: Sequence[str],
+    names: Sequence[str] | None,
+    asked: Sequence[str] | None,
     form: FileForm,
     session: DuckSession,
 ) -> tuple[Relation, tuple[str, ...]] | None:
     """Open CSV files as they are or, unless they are plain, as the strict reader writes them."""
-    wanted = set(asked)
+
+    def is_staged(relation: Relation, rows: int) -> bool:
+        wanted = [name for name in relation.header if asked is None or name in set(asked)]
+        return _stage(relation, wanted, rows)
+
     is_readable = form.encoding == DEFAULT_ENCODING and files[0].suffix.lower() != ".zst"
     plain = look_at(files, form) if is_readable else None
-    if plain is not None and set(names) <= set(plain.header):
+    if plain is not None and set(names or ()) <= set(plain.header):
         relation = _of_csv(session, tuple(files), plain, form)
-        if _stage(relation, [n for n in plain.header if n in wanted], plain.rows):
+        if is_staged(relation, plain.rows):
             return relation, plain.header
-    place = session.folder / "rewritten.csv"
+    place = session.folder / f"{session.new_name('rewritten')}.csv"
     plain, header = rewrite(files, names, form, place)
     if not plain.rows:
         return None
     relation = _of_csv(session, (place,), plain, FileForm(trim=form.trim))
     relation.files = tuple(files)
-    if not _stage(relation, [n for n in plain.header if n in wanted], plain.rows):
+    if not is_staged(relation, plain.rows):
         return None
     return relation, header
 
@@ -230,7 +232,7 @@ def _stage(relation: Relation, asked: Sequence[str], rows: int) -> bool:
             f"SELECT count(*) FROM (SELECT DISTINCT * FROM ({first}))"
         )
         if differ.fetchall()[0][0] > _SAMPLE * _MOSTLY:
-            file = literal(str(session.folder / "staged.parquet"))
+            file = literal(str(session.folder / f"{session.new_name('staged')}.parquet"))
             session.database.execute(
                 f"COPY (SELECT {columns} FROM {relation.rows}) TO {file} (FORMAT PARQUET)"
             )
@@ -270,10 +272,13 @@ class RowsInFiles(RowsElsewhere):
         self.distinct(name)
         return self._tables[name]
 
-    def joined(self, codes: Mapping[str, Ints]) -> JoinedCodes:
-        """Bring codes of the values in profiles to rows, those outside among them."""
+    def joined(self, codes: Mapping[str, Ints], texts: Mapping[str, Sequence[str]]) -> JoinedCodes:
+        """Bring codes of the values in profiles to rows, those outside among them.
+
+        Of some columns also a text for each code.
+        """
         by_number = {name: code[self.value_of(name)] for name, code in codes.items()}
-        return JoinedCodes(self, by_number, self._incomplete, self._outside)
+        return JoinedCodes(self, by_number, self._incomplete, self._outside, texts)
 
     def write(
         self, labelling: Labelling, path: Path, spell: Callable[[str], str] | None
@@ -341,7 +346,8 @@ class RowsInFiles(RowsElsewhere):
         finally:
             self.session.drop(joined.tables)
         parts = [np.asarray(found.pop(f"k{i}"), np.int64) for i in range(len(expressions))]
-        return keys.sorted_tuples(parts, np.asarray(found.pop("rows"), np.int64))
+        tuples, order = keys.sorted_tuples(parts)
+        return tuples, np.asarray(found.pop("rows"), np.int64)[order]
 
     def column(self, name: str) -> Column:
         """Fetch a column row by row, in the order of the files."""
@@ -377,8 +383,10 @@ class JoinedCodes:
         codes: Mapping[str, Ints],
         left_out: Mapping[str, Bools],
         outside: Mapping[str, Bools],
+        texts: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
         self._session = store.session
+        self._texts = texts
         self._aliases: dict[str, str] = {}
         self._nothing: dict[str, int] = {}
         self.tables: list[str] = []
@@ -405,16 +413,20 @@ class JoinedCodes:
         self.outside = " OR ".join(conditions["outside"])
 
     def _store(self, store: RowsInFiles, name: str, code: Ints, marks: Mapping[str, Bools]) -> str:
-        given = self._session.store(
-            {
-                "number": np.arange(len(code) - 1, dtype=np.int32),
-                "code": code[:-1].astype(np.int64),
-                **{kind: marked[:-1] for kind, marked in marks.items()},
-            }
-        )
+        columns: dict[str, Values] = {
+            "number": np.arange(len(code) - 1, dtype=np.int32),
+            "code": code[:-1].astype(np.int64),
+            **{kind: marked[:-1] for kind, marked in marks.items()},
+        }
+        if name in self._texts:
+            columns["text"] = np.array(self._texts[name], dtype=object)[code[:-1]]
+        given = self._session.store(columns)
         table = self._session.new_name("codes")
+        found = ", ".join(
+            f"{each}::VARCHAR AS text" if each == "text" else each for each in columns
+        )
         self._session.execute(
-            f"CREATE TEMP TABLE {table} AS SELECT v, code, left_out, outside "
+            f"CREATE TEMP TABLE {table} AS SELECT v, {found} "
             f"FROM {store.distinct_table(name)} JOIN {given} USING (number)"
         )
         self._session.drop([given])
@@ -424,3 +436,8 @@ class JoinedCodes:
     def code(self, name: str) -> str:
         """SQL of the code of a row in a column."""
         return f"coalesce({self._aliases[name]}.code, {self._nothing[name]})"
+
+    def text(self, name: str) -> str:
+        """SQL of the text that goes with it."""
+        nothing = literal(self._texts[name][self._nothing[name]])
+        return f"coalesce({self._aliases[name]}.text, {nothing})"

@@ -1,8 +1,9 @@
 """Rows of files, labelled and written by DuckDB: nothing of them is held.
 
-A row finds its labels through two joins with small tables: the values of its quasi-identifiers
-become codes, and the tuple of codes has labels, or none if the row is suppressed. Every other
-released column shows its own value as the strict reader would write it.
+A row finds its labels through two kinds of joins: the values of its quasi-identifiers become codes,
+and the tuple of codes says whether the row is shown. Where a code has but one label, as under a
+genome, the label comes with the code, from a small table; else tuples have labels of their own.
+Every other released column shows its own value as the strict reader would write it.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class LabelledRows:
         self._types: list[str] = []
         self._joins: list[str] = []
         self._direct_texts: list[str] = []
-        rows = store.joined(labelling.codes)
+        self._by_code = self._label_codes()
+        self._rows = rows = store.joined(labelling.codes, self._by_code)
         self._tables += rows.tables
         keys = TupleKeys([int(code.max(initial=0)) + 1 for code in labelling.codes.values()])
         self._join_labels(keys, rows.outside, [rows.code(name) for name in labelling.codes])
@@ -67,7 +69,7 @@ class LabelledRows:
     @property
     def is_large(self) -> bool:
         """Whether the labels may not fit beside a join; then rows lose their order on the way."""
-        bytes_each = 16 + 8 * len(self._labelling.codes)
+        bytes_each = 16 + 16 * (len(self._labelling.codes) - len(self._by_code))
         needed = int(self._labelling.tuples.shape[1]) * bytes_each
         return needed * 4 > in_bytes(self._session.memory)
 
@@ -115,11 +117,26 @@ class LabelledRows:
 
     # -- labels ----------------------------------------------------------------------------------
 
+    def _label_codes(self) -> dict[str, list[str]]:
+        """Label of each code, for quasi-identifiers whose codes have one each."""
+        found = {}
+        labelling = self._labelling
+        for name, codes in zip(labelling.codes, labelling.tuples, strict=True):
+            texts, numbers = labelling.labels[name]
+            number = np.zeros(int(labelling.codes[name].max(initial=0)) + 1, dtype=np.int32)
+            number[codes] = numbers
+            if np.array_equal(number[codes], numbers):
+                written = [self._written(text) for text in texts]
+                found[name] = [written[each] for each in number]  # codes that nobody shows: any
+        return found
+
     def _join_labels(self, keys: TupleKeys, outside: str, codes: Sequence[str]) -> None:
         labelling = self._labelling
         found = {f"k{i}": key for i, key in enumerate(keys.of(labelling.tuples))}
         columns, joins = [*found], []
-        for place, (texts, numbers) in enumerate(labelling.labels.values()):
+        for place, (name, (texts, numbers)) in enumerate(labelling.labels.items()):
+            if name in self._by_code:
+                continue
             found[f"n{place}"] = numbers.astype(np.int32)
             written = [self._written(text) for text in texts]
             table = self._texts(np.arange(len(texts), dtype=np.int32), written)
@@ -154,7 +171,8 @@ class LabelledRows:
         """SQL of what a column shows."""
         labelling = self._labelling
         if name in labelling.labels:
-            shown = f"labels.l{list(labelling.labels).index(name)}"
+            place = list(labelling.labels).index(name)
+            shown = self._rows.text(name) if name in self._by_code else f"labels.l{place}"
             self._types.append("VARCHAR")
         else:
             shown = self._own_value(name)

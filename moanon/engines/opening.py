@@ -128,14 +128,11 @@ def open_source(
     **form: Unpack[FormKeys],
 ) -> OpenedSource:
     """Open columns of a source, by default all, without roles; see `read_table`."""
-    opened = None
     if isinstance(source, str) and is_address(source):
         return _open_database(
             Address(source, table, query), columns, columns, missing_tokens, memory
         )
-    if columns is not None:  # without a choice, who asks wants to look at every column and row
-        file_form = FileForm(**form)
-        opened = _open(source, columns, columns, missing_tokens, name, memory, file_form)
+    opened = _open(source, columns, columns, missing_tokens, name, memory, FileForm(**form))
     if opened is not None:
         return opened
     read = read_source(source, columns=columns, missing_tokens=missing_tokens, name=name, **form)
@@ -144,8 +141,8 @@ def open_source(
 
 def _open(
     source: str | os.PathLike[str] | pd.DataFrame,
-    columns: Sequence[str],
-    asked: Sequence[str],
+    columns: Sequence[str] | None,
+    asked: Sequence[str] | None,
     missing_tokens: Sequence[str],
     name: str | None,
     memory: str | None,
@@ -165,22 +162,40 @@ def _open(
         resolved = tuple(file.resolve() for file in files)
     except OSError as error:
         raise unreadable(path, error) from None
-    from moanon.engines.files import open_files  # here, because small files need no DuckDB
+    from moanon.engines.duck import DuckSession  # here, because small files need no DuckDB
+    from moanon.engines.files import open_files
 
-    opened = open_files(
-        files,
-        columns,
-        asked,
-        source=name or path,
-        tokens=tokens,
-        form=form,
-        memory=memory,
-    )
+    session = DuckSession(name or path, memory)
+    opened = open_files(files, columns, asked, session=session, tokens=tokens, form=form)
     if opened is None or not opened[0].rows:
         return None
     rows, header = opened
-    unread = tuple(each for each in header if each not in set(columns))
+    unread = tuple(each for each in header if columns is not None and each not in set(columns))
     return OpenedSource(name or path, rows, digest, unread, resolved)
+
+
+def open_beside(
+    source: str | os.PathLike[str], store: RowStore, delimiter: str | None
+) -> RowStore | None:
+    """Open all columns of files where those of another table are read, no text being missing.
+
+    None where that table is not read by DuckDB, or these files cannot be.
+    """
+    from moanon.engines.files import RowsInFiles, open_files
+
+    if not isinstance(store, RowsInFiles):
+        return None
+    path = os.fspath(source)
+    try:
+        files = find_files(path)
+        if files[0].suffix.lower() not in _KNOWN:
+            return None
+        session = store.session.beside(path)
+        form = FileForm(delimiter=delimiter)
+        opened = open_files(files, None, None, session=session, tokens=frozenset(), form=form)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    return None if opened is None or not opened[0].rows else opened[0]
 
 
 def _open_database(

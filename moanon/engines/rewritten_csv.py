@@ -19,7 +19,7 @@ from moanon.errors import DataError
 
 
 def rewrite(
-    files: Sequence[Path], names: Sequence[str], form: FileForm, place: Path
+    files: Sequence[Path], names: Sequence[str] | None, form: FileForm, place: Path
 ) -> tuple[PlainCsv, tuple[str, ...]]:
     """Write the wanted columns of text files into one plain file.
 
@@ -48,7 +48,7 @@ def rewrite(
 class _Rewriter(CsvReader):
     """Passes rows on instead of keeping their values."""
 
-    def __init__(self, names: Sequence[str], form: FileForm, stream: IO[str]) -> None:
+    def __init__(self, names: Sequence[str] | None, form: FileForm, stream: IO[str]) -> None:
         super().__init__(names, form)
         self._stream = stream
 

@@ -359,8 +359,9 @@ class Experiment(Outlined):
             self._write(fronts, courses, proof)
             self.checkpoints.remove()  # from here on the folder is finished
             if self.config.search.prove is not None:
+                told = on_part(on_step, "proving")
                 seconds = self.config.search.prove
-                fronts = prove_limits(self.folder, self.places, fronts, seconds, interrupted)
+                fronts = prove_limits(self.folder, self.places, fronts, seconds, interrupted, told)
             self.show(fronts, on_step)
             evaluations = self.limits.evaluations
             return Result(self.folder, outcome, fronts, evaluations, compiling, proof)

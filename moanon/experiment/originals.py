@@ -22,8 +22,9 @@ from moanon.data.cells import Cells
 from moanon.data.column import did_you_mean
 from moanon.data.domain import TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.source import Source, read_source
 from moanon.data.table import Role, Table, settle
+from moanon.engines import OpenedSource, open_source
+from moanon.engines.addresses import is_address
 from moanon.errors import ConfigError, DataError
 from moanon.experiment.finished import load_front
 from moanon.experiment.optimization import changed
@@ -187,7 +188,8 @@ def read_original(
 
 def _configured(config: Config, source: str | None, known: KnownColumns) -> _Original:
     if source is not None:
-        place = source if source in datasets.names() else str(Path(source).absolute())
+        is_place = source in datasets.names() or is_address(source)
+        place = source if is_place else str(Path(source).absolute())
         config = changed(config, "data", source=place)
     # Insensitive, so that no row is dropped for a gap in them.
     extra = [*(known.sensitive or ()), *([known.key] if known.key else ())]
@@ -223,9 +225,9 @@ def _plain(source: str, known: KnownColumns, released: Sequence[str]) -> _Origin
     """Read an original without a configuration: nothing is dropped, a gap is a value."""
     hierarchies = _hierarchies(known.hierarchies)
     if source in datasets.names():
-        read = read_source(datasets.load(source), name=source)
+        read = open_source(datasets.load(source), name=source)
     else:
-        read = read_source(source, delimiter=known.delimiter)
+        read = open_source(source, delimiter=known.delimiter)
     sensitive = tuple(known.sensitive or ())
     quasi = known.quasi or list(hierarchies) or _shared(read, known, sensitive, released)
     for name in quasi:
@@ -257,13 +259,12 @@ def _hierarchies(given: Sequence[str]) -> dict[str, Hierarchy]:
 
 
 def _shared(
-    read: Source, known: KnownColumns, sensitive: Sequence[str], released: Sequence[str]
+    read: OpenedSource, known: KnownColumns, sensitive: Sequence[str], released: Sequence[str]
 ) -> list[str]:
     """Every column that the original and all released files have, but the sensitive and the key."""
-    shared = [column.name for column in read.columns]
+    shared = list(read.store.columns)
     for path in released:
-        file = read_source(path, missing_tokens=(), delimiter=known.delimiter)
-        there = {column.name for column in file.columns}
+        there = open_source(path, missing_tokens=(), delimiter=known.delimiter).store.columns
         shared = [name for name in shared if name in there]
     quasi = [name for name in shared if name not in (*sensitive, known.key)]
     if not quasi:
@@ -317,8 +318,9 @@ def read_anonymized(
             folder, number = solutions[text]
             found.append(_solution(fronts[folder], number, text, table_of(origin)))
         else:
-            by = {"key": known.key, "delimiter": known.delimiter}
-            found.append(read_released(text, origin, stars=stars, **by))
+            found.append(
+                read_released(text, origin, key=known.key, stars=stars, delimiter=known.delimiter)
+            )
     return found, sensitive
 
 

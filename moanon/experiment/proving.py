@@ -30,6 +30,7 @@ from moanon.experiment.folder import PROOF, FolderLock, identity_of, with_limits
 from moanon.experiment.stored import domains_texts
 from moanon.front import Front
 from moanon.front.results import DOMAINS, find_fronts, has_config, read_listed, read_record
+from moanon.measures.solutions import OnPart
 from moanon.recoding import GlobalRecodings
 from moanon.search.archive import Archive, front_of
 from moanon.search.checkpoint import Identity, read_arrays, write_arrays
@@ -185,8 +186,10 @@ def _restore(path: Path, proof: FrontProof, identity: Identity) -> tuple[str, ..
         return ()
     try:
         proof.restore(read_arrays(path, identity))
-    except (SearchError, KeyError, ValueError) as error:
+    except SearchError as error:
         return (f"{error}; proving from the beginning",)
+    except (KeyError, ValueError):
+        return (f"{path} is of an earlier version of moanon; proving from the beginning",)
     return ()
 
 
@@ -245,12 +248,25 @@ def prove_limits(
     fronts: Mapping[float, Front],
     seconds: float,
     interrupted: Callable[[], bool] | None,
+    on_part: OnPart | None = None,
 ) -> dict[float, Front]:
-    """Prove the fronts that a run has written, each in an equal share of the time."""
+    """Prove the fronts that a run has written, each in an equal share of the time.
+
+    `on_part` is told how many solutions are proven optimal, of how many.
+    """
+
+    def tell(progress: ProofProgress) -> None:
+        if on_part is not None:
+            on_part(progress.optimal, progress.steps)
+
     proven = {}
     for eta, place in places.items():
         found = prove_front(
-            place, fronts[eta], seconds=seconds / len(places), interrupted=interrupted
+            place,
+            fronts[eta],
+            seconds=seconds / len(places),
+            on_progress=tell,
+            interrupted=interrupted,
         )
         proven[eta] = found.front
     if len(places) > 1:

@@ -120,10 +120,11 @@ def find_frontier(
     if files:
         config = Config.load(next(iter(fronts)) / "config.yaml") if fronts else None
         origin, _ = read_original(original, known, files, config)
-        by = {"key": known.key, "delimiter": known.delimiter}
         declared = Config.load(known.config) if known.config is not None else config
         for text in files:
-            found = read_released(text, origin, stars=stars, **by)
+            found = read_released(
+                text, origin, key=known.key, stars=stars, delimiter=known.delimiter
+            )
             groupings[text] = replace(found, instance=_ruled(found.instance, declared))
             sources[text] = text, None
     frontier = place_releases(

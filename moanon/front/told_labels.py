@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from moanon.data.domain import NOT_SHOWN
 from moanon.genome import Instance
-from moanon.measures.column_effects import column_effects, value_counts
+from moanon.measures.column_effects import column_effects, columns_before
 from moanon.recoding import Blocks, GlobalRecodings, Recodings
 
 
@@ -34,7 +34,7 @@ def told_blocks(recodings: Recodings, instance: Instance) -> tuple[Blocks, ...]:
         domain.tells(0, 1) for domain in domains.values()
     ):
         return blocks  # boxes are those of released groups
-    before = value_counts(instance)
+    before = columns_before(instance)
     told = []
     for row, labels in enumerate(blocks):
         shown = dict(labels)

@@ -15,6 +15,7 @@ A table reaches this room as its cells and leaves it as numbers.
 - ``boxes``: the smallest blocks around a group, and what they lose; ``group_check``: what else a
   group must have; ``node_splits``: the ways to split one; ``splitting``: boxes from the whole table
   down, looking ahead; ``moving``: cells that change groups.
+- ``breeding``: small moves of genomes; ``best_cuts``: the best cut of one column.
 - ``large_populations``: conjunctions that many rows meet, and what a release tells of them.
 - ``undecided`` and ``lower_bounds``: genomes of which some bits are decided, and a loss that none
   of their completions goes below: what proofs are made of.

@@ -24,11 +24,21 @@ _FINENESS = 4096
 
 
 @compiled
+def add_shown(codes: Ints, shown: Ints, cells: Ints) -> None:
+    """Add what base values show, a mark and a loss each, to the two numbers of every cell."""
+    for i in range(len(codes)):
+        cells[0, i] += shown[0, codes[i]]
+        cells[1, i] += shown[1, codes[i]]
+
+
+@compiled
 def best_cut(
+    order: Ints,
     values: Ints,
     rows: Ints,
-    others: Ints,
-    beyond: Ints,
+    shown: Ints,
+    cells: Ints,
+    full: int,
     starts: Ints,
     stops: Ints,
     keys: Ints,
@@ -45,12 +55,17 @@ def best_cut(
 
     Parameters
     ----------
+    order : array (cells,)
+        The cells by their base values of the column.
     values, rows : arrays (cells,)
-        Base value of each cell, rising, and how many rows it is.
-    others : array (cells,)
-        The same number for cells with the same blocks of all other columns.
-    beyond : array (cells,)
-        What a suppressed row costs beyond the losses of the other columns.
+        Base value of each cell, in that order, and how many rows it is.
+    shown : array (2, values)
+        The mark of the block that a base value is in, and what a row loses by it.
+    cells : array (2, cells)
+        Sums of the marks and losses that each cell shows in all columns. What is left of the marks
+        without those of this column is the same number for cells with the same blocks elsewhere.
+    full : int
+        What a suppressed row loses.
     starts, stops : arrays (blocks,)
         The blocks that the column may have, by where they stop.
     keys : array (values + 1,)
@@ -68,11 +83,14 @@ def best_cut(
     mask = 15
     while mask < 2 * number:
         mask = 2 * mask + 1
+    others = np.zeros(number, dtype=np.int64)
+    for i in range(number):
+        others[i] = cells[0, order[i]] - shown[0, values[i]]
     table = np.zeros(mask + 1, dtype=np.int64)  # number of the group, from 1
     group = np.zeros(number, dtype=np.int64)
     first = np.zeros(number, dtype=np.int64)  # cell of each group
     begin = np.zeros(number + 1, dtype=np.int64)
-    order = np.zeros(number, dtype=np.int64)
+    members = np.zeros(number, dtype=np.int64)
     groups = 0
     for i in range(number):
         place = (others[i] ^ (others[i] >> 29)) & mask
@@ -88,19 +106,21 @@ def best_cut(
         begin[g] += begin[g - 1]
     for i in range(number - 1, -1, -1):
         begin[group[i]] -= 1
-        order[begin[group[i]]] = i
+        members[begin[group[i]]] = i
     begin[groups] = number
     # What each block suppresses: rows, and what these cost; first as differences along both edges.
     gone = np.zeros((size + 2, size + 2), dtype=np.int64)
     dear = np.zeros((size + 2, size + 2), dtype=np.int64)
     for g in range(groups):
+        one = first[g]  # what a suppressed row costs beyond the losses of the other columns
+        beyond = full - cells[1, order[one]] + shown[1, values[one]]
         low, one = 0, begin[g]
         while one < begin[g + 1]:
-            here, other, after, small = values[order[one]], one, one, 0
+            here, other, after, small = values[members[one]], one, one, 0
             while other < begin[g + 1]:
-                last = values[order[other]]
-                while other < begin[g + 1] and values[order[other]] == last:
-                    small += rows[order[other]]
+                last = values[members[other]]
+                while other < begin[g + 1] and values[members[other]] == last:
+                    small += rows[members[other]]
                     other += 1
                 if last == here:
                     after = other
@@ -108,8 +128,8 @@ def best_cut(
                     break
                 far = size + 1
                 if other < begin[g + 1]:
-                    far = values[order[other]] + 1
-                cost = small * beyond[first[g]]
+                    far = values[members[other]] + 1
+                cost = small * beyond
                 gone[low, last + 1] += small
                 gone[low, far] -= small
                 gone[here + 1, last + 1] -= small

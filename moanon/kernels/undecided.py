@@ -260,30 +260,34 @@ def group_coarsely(table: CutTable, view: View, k: int) -> Groups:
 
 
 @inner
-def loss_between(table: CutTable, c: int, begin: int, end: int) -> int:
-    """Loss of a row in a block of a column, from one base value up to another."""
+def key_between(table: CutTable, c: int, begin: int, end: int) -> int:
+    """Key of a block of a column, from one base value up to another."""
     first = table.key_first[c]
-    key = table.keys[first + end] - table.keys[first + begin]
-    return int64(table.loss[table.loss_first[c] + key])
+    return int64(table.keys[first + end] - table.keys[first + begin])
+
+
+@inner
+def loss_between(table: CutTable, c: int, begin: int, end: int) -> int:
+    """Loss of a row in such a block."""
+    return int64(table.loss[table.loss_first[c] + key_between(table, c, begin, end)])
 
 
 @compiled
-def measure_cut(table: CutTable, genome: Bits, k: int) -> tuple[int, int, int]:
-    """Measure a genome whose groups of less than `k` rows are suppressed.
+def measure_cut(table: CutTable, genome: Bits, k: int, kept: Ints) -> tuple[int, int]:
+    """Count the rows of a genome whose groups of less than `k` rows are suppressed.
 
-    Returns its loss, the rows that are suppressed, and those of the smallest group that is not; 0
-    if there is none.
+    To ``kept[loss_first[c] + key]`` are added the rows that are kept in blocks of that key of a
+    column. Returns the rows that are suppressed, and those of the smallest group that is not; 0 if
+    there is none.
     """
     view = view_of(table, genome)
     groups = group_coarsely(table, view, k)
-    columns = len(table.sizes)
-    loss = groups.suppressed * columns * int64(table.full)
     for group in range(len(groups.rows)):
         cell = groups.cells[groups.first[group]]
-        for c in range(columns):
+        for c in range(len(table.sizes)):
             block = view.coarse[c, table.codes[c, cell]]
             begin = view.edges[c, view.coarse_start[c, block]]
             end = view.edges[c, view.coarse_start[c, block + 1]]
-            loss += groups.rows[group] * loss_between(table, c, begin, end)
+            kept[table.loss_first[c] + key_between(table, c, begin, end)] += groups.rows[group]
     smallest = groups.rows.min() if len(groups.rows) else int64(0)
-    return loss, groups.suppressed, smallest
+    return groups.suppressed, smallest

@@ -22,28 +22,80 @@ from moanon.grouping import Grouping
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ColumnEffect(Outlined):
-    """What becomes of one quasi-identifier.
+class ColumnBefore(Outlined):
+    """One quasi-identifier as it is in the table, for all groupings of it.
 
     Attributes
     ----------
     name : str
     domain : Domain
-    starts, stops : arrays (labels,)
-        The base values of each label: ``start .. stop - 1``; of a global recoding also those of
-        labels that no released row has.
-    rows : array (labels,)
-        Released rows that show it.
-    before : array (base values,)
+    counts : array (base values,)
         Rows of the table that have each base value, suppressed ones included.
     """
 
     name: str
     domain: Domain
+    counts: Ints
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows of the table."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def entropy(self) -> float:
+        """What the column tells of a row, on average: its entropy in bits."""
+        return float(np.log2(self.rows) - self.counts @ _logs(self.counts) / self.rows)
+
+    @cached_property
+    def is_constant(self) -> bool:
+        """Whether all rows have the same base value, so that there is nothing to tell."""
+        return bool(self.counts.max() == self.rows)
+
+    @cached_property
+    def rows_below(self) -> Ints:
+        """Rows with a base value below each edge of base values."""
+        return np.concatenate(([0], np.cumsum(self.counts)))
+
+    @cached_property
+    def lost_below(self) -> Ints:
+        """Values that the base values below each edge stand for."""
+        return np.concatenate(([0], np.cumsum(self.domain.spans)))
+
+    @cached_property
+    def most_lost(self) -> int:
+        """Values that a value can be taken for beside itself; 1 where there are none."""
+        return max(1, self.domain.values - 1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnEffect(Outlined):
+    """What becomes of one quasi-identifier.
+
+    Attributes
+    ----------
+    column : ColumnBefore
+    starts, stops : arrays (labels,)
+        The base values of each label: ``start .. stop - 1``; of a global recoding also those of
+        labels that no released row has.
+    rows : array (labels,)
+        Released rows that show it.
+    """
+
+    column: ColumnBefore
     starts: Ints
     stops: Ints
     rows: Ints
-    before: Ints
+
+    @property
+    def name(self) -> str:
+        """Of the column."""
+        return self.column.name
+
+    @property
+    def domain(self) -> Domain:
+        """Of the column."""
+        return self.column.domain
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -54,7 +106,7 @@ class ColumnEffect(Outlined):
     @property
     def base_values(self) -> int:
         """Base values of the column, declared ones that no row has included."""
-        return len(self.before)
+        return len(self.column.counts)
 
     @property
     def shown(self) -> int:
@@ -74,34 +126,27 @@ class ColumnEffect(Outlined):
     @property
     def loss(self) -> float:
         """The column's own loss (D eq. 3), mean over all rows; a suppressed row lost everything."""
-        edges = np.concatenate(([0], np.cumsum(self.domain.spans)))
-        lost = (edges[self.stops] - edges[self.starts] - 1) / max(1, self.domain.values - 1)
-        every = int(self.before.sum())
+        values = self.column.lost_below[self.stops] - self.column.lost_below[self.starts]
+        lost = (values - 1) / self.column.most_lost
+        every = self.column.rows
         return float(self.rows @ lost + every - self.rows.sum()) / every
 
     @property
-    def entropy(self) -> float:
-        """What the column told of a row in the table, on average: its entropy in bits."""
-        every = int(self.before.sum())
-        return float(np.log2(every) - self.before @ _logs(self.before) / every)
-
-    @property
     def entropy_kept(self) -> float:
-        """Share of that which the release still tells; 1 where there was nothing to tell."""
-        every = int(self.before.sum())
-        below = np.concatenate(([0], np.cumsum(self.before)))
+        """Share of its entropy that the release still tells; 1 where there was nothing to tell."""
+        if self.column.is_constant:
+            return 1.0
+        every, below = self.column.rows, self.column.rows_below
         alike = below[self.stops] - below[self.starts]  # rows of the table with a value in a block
         untold = float(self.rows @ _logs(alike)) + (every - self.rows.sum()) * np.log2(every)
         told = float(np.log2(every) - untold / every)
-        if self.before.max() == every:
-            return 1.0
-        return min(1.0, max(0.0, told / self.entropy))  # rounding may go beyond
+        return min(1.0, max(0.0, told / self.column.entropy))  # rounding may go beyond
 
 
 def entropy_loss(effects: Sequence[ColumnEffect]) -> float:
     """What all columns together no longer tell of people; the measure of that name."""
-    told = sum(effect.entropy for effect in effects)
-    kept = sum(effect.entropy * effect.entropy_kept for effect in effects)
+    told = sum(effect.column.entropy for effect in effects)
+    kept = sum(effect.column.entropy * effect.entropy_kept for effect in effects)
     return 1 - kept / told if told > 0 else 0.0
 
 
@@ -110,32 +155,33 @@ def _logs(counts: Ints) -> Floats:
     return np.log2(np.maximum(counts, 1))
 
 
-def value_counts(instance: Instance) -> tuple[Ints, ...]:
-    """Rows of a table by the base value they have, column by column."""
+def columns_before(instance: Instance) -> tuple[ColumnBefore, ...]:
+    """Tell what the quasi-identifiers of a table are before anything is generalized."""
     cells = instance.cells
     return tuple(
-        np.bincount(codes, weights=cells.counts, minlength=domain.size).astype(np.int64)
-        for codes, domain in zip(cells.codes, instance.layout.domains.values(), strict=True)
+        ColumnBefore(
+            name,
+            domain,
+            np.bincount(codes, weights=cells.counts, minlength=domain.size).astype(np.int64),
+        )
+        for codes, (name, domain) in zip(cells.codes, instance.layout.domains.items(), strict=True)
     )
 
 
 def column_effects(
-    grouping: Grouping, before: Sequence[Ints] | None = None
+    grouping: Grouping, before: Sequence[ColumnBefore] | None = None
 ) -> tuple[ColumnEffect, ...]:
     """Tell for each quasi-identifier what a grouping does to it.
 
     Nothing where nobody knows what labels mean. Of many groupings of one table, `before` is what
-    `value_counts` says of it.
+    `columns_before` says of it.
     """
     if not grouping.has_meaning:
         return ()
-    counts = value_counts(grouping.instance) if before is None else before
-    domains = grouping.instance.layout.domains.items()
+    columns = columns_before(grouping.instance) if before is None else before
     return tuple(
-        ColumnEffect(name, domain, starts, stops, rows, own)
-        for (name, domain), own, (starts, stops, rows) in zip(
-            domains, counts, _shown_blocks(grouping), strict=True
-        )
+        ColumnEffect(column, *shown)
+        for column, shown in zip(columns, _shown_blocks(grouping), strict=True)
     )
 
 

@@ -28,6 +28,8 @@ from moanon.measures.suppression import Suppression
 
 #: Keeps every group that meets the constraints of a rule.
 _ALL = (1, 0)
+#: So many pairs of group and value are sorted at a time.
+_PAIRS = 1 << 21
 
 
 def suppress_groups(
@@ -167,56 +169,61 @@ def _evaluate(
     )
 
 
-def _list_values(instance: Instance, groups: int, owner: Ints, value: Ints, counts: Ints) -> Lists:
-    """List the sensitive values and class labels of groups, ascending; see `_pairs`."""
+def _list_values(
+    instance: Instance, groups: int, owner: Values, value: Values, counts: Ints
+) -> Lists:
+    """List the sensitive values and class labels of groups, ascending; see `_pairs`.
+
+    There may be as many pairs as rows: some groups after the others, so that sorting them takes
+    little beside them.
+    """
     first = instance.plan.first
     columns, values = len(first) - 1, max(1, int(first[-1]))
-    if (without := owner < 0).any():
-        owner, value, counts = owner[~without], value[~without], counts[~without]
-    # There may be as many pairs as rows: narrow where they are few enough, and no longer than used.
-    narrow = np.uint32 if groups * values * columns < 2**32 else np.uint64
-    keys = (owner * values + value).astype(narrow)
-    del owner, value, without
-    order = np.argsort(keys)
-    keys = keys[order]
-    begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
-    lists = make_lists(instance.plan, groups, len(begins))
-    if len(begins):
-        lists.rows[: len(begins)] = np.add.reduceat(counts[order], begins)
-    del order
-    keys = keys[begins]
-    group = np.floor_divide(keys, values, dtype=narrow)
-    lists.value[: len(begins)] = keys - group * keys.dtype.type(values)
-    segment = group
-    if columns > 1:
-        segment = group * keys.dtype.type(columns) + _column_of(first, lists.value)
-    lists.starts[:] = np.searchsorted(segment, np.arange(groups * columns + 1, dtype=narrow))
+    turns = -(-len(owner) // _PAIRS)
+    found: list[tuple[Values, Values]] = []
+    lengths = np.zeros(groups * columns, dtype=np.int64)
+    for turn in range(turns):
+        low, high = turn * groups // turns, (turn + 1) * groups // turns
+        here = slice(None) if turns == 1 else np.flatnonzero((owner >= low) & (owner < high))
+        keys, rows = _sum_pairs(values, owner[here], value[here], counts[here])
+        group, each = np.divmod(keys, values)
+        np.add.at(lengths, group * columns + np.searchsorted(first, each, side="right") - 1, 1)
+        found.append((each.astype(np.uint32), rows.astype(np.uint32)))
+    lists = make_lists(instance.plan, groups, int(lengths.sum()))
+    lists.starts[1:] = np.cumsum(lengths)
+    if found:
+        lists.value[:], lists.rows[:] = (np.concatenate(part) for part in zip(*found, strict=True))
     return lists
 
 
-def _column_of(first: Ints, value: Values) -> Values:
-    """The column that each value belongs to."""
-    return (np.searchsorted(first, value, side="right") - 1).astype(value.dtype)
+def _sum_pairs(values: int, owner: Values, value: Values, counts: Ints) -> tuple[Ints, Ints]:
+    """Add up the rows of pairs that occur more than once: keys of group and value, ascending."""
+    if (without := owner < 0).any():
+        owner, value, counts = owner[~without], value[~without], counts[~without]
+    keys = owner.astype(np.int64) * values + value
+    order = np.argsort(keys)
+    keys = keys[order]
+    begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
+    rows = np.add.reduceat(counts[order], begins) if len(begins) else counts[:0]
+    return keys[begins], rows
 
 
-def _pairs(grouping: Grouping, instance: Instance) -> tuple[Ints, Ints, Ints]:
-    """Group, value and number of rows of what occurs, cell by cell or row by row."""
-    if grouping.cell_group is not None:
-        listed = instance.listed_values
-        return (
-            np.repeat(grouping.cell_group, np.diff(listed.starts)),
-            listed.values,
-            listed.counts,
-        )
-    nothing = [np.zeros(0, dtype=np.int64)]
-    columns = instance.value_numbers
-    values = []
-    for name, number in columns.items():
-        codes = instance.table.column(name).codes.astype(np.int64)
-        values.append(number[np.where(codes < 0, len(number) - 1, codes)])  # the last: missing
-    value = np.concatenate(nothing + values)
-    owner = np.concatenate(nothing + [grouping.row_group] * len(columns))
-    return owner, value, np.ones(len(value), dtype=np.int64)
+def _pairs(grouping: Grouping, instance: Instance) -> tuple[Values, Values, Ints]:
+    """Group, value and number of rows of what occurs."""
+    owners: list[Values] = []
+    values: list[Values] = []
+    counts: list[Values] = []
+    for column in instance.histogram_columns:
+        owner, value, rows = grouping.values_of(column)
+        owners.append(owner)
+        values.append(instance.value_numbers[column.name].astype(np.int32)[value])
+        counts.append(rows)
+    return _joined(owners), _joined(values), _joined(counts)
+
+
+def _joined(parts: list[Values]) -> Values:
+    """Put arrays behind one another; one is left as it is."""
+    return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
 
 def _nodes(instance: Instance, grouping: Grouping) -> tuple[Ints, Ints, Ints, Ints, Ints]:

@@ -23,7 +23,6 @@ from moanon.measures.measure import between, measure
 
 if TYPE_CHECKING:  # what is true of a measure is known without the compiler
     from moanon.data.populations import ShownParts
-    from moanon.genome import Instance
     from moanon.grouping import Grouping
     from moanon.measures.scores import Scores
 
@@ -87,17 +86,14 @@ def shown_parts(released: Grouping, column: str, *, bucketized: bool) -> ShownPa
     from moanon.data.populations import Histograms, ShownParts
 
     instance, groups = released.instance, len(released)
-    group, cell, rows = _members(released)
     place = instance.table.sensitive.index(column)
     counts = instance.cells.sensitive[place]
-    if released.cell_group is not None:
-        owner = np.repeat(released.cell_group, np.diff(counts.starts))
-        value, times = counts.values.astype(np.int64), counts.counts
-    else:
-        owner, value = released.row_group, _row_values(instance, column, len(counts.labels))
-        times = np.ones(len(owner), dtype=np.int64)
-    histograms = Histograms.count(owner, value, times, groups, len(counts.labels))
+    owner, value, times = released.values_of(counts)
+    histograms = Histograms.count(
+        owner.astype(np.int64), value.astype(np.int64), times, groups, len(counts.labels)
+    )
     if bucketized:
+        group, cell, rows = _members(released)
         codes = instance.cells.codes[:, cell].astype(np.int64)
         return ShownParts(codes, codes + 1, rows / released.sizes[group], group, histograms, cell)
     assert released.starts is not None
@@ -109,17 +105,11 @@ def shown_parts(released: Grouping, column: str, *, bucketized: bool) -> ShownPa
 
 def _members(released: Grouping) -> tuple[Ints, Ints, Floats]:
     """Group, cell and rows of all cells that are released, wholly or in part."""
-    cells = released.instance.cells
+    cells = len(released.instance.cells)
+    group, cell, times = released.members()
     if released.cell_group is not None:
-        cell = np.flatnonzero(released.cell_group >= 0)
-        return released.cell_group[cell], cell, cells.counts[cell].astype(np.float64)
-    kept = released.row_group >= 0
-    key = released.row_group[kept] * len(cells) + released.instance.row_cell[kept]
-    pairs, rows = np.unique(key, return_counts=True)
-    group, cell = np.divmod(pairs, len(cells))
-    return group, cell, rows.astype(np.float64)
-
-
-def _row_values(instance: Instance, column: str, values: int) -> Ints:
-    codes = instance.table.column(column).codes.astype(np.int64)
-    return np.where(codes < 0, values - 1, codes)  # the last: missing
+        return group, cell, times.astype(np.float64)
+    pairs, place = np.unique(group * cells + cell, return_inverse=True)
+    rows = np.zeros(len(pairs))
+    np.add.at(rows, place, times)
+    return pairs // cells, pairs % cells, rows

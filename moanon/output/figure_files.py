@@ -23,7 +23,7 @@ from moanon.front.choices import attained_privacy
 from moanon.front.landmarks import TradeOff
 from moanon.measures.solutions import OnPart
 from moanon.output.convergence_figure import plot_convergence
-from moanon.output.figure_style import problem_words, root_figure, told_share
+from moanon.output.figure_style import pin_labels, problem_words, root_figure, settle, told_share
 from moanon.output.front_figures import magnified_parts, plot_front, plot_fronts, plot_magnified
 from moanon.output.group_figures import plot_group_sizes, typical_solutions
 from moanon.output.objective_figures import (
@@ -264,7 +264,10 @@ def plot_ending(path: Path) -> str:
 
 def _drawn(draw: Drawing) -> Figure:
     drawn = draw()
-    return drawn if isinstance(drawn, Figure) else root_figure(drawn)
+    figure = drawn if isinstance(drawn, Figure) else root_figure(drawn)
+    settle(figure)
+    pin_labels(figure)
+    return figure
 
 
 def save_figure(figure: Figure, path: Path, ending: str) -> None:

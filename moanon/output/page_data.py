@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from math import isinf, isnan
 from pathlib import PurePath
 from typing import Any
@@ -23,13 +23,13 @@ import numpy as np
 
 from moanon.arrays import Ints, Outlined, Values
 from moanon.data.coarsening import merged_before
-from moanon.data.domain import NOT_SHOWN
+from moanon.data.domain import NOT_SHOWN, Domain
 from moanon.front import Front
 from moanon.front.choices import attained_privacy, searched_cost
 from moanon.front.several_limits import why_worse
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES, Measure, find_measure
-from moanon.measures.column_effects import ColumnEffect, column_effects, value_counts
+from moanon.measures.column_effects import column_effects, columns_before
 from moanon.measures.solutions import OnPart
 from moanon.measures.suppression import Suppression, row_limit
 from moanon.search.convergence import Convergence
@@ -283,39 +283,45 @@ def _groups(
     """
     if front.instance is None:
         return dict.fromkeys(("sizes", "rows", "effects", "examples", "before"))
-    counts = value_counts(front.instance)
+    before = columns_before(front.instance)
     told: dict[str, list[Any]] = {name: [] for name in ("sizes", "rows", "effects", "examples")}
-    places = [{label: i for i, label in enumerate(column["labels"])} for column in columns]
+    places = [
+        _places(column["labels"], domain)
+        for column, domain in zip(columns, front.instance.layout.domains.values(), strict=True)
+    ]
     for row in range(len(front)):
         grouping = front.recodings.grouping(row, front.instance)
         told["sizes"].append(size_steps(grouping.sizes[grouping.kept]))
-        effects = column_effects(grouping, counts)
+        effects = column_effects(grouping, before)
         told["rows"].append([effect.rows[:MAX_LABELS].tolist() for effect in effects])
         told["effects"].append(
             [(round(effect.loss, 4), round(effect.entropy_kept, 4)) for effect in effects]
         )
-        told["examples"].append(_examples(grouping, effects, places))
+        told["examples"].append(_examples(grouping, places))
         if on_part is not None:
             on_part(row + 1, len(front))
-    before = [each.tolist() if len(each) <= MAX_DRAWN else [] for each in counts]
-    return {**told, "before": before}
+    drawn = [each.counts.tolist() if len(each.counts) <= MAX_DRAWN else [] for each in before]
+    return {**told, "before": drawn}
 
 
-def _examples(
-    grouping: Grouping, effects: Sequence[ColumnEffect], places: Sequence[Mapping[str, int]]
-) -> list[list[int]]:
-    """Groups from the smallest to the largest; of a label beyond those that are listed, -1."""
+def _places(labels: Sequence[str], domain: Domain) -> Callable[[int, int], int]:
+    """Tell for a block the place of its label in a list; of one that is not listed, -1."""
+    place_of = {label: place for place, label in enumerate(labels)}
+    return cache(lambda start, stop: place_of.get(domain.label(start, stop), -1))
+
+
+def _examples(grouping: Grouping, places: Sequence[Callable[[int, int], int]]) -> list[list[int]]:
+    """Groups from the smallest to the largest, each with its size and the places of its labels."""
     kept = np.flatnonzero(grouping.kept)
     order = kept[np.argsort(grouping.sizes[kept], kind="stable")]
     chosen = np.unique(np.linspace(0, len(order) - 1, min(EXAMPLES, len(order))).round())
     groups = order[chosen.astype(np.int64)]
     assert grouping.starts is not None
     assert grouping.stops is not None
-    blocks = np.stack([grouping.starts[:, groups], grouping.stops[:, groups]], axis=2)
-    labels = [
-        [known.get(effect.domain.label(start, stop), -1) for start, stop in column]
-        for effect, known, column in zip(effects, places, blocks.tolist(), strict=True)
-    ]
+    blocks = zip(
+        grouping.starts[:, groups].tolist(), grouping.stops[:, groups].tolist(), strict=True
+    )
+    labels = [map(place, *column) for place, column in zip(places, blocks, strict=True)]
     return [list(each) for each in zip(grouping.sizes[groups].tolist(), *labels, strict=True)]
 
 

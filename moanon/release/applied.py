@@ -225,7 +225,8 @@ class Release(Outlined):
         rule = Suppression(recursive_c=self.recursive_c)
         names = self.instance.table.sensitive
         for name in names:
-            alone = self.instance.without([other for other in names if other != name])
+            # A copy, so that what is listed for it goes with it.
+            alone = replace(self.instance).without([other for other in names if other != name])
             scores = score_grouping(replace(grouping, instance=alone), models, rule)
             found |= {(model.name, name): model.of(scores)[0].item() for model in models}
         return found

@@ -12,6 +12,9 @@ the original lost or gained, her row must be found in the file:
   ones. Labels of local recodings overlap; where each row still fits the labels of one group alone,
   and no group has more such rows than the file shows, that is settled, too.
 
+Where the rows of the original are not in memory, labels come first: if they settle it, the groups
+are those that positions would give.
+
 Whatever the way, what the file says must fit the original: each label holds the value it stands
 for, each group has as many rows as there are rows for it, and sensitive values are the same. A file
 that does not fit is refused.
@@ -20,32 +23,27 @@ that does not fit is refused.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 
 from moanon.arrays import Bools, Ints
-from moanon.data.column import Column, absent_column
+from moanon.data.column import Profile
 from moanon.data.domain import MISSING, Domain
-from moanon.data.formulas import is_formula
 from moanon.data.hierarchy import SUPPRESSED
-from moanon.data.rows import row_keys
-from moanon.data.source import read_source
+from moanon.data.rows import RowsInMemory, find_tuples, own_codes, row_keys
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError
 from moanon.genome import Instance
-from moanon.grouping import NO_GROUP, Grouping, MatchedBy
+from moanon.grouping import NO_GROUP, AlikeRows, Grouping, MatchedBy
 from moanon.release.labels import Block, BlockLabels, label_rules
-from moanon.release.reading import undefuse
+from moanon.release.released_file import FileElsewhere, FileInMemory, ReleasedFile, RowPairs
 
 #: Which rows count as suppressed: those with a star in every cell of the file, or in every
 #: quasi-identifier, as ARX leaves them.
 StarredRows = Literal["all", "quasi"]
-#: More columns are not listed in a note.
-_MOST_NAMES = 5
 
 
 def read_released(
@@ -55,6 +53,7 @@ def read_released(
     key: str | None = None,
     stars: StarredRows = "all",
     delimiter: str | None = None,
+    counted: bool = False,
 ) -> Grouping:
     """Read a released file and find its rows in the original.
 
@@ -71,6 +70,10 @@ def read_released(
         Which rows count as suppressed: with a star in every cell, or in every quasi-identifier.
     delimiter : str, optional
         Of a CSV file; by default it is found.
+    counted : bool
+        Where the rows of the original stay in its files: leave those of this file there, too, and
+        count what is alike. That is enough for measures, though not for questions about single
+        rows. With a key, rows are read all the same.
 
     Raises
     ------
@@ -81,133 +84,25 @@ def read_released(
     if stars not in get_args(StarredRows):
         raise ConfigError(f"stars must be one of {', '.join(get_args(StarredRows))}. Got {stars!r}")
     table = original.table if isinstance(original, Instance) else original
-    file = _File.read(path, table, key, stars, delimiter)
+    file: ReleasedFile | None = None
+    if counted and key is None:
+        file = FileElsewhere.open(path, table, stars, delimiter)
+    if file is None:
+        more = () if key is None else (key,)
+        file = FileInMemory.read(path, table, more, stars, delimiter)
     meaning = None
     if isinstance(original, Instance):
-        meaning = _Meaning.of(file, original.layout.domains)
-    row_group, matched_by = _match(file, meaning)
-    starts, stops = (None, None) if meaning is None else meaning.group_blocks(file)
-    instance = original
-    if isinstance(instance, Table):
-        instance = Instance.without_meaning(instance)
+        instance, meaning = original, _Meaning.of(file, original)
+    else:
+        instance = Instance.without_meaning(original)
+    found = _match(file, instance, meaning, key)
     kept = [*table.sensitive, *([] if instance.label is None else [instance.label.name])]
-    return Grouping.of_rows(
-        instance,
-        row_group,
-        starts,
-        stops,
+    return replace(
+        found,
         name=file.name,
-        matched_by=matched_by,
         notes=file.notes,
-        absent=tuple(name for name in dict.fromkeys(kept) if name not in file.columns),
+        absent=tuple(name for name in dict.fromkeys(kept) if name not in file.header),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _File:
-    """The rows of a released file, and their groups; columns have the names of the original."""
-
-    name: str
-    table: Table  # the original
-    columns: Mapping[str, Column]
-    rows: int
-    kept: Ints  # rows that are no rows of stars, in order
-    group: Ints  # of each kept row
-    group_labels: Ints  # (columns, groups): code of each quasi-identifier's label
-    sizes: Ints
-    key: str | None
-    notes: tuple[str, ...]
-    safe: bool  # no cell would be run by a spreadsheet: apostrophes may see to that
-
-    def spellings(self, text: str) -> tuple[str, str]:
-        """What a cell may stand for, the likelier first: itself, or what it was made safe from."""
-        return (undefuse(text), text) if self.safe else (text, undefuse(text))
-
-    @property
-    def quasi(self) -> tuple[str, ...]:
-        return self.table.quasi
-
-    @classmethod
-    def read(
-        cls,
-        path: str | os.PathLike[str],
-        table: Table,
-        key: str | None,
-        stars: StarredRows,
-        delimiter: str | None,
-    ) -> _File:
-        # No token means "missing": an empty text is a label like any other.
-        source = read_source(path, missing_tokens=(), delimiter=delimiter)
-        columns = as_shown = {column.name: column for column in source.columns}
-        safe = not any(map(is_formula, (*as_shown, *chain(*(c.values for c in source.columns)))))
-        if safe:
-            columns = {undefuse(name): column for name, column in as_shown.items()}
-        if len(columns) < len(as_shown) or any(name not in columns for name in table.quasi):
-            columns = as_shown
-        for name in (*table.quasi, *(() if key is None else (key,))):
-            if name not in columns:
-                raise absent_column(source.name, name, columns)
-        quasi = [columns[name] for name in table.quasi]
-        everything = _starred(source.columns)
-        labels_only = _starred(quasi)
-        starred = everything if stars == "all" else labels_only
-        notes = _open_columns(source.name, columns, table)
-        if starred.all():  # then stars are the labels of a table in which all is generalized away
-            starred = np.zeros(source.rows, dtype=bool)
-        elif stars == "all" and (more := int(np.count_nonzero(labels_only & ~everything))):
-            notes.append(
-                f"{source.name}: rows that show {SUPPRESSED} in every quasi-identifier, but not in "
-                f"all cells ({more:,}), are measured as a group; if they are suppressed, say "
-                "--stars quasi"
-            )
-        kept = np.flatnonzero(~starred)
-        # The code -1 is a cell without a value (Parquet only): one more label.
-        codes = [column.codes[kept].astype(np.int64) + 1 for column in quasi]
-        keys = row_keys(codes, [len(column.values) + 1 for column in quasi])
-        _, first, group, sizes = np.unique(
-            keys, return_index=True, return_inverse=True, return_counts=True
-        )
-        labels = np.stack([code[first] - 1 for code in codes])
-        return cls(
-            source.name,
-            table,
-            columns,
-            source.rows,
-            kept,
-            group.astype(np.int64),
-            labels,
-            sizes.astype(np.int64),
-            key,
-            tuple(notes),
-            safe,
-        )
-
-
-def _open_columns(file: str, columns: Mapping[str, Column], table: Table) -> list[str]:
-    """Note columns that tell rows apart and that nobody has said to be harmless."""
-    harmless = {*table.quasi, *table.sensitive, *table.insensitive}
-    found = [
-        name
-        for name, column in columns.items()
-        if name not in harmless and len(column.values) + bool(column.missing) > 1
-    ]
-    if not found:
-        return []
-    shown = ", ".join(found[:_MOST_NAMES])
-    more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
-    return [
-        f"{file}: not counted as quasi-identifiers: {shown}{more}; whoever knows such values can "
-        "tell apart more rows than k says"
-    ]
-
-
-def _starred(columns: Sequence[Column]) -> Bools:
-    """Rows with a star in each of some columns."""
-    found = np.ones(len(columns[0].codes), dtype=bool)
-    for column in columns:
-        star = column.values.index(SUPPRESSED) if SUPPRESSED in column.values else -2
-        found &= column.codes == star
-    return found
 
 
 # -- labels --------------------------------------------------------------------------------------
@@ -218,28 +113,30 @@ class _Meaning:
     """What labels and values are as numbers, where the domains are known, by quasi-identifier.
 
     Blocks (labels + 1, 2) are of labels that kept rows show; the last is that of a cell without a
-    value, whose code is -1. Values are base values, one for each row of the original.
+    value, whose code is -1. Codes are base values of the original's values, missing cells last.
     """
 
+    instance: Instance
     blocks: Mapping[str, Ints]
-    values: Mapping[str, Ints]
+    codes: Mapping[str, Ints]
 
     @classmethod
-    def of(cls, file: _File, domains: Mapping[str, Domain]) -> _Meaning:
-        column = file.table.column
+    def of(cls, file: ReleasedFile, instance: Instance) -> _Meaning:
+        domains, columns = instance.layout.domains, file.table.columns
         return cls(
+            instance,
             {name: _blocks(file, i, domains[name]) for i, name in enumerate(file.quasi)},
-            {name: domains[name].encode(column(name)).astype(np.int64) for name in file.quasi},
+            {name: domains[name].codes(columns[name]) for name in file.quasi},
         )
 
-    def group_blocks(self, file: _File) -> tuple[Ints, Ints]:
+    def group_blocks(self, file: ReleasedFile) -> tuple[Ints, Ints]:
         """Where the blocks of each group begin and end, column by column."""
         columns = zip(file.quasi, file.group_labels, strict=True)
         blocks = np.stack([self.blocks[name][codes] for name, codes in columns])
         return blocks[:, :, 0], blocks[:, :, 1]
 
 
-def _blocks(file: _File, place: int, domain: Domain) -> Ints:
+def _blocks(file: ReleasedFile, place: int, domain: Domain) -> Ints:
     """Block behind each label of a column that kept rows show; (0, 0) for the others."""
     name = file.quasi[place]
     column, rules = file.columns[name], label_rules(domain, every_name=True)
@@ -261,12 +158,12 @@ def _blocks(file: _File, place: int, domain: Domain) -> Ints:
     return blocks
 
 
-def _shown(column: Column, code: int) -> str:
+def _shown(column: Profile, code: int) -> str:
     """Name a label in a sentence."""
     return "a cell without a value" if code < 0 else f"the label {_label(column, code)}"
 
 
-def _label(column: Column, code: int) -> str:
+def _label(column: Profile, code: int) -> str:
     return "no value" if code < 0 else repr(column.values[code])
 
 
@@ -278,45 +175,89 @@ def _block(spellings: Iterable[str], rules: BlockLabels) -> Block | None:
 # -- rows ----------------------------------------------------------------------------------------
 
 
-def _match(file: _File, meaning: _Meaning | None) -> tuple[Ints, MatchedBy]:
-    """Find the group of each row of the original, and say how it was found."""
+def _match(
+    file: ReleasedFile, instance: Instance, meaning: _Meaning | None, key: str | None
+) -> Grouping:
+    """Find the groups of the original's rows."""
     table = file.table
-    if file.key is not None:
-        rows = _rows_by_key(file, file.key)
-        if reason := _misfit(file, rows, meaning):
+    if key is not None:
+        assert isinstance(file, FileInMemory)
+        pairs = file.beside(_rows_by_key(file, key), _codes(file, instance, meaning))
+        if reason := _misfit(file, pairs, meaning):
             raise DataError(f"{file.name} does not fit {_original(table)}: {reason}")
-        return _spread(file, rows), "key"
+        return _of_pairs(file, instance, meaning, pairs, "key")
+    clash = "" if meaning is None else _overlap(file, meaning)
+    refused: DataError | None = None
+    if not isinstance(table.store, RowsInMemory) and meaning is not None and not clash:
+        try:  # without a look at single rows, where that is enough
+            return _of_cells(file, meaning, _group_by_labels(file, meaning))
+        except DataError as error:
+            refused = error
     reason = f"it has {file.rows:,} rows and {_original(table)} has {table.rows:,}"
     if file.rows == table.rows:
-        reason = _misfit(file, file.kept, meaning)
+        pairs = file.by_position(_codes(file, instance, meaning))
+        reason = _misfit(file, pairs, meaning)
         if not reason:
-            return _spread(file, file.kept), "position"
+            return _of_pairs(file, instance, meaning, pairs, "position")
     if meaning is None:
         raise DataError(
             f"{file.name} cannot be matched row by row: {reason}; name a key column, or say what "
             "its labels mean with a configuration or hierarchies"
         )
-    clash = _overlap(file, meaning)
+    if refused is not None:
+        raise refused
     if not clash:
-        return _group_by_labels(file, meaning), "labels"
-    row_group = _group_by_boxes(file, meaning)
-    if row_group is None:
+        return _of_cells(file, meaning, _group_by_labels(file, meaning))
+    cell_group = _group_by_boxes(file, meaning)
+    if cell_group is None:
         raise DataError(
             f"{file.name} cannot be matched row by row: {reason}, and by labels it is open which "
             f"row is which ({clash}); name a key column (an insensitive one that the release "
             f"keeps, say), or show suppressed rows as {SUPPRESSED} in their places"
         )
-    return row_group, "labels"
+    return _of_cells(file, meaning, cell_group)
 
 
-def _spread(file: _File, rows: Ints) -> Ints:
-    """Group of each row of the original, where kept row ``i`` of the file is row ``rows[i]``."""
-    row_group = np.full(file.table.rows, NO_GROUP, dtype=np.int64)
-    row_group[rows] = file.group
-    return row_group
+def _codes(file: ReleasedFile, instance: Instance, meaning: _Meaning | None) -> dict[str, Ints]:
+    """Codes of the original's values in all columns that pairs of rows are looked at for."""
+    columns = file.table.columns
+    counted = {
+        column.name: own_codes(columns[column.name]) for column in instance.histogram_columns
+    }
+    return {**({} if meaning is None else meaning.codes), **counted}
 
 
-def _rows_by_key(file: _File, key: str) -> Ints:
+def _of_pairs(
+    file: ReleasedFile,
+    instance: Instance,
+    meaning: _Meaning | None,
+    pairs: RowPairs,
+    matched_by: MatchedBy,
+) -> Grouping:
+    """Groups of rows that were found one by one."""
+    starts, stops = (None, None) if meaning is None else meaning.group_blocks(file)
+    if isinstance(file, FileInMemory):
+        row_group = np.full(file.table.rows, NO_GROUP, dtype=np.int64)
+        row_group[pairs.places] = pairs.group
+        return Grouping.of_rows(instance, row_group, starts, stops, matched_by=matched_by)
+    if meaning is None:
+        cell = np.zeros(len(pairs.rows), dtype=np.int64)
+    else:
+        cell = find_tuples(instance.cells.codes, [pairs.original[name] for name in file.quasi])
+    values = {column.name: pairs.original[column.name] for column in instance.histogram_columns}
+    alike = AlikeRows(pairs.group, cell, pairs.rows, values)
+    found = Grouping.of_alike_rows(instance, alike, starts, stops)
+    return replace(found, matched_by=matched_by)
+
+
+def _of_cells(file: ReleasedFile, meaning: _Meaning, cell_group: Ints) -> Grouping:
+    """Groups of whole cells."""
+    blocks = meaning.group_blocks(file)
+    found = Grouping.of_cells(meaning.instance, cell_group, file.sizes, *blocks)
+    return replace(found, matched_by="labels")
+
+
+def _rows_by_key(file: FileInMemory, key: str) -> Ints:
     """Row of the original that each kept row of the file has the key of."""
     original, released = file.table.column(key), file.columns[key]
     for where, codes in (
@@ -346,63 +287,63 @@ def _rows_by_key(file: _File, key: str) -> Ints:
     return found
 
 
-def _misfit(file: _File, rows: Ints, meaning: _Meaning | None) -> str:
+def _misfit(file: ReleasedFile, pairs: RowPairs, meaning: _Meaning | None) -> str:
     """Say where a kept row contradicts the row of the original that it should be; else nothing."""
-    unheld = "" if meaning is None else _unheld(file, rows, meaning)
-    return unheld or _changed(file, rows)
+    unheld = "" if meaning is None else _unheld(file, pairs, meaning)
+    return unheld or _changed(file, pairs)
 
 
-def _unheld(file: _File, rows: Ints, meaning: _Meaning) -> str:
+def _unheld(file: ReleasedFile, pairs: RowPairs, meaning: _Meaning) -> str:
     """Say which label does not hold the value it stands for."""
     for name in file.quasi:
-        codes = file.columns[name].codes[file.kept]
+        codes, values = pairs.released[name], pairs.original[name]
         starts, stops = meaning.blocks[name][codes].T
-        values = meaning.values[name][rows]
-        wrong = np.flatnonzero((values < starts) | (values >= stops))
-        if len(wrong):
-            label = _shown(file.columns[name], codes[wrong[0]])
+        wrong = ((values < starts) | (values >= stops)) & (pairs.group >= 0)
+        if wrong.any():
+            at = _first(pairs, wrong)
+            label = _shown(file.columns[name], codes[at])
             return (
-                f"in row {file.kept[wrong[0]] + 1:,} {label} of column {name!r} does not hold the "
+                f"in row {pairs.first[at] + 1:,} {label} of column {name!r} does not hold the "
                 "original's value"
             )
     return ""
 
 
-def _changed(file: _File, rows: Ints) -> str:
+def _changed(file: ReleasedFile, pairs: RowPairs) -> str:
     """Say where a sensitive value is another one."""
-    for name in _compared(file):
-        original, released = _same_codes(file, name)
-        wrong = np.flatnonzero(original[rows] != released[file.kept])
-        if len(wrong):
+    for name in file.compared:
+        same = _same_codes(file, name)[pairs.released[name]]
+        wrong = (pairs.original[name] != same) & (pairs.group >= 0)
+        if wrong.any():
             return (
-                f"in row {file.kept[wrong[0]] + 1:,} the sensitive column {name!r} has another "
-                "value than the original"
+                f"in row {pairs.first[_first(pairs, wrong)] + 1:,} the sensitive column {name!r} "
+                "has another value than the original"
             )
     return ""
 
 
-def _compared(file: _File) -> list[str]:
-    """Sensitive columns that both have."""
-    return [name for name in file.table.sensitive if name in file.columns]
+def _first(pairs: RowPairs, among: Bools) -> int:
+    """Of some pairs the one that comes first in the file."""
+    places = np.flatnonzero(among)
+    return int(places[np.argmin(pairs.first[places])])
 
 
-def _same_codes(file: _File, name: str) -> tuple[Ints, Ints]:
-    """Codes of a sensitive column in the original and in the file, the same for the same value."""
-    original, released = file.table.column(name), file.columns[name]
-    place = {value: i for i, value in enumerate(original.values)}
-    unknown = len(place) + 1
+def _same_codes(file: ReleasedFile, name: str) -> Ints:
+    """The original's code of each value of a sensitive column in the file; last, of a gap."""
+    values = file.table.columns[name].values
+    place = {value: i for i, value in enumerate(values)}
+    missing, unknown = len(values), len(values) + 1
 
     def code(text: str) -> int:
         for spelling in file.spellings(text):
             if spelling in place:
                 return place[spelling]
-        return -1 if text == MISSING or text == "" else unknown
+        return missing if text == MISSING or text == "" else unknown
 
-    codes = np.array([*map(code, released.values), -1], dtype=np.int64)
-    return original.codes.astype(np.int64), codes[released.codes]
+    return np.array([*map(code, file.columns[name].values), missing], dtype=np.int64)
 
 
-def _overlap(file: _File, meaning: _Meaning) -> str:
+def _overlap(file: ReleasedFile, meaning: _Meaning) -> str:
     """Name two labels of one column that could hold the same value, if there are any."""
     for i, name in enumerate(file.quasi):
         codes, blocks = np.unique(file.group_labels[i]), meaning.blocks[name]
@@ -415,12 +356,13 @@ def _overlap(file: _File, meaning: _Meaning) -> str:
     return ""
 
 
-def _group_by_labels(file: _File, meaning: _Meaning) -> Ints:
-    """Group of each row of the original, where each value has at most one label."""
-    hidden = np.zeros(file.table.rows, dtype=bool)
+def _group_by_labels(file: ReleasedFile, meaning: _Meaning) -> Ints:
+    """Group of each cell of the original, where each value has at most one label."""
+    cells = meaning.instance.cells
+    hidden = np.zeros(len(cells), dtype=bool)
     codes, spans = [], []
     for i, name in enumerate(file.quasi):
-        blocks, values = meaning.blocks[name], meaning.values[name]
+        blocks, values = meaning.blocks[name], cells.codes[i]
         nothing = len(blocks)
         shown = file.group_labels[i] % nothing  # the code -1 becomes the last one
         label_of = np.full(max(int(values.max()) + 1, int(blocks.max())), nothing, dtype=np.int64)
@@ -430,44 +372,49 @@ def _group_by_labels(file: _File, meaning: _Meaning) -> Ints:
         codes.append(np.concatenate([shown, label_of[values]]))
         spans.append(nothing + 1)
     groups = len(file.sizes)
-    keys = row_keys(codes, spans)  # of the groups, then of the rows
+    keys = row_keys(codes, spans)  # of the groups, then of the cells
     order = np.argsort(keys[:groups])
     at = np.searchsorted(keys[:groups], keys[groups:], sorter=order)
     found = order[np.minimum(at, groups - 1)]
     found[(keys[found] != keys[groups:]) | hidden] = NO_GROUP
-    _refuse_other_groups(file, found)
+    _refuse_other_groups(file, meaning.instance, found)
     return found
 
 
-def _group_by_boxes(file: _File, meaning: _Meaning) -> Ints | None:
-    """Group of each row of the original where labels overlap; None where that is not settled.
+def _group_by_boxes(file: ReleasedFile, meaning: _Meaning) -> Ints | None:
+    """Group of each cell of the original where labels overlap; None where that is not settled.
 
-    It is where no row fits the labels of two groups, and no group is fitted by more rows than it
+    It is where no cell fits the labels of two groups, and no group is fitted by more rows than it
     has: some of them would be suppressed, and nobody knows which.
     """
-    values = np.stack([meaning.values[name] for name in file.quasi])
-    tuples, which = np.unique(values, axis=1, return_inverse=True)
+    cells = meaning.instance.cells
     starts, stops = meaning.group_blocks(file)
-    found = np.full(tuples.shape[1], NO_GROUP, dtype=np.int64)
+    found = np.full(len(cells), NO_GROUP, dtype=np.int64)
     for group in range(len(file.sizes)):
-        inside = np.arange(tuples.shape[1])
-        for column in range(len(tuples)):
-            here = tuples[column, inside]
+        inside = np.arange(len(cells))
+        for column in range(len(cells.codes)):
+            here = cells.codes[column, inside]
             inside = inside[(here >= starts[column, group]) & (here < stops[column, group])]
         if (found[inside] != NO_GROUP).any():
             return None
         found[inside] = group
-    row_group = found[which.reshape(-1)]
-    counts = np.bincount(row_group[row_group >= 0], minlength=len(file.sizes))
-    if (counts > file.sizes).any():
+    if (_rows_of_groups(file, meaning.instance, found) > file.sizes).any():
         return None
-    _refuse_other_groups(file, row_group)
-    return row_group
+    _refuse_other_groups(file, meaning.instance, found)
+    return found
 
 
-def _refuse_other_groups(file: _File, row_group: Ints) -> None:
+def _rows_of_groups(file: ReleasedFile, instance: Instance, cell_group: Ints) -> Ints:
+    """Rows of the original in each group."""
+    counts = np.zeros(len(file.sizes), dtype=np.int64)
+    held = cell_group >= 0
+    np.add.at(counts, cell_group[held], instance.cells.counts[held])
+    return counts
+
+
+def _refuse_other_groups(file: ReleasedFile, instance: Instance, cell_group: Ints) -> None:
     """Refuse a file whose groups hold other rows than the original has for their labels."""
-    counts = np.bincount(row_group[row_group >= 0], minlength=len(file.sizes))
+    counts = _rows_of_groups(file, instance, cell_group)
     wrong = np.flatnonzero(counts != file.sizes)
     if len(wrong):
         labels = [
@@ -480,17 +427,28 @@ def _refuse_other_groups(file: _File, row_group: Ints) -> None:
             f"row{'' if size == 1 else 's'} with the labels {', '.join(labels)}, and "
             f"the original {counts[wrong[0]]:,} for them"
         )
-    for name in _compared(file):
-        original, released = _same_codes(file, name)
-        span = len(file.table.columns[name].values) + 3
-        here = file.group * span + released[file.kept] + 1
-        kept = row_group >= 0
-        there = row_group[kept] * span + original[kept] + 1
-        if not np.array_equal(np.sort(here), np.sort(there)):
+    for column in instance.cells.sensitive:
+        if column.name not in file.columns:
+            continue
+        span = len(file.table.columns[column.name].values) + 2
+        owner, code, rows = file.value_counts(column.name)
+        here = _add_up(owner * span + _same_codes(file, column.name)[code], rows)
+        owner = np.repeat(cell_group, np.diff(column.starts))
+        held = owner >= 0
+        there = _add_up(owner[held] * span + column.values[held], column.counts[held])
+        if not all(map(np.array_equal, here, there)):
             raise DataError(
                 f"{file.name} does not fit {_original(file.table)}: in some group the sensitive "
-                f"column {name!r} has other values than the original"
+                f"column {column.name!r} has other values than the original"
             )
+
+
+def _add_up(keys: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Different keys in order, and the rows of each."""
+    different, place = np.unique(keys, return_inverse=True)
+    total = np.zeros(len(different), dtype=np.int64)
+    np.add.at(total, place.reshape(-1), rows)
+    return different, total
 
 
 def _original(table: Table) -> str:

@@ -87,6 +87,10 @@ class Search(Protocol):
         """Evaluate one more generation, at most `most` genomes; return how many it was."""
         ...
 
+    def refresh(self) -> bool:
+        """Go on in another way now that the front has stalled; False where there is none."""
+        ...
+
     def finish(self) -> int:
         """Do what is worth doing once, at the end; return how many genomes were evaluated more."""
         ...
@@ -126,12 +130,15 @@ class Algorithm:
         Keys of a configuration's search section that it takes.
     room : int
         Most solutions that its archive holds while searching, unless more are asked for in the end.
+    plans : bool
+        Whether it is told its `budget`, the evaluations that there will be at most.
     """
 
     about: str
     home: tuple[str, str]
     settings: tuple[str, ...]
     room: int = 8_000
+    plans: bool = False
 
 
 #: Algorithms by the names that configurations use.
@@ -140,6 +147,7 @@ ALGORITHMS = {
         "breeds from all undominated solutions",
         ("archive_search", "ArchiveSearch"),
         ("population", "seed"),
+        plans=True,
     ),
     "exhaustive": Algorithm(
         "the exact front",
@@ -189,13 +197,24 @@ def choose_algorithm(
         return settings.algorithm
     fewer = max(AUTO_EXHAUSTIVE * _MOST_CELLS // max(cells, 1), _ALWAYS_EXHAUSTIVE)
     budgets = [AUTO_EXHAUSTIVE, fewer]
+    return "exhaustive" if space <= min([*budgets, *_budgets(settings)]) else "archive"
+
+
+def _budgets(settings: SearchSettings) -> list[int]:
+    """Evaluations that each of the given limits leaves room for, at least."""
+    found = []
     if settings.evaluations is not None:
-        budgets.append(settings.evaluations)
+        found.append(settings.evaluations)
     if settings.generations is not None:
-        budgets.append(settings.generations * settings.population)
+        found.append(settings.generations * settings.population)
     if settings.seconds is not None:
-        budgets.append(int(settings.seconds * _SLOWEST))
-    return "exhaustive" if space <= min(budgets) else "archive"
+        found.append(int(settings.seconds * _SLOWEST))
+    return found
+
+
+def default_limit(bits: int) -> int:
+    """Evaluations after which the default search ends even if its front still grows."""
+    return min(max(DEFAULT_EVALUATIONS, PER_BIT * bits), MOST_EVALUATIONS)
 
 
 def make_search(problem: SearchProblem, settings: SearchSettings) -> GenomeSearch:
@@ -208,6 +227,9 @@ def make_search(problem: SearchProblem, settings: SearchSettings) -> GenomeSearc
     module, kind = ALGORITHMS[name].home
     build: Callable[..., GenomeSearch] = getattr(import_module(f"moanon.search.{module}"), kind)
     chosen = {setting: getattr(settings, setting) for setting in ALGORITHMS[name].settings}
+    if ALGORITHMS[name].plans:
+        bits = problem.layout.bits
+        chosen["budget"] = min(_budgets(settings), default=default_limit(bits))
     return build(problem, room=room_of(settings, name), **chosen)
 
 

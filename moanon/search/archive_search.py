@@ -7,6 +7,11 @@ decades) picks the parents, so that each stretch of the front gets the same atte
 solution is bred from again and again until a better one is found; a child is a parent with columns
 of another one and a few small moves. No genome is evaluated twice.
 
+Whoever breeds from one archive alone soon has relatives in all of it, and may miss what another
+seed finds. So for the first half of a long search for k and loss there are several *islands*:
+archives that are bred from in turn, each from its own. What they find together is then bred from as
+one, earlier if they stall.
+
 Where the objectives are k and loss, every so many generations the solutions of the grid are
 polished (`Polisher`): what chance would need long for, a shortest path finds at once, and breeding
 goes on from there.
@@ -23,7 +28,13 @@ from moanon.arrays import Bits, Floats, Ints
 from moanon.errors import SearchError
 from moanon.search.algorithms import ALL_GENOMES, MOST_GENOMES
 from moanon.search.archive import Archive, normalized
-from moanon.search.checkpoint import State, generator_state, restore_generator
+from moanon.search.checkpoint import (
+    State,
+    generator_state,
+    part_of,
+    prefixed,
+    restore_generator,
+)
 from moanon.search.operators import SEED_SHARE, KnownGenomes, Moves, Unseen, first_genomes
 from moanon.search.polishing import polisher_for
 from moanon.search.problem import SearchProblem
@@ -44,6 +55,10 @@ _ATTEMPTS = 40
 _LISTED = 1_000_000
 #: Generations from one polishing to the next, and how often it is repeated at the end.
 _POLISH_EVERY, _LAST_ROUNDS = 50, 4
+#: A search is long with a budget of so many evaluations or more: it has islands, for a share of it.
+LONG, _ISLANDS, _APART = 100_000, 4, 0.5
+#: Once islands are left, a search goes on until it has had so many times the evaluations.
+_TOGETHER = 1.5
 #: How the k of a solution is written behind its genome.
 _K = np.dtype("<i8")
 
@@ -54,17 +69,31 @@ class ArchiveSearch:
     complete = ALL_GENOMES
 
     def __init__(
-        self, problem: SearchProblem, population: int, seed: int, room: int = 8_000
+        self,
+        problem: SearchProblem,
+        population: int,
+        seed: int,
+        room: int = 8_000,
+        budget: int = 0,
     ) -> None:
         self.problem = problem
         self.population = population
         self.rng = np.random.default_rng(seed)
         self.moves = Moves(problem.layout)
         self.archive = Archive.empty(len(problem.objectives), problem.layout, room)
+        self._polisher = polisher_for(problem)
+        # Islands are known to help where the objectives are k and loss, as polishing does.
+        several = budget >= LONG and self._polisher is not None
+        self._apart = int(budget * _APART) if several else 0
+        self._islands = [
+            Archive.empty(len(problem.objectives), problem.layout, room)
+            for _ in range(_ISLANDS if several else 0)
+        ]
+        self._home = self.archive  # what is bred from
+        self._united = 0  # evaluations after which it was bred from as one
         self.unseen = Unseen(problem.layout)
         self.generation = 0
         self._inherited = 0
-        self._polisher = polisher_for(problem)
         self._smooth = KnownGenomes(problem.layout, more_bytes=_K.itemsize)
 
     @property
@@ -73,7 +102,8 @@ class ArchiveSearch:
 
     def inherit(self, archive: Archive, evaluated: Bits) -> None:
         """Begin with what other searches have found, and never evaluate their genomes again."""
-        self.archive = archive
+        self.archive = self._home = archive
+        self._islands = []
         self.unseen.remove_packed(evaluated)
         self._inherited = self.unseen.removed
 
@@ -88,15 +118,35 @@ class ArchiveSearch:
 
     def step(self, most: int | None = None) -> int:
         wanted = self.population if most is None else min(self.population, most)
-        genomes = self._children(wanted) if len(self.archive) else self._first(wanted)
+        self._settle()
+        genomes = self._children(wanted) if len(self._home) else self._first(wanted)
         if len(genomes):
-            self.archive.add(self.problem.points(genomes), genomes)
+            points = self.problem.points(genomes)
+            self.archive.add(points, genomes)
+            if self._home is not self.archive:
+                self._home.add(points, genomes)
         self.generation += 1
         return len(genomes)
 
+    def _settle(self) -> None:
+        """Go to the next island, or leave them all behind."""
+        if self._islands and self.evaluations >= self._apart:
+            self._unite()
+        number = len(self._islands)
+        self._home = self._islands[self.generation % number] if number else self.archive
+
+    def _unite(self) -> None:
+        self._islands, self._united = [], self.evaluations
+
+    def refresh(self) -> bool:
+        """Breed as one where islands have stalled, and go on for a while."""
+        if self._islands:
+            self._unite()
+        return self.evaluations < _TOGETHER * self._united
+
     def finish(self) -> int:
         """Polish what was found, as long as that makes it better; return how many it changed."""
-        changed = 0
+        changed, self._home = 0, self.archive
         for _ in range(_LAST_ROUNDS):
             genomes = self._polished(_GRID)
             if not len(genomes):
@@ -108,19 +158,32 @@ class ArchiveSearch:
     # -- what is saved ---------------------------------------------------------------------------
 
     def state(self) -> State:
-        return self.archive.state() | {
-            "smooth": self._smooth.state(),
-            "seen": self.unseen.state(),
-            "generation": np.array(self.generation),
-            "inherited": np.array(self._inherited),
-            "generator": generator_state(self.rng),
-        }
+        islands: State = {}
+        for number, island in enumerate(self._islands):
+            islands |= prefixed(f"island{number}.", island.state())
+        return (
+            self.archive.state()
+            | islands
+            | {
+                "smooth": self._smooth.state(),
+                "islands": np.array(len(self._islands)),
+                "united": np.array(self._united),
+                "seen": self.unseen.state(),
+                "generation": np.array(self.generation),
+                "inherited": np.array(self._inherited),
+                "generator": generator_state(self.rng),
+            }
+        )
 
     def restore(self, state: State) -> None:
         shapes = (state["genomes"].shape[1], state["values"].shape[1])
         if shapes != (self.problem.layout.packed_bytes, len(self.problem.objectives)):
             raise SearchError("the saved state belongs to another problem")
         self.archive.restore(state)
+        self._islands = self._islands[: int(state.get("islands", 0))]
+        for number, island in enumerate(self._islands):
+            island.restore(part_of(state, f"island{number}."))
+        self._united = int(state.get("united", 0))
         self.unseen.restore(state["seen"])
         self._smooth.restore(state["smooth"])
         self.generation = int(state["generation"])
@@ -141,7 +204,8 @@ class ArchiveSearch:
 
     def _children(self, number: int) -> Bits:
         """Unseen offspring; where moves find none, fresh samples, and at last any unseen genome."""
-        due = self.generation % _POLISH_EVERY == _POLISH_EVERY - 1
+        turn = self.generation // max(1, len(self._islands))  # of this island
+        due = turn % _POLISH_EVERY == _POLISH_EVERY - 1
         found = [self._polished(number)] if due else []
         missing = number - sum(map(len, found))
         found.append(self._unseen(self._offspring(number), missing))
@@ -167,11 +231,11 @@ class ArchiveSearch:
         """
         rough = self._rough() if self._polisher is not None else np.zeros(0, dtype=np.int64)
         if self._polisher is None or not len(rough):
-            return self.problem.layout.unpack(self.archive.packed[:0])
+            return self.problem.layout.unpack(self._home.packed[:0])
         rough = rough[np.unique(np.linspace(0, len(rough) - 1, number).round().astype(np.int64))]
         limit = self.problem.suppression.most_rows(self.problem.instance.cells.rows)
         ks = self._ks(rough)
-        genomes = self.archive.genomes_at(rough)
+        genomes = self._home.genomes_at(rough)
         polished = np.stack(
             [
                 self._polisher.polish(genome, k, limit)
@@ -185,20 +249,20 @@ class ArchiveSearch:
     def _rough(self) -> Ints:
         """Solutions of the grid that have never been polished for their k."""
         elite, _ = self._elite()
-        known = _with_k(self.archive.packed[elite], self._ks(elite))
+        known = _with_k(self._home.packed[elite], self._ks(elite))
         return elite[np.sort(self._smooth.new_among(known))]
 
     def _ks(self, rows: Ints) -> Ints:
         """The k of some solutions."""
         place = self.problem.objectives.index("k")
-        ks: Ints = (-self.archive.values[rows, place]).astype(_K)
+        ks: Ints = (-self._home.values[rows, place]).astype(_K)
         return ks
 
     def _offspring(self, number: int) -> Bits:
         parents, mates = self._pairs(number)
-        children = self.archive.genomes_at(parents)
+        children = self._home.genomes_at(parents)
         mating = self.rng.random(number) < _MATE
-        others = self.archive.genomes_at(mates[mating])
+        others = self._home.genomes_at(mates[mating])
         self.moves.exchange(children, np.flatnonzero(mating), others, _TAKE, self.rng)
         steps = np.minimum(self.rng.geometric(0.5, size=number), _MOST_MOVES)
         steps -= mating & (self.rng.random(number) < 0.3)  # an exchange alone may be change enough
@@ -224,7 +288,7 @@ class ArchiveSearch:
         With two objectives: for each value of the grid the solution with the least second objective
         among those at least as good in the first. With more, one solution of each occupied box.
         """
-        places = normalized(self.archive.values)
+        places = normalized(self._home.values)
         if places.shape[1] == 2:
             order = np.argsort(places[:, 0], kind="stable")
             grid = np.linspace(0, 1, _GRID)
@@ -286,6 +350,9 @@ class ExhaustiveSearch:
         self.evaluations += len(batch)
         self.generation += 1
         return len(batch)
+
+    def refresh(self) -> bool:
+        return False
 
     def finish(self) -> int:
         return 0

@@ -1,14 +1,24 @@
-"""The table as proofs take it: integer losses, bounds of partly decided genomes."""
+"""The table as proofs take it: integer losses, bounds of partly decided genomes.
+
+Kernels add up integers of 64 bits, which a common denominator of many columns can be too large for.
+So there are two kinds of losses: *exact* ones, whole numbers of any size, for whole genomes; and
+those of bounds, multiples of a unit and rounded down. Elsewhere the losses of such tables are
+rounded to the nearest number, which no proof may rest on.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import lcm
 from typing import NamedTuple
 
 import numpy as np
 
 from moanon.arrays import Bits, Ints, Outlined
+from moanon.data.domain import Domain
 from moanon.genome import Instance
+from moanon.kernels.join import block_keys
 from moanon.kernels.lower_bounds import NEVER, Answers, bound_below
 from moanon.kernels.undecided import FREE, CutTable, measure_cut
 from moanon.search.polishing import Polisher
@@ -49,11 +59,13 @@ class ProofTable(Outlined):
 
     Attributes
     ----------
-    exact : CutTable
-        With the losses of the table as they are.
     bounding : CutTable
-        The same with losses in multiples of `unit`, rounded down: what is below a sum of these is
-        below the exact sum.
+        With losses in multiples of `unit`, rounded down: what is below a sum of these is below the
+        exact sum.
+    losses : tuple of int
+        Exact ones, at the places of those.
+    full : int
+        Exact loss of a row in one column that is wholly generalized, or suppressed.
     unit : int
         1 wherever sums are small enough.
     whole : int
@@ -61,8 +73,9 @@ class ProofTable(Outlined):
     polisher : Polisher
     """
 
-    exact: CutTable
     bounding: CutTable
+    losses: tuple[int, ...]
+    full: int
     unit: int
     whole: int
     polisher: Polisher
@@ -70,7 +83,7 @@ class ProofTable(Outlined):
     @classmethod
     def of(cls, instance: Instance) -> ProofTable:
         """Lay a table out."""
-        layout, losses = instance.layout, instance.losses
+        layout, keyed = instance.layout, instance.losses
         columns = len(layout.columns)
         first, starts, stops = [0], [], []
         for name in layout.columns:
@@ -79,7 +92,10 @@ class ProofTable(Outlined):
             starts += [start for _, start in nodes]
             stops += [stop for stop, _ in nodes]
             first.append(len(starts))
-        exact = CutTable(
+        losses, full = _exact_losses(layout.domains.values())
+        whole = instance.cells.rows * columns * full
+        unit = -(-whole // _LARGEST_SUM)
+        bounding = CutTable(
             np.ascontiguousarray(instance.cells.codes),
             instance.cells.counts.astype(np.int64),
             layout.sizes,
@@ -88,21 +104,18 @@ class ProofTable(Outlined):
             np.array(first, dtype=np.int64),
             np.array(starts, dtype=np.int64),
             np.array(stops, dtype=np.int64),
-            losses.key_start,
-            losses.keys,
-            losses.start,
-            losses.table,
-            losses.scale,
+            keyed.key_start,
+            keyed.keys,
+            keyed.start,
+            np.array([loss // unit for loss in losses], dtype=np.int64),
+            full // unit,
         )
-        whole = instance.cells.rows * columns * losses.scale
-        unit = -(-whole // _LARGEST_SUM)
-        bounding = exact._replace(loss=losses.table // unit, full=losses.scale // unit)
-        return cls(exact, bounding, unit, whole, Polisher(instance))
+        return cls(bounding, losses, full, unit, whole, Polisher(instance))
 
     @property
     def bits(self) -> int:
         """Length of a genome."""
-        return int(self.exact.offsets[-1])
+        return int(self.bounding.offsets[-1])
 
     def warm_up(self) -> None:
         """Have everything compiled or loaded that proves, which should not count as its time."""
@@ -110,12 +123,22 @@ class ProofTable(Outlined):
 
     def loss(self, genome: Bits, k: int, limit: int) -> int | None:
         """Exact loss of a genome without its groups of less than k; None if these are too many."""
-        loss, suppressed, _ = measure_cut(self.exact, genome, k)
-        return int(loss) if suppressed <= limit else None
+        kept, suppressed, _ = self._measure(genome, k)
+        if suppressed > limit:
+            return None
+        lost: int = suppressed * len(self.bounding.sizes) * self.full
+        for place in np.flatnonzero(kept).tolist():
+            lost += int(kept[place]) * self.losses[place]
+        return lost
 
     def attained(self, genome: Bits, k: int) -> int:
         """Rows of the smallest group of a genome without its groups of less than k."""
-        return int(measure_cut(self.exact, genome, k)[2])
+        return self._measure(genome, k)[2]
+
+    def _measure(self, genome: Bits, k: int) -> tuple[Ints, int, int]:
+        kept = np.zeros(len(self.losses), dtype=np.int64)
+        suppressed, smallest = measure_cut(self.bounding, genome, k, kept)
+        return kept, int(suppressed), int(smallest)
 
     def bound(
         self, state: Bits, k: int, limit: int, upper: int, fine: int, rounds: int = _ROUNDS
@@ -148,3 +171,19 @@ class ProofTable(Outlined):
         if after is None or (before is not None and before <= after):
             return genome, before
         return polished, after
+
+
+def _exact_losses(domains: Iterable[Domain]) -> tuple[tuple[int, ...], int]:
+    """D's loss of a row by the key of its block, column after column, and that of a whole column.
+
+    All over one common denominator, however large.
+    """
+    all_spans = [domain.spans for domain in domains]
+    ends = [max(1, int(spans.sum()) - 1) for spans in all_spans]
+    full = lcm(*ends)
+    losses = (
+        max(0, number - 1) * (full // end)
+        for spans, end in zip(all_spans, ends, strict=True)
+        for number in block_keys(spans)[1].tolist()
+    )
+    return tuple(losses), full

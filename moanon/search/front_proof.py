@@ -266,7 +266,7 @@ class FrontProof:
             "current": np.array(-1 if self.current is None else self.current, dtype=np.int64),
             "proofs": np.array([*self.proofs], dtype=np.int64),
             "better": np.array([*self.better], dtype=np.int64),
-            "losses": np.array([self.known[k] for k in self.better], dtype=np.int64),
+            "least": np.array([str(self.known[k]) for k in self.better], dtype=np.str_),
             "genomes": np.array([*self.better.values()], dtype=np.uint8).reshape(
                 len(self.better), self.table.bits
             ),
@@ -277,13 +277,14 @@ class FrontProof:
 
     def restore(self, state: State) -> None:
         """Go on from a saved state; what the front has learnt since then is kept."""
+        least = state["least"].tolist()  # first, as it is not there in files of earlier versions
         self.experience.gains[:] = state["gains"]
         self.experience.tried[:] = state["tried"]
         self._rough = self._rough[: int(state["rough"])]
         current = int(state["current"])
         self.current = None if current < 0 else current
         for k, loss, genome in zip(
-            state["better"].tolist(), state["losses"].tolist(), state["genomes"], strict=True
+            state["better"].tolist(), map(int, least), state["genomes"], strict=True
         ):
             if loss <= self.known.get(k, loss):
                 self.known[k], self.better[k] = loss, genome

@@ -133,6 +133,10 @@ class LocalSearch:
         """Whether every target was reached for."""
         return self.generation == 2 * len(self._runs)
 
+    def refresh(self) -> bool:
+        """There is no other way."""
+        return False
+
     def finish(self) -> int:
         """Nothing is left to be done."""
         return 0

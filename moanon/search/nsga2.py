@@ -141,6 +141,9 @@ class NSGA2Search:
         self.archive.add(points, genomes)
         return len(values)
 
+    def refresh(self) -> bool:
+        return False
+
     def finish(self) -> int:
         return 0
 

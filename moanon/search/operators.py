@@ -17,6 +17,7 @@ from moanon.arrays import Bits, Ints
 from moanon.data.domain import Domain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
 from moanon.genome import Layout
+from moanon.kernels.breeding import TreeNodes, keep_movable, move_boundaries, move_cuts
 
 #: Of a first population, this share are full-domain genomes.
 SEED_SHARE = 0.25
@@ -61,7 +62,10 @@ class KnownGenomes:
         return len(self._keys)
 
     def _keys_of(self, packed: Bits) -> list[bytes]:
-        rows = [row.tobytes() for row in packed]
+        if not packed.size:
+            return [b""] * len(packed)
+        as_bytes = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}")
+        rows: list[bytes] = as_bytes[:, 0].tolist()
         if not self._is_digest:
             return rows
         return [blake2b(row, digest_size=_KEY).digest() for row in rows]
@@ -173,12 +177,15 @@ class Moves:
     def __init__(self, layout: Layout) -> None:
         self._coins = len(layout.columns)
         self._columns = [
-            (place, _mover(domain)) for _, domain, place in layout.slices() if domain.size > 1
+            (place, _mover(domain, place.start))
+            for _, domain, place in layout.slices()
+            if domain.size > 1
         ]
         # A column with many places to move needs more moves, but not in proportion: small ones
         # decide as much about the groups.
         weights = np.sqrt([mover.places for _, mover in self._columns])
-        self._share = weights / weights.sum() if len(weights) else weights
+        shares = np.cumsum(weights / weights.sum()) if len(weights) else weights
+        self._shares = shares / shares[-1:]  # of the columns up to each, 1 at the last
 
     def step(self, genomes: Bits, rows: Ints, rng: np.random.Generator) -> None:
         """Change one column of some rows: flip or shift a boundary, or move a tree's cut.
@@ -187,9 +194,18 @@ class Moves:
         """
         if not self._columns:
             return
-        chosen = rng.choice(len(self._columns), size=len(rows), p=self._share)
-        for column, (place, mover) in enumerate(self._columns):
-            mover(genomes[:, place], rows[chosen == column], rng)
+        chosen = np.searchsorted(self._shares, rng.random(len(rows)), side="right")
+        rows = rows[np.argsort(chosen, kind="stable")]
+        stops = np.cumsum(np.bincount(chosen, minlength=len(self._columns))).tolist()
+        for (_, mover), start, stop in zip(self._columns, [0, *stops], stops, strict=False):
+            if start < stop:
+                mover(genomes, rows[start:stop], rng)
+
+    def warm_up(self, genomes: Bits) -> None:
+        """Have everything compiled or loaded that moves genomes, on a copy of some."""
+        rng = np.random.default_rng(0)
+        for _, mover in self._columns:
+            mover(genomes.copy(), np.arange(len(genomes)), rng)
 
     def mutate(self, genomes: Bits, rate: float, rng: np.random.Generator) -> Bits:
         """Make as many moves as of one coin for each column fall on one, with the chance `rate`.
@@ -219,67 +235,51 @@ class _MoveBoundary:
     each of them worse than where it is: hence the far moves.
     """
 
-    def __init__(self, places: int) -> None:
+    def __init__(self, places: int, start: int) -> None:
         self.places = places
+        self._start = start
 
-    def __call__(self, column: Bits, rows: Ints, rng: np.random.Generator) -> None:
+    def __call__(self, genomes: Bits, rows: Ints, rng: np.random.Generator) -> None:
         """Change the bits of some rows in place."""
         at = rng.integers(self.places, size=len(rows))
-        beside = at + rng.choice((-1, 1), size=len(rows))
-        shift = rng.random(len(rows)) < 0.5
-        shift &= (beside >= 0) & (beside < self.places)
-        beside = np.where(shift, beside, at)
-        # A shift exchanges two unlike neighbours; between like ones it would change nothing.
-        shift &= column[rows, at] != column[rows, beside]
+        forward = rng.integers(2, size=len(rows))
+        shifts = rng.random(len(rows))
         far = rng.random(len(rows)) < _FAR
-        ones = np.count_nonzero(column[rows[far]], axis=1)
-        far[far] = (ones > 0) & (ones < self.places)
-        _relocate(column, rows[far], rng)
-        near, shift = ~far, shift & ~far
-        column[rows[near], at[near]] ^= 1
-        column[rows[shift], beside[shift]] ^= 1
-
-
-def _relocate(column: Bits, rows: Ints, rng: np.random.Generator) -> None:
-    """Clear one boundary of each row and set another; every row must have one of both."""
-    bits = column[rows]
-    lot = rng.random(bits.shape)
-    column[rows, np.where(bits == 1, lot, -1.0).argmax(axis=1)] = 0
-    column[rows, np.where(bits == 0, lot, -1.0).argmax(axis=1)] = 1
+        movable = keep_movable(genomes, self._start, self.places, rows, far)
+        lots = rng.random((movable, self.places))
+        move_boundaries(genomes, self._start, rows, at, forward, shifts, far, lots)
 
 
 class _MoveCut:
     """Expand or collapse one inner node of a tree."""
 
-    def __init__(self, hierarchy: Hierarchy) -> None:
-        inner = hierarchy.inner
-        self.places = len(inner)
-        self.first = hierarchy.first_boundary
-        self.parent = hierarchy.inner_parent.tolist()
-        # The boundaries within a node are its own and those of the nodes below it.
-        self.within = [slice(hierarchy.starts[node], hierarchy.stops[node] - 1) for node in inner]
-        order = np.argsort(hierarchy.owner, kind="stable")
-        ends = np.searchsorted(hierarchy.owner[order], np.arange(1, self.places))
-        self.own = np.split(order, ends)
+    def __init__(self, hierarchy: Hierarchy, start: int) -> None:
+        self.places = len(hierarchy.inner)
+        self._start = start
+        self._nodes = tree_nodes(hierarchy)
 
-    def __call__(self, column: Bits, rows: Ints, rng: np.random.Generator) -> None:
+    def __call__(self, genomes: Bits, rows: Ints, rng: np.random.Generator) -> None:
         """Change the bits of some rows in place."""
         nodes = rng.integers(self.places, size=len(rows))
-        expanded = column[rows, self.first[nodes]].tolist()
-        for row, node, is_expanded in zip(rows.tolist(), nodes.tolist(), expanded, strict=True):
-            bits = column[row]
-            if is_expanded:
-                bits[self.within[node]] = 0
-            else:
-                while node >= 0 and not bits[self.first[node]]:
-                    bits[self.own[node]] = 1
-                    node = self.parent[node]
+        move_cuts(genomes, self._start, rows, nodes, self._nodes)
 
 
-def _mover(domain: Domain) -> _MoveBoundary | _MoveCut:
+def tree_nodes(hierarchy: Hierarchy) -> TreeNodes:
+    """Lay the inner nodes of a tree out as `move_cuts` takes them."""
+    inner, order = hierarchy.inner, np.argsort(hierarchy.owner, kind="stable")
+    return TreeNodes(
+        np.array(hierarchy.starts, dtype=np.int64)[inner],
+        np.array(hierarchy.stops, dtype=np.int64)[inner] - 1,
+        hierarchy.inner_parent,
+        np.searchsorted(hierarchy.owner[order], np.arange(len(inner) + 1)),
+        order,
+    )
+
+
+def _mover(domain: Domain, start: int) -> _MoveBoundary | _MoveCut:
     if isinstance(domain, TreeDomain):
-        return _MoveCut(domain.hierarchy)
-    return _MoveBoundary(domain.size - 1)
+        return _MoveCut(domain.hierarchy, start)
+    return _MoveBoundary(domain.size - 1, start)
 
 
 # -- crossover and mutation ------------------------------------------------------------------------

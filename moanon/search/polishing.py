@@ -12,7 +12,7 @@ import numpy as np
 
 from moanon.arrays import Bits, Ints, Outlined
 from moanon.genome import Instance
-from moanon.kernels.best_cuts import best_cut
+from moanon.kernels.best_cuts import add_shown, best_cut
 from moanon.search.problem import SearchProblem
 from moanon.search.provable import why_not
 
@@ -56,13 +56,11 @@ class _Column(Outlined):
     marks: Ints
     place: slice
 
-    def of(self, bits: Bits) -> tuple[Ints, Ints]:
-        """The mark of the block and the loss of each cell under a cut."""
+    def shown(self, bits: Bits) -> Ints:
+        """The mark and the loss of the block of each base value under a cut, a row of each."""
         edges = np.concatenate(([0], np.flatnonzero(bits) + 1, [len(self.marks)]))
-        widths = np.diff(edges)
-        marks = np.repeat(self.marks[edges[:-1]], widths)
-        lost = self.loss[np.diff(self.keys[edges])]
-        return marks[self.codes], np.repeat(lost, widths)[self.codes]
+        blocks = np.stack([self.marks[edges[:-1]], self.loss[np.diff(self.keys[edges])]])
+        return np.repeat(blocks, np.diff(edges), axis=1)
 
 
 class Polisher:
@@ -114,20 +112,22 @@ class Polisher:
         Where it has more of these, one that does not, if the cut of one column can do that.
         """
         genome = genome.copy()
-        shown = [column.of(genome[column.place]) for column in self.columns]
-        marks = np.sum([each for each, _ in shown], axis=0)
-        losses = np.sum([each for _, each in shown], axis=0)
+        shown = [column.shown(genome[column.place]) for column in self.columns]
+        cells = np.zeros((2, len(self.counts)), dtype=np.int64)
+        for column, each in zip(self.columns, shown, strict=True):
+            add_shown(column.codes, each, cells)
         since, c = 0, 0
         while since < len(self.columns):
             column = self.columns[c]
-            marks, losses = marks - shown[c][0], losses - shown[c][1]
             bits = genome[column.place].copy()
             if len(column.starts) > 1:
                 best_cut(
+                    column.order,
                     column.values,
                     column.rows,
-                    marks[column.order],
-                    (self.full - losses)[column.order],
+                    shown[c],
+                    cells,
+                    self.full,
                     column.starts,
                     column.stops,
                     column.keys,
@@ -140,9 +140,9 @@ class Polisher:
             since += 1
             if (bits != genome[column.place]).any():
                 genome[column.place] = bits
-                shown[c] = column.of(bits)
+                before, shown[c] = shown[c], column.shown(bits)
+                add_shown(column.codes, shown[c] - before, cells)
                 since = 1
-            marks, losses = marks + shown[c][0], losses + shown[c][1]
             c = (c + 1) % len(self.columns)
         return genome
 

@@ -223,12 +223,14 @@ class Proof:
             "number": np.array([node.number for node in nodes], dtype=np.int64),
             "fine": np.array([node.fine for node in nodes], dtype=np.int64),
             "genome": np.zeros(0, dtype=np.uint8) if self.genome is None else self.genome,
-            "counts": np.array([self.best, self.work, self._numbers], dtype=np.int64),
+            "best": np.array(str(self.best)),  # may be larger than an integer of 64 bits
+            "counts": np.array([self.work, self._numbers], dtype=np.int64),
         }
 
     def restore(self, state: State) -> None:
         """Go on from a saved state."""
-        self.best, self.work, self._numbers = state["counts"].tolist()
+        self.best = int(state["best"].item())
+        self.work, self._numbers = state["counts"].tolist()
         self.genome = state["genome"] if len(state["genome"]) else None
         numbers = (state[name].tolist() for name in ("lower", "number", "fine"))
         rows = (state[name] for name in ("state", "zero", "one"))

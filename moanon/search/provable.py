@@ -22,7 +22,8 @@ def why_not(objectives: Sequence[str], rule: Suppression, bounds: Sequence[str])
     """Why nothing can be proven about a front, as a sentence; None if it can."""
     if sorted(objectives) != ["k", "loss"]:
         others = [name for name in objectives if name not in ("k", "loss")]
-        about = f"{', '.join(others)} is none of them" if others else "both are needed"
+        verb = "is" if len(others) == 1 else "are"
+        about = f"{', '.join(others)} {verb} none of them" if others else "both are needed"
         return (
             "only fronts with the objectives k and loss can be proven, since bounds go by the "
             f"sizes of groups alone; {about}. Got the objectives {', '.join(objectives)}"

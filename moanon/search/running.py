@@ -23,17 +23,17 @@ from moanon.genome import Instance
 from moanon.measures import Measure
 from moanon.search.algorithms import (
     DEFAULT_EVALUATIONS,
-    MOST_EVALUATIONS,
     MOST_GENOMES,
-    PER_BIT,
     STALL_FROM,
     STALLED,
     Found,
     Search,
     SearchSettings,
+    default_limit,
 )
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.convergence import Convergence
+from moanon.search.operators import Moves
 from moanon.search.polishing import polisher_for
 from moanon.search.problem import SearchProblem
 
@@ -104,11 +104,6 @@ def stop_of(settings: SearchSettings, algorithm: str, problem: SearchProblem) ->
     if algorithm == "archive" and _Hypervolume(problem).why_not is None:
         return Stop(evaluations=default_limit(problem.layout.bits), stalled=STALL_FROM)
     return Stop(evaluations=DEFAULT_EVALUATIONS)
-
-
-def default_limit(bits: int) -> int:
-    """Evaluations after which the default search ends even if its front still grows."""
-    return min(max(DEFAULT_EVALUATIONS, PER_BIT * bits), MOST_EVALUATIONS)
 
 
 @dataclass(frozen=True)
@@ -190,7 +185,7 @@ class Outcome:
 
 
 def warm_up(problem: SearchProblem, algorithm: str) -> float:
-    """Have everything compiled or loaded that evaluates genomes of a problem.
+    """Have everything compiled or loaded that evaluates and moves genomes of a problem.
 
     Kernels are compiled when they are first called, which takes longer than many a search; later
     processes load them from a cache in a moment. A search whose time is limited or told should not
@@ -203,6 +198,8 @@ def warm_up(problem: SearchProblem, algorithm: str) -> float:
     rule, names, steps = problem.suppression, problem.names, problem.has_steps
     for way in ways:
         problem.evaluator.evaluate(genomes, rule, measures=names, steps=steps, mode=way)
+    if algorithm != "exhaustive":
+        Moves(problem.layout).warm_up(genomes)
     if algorithm == "archive" and (polisher := polisher_for(problem)) is not None:
         polisher.polish(np.zeros_like(genomes[0]), problem.instance.cells.rows, 0)
     return time.monotonic() - started
@@ -325,7 +322,7 @@ class _Run:
             return "evaluations"
         if stop.stall is not None and search.generation - self.best_at >= stop.stall:
             return "stall"
-        if stop.stalled is not None and self._has_stalled(stop.stalled):
+        if stop.stalled is not None and self._has_stalled(stop.stalled) and not search.refresh():
             return "stalled"
         if self.idle >= _MOST_IDLE:
             return "idle"

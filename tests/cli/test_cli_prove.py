@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -133,6 +134,13 @@ def test_several_limits_are_proven_in_turn(people: Path, capsys: Captured) -> No
 def test_a_run_that_is_to_prove_does_so_in_the_end(people: Path) -> None:
     folder = run(search="{algorithm: archive, population: 20, generations: 1, prove: 60}")
     assert set(column(folder, "gap")) == {0.0}
+
+
+def test_a_run_that_is_to_prove_says_how_far_it_came(people: Path, capsys: Captured) -> None:
+    Path("c.yaml").write_text("name: c\n" + config_text(search="{generations: 1, prove: 0.001}"))
+    assert main(["run", "c.yaml", "--out", "out"]) == 0
+    told = r"\d+ of \d+ solutions are proven optimal; moanon prove goes further"
+    assert re.search(told, capsys.readouterr().out)
 
 
 def test_a_table_without_any_bit_can_be_proven(tmp_path: Path, capsys: Captured) -> None:

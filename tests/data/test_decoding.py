@@ -35,6 +35,9 @@ def test_an_encoding_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         "encoding must be the name of one, such as utf-8, latin-1 or cp1252. Got 'klingon'"
     )
     assert "Got 'hex'" in refusal(path, encoding="hex")
+    assert "is not in the encoding utf-16: UTF-16 stream does not start with BOM" in refusal(
+        write(tmp_path, "\ufeffa\n1\n".encode()), encoding="utf-16"
+    )
 
 
 @pytest.mark.parametrize("frames", [1, 3])

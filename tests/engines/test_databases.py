@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +172,12 @@ def test_a_database_is_checked_searched_and_released_as_a_file(
     assert not [name for name in names if name.startswith("moanon_")]
     everything = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert PASSWORD.encode() not in everything
+    originals = {"database": server.url(), "file": "people.csv"}
+    measured = [
+        json.loads(run(tmp_path, "measure", place, "file.csv", "--config", f"{n}.yaml", "--json"))
+        for n, place in originals.items()
+    ]
+    assert measured[0]["measures"] == measured[1]["measures"]
     code, told = called(tmp_path, "export", "results-database", "3", "--to-table", "people")
     assert code == 2
     assert "is the table that is read" in told
@@ -309,6 +318,81 @@ def test_a_server_that_is_gone_in_the_middle(tmp_path: Path, server: Server) -> 
         assert "cannot be reached" in refusal(server.url(), table="people")
     finally:
         server.restart()
+
+
+@contextmanager
+def killed_while(server: Server, statement: str) -> Iterator[None]:
+    """Have rows of the view `braked` wait in statements like this one, and kill who waits there."""
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        connection.execute("CREATE TABLE brake(pattern text)")
+        connection.execute("INSERT INTO brake VALUES (%s)", [statement])
+        connection.execute(
+            "CREATE FUNCTION wait_at_brake() RETURNS boolean VOLATILE LANGUAGE plpgsql AS "
+            "'BEGIN IF EXISTS (SELECT FROM brake WHERE current_query() ILIKE pattern OR EXISTS "
+            "(SELECT FROM pg_cursors WHERE statement ILIKE pattern)) THEN PERFORM pg_sleep(60); "
+            "END IF; RETURN true; END'"
+        )
+        connection.execute("CREATE VIEW braked AS SELECT * FROM people WHERE wait_at_brake()")
+
+    def kill() -> None:
+        query = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+        with psycopg.connect(server.url(), autocommit=True) as connection:
+            while not (waiting := connection.execute(query).fetchall()):
+                time.sleep(0.02)
+        os.kill(waiting[0][0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    try:
+        yield
+        killer.join(30)
+        assert not killer.is_alive()
+    finally:
+        with connected_again(server) as connection:
+            connection.execute("DROP VIEW braked; DROP FUNCTION wait_at_brake; DROP TABLE brake")
+
+
+def connected_again(server: Server) -> Any:
+    """Connect as soon as the server has recovered from the loss of one of its processes."""
+    for _ in range(300):
+        try:
+            return psycopg.connect(server.url(), autocommit=True)
+        except psycopg.OperationalError:
+            time.sleep(0.1)
+    raise AssertionError("the server does not come back")
+
+
+@pytest.mark.parametrize(
+    ("statement", "command"),
+    [
+        ("%group by%", ["check", "braked.yaml"]),
+        pytest.param(
+            "%label0%",
+            ["export", "results-file", "3", "--out", "x.csv"],
+            marks=pytest.mark.slow,
+        ),
+        ('%"moanon_%label0%', ["export", "results-file", "3", "--to-table", "half"]),
+    ],
+    ids=["cells", "file", "table"],
+)
+def test_a_process_of_the_server_that_is_killed_in_the_middle(
+    tmp_path: Path, server: Server, statement: str, command: list[str]
+) -> None:
+    config_files(tmp_path, server)
+    config = (tmp_path / "database.yaml").read_text().replace("table: people", "table: braked")
+    (tmp_path / "braked.yaml").write_text(config)
+    with killed_while(server, statement):
+        if command[0] == "export":
+            run(tmp_path, "run", "braked.yaml", "--quiet", "--out", "results-file")
+        code, told = called(tmp_path, *command)
+    assert code == 2
+    assert len(told.strip().splitlines()) == 1
+    assert "server closed the connection" in told or "terminat" in told
+    assert not list(tmp_path.glob("x.csv*"))
+    assert not list(tmp_path.glob("half*"))
+    with psycopg.connect(server.url()) as connection:
+        names = {name for (name,) in connection.execute("SELECT tablename FROM pg_tables")}
+    assert not [name for name in names if name == "half" or name.startswith("moanon_")]
 
 
 def test_a_server_that_is_gone_during_a_search_is_missed_only_by_the_release(

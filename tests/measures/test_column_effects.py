@@ -30,7 +30,7 @@ def test_labels_have_their_rows_and_empty_ones_none():
     (size,) = column_effects(Grouping.of_genome(sizes_table(), [0, 1, 1]))
     assert size.labels == ("S..M", "L", "XL")
     assert size.rows.tolist() == [3, 2, 0]
-    assert size.before.tolist() == [2, 1, 2, 0]
+    assert size.column.counts.tolist() == [2, 1, 2, 0]
     assert (size.shown, size.is_whole, size.is_kept) == (2, False, False)
 
 

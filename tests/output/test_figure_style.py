@@ -15,7 +15,14 @@ from matplotlib.text import Annotation, Text
 
 from moanon.front import Front
 from moanon.measures.suppression import Suppression
-from moanon.output.figure_style import new_axes, plain, problem_words, root_figure
+from moanon.output.figure_style import (
+    new_axes,
+    pin_labels,
+    plain,
+    problem_words,
+    root_figure,
+    settle,
+)
 from moanon.output.front_figures import plot_front, plot_fronts, plot_magnified
 from moanon.output.group_figures import plot_group_sizes
 from moanon.output.objective_figures import (
@@ -27,6 +34,21 @@ from moanon.output.objective_figures import (
 )
 from tests.output.drawn import Point, made_front
 from tests.search.people import found_front
+
+# -- labels ---------------------------------------------------------------------------------------
+
+
+def test_pinned_labels_stand_where_they_would_be_put():
+    figure = plot_magnified(found_front())
+    settle(figure)
+    labels = [axis.label for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]
+    figure.draw_without_rendering()
+    before = [label.get_window_extent().bounds for label in labels]
+    pin_labels(figure)
+    figure.draw_without_rendering()
+    for label, bounds in zip(labels, before, strict=True):
+        assert label.get_window_extent().bounds == pytest.approx(bounds, abs=1e-6)
+
 
 # -- whose axes ----------------------------------------------------------------------------------
 

@@ -19,12 +19,13 @@ from moanon.search.algorithms import (
     STALL_FROM,
     STALLED,
     choose_algorithm,
+    default_limit,
     foreign_settings,
     make_search,
 )
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.nsga2 import NSGA2Search
-from moanon.search.running import Stop, default_limit, stop_of
+from moanon.search.running import Stop, stop_of
 from tests.checkout import REPOSITORY
 from tests.search.people import problem_of, settings_of
 
@@ -113,6 +114,22 @@ def test_a_search_is_made_by_name(algorithm: str, kind: type):
     search = make_search(problem_of("k-suppression"), settings_of(algorithm=algorithm))
     assert type(search) is kind
     assert (search.generation, search.evaluations) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("keys", "islands"),
+    [
+        ({"evaluations": 100_000}, 4),
+        ({"evaluations": 99_999}, 0),
+        ({"generations": 500, "population": 200}, 4),
+        ({"generations": 500, "population": 200, "seconds": 99}, 0),  # 1,000 a second at least
+        ({}, 0),  # 12 bits: no more than 50,000 evaluations
+    ],
+)
+def test_a_search_with_a_large_budget_has_islands(keys: dict[str, Any], islands: int):
+    settings = SearchSection(algorithm="archive", **keys)
+    search = make_search(problem_of("k-suppression"), settings)
+    assert int(search.state()["islands"]) == islands
 
 
 def test_an_unknown_algorithm_is_refused():

@@ -17,6 +17,8 @@ from moanon.errors import SearchError
 from moanon.genome import Instance
 from moanon.measures import MEASURES
 from moanon.measures.suppression import PRESETS, Suppression
+from moanon.search import archive_search
+from moanon.search.archive import undominated
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.problem import SearchProblem
 from tests.search.people import exact_archive, problem_under
@@ -131,21 +133,67 @@ def test_children_are_valid(data):
     assert instance.layout.is_valid(search.archive.genomes).all()
 
 
+def test_islands_of_a_long_search_breed_apart_for_half_of_it(monkeypatch):
+    monkeypatch.setattr(archive_search, "LONG", 2_000)
+    problem = problem_under(random_instance(4, 5_000, 20_000), PROBLEMS["P2"])
+    search = ArchiveSearch(problem, 100, 1, budget=2_000)
+    while search.evaluations < 2_000:
+        before = search.evaluations
+        search.step()
+        islands = int(search.state()["islands"])
+        assert islands == (4 if before < 1_000 else 0)
+        if islands:  # the whole archive holds the best of what they have found, and no more
+            state = search.state()
+            found = np.concatenate([state[f"island{i}.values"] for i in range(islands)])
+            best = np.unique(found[undominated(found)], axis=0)
+            assert np.array_equal(best, np.unique(search.archive.values, axis=0))
+
+
+def test_islands_that_stall_are_united_and_bred_from_for_half_as_long_again(monkeypatch):
+    monkeypatch.setattr(archive_search, "LONG", 2_000)
+    problem = problem_under(random_instance(4, 5_000, 20_000), PROBLEMS["P2"])
+    search = ArchiveSearch(problem, 100, 1, budget=2_000)
+    search.step()
+    search.step()
+    assert search.refresh()
+    united = search.evaluations
+    assert int(search.state()["islands"]) == 0
+    while search.evaluations < 1.5 * united:
+        assert search.refresh()
+        search.step()
+    assert not search.refresh()
+
+
+def test_a_search_without_islands_has_no_other_way():
+    search = ArchiveSearch(problem_under(random_instance(4, 5_000, 20_000), PROBLEMS["P2"]), 100, 1)
+    search.step()
+    assert not search.refresh()
+
+
+@pytest.mark.parametrize(("budget", "name"), [(1_999, "P2"), (2_000, "P1")])
+def test_short_searches_and_those_of_other_objectives_have_no_islands(budget, name, monkeypatch):
+    monkeypatch.setattr(archive_search, "LONG", 2_000)
+    problem = problem_under(random_instance(4, 5_000, 20_000), PROBLEMS[name])
+    assert int(ArchiveSearch(problem, 100, 1, budget=budget).state()["islands"]) == 0
+
+
 def test_the_same_seed_gives_the_same_archive():
     problem = problem_under(random_instance(4, 5_000, 20_000), PROBLEMS["P3"])
     assert np.array_equal(bred_front(problem, 2_000, seed=7), bred_front(problem, 2_000, seed=7))
 
 
+@pytest.mark.parametrize("budget", [0, 600, 1_200])
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_a_restored_search_goes_on_as_if_nothing_had_happened(name):
+def test_a_restored_search_goes_on_as_if_nothing_had_happened(name, budget, monkeypatch):
+    monkeypatch.setattr(archive_search, "LONG", 600)  # islands for half of the budget
     problem = problem_under(random_instance(6, 5_000, 20_000), PROBLEMS[name])
-    straight = ArchiveSearch(problem, 100, 3)
+    straight = ArchiveSearch(problem, 100, 3, budget=budget)
     for _ in range(8):
         straight.step()
-    half = ArchiveSearch(problem, 100, 3)
+    half = ArchiveSearch(problem, 100, 3, budget=budget)
     for _ in range(4):
         half.step()
-    resumed = ArchiveSearch(problem, 100, 3)
+    resumed = ArchiveSearch(problem, 100, 3, budget=budget)
     resumed.restore({key: array.copy() for key, array in half.state().items()})
     for _ in range(4):
         resumed.step()

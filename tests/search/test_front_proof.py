@@ -102,7 +102,7 @@ def test_a_gap_that_is_small_enough_is_left_alone():
 @pytest.mark.parametrize(
     ("preset", "settings", "reason"),
     [
-        ("zero-suppression", {}, r"objectives k and loss .* weighted_k, gl is none of them"),
+        ("zero-suppression", {}, r"objectives k and loss .* weighted_k, gl are none of them"),
         ("any-suppression", {}, "Got the objectives weighted_k, gl, sl"),
         ("kl-safety", {}, "Got the objectives d1, d2, loss"),
         ("k-suppression", {"by": "l_distinct"}, "Got suppression by l_distinct"),

@@ -5,14 +5,19 @@ The oracle works in fractions on rows; proofs in integers on cells.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from moanon.data.domain import OrderedSpec, TreeSpec
+from moanon.data.hierarchy import Hierarchy
+from moanon.data.table import read_table
 from moanon.genome import Instance
 from moanon.kernels.undecided import FREE
 from moanon.measures.suppression import row_limit
@@ -151,13 +156,37 @@ def test_losses_too_large_to_be_added_up_are_bounded_in_larger_units(monkeypatch
     assert proof.best == truth.best
 
 
+def awkward_people(seed: int) -> Instance:
+    """40 rows, 3 columns with a prime number of neighbours, in trees of two halves."""
+    rng = np.random.default_rng(seed)
+    frame, specs = {}, {}
+    for leaves in (84, 90, 98):
+        names, half = [f"v{i}" for i in range(leaves)], int(rng.integers(2, leaves - 2))
+        tree = Hierarchy.from_nested("Any", {"left": names[:half], "right": names[half:]})
+        seen = np.concatenate([rng.integers(0, half, 4), rng.integers(half, leaves, 4)])
+        frame[f"of {leaves}"] = [names[i] for i in rng.choice(seen, 40)]
+        specs[f"of {leaves}"] = TreeSpec(tree)
+    return Instance.build(read_table(pd.DataFrame(frame), dict.fromkeys(frame, "quasi")), specs)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_bound_rests_on_losses_that_are_rounded_elsewhere(seed):
+    # lcm(83, 89, 97) · 3 · 40 · 10^11 rows > 2^62: their losses have no common denominator
+    few, times = awkward_people(seed), 10**11
+    many = replace(few, cells=replace(few.cells, counts=few.cells.counts * times))
+    assert not many.losses.exact
+    k, limit = (3, 5, 8, 12)[seed % 4], (0, 2)[seed % 2]
+    truth = optima(few, limit)[k]
+    table = ProofTable.of(many)
+    proof = proof_for(table, k * times, limit * times)
+    while not proof.is_closed:
+        proof.advance()
+        assert Fraction(proof.bound, table.whole) <= truth <= Fraction(proof.best, table.whole)
+    assert Fraction(proof.best, table.whole) == truth
+
+
 def test_a_group_is_suppressed_or_kept_by_hand():
     # One column of 3 values with 1, 2 and 5 rows; losses 0, 1/2, 1 by width.
-    import pandas as pd
-
-    from moanon.data.domain import OrderedSpec
-    from moanon.data.table import read_table
-
     frame = pd.DataFrame({"size": ["S"] + ["M"] * 2 + ["L"] * 5})
     instance = Instance.build(
         read_table(frame, {"size": "quasi"}), {"size": OrderedSpec(("S", "M", "L"))}

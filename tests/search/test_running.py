@@ -109,6 +109,9 @@ class Script:
         self.evaluations += len(points)
         return len(points)
 
+    def refresh(self) -> bool:
+        return False
+
     def finish(self) -> int:
         return 0
 

@@ -1,0 +1,384 @@
+"""A released file, ours or not, as its labels group it; see ``matching``.
+
+Files are read into memory, or, beside an original that is not, counted where they are. Either way
+the same is known of a file: its columns' texts, its groups, and how it stands to the original row
+by row, where rows have their places in both.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from moanon.arrays import Bools, Ints, Outlined, Values
+from moanon.data.column import Column, Profile, absent_column
+from moanon.data.formulas import is_formula
+from moanon.data.hierarchy import SUPPRESSED
+from moanon.data.rows import row_keys
+from moanon.data.source import read_source
+from moanon.data.table import Table
+from moanon.engines.opening import open_beside
+from moanon.engines.paired import PairedFiles
+from moanon.release.reading import undefuse
+
+#: More columns are not listed in a note.
+_MOST_NAMES = 5
+#: Where rows of stars are all there are: no row is suppressed.
+_NO_STARS = "none"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowPairs(Outlined):
+    """Rows of a file, each beside the row of the original that it should be.
+
+    Attributes
+    ----------
+    original : mapping of str to array
+        Codes of the original's values.
+    released : mapping of str to array
+        Labels of quasi-identifiers and values of sensitive columns in the file, as places in their
+        profiles; -1 is a cell without a value.
+    group : array
+        Group in the file; below 0 for suppressed rows.
+    first : array
+        Place of the row in the file, or of the first of several that are alike.
+    rows : array
+        How many they are.
+    places : array
+        Places in the original, where every row is looked at.
+    """
+
+    original: Mapping[str, Values]
+    released: Mapping[str, Values]
+    group: Ints
+    first: Ints
+    rows: Ints
+    places: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedFile(ABC):
+    """What is known of a released file; columns have the names of the original.
+
+    Attributes
+    ----------
+    name : str
+    table : Table
+        The original.
+    columns : mapping of str to Profile
+        The file's columns that the original has.
+    rows : int
+        All its rows.
+    group_labels : array (columns, groups)
+        Place of each quasi-identifier's label in its profile; -1 is a cell without a value.
+    sizes : array (groups,)
+    notes : tuple of str
+    safe : bool
+        No cell would be run by a spreadsheet: apostrophes may see to that.
+    """
+
+    name: str
+    table: Table
+    columns: Mapping[str, Profile]
+    rows: int
+    group_labels: Ints
+    sizes: Ints
+    notes: tuple[str, ...]
+    safe: bool
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The quasi-identifiers."""
+        return self.table.quasi
+
+    @property
+    @abstractmethod
+    def header(self) -> Collection[str]:
+        """All columns of the file."""
+
+    @property
+    def compared(self) -> list[str]:
+        """Sensitive columns that both have."""
+        return [name for name in self.table.sensitive if name in self.columns]
+
+    def spellings(self, text: str) -> tuple[str, str]:
+        """What a cell may stand for, the likelier first: itself, or what it was made safe from."""
+        return (undefuse(text), text) if self.safe else (text, undefuse(text))
+
+    @abstractmethod
+    def value_counts(self, name: str) -> tuple[Ints, Values, Ints]:
+        """Groups with the values of a sensitive column, as places, and the rows of each pair.
+
+        In any order, and the same pair perhaps more than once.
+        """
+
+    @abstractmethod
+    def by_position(self, codes: Mapping[str, Ints]) -> RowPairs:
+        """Each row beside the one at its place in the original, which must have as many.
+
+        Codes of the original's values are given value by value, missing cells last.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class FileInMemory(ReleasedFile):
+    """A file that was read row by row.
+
+    Attributes
+    ----------
+    kept : array
+        Rows that are not suppressed, in order.
+    group : array
+        Group of each of them.
+    """
+
+    columns: Mapping[str, Column]
+    kept: Ints
+    group: Ints
+
+    @classmethod
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        table: Table,
+        more: Sequence[str],
+        stars: str,
+        delimiter: str | None,
+    ) -> FileInMemory:
+        """Read a file, which must have `more` columns; see `moanon.release.read_released`."""
+        # No token means "missing": an empty text is a label like any other.
+        source = read_source(path, missing_tokens=(), delimiter=delimiter)
+        as_shown = {column.name: column for column in source.columns}
+        safe = not any(map(is_formula, (*as_shown, *chain(*(c.values for c in source.columns)))))
+        names = _own_names(source.name, list(as_shown), table, more, safe=safe)
+        columns = {name: as_shown[shown] for name, shown in names.items()}
+        quasi = [columns[name] for name in table.quasi]
+        everything, labels_only = _starred(source.columns), _starred(quasi)
+        starred = everything if stars == "all" else labels_only
+        varying = {n: len(c.values) + bool(c.missing) > 1 for n, c in columns.items()}
+        notes = _open_columns(source.name, varying, table)
+        if starred.all():  # then stars are the labels of a table in which all is generalized away
+            starred = np.zeros(source.rows, dtype=bool)
+        elif stars == "all":
+            notes += _half_starred(source.name, int(np.count_nonzero(labels_only & ~everything)))
+        kept = np.flatnonzero(~starred)
+        labels, group, sizes = _group_labels(
+            [column.codes[kept] for column in quasi],
+            [len(column.values) for column in quasi],
+            np.ones(len(kept), dtype=np.int64),
+        )
+        return cls(
+            source.name,
+            table,
+            columns,
+            source.rows,
+            labels,
+            sizes,
+            tuple(notes),
+            safe,
+            kept,
+            group,
+        )
+
+    @property
+    def header(self) -> Collection[str]:
+        return self.columns.keys()
+
+    def value_counts(self, name: str) -> tuple[Ints, Values, Ints]:
+        codes = self.columns[name].codes[self.kept]
+        return self.group, codes, np.ones(len(codes), dtype=np.int64)
+
+    def by_position(self, codes: Mapping[str, Ints]) -> RowPairs:
+        return self.beside(self.kept, codes)
+
+    def beside(self, rows: Ints, codes: Mapping[str, Ints]) -> RowPairs:
+        """Each kept row beside one of the original."""
+        column = self.table.column
+        released = (*self.quasi, *self.compared)
+        return RowPairs(
+            {name: code[column(name).codes[rows]] for name, code in codes.items()},
+            {name: self.columns[name].codes[self.kept] for name in released},
+            self.group,
+            self.kept,
+            np.ones(len(rows), dtype=np.int64),
+            rows,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FileElsewhere(ReleasedFile):
+    """A file whose rows were counted by DuckDB, beside those of the original.
+
+    Attributes
+    ----------
+    files : PairedFiles
+    shown : mapping of str to str
+        What the file calls the columns.
+    stars : {"all", "quasi", "none"}
+        Which rows are suppressed.
+    counts : mapping of str to (groups, values, rows)
+        As `value_counts` gives them.
+    """
+
+    files: PairedFiles
+    shown: Mapping[str, str]
+    stars: str
+    counts: Mapping[str, tuple[Ints, Values, Ints]]
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        table: Table,
+        stars: str,
+        delimiter: str | None,
+    ) -> FileElsewhere | None:
+        """Count a file whose original is read by DuckDB; None where it is to be read instead."""
+        released = open_beside(path, table.store, delimiter)
+        if released is None:
+            return None
+        name = os.fspath(path)
+        files = PairedFiles(table.store, released, SUPPRESSED)  # type: ignore[arg-type]
+        header = list(released.columns)
+        safe = not any(map(is_formula, header)) and not any(map(files.runs, header))
+        shown = _own_names(name, header, table, (), safe=safe)
+        varying = {each: files.varies(column) for each, column in shown.items()}
+        notes = _open_columns(name, varying, table)
+        asked = [*table.quasi, *(each for each in table.sensitive if each in shown)]
+        columns = {each: released.columns[shown[each]] for each in asked}
+        sensitive = asked[len(table.quasi) :]
+        counts: dict[str, tuple[Ints, Values, Ints]] = {}
+        for more in [[each] for each in sensitive] or [[]]:
+            measured = [*table.quasi, *more]
+            counted = files.count_released([shown[each] for each in measured])
+            codes = [counted.released[shown[each]] for each in measured]
+            quasi = codes[: len(table.quasi)]
+            profiles = [columns[each] for each in table.quasi]
+            starred = {"all": counted.starred, "quasi": _are_stars(quasi, profiles)}
+            rows = {which: int(counted.rows[found].sum()) for which, found in starred.items()}
+            if rows.get(stars) == released.rows:
+                stars = _NO_STARS
+            kept = ~starred.get(stars, np.zeros(len(counted.rows), dtype=bool))
+            labels, group, sizes = _group_labels(
+                [code[kept] for code in quasi],
+                [len(profile.values) for profile in profiles],
+                counted.rows[kept],
+            )
+            counts |= dict.fromkeys(more, (group, codes[-1][kept], counted.rows[kept]))
+        if stars == "all":
+            notes += _half_starred(name, rows["quasi"] - rows["all"])
+        return cls(
+            name,
+            table,
+            columns,
+            released.rows,
+            labels,
+            sizes,
+            tuple(notes),
+            safe,
+            files,
+            shown,
+            stars,
+            counts,
+        )
+
+    @property
+    def header(self) -> Collection[str]:
+        return self.shown.keys()
+
+    def value_counts(self, name: str) -> tuple[Ints, Values, Ints]:
+        return self.counts[name]
+
+    def by_position(self, codes: Mapping[str, Ints]) -> RowPairs:
+        asked = [*self.quasi, *self.compared]
+        counted = self.files.count_pairs(codes, [self.shown[name] for name in asked])
+        released = {name: counted.released[self.shown[name]] for name in asked}
+        quasi = [released[name] for name in self.quasi]
+        starred = {
+            "all": counted.starred,
+            "quasi": _are_stars(quasi, [self.columns[name] for name in self.quasi]),
+        }.get(self.stars, np.zeros(len(counted.rows), dtype=bool))
+        spans = [len(self.columns[name].values) + 1 for name in self.quasi]
+        known = len(self.sizes)
+        # Of groups and rows at once, since keys may be ranks among them; groups are in order.
+        both = zip(self.group_labels, quasi, strict=True)
+        keys = row_keys(
+            [np.append(labels, code).astype(np.int64) + 1 for labels, code in both], spans
+        )
+        group = np.searchsorted(keys[:known], keys[known:])
+        group[starred] = -1
+        nowhere = np.zeros(0, dtype=np.int64)
+        return RowPairs(counted.original, released, group, counted.first, counted.rows, nowhere)
+
+
+def _own_names(
+    file: str, header: Sequence[str], table: Table, more: Sequence[str], *, safe: bool
+) -> dict[str, str]:
+    """The original's names of a file's columns, and what the file calls them."""
+    names = {name: name for name in header}
+    if safe:
+        undone = {undefuse(name): name for name in header}
+        if len(undone) == len(names) and all(name in undone for name in table.quasi):
+            names = undone
+    for name in (*table.quasi, *more):
+        if name not in names:
+            raise absent_column(file, name, names)
+    return names
+
+
+def _group_labels(
+    codes: Sequence[Values], values: Sequence[int], rows: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """Labels of each group, in order; the group of each entry; rows of each group."""
+    # The code -1 is a cell without a value (Parquet only): one more label.
+    moved = [code.astype(np.int64) + 1 for code in codes]
+    keys = row_keys(moved, [number + 1 for number in values])
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    group = group.reshape(-1).astype(np.int64)
+    sizes = np.zeros(len(first), dtype=np.int64)
+    np.add.at(sizes, group, rows)
+    return np.stack([code[first] - 1 for code in moved]), group, sizes
+
+
+def _open_columns(file: str, varying: Mapping[str, bool], table: Table) -> list[str]:
+    """Note columns that tell rows apart and that nobody has said to be harmless."""
+    harmless = {*table.quasi, *table.sensitive, *table.insensitive}
+    found = [name for name, varies in varying.items() if varies and name not in harmless]
+    if not found:
+        return []
+    shown = ", ".join(found[:_MOST_NAMES])
+    more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
+    return [
+        f"{file}: not counted as quasi-identifiers: {shown}{more}; whoever knows such values can "
+        "tell apart more rows than k says"
+    ]
+
+
+def _half_starred(file: str, rows: int) -> list[str]:
+    """Note rows that may be suppressed, and are not taken for it."""
+    if not rows:
+        return []
+    return [
+        f"{file}: rows that show {SUPPRESSED} in every quasi-identifier, but not in "
+        f"all cells ({rows:,}), are measured as a group; if they are suppressed, say "
+        "--stars quasi"
+    ]
+
+
+def _starred(columns: Sequence[Column]) -> Bools:
+    """Rows with a star in each of some columns."""
+    return _are_stars([column.codes for column in columns], columns)
+
+
+def _are_stars(codes: Sequence[Values], columns: Iterable[Profile]) -> Bools:
+    """Entries with the code of a star in each of some columns."""
+    found = np.ones(len(codes[0]), dtype=bool)
+    for code, column in zip(codes, columns, strict=True):
+        star = column.values.index(SUPPRESSED) if SUPPRESSED in column.values else -2
+        found &= code == star
+    return found

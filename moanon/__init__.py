@@ -23,8 +23,8 @@ The way of the data, and where each station stands::
   by the rows of its labels (``column_effects``).
 - ``moanon.recoding``: how the solutions of a front become groupings: genomes, or boxes.
 - ``moanon.search``: the algorithms, their budget and what ``auto`` means (``algorithms``), boxes
-  (``local``), best cuts of single columns (``polishing``), proofs of how far a front is from the
-  optimum (``front_proof``, ``proof``), checkpoints.
+  (``local``), best cuts of single columns (``polishing``), optima of large k (``large_groups``),
+  proofs of how far a front is from the optimum (``front_proof``, ``proof``), checkpoints.
 - ``moanon.front``: what they find, a `Front` to look at and ask.
 - ``moanon.baselines``: the classical algorithms (Mondrian, Datafly, Incognito, OLA, Flash, MinGen);
   ``find_baseline("mondrian").run(instance, 5)`` gives a release with its ``grouping``, and

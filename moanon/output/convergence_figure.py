@@ -59,7 +59,7 @@ def plot_convergence(
     ax.plot(x, y, color=BLUE, linewidth=1.2, zorder=3)
     if own:
         settle(root_figure(ax))
-    told = f"last tenth: {convergence.last_tenth:+.2%}"
+    told = f"last tenth: {convergence.gained}"
     corner = Label(told, float(0.9 * x[-1]), float(y[-1]), DARK_VERMILION, side="below")
     place_labels(ax, [corner], lines=[np.stack([x, y], axis=1)])
     return ax

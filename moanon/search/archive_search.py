@@ -14,7 +14,7 @@ one, earlier if they stall.
 
 Where the objectives are k and loss, every so many generations the solutions of the grid are
 polished (`Polisher`): what chance would need long for, a shortest path finds at once, and breeding
-goes on from there.
+goes on from there. A long search ends with the optima of large k (``large_groups``).
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from moanon.search.checkpoint import (
     prefixed,
     restore_generator,
 )
+from moanon.search.large_groups import can_settle, settle_large
 from moanon.search.operators import SEED_SHARE, KnownGenomes, Moves, Unseen, first_genomes
 from moanon.search.polishing import polisher_for
 from moanon.search.problem import SearchProblem
@@ -83,11 +84,11 @@ class ArchiveSearch:
         self.archive = Archive.empty(len(problem.objectives), problem.layout, room)
         self._polisher = polisher_for(problem)
         # Islands are known to help where the objectives are k and loss, as polishing does.
-        several = budget >= LONG and self._polisher is not None
-        self._apart = int(budget * _APART) if several else 0
+        self._is_long = budget >= LONG and self._polisher is not None
+        self._apart = int(budget * _APART)
         self._islands = [
             Archive.empty(len(problem.objectives), problem.layout, room)
-            for _ in range(_ISLANDS if several else 0)
+            for _ in range(_ISLANDS if self._is_long else 0)
         ]
         self._home = self.archive  # what is bred from
         self._united = 0  # evaluations after which it was bred from as one
@@ -153,7 +154,10 @@ class ArchiveSearch:
                 break
             self.archive.add(self.problem.points(genomes), genomes)
             changed += len(genomes)
-        return changed
+        genomes = self._settled()
+        if len(genomes):
+            self.archive.add(self.problem.points(genomes), genomes)
+        return changed + len(genomes)
 
     # -- what is saved ---------------------------------------------------------------------------
 
@@ -245,6 +249,23 @@ class ArchiveSearch:
         for each in (genomes, polished):
             self._smooth.add(_with_k(self.problem.layout.pack(each), ks))
         return self._unseen(polished, number)
+
+    def _settled(self) -> Bits:
+        """Unseen genomes that are better for large k, after a long search; see `settle_large`."""
+        instance, found = self.problem.instance, self.archive
+        if not self._is_long or not can_settle(instance):
+            return found.genomes_at(np.zeros(0, dtype=np.int64))
+        known = np.sort(self._ks(np.arange(len(found))))
+        elite = self._elite()[0]
+        falling = elite[np.argsort(-self._ks(elite), kind="stable")]
+        ks = self._ks(falling)
+        starts = np.concatenate(([0], known))[np.searchsorted(known, ks)] + 1
+        limit = self.problem.suppression.most_rows(instance.cells.rows)
+        steps = zip(starts.tolist(), ks.tolist(), found.genomes_at(falling), strict=True)
+        better = settle_large(instance, limit, steps)
+        if not better:
+            return found.genomes_at(np.zeros(0, dtype=np.int64))
+        return self._unseen(np.stack(better), len(better))
 
     def _rough(self) -> Ints:
         """Solutions of the grid that have never been polished for their k."""

@@ -80,13 +80,17 @@ class Convergence:
         return float(last - before) / last if last > 0 else 0.0
 
     @property
+    def gained(self) -> str:
+        """The same in words."""
+        return "less than 0.01%" if self.last_tenth < 0.0001 else f"{self.last_tenth:.2%}"
+
+    @property
     def sentence(self) -> str:
         """What to make of it."""
         if self.complete:
             return "everything there is was evaluated: nothing more can be found"
         gain = self.last_tenth
-        told = "less than 0.01%" if gain < 0.0001 else f"{gain:.2%}"
-        words = f"the last tenth of the evaluations gained {told} of hypervolume"
+        words = f"the last tenth of the evaluations gained {self.gained} of hypervolume"
         if gain <= _LITTLE:
             return f"{words}: as good as converged"
         if gain < _MUCH:

@@ -71,13 +71,14 @@ _Task = tuple[Sequence[Suppression], Ints | None]
 #: Ways to split: what suppressing a row costs, in losses of the row; how far to look ahead, where
 #: 1 is not at all, the greedy way. What is trimmed first uses the limit up, so it may pay to make
 #: rows dearer at first, or so dear that nothing is trimmed until the second round.
-_FAR, _NEAR, _GREEDY, _DEAR = (1.0, 128), (1.0, 8), (1.0, 1), (1.4, 32)
+_FAR, _MIDDLE, _NEAR, _GREEDY, _DEAR = (1.0, 128), (1.0, 32), (1.0, 8), (1.0, 1), (1.4, 32)
 _UNTRIMMED, _UNTRIMMED_NEAR = (1e6, 32), (1e6, 8)
 #: Tables of up to so many cells are searched without suppression, too, whatever the limit, and
 #: begin with all that a search for global recodings finds.
 _SMALL_TABLE = 2_000
-#: Groups that there is room for, where each target is also solved from the whole table down.
-_HANDFUL = 4
+#: Groups that there is room for, where each target is also solved from the whole table down, and
+#: where one more way to split is tried.
+_HANDFUL, _SEVERAL_GROUPS = 4, 100
 #: The share of the loss that a sweep of moving must gain, or a round of splitting and moving.
 _GAIN = 0.006
 
@@ -572,6 +573,8 @@ def _solve_afresh(place: _Workplace, wanted: _Wanted) -> Ints:
     ways = [_FAR if is_whole else _NEAR]
     if is_whole and may_trim:
         ways += [_UNTRIMMED]
+    if is_whole and place.counts.sum() < _SEVERAL_GROUPS * wanted.least:
+        ways += [_MIDDLE]
     if is_whole and few_groups:
         ways += [_GREEDY, *([_DEAR, _UNTRIMMED_NEAR] if may_trim else [_NEAR])]
     found = [_split(place, wanted, place.whole_table(), way) for way in ways]

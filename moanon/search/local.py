@@ -28,6 +28,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
@@ -73,12 +74,23 @@ _Task = tuple[Sequence[Suppression], Ints | None]
 #: rows dearer at first, or so dear that nothing is trimmed until the second round.
 _FAR, _MIDDLE, _NEAR, _GREEDY, _DEAR = (1.0, 128), (1.0, 32), (1.0, 8), (1.0, 1), (1.4, 32)
 _UNTRIMMED, _UNTRIMMED_NEAR = (1e6, 32), (1e6, 8)
+#: Ways that the whole table is split in, each where there is room for so many groups (from, below:
+#: fewer than its horizon are seen to the end by a farther look, too); and whether that is where
+#: rows may be suppressed, or may not.
+_TRIED: tuple[tuple[tuple[float, int], float, float, tuple[bool, ...]], ...] = (
+    (_FAR, 0, inf, (True, False)),
+    (_UNTRIMMED, 0, 1000, (True,)),
+    (_MIDDLE, FEW_GROUPS, 100, (True, False)),
+    (_GREEDY, 0, FEW_GROUPS, (True, False)),
+    (_DEAR, 0, FEW_GROUPS, (True,)),
+    (_UNTRIMMED_NEAR, 8, FEW_GROUPS, (True,)),
+    (_NEAR, 8, FEW_GROUPS, (False,)),
+)
 #: Tables of up to so many cells are searched without suppression, too, whatever the limit, and
 #: begin with all that a search for global recodings finds.
 _SMALL_TABLE = 2_000
-#: Groups that there is room for, where each target is also solved from the whole table down, and
-#: where one more way to split is tried.
-_HANDFUL, _SEVERAL_GROUPS = 4, 100
+#: Groups that there is room for, where each target is also solved from the whole table down.
+_HANDFUL = 4
 #: The share of the loss that a sweep of moving must gain, or a round of splitting and moving.
 _GAIN = 0.006
 
@@ -568,17 +580,12 @@ def _solve_afresh(place: _Workplace, wanted: _Wanted) -> Ints:
 
     Large tables are split in one way, which looks less far.
     """
-    is_whole, may_trim = place.effort.is_whole, wanted.limit > 0
-    few_groups = place.counts.sum() < FEW_GROUPS * wanted.least
-    ways = [_FAR if is_whole else _NEAR]
-    if is_whole and may_trim:
-        ways += [_UNTRIMMED]
-    if is_whole and place.counts.sum() < _SEVERAL_GROUPS * wanted.least:
-        ways += [_MIDDLE]
-    if is_whole and few_groups:
-        ways += [_GREEDY, *([_DEAR, _UNTRIMMED_NEAR] if may_trim else [_NEAR])]
+    room, may_trim = place.counts.sum() / wanted.least, wanted.limit > 0
+    ways = [_NEAR]
+    if place.effort.is_whole:
+        ways = [way for way, low, high, trim in _TRIED if low <= room < high and may_trim in trim]
     found = [_split(place, wanted, place.whole_table(), way) for way in ways]
-    if not few_groups:
+    if room >= FEW_GROUPS:
         found = [min(found, key=place.loss)]
     rounds = place.effort.rounds
     return min((_improve(place, wanted, group, rounds) for group in found), key=place.loss)

@@ -231,12 +231,14 @@ class ArchiveSearch:
     def _polished(self, number: int) -> Bits:
         """Unseen genomes that come of polishing at most so many solutions of the grid, each once.
 
-        If there are more that have never been polished, some along the whole front are.
+        If there are more that have never been polished, some along the whole front are; of a large
+        table they are few.
         """
         rough = self._rough() if self._polisher is not None else np.zeros(0, dtype=np.int64)
         if self._polisher is None or not len(rough):
             return self.problem.layout.unpack(self._home.packed[:0])
-        rough = rough[np.unique(np.linspace(0, len(rough) - 1, number).round().astype(np.int64))]
+        most = min(number, self._polisher.at_once)
+        rough = rough[np.unique(np.linspace(0, len(rough) - 1, most).round().astype(np.int64))]
         limit = self.problem.suppression.most_rows(self.problem.instance.cells.rows)
         ks = self._ks(rough)
         genomes = self._home.genomes_at(rough)

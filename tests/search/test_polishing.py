@@ -114,3 +114,20 @@ def test_a_search_polishes_now_and_then_and_at_its_end():
     # every solution of before is still there, or beaten
     for point in rough[:before]:
         assert (search.archive.values <= point).all(axis=1).any()
+
+
+def test_of_a_large_table_few_solutions_are_polished_at_once(monkeypatch):
+    search = ArchiveSearch(problem_of("k-suppression", eta=0.1), 20, seed=3)
+    for _ in range(5):
+        search.step()
+    polished = []
+    polish = Polisher.polish
+    monkeypatch.setattr(
+        Polisher, "polish", lambda *given: polished.append(given[2]) or polish(*given)
+    )
+    cells, columns = len(search.problem.instance.cells), len(search.problem.layout.columns)
+    monkeypatch.setattr(polishing, "_AT_ONCE", 3 * cells * columns)
+    monkeypatch.setattr("moanon.search.archive_search._LAST_ROUNDS", 1)
+    search.finish()
+    assert len(polished) == 3
+    assert max(polished) > min(polished)  # along the whole front

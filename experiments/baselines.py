@@ -8,6 +8,7 @@ nothing, so they stand at η = 0 alone.
     python experiments/baselines.py                 some ten minutes
     python experiments/baselines.py --k 50          one k: does everything work?
     python experiments/baselines.py --part credit   one of the tables, or the figure alone
+    python experiments/baselines.py --part credit --algorithm flash    others stay as they are
 
 writes to ``results/baselines``
 
@@ -71,9 +72,9 @@ def _problem(instance: Instance, eta: float) -> SearchProblem:
 
 
 def global_front(instance: Instance, eta: float) -> Front:
-    """The front of generalizations of the whole table, by the default search."""
+    """The front of generalizations of the whole table, by the default search, cut short."""
     problem = _problem(instance, eta)
-    search = make_search(problem, SearchSection())
+    search = make_search(problem, SearchSection(evaluations=DEFAULT_EVALUATIONS))
     run_search(search, Stop(evaluations=DEFAULT_EVALUATIONS))
     return front_of(problem, search.archive, 5_000)
 
@@ -112,6 +113,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--part", choices=PARTS, action="append", help="default: all, one after the other"
     )
+    parser.add_argument(
+        "--algorithm", choices=(*BASELINES, *OWN), action="append", help="default: all"
+    )
     parser.add_argument("--out", type=Path, default=REPOSITORY / "results" / "baselines")
     options = parser.parse_args(arguments)
     ks = tuple(options.k or KS)
@@ -119,8 +123,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parts = options.part or PARTS
     for name, load in TABLES.items():
         if name in parts:
-            found = pd.DataFrame(list(compare(load(), ks, name)))
-            write(found, options.out / f"{name}.csv")
+            path = options.out / f"{name}.csv"
+            found = pd.DataFrame(list(compare(load(), ks, name, options.algorithm)))
+            if options.algorithm:
+                known = pd.read_csv(path)
+                found = pd.concat([known[~known["algorithm"].isin(options.algorithm)], found])
+            write(found, path)
     if "ties" in parts:
         write(pd.DataFrame(list(ties(adult(), ks))), options.out / "mondrian_ties.csv")
     if "figure" in parts:
@@ -145,10 +153,14 @@ TABLES = {"adult": adult, "credit": credit}
 PARTS = (*TABLES, "ties", "figure")
 
 
-def compare(instance: Instance, ks: Sequence[int], table: str) -> Iterator[dict[str, Any]]:
-    """One row for each algorithm, k and η."""
+def compare(
+    instance: Instance, ks: Sequence[int], table: str, algorithms: Sequence[str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """One row for each algorithm, or each of some, and each k and η."""
     queries = Queries(instance)
     for name, baseline in BASELINES.items():
+        if algorithms and name not in algorithms:
+            continue
         baseline.run(instance, ks[0])  # once for the compiler and for loading
         for eta in ETAS if "eta" in baseline.takes else (0.0,):
             given = {"eta": eta} if "eta" in baseline.takes else {}
@@ -164,7 +176,7 @@ def compare(instance: Instance, ks: Sequence[int], table: str) -> Iterator[dict[
                 row["checked"] = getattr(found, "checked", None)
                 yield told(table, {**row, "cpu_seconds": round(spent, 3)})
     for name, own in OWN.items():
-        for eta in ETAS:
+        for eta in ETAS if not algorithms or name in algorithms else ():
             started = time.process_time()
             front = own(instance, eta)
             spent = time.process_time() - started

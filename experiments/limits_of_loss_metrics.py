@@ -236,7 +236,7 @@ def searched(
     """Global recodings of least cost that a search found, once for each k."""
     ks, evaluations = effort(options)
     problem = SearchProblem(instance, ("k", cost), Suppression("limit", ETA))
-    search = make_search(problem, SearchSection(seed=seed))
+    search = make_search(problem, SearchSection(seed=seed, evaluations=evaluations))
     run_search(search, Stop(evaluations=evaluations))
     front = front_of(problem, search.archive, 5_000)
     named = f"global {cost}" if seed == SEARCH_SEEDS[0] else f"global {cost} seed {seed}"

@@ -59,7 +59,7 @@ def domain_record(domain: Domain, blocks: Iterable[tuple[int, int]], salt: str) 
     unnamed = [node for node in range(len(tree.names)) if node not in named]
     names = list(tree.names)
     for node in unnamed:
-        names[node] = f"(not shown: {node})"
+        names[node] = f"(not shown: {node})" if node else SUPPRESSED
     return record | {
         "hierarchy": {
             "names": names,

@@ -29,15 +29,22 @@ class Convergence:
         After so many evaluations, in [0, 1].
     complete : bool
         Whether there was nothing left to be evaluated.
+    targets : bool
+        Whether that were targets, each of which is solved as well as it goes, and not solutions.
     """
 
     evaluations: tuple[int, ...]
     hypervolumes: tuple[float, ...]
     complete: bool = False
+    targets: bool = False
 
     @classmethod
     def of(
-        cls, points: Sequence[tuple[float, float]], *, complete: bool = False
+        cls,
+        points: Sequence[tuple[float, float]],
+        *,
+        complete: bool = False,
+        targets: bool = False,
     ) -> Convergence | None:
         """Make the curve of points; None of fewer than two. Of many, some are kept, evenly."""
         known = {int(evaluations): float(volume) for evaluations, volume in points}
@@ -46,7 +53,7 @@ class Convergence:
         ends = np.array(sorted(known))
         kept = np.unique(np.linspace(0, len(ends) - 1, min(len(ends), _MOST_POINTS)).round())
         chosen = ends[kept.astype(np.int64)].tolist()
-        return cls(tuple(chosen), tuple(known[at] for at in chosen), complete)
+        return cls(tuple(chosen), tuple(known[at] for at in chosen), complete, targets)
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Convergence | None:
@@ -61,7 +68,8 @@ class Convergence:
         if not all(map(is_number, (*ends, *volumes))):
             return None
         points = list(zip(ends, volumes, strict=False))
-        return cls.of(points, complete=curve.get("complete") is True)
+        complete, targets = (curve.get(name) is True for name in ("complete", "targets"))
+        return cls.of(points, complete=complete, targets=targets)
 
     def to_dict(self) -> dict[str, Any]:
         """As `of_record` reads it, with what the last tenth has gained."""
@@ -69,6 +77,7 @@ class Convergence:
             "evaluations": list(self.evaluations),
             "hypervolume": [round(volume, 6) for volume in self.hypervolumes],
             "complete": self.complete,
+            "targets": self.targets,
             "last_tenth": round(self.last_tenth, 6),
         }
 
@@ -87,6 +96,8 @@ class Convergence:
     @property
     def sentence(self) -> str:
         """What to make of it."""
+        if self.complete and self.targets:
+            return "every size of groups was searched for; better groups may exist"
         if self.complete:
             return "everything there is was evaluated: nothing more can be found"
         gain = self.last_tenth

@@ -22,6 +22,7 @@ from moanon.errors import SearchError
 from moanon.genome import Instance
 from moanon.measures import Measure
 from moanon.search.algorithms import (
+    ALL_GENOMES,
     DEFAULT_EVALUATIONS,
     MOST_GENOMES,
     STALL_FROM,
@@ -370,7 +371,8 @@ class _Run:
         """How the hypervolume grew up to here."""
         if self.hypervolume.why_not is None:
             self._take_hypervolume()
-        return Convergence.of(self.curve, complete=complete)
+        targets = self.search.complete != ALL_GENOMES
+        return Convergence.of(self.curve, complete=complete, targets=targets)
 
     # -- what is saved ---------------------------------------------------------------------------
 

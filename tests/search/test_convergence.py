@@ -9,8 +9,8 @@ import pytest
 from moanon.search.convergence import Convergence
 
 
-def curve(*points: tuple[int, float], complete: bool = False) -> Convergence:
-    found = Convergence.of(points, complete=complete)
+def curve(*points: tuple[int, float], **known: bool) -> Convergence:
+    found = Convergence.of(points, **known)
     assert found is not None
     return found
 
@@ -37,6 +37,11 @@ def test_where_everything_was_evaluated_there_is_nothing_to_gain() -> None:
     assert "nothing more can be found" in curve((1, 0.1), (2, 0.9), complete=True).sentence
 
 
+def test_where_every_target_was_reached_for_there_may_be_more() -> None:
+    sentence = curve((1, 0.1), (2, 0.9), complete=True, targets=True).sentence
+    assert sentence == "every size of groups was searched for; better groups may exist"
+
+
 def test_one_point_is_no_curve() -> None:
     assert Convergence.of([(5, 0.1), (5, 0.2)]) is None
 
@@ -49,7 +54,7 @@ def test_many_points_are_thinned_and_keep_their_ends() -> None:
 
 
 def test_a_record_gives_back_what_was_written() -> None:
-    written = curve((10, 0.25), (20, 0.5))
+    written = curve((10, 0.25), (20, 0.5), complete=True, targets=True)
     assert Convergence.of_record({"search": {"convergence": written.to_dict()}}) == written
 
 

@@ -43,7 +43,6 @@ from moanon.front.results import (
     read_object,
     read_record,
 )
-from moanon.front.told_labels import told_as, told_blocks
 from moanon.measures import applicable, find_measure
 from moanon.measures.optimality import BOUND, GAP, gap_above
 from moanon.measures.suppression import Suppression
@@ -186,6 +185,8 @@ class Front(Outlined):
         found: int | None,
         bounds: Mapping[str, float] | None,
     ) -> Front:
+        from moanon.front.told_labels import told_blocks
+
         order = np.lexsort([measures[name] for name in reversed(objectives)])
         chosen = recodings.take(order)
         return cls(
@@ -584,6 +585,8 @@ def _labels(columns: Mapping[str, Any], first: Mapping[str, Any]) -> Blocks:
 
 def _check_table(folder: Path, record: Mapping[str, Any], front: Front, instance: Instance) -> None:
     """Refuse a table that is not the one the front was found on, or is read otherwise."""
+    from moanon.front.told_labels import told_as
+
     check_data(folder, record, instance.table.source, instance.table.digest)
     # The same data can be read with a hierarchy that was edited since.
     try:

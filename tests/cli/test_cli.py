@@ -469,6 +469,17 @@ def test_help_imports_nothing_slow() -> None:
     assert done.stderr.strip() == ""
 
 
+def test_a_question_needs_neither_the_compiler_nor_the_table(finished: Path) -> None:
+    asked = ["ask", str(finished / "people"), "--min-k", "2"]
+    code = (
+        f"import sys; from moanon.cli import main; main({asked}); "
+        "sys.exit(' '.join(name for name in ('numba', 'pandas', 'duckdb') if name in sys.modules))"
+    )
+    done = python("-c", code)
+    assert done.stderr.strip() == ""
+    assert "Solution" in done.stdout
+
+
 # -- the package ---------------------------------------------------------------------------------
 
 

@@ -380,7 +380,7 @@ def _without_orders(config: str) -> str:
                 kept = [(key, value) for key, value in column.value if not _is_order(key, value)]
                 found |= len(kept) < len(column.value)
                 column.value = kept
-    return dump_nodes(root) if found else config
+    return dump_nodes(root) if found and root is not None else config
 
 
 def _values(node: yaml.Node | None, key: str) -> list[yaml.Node]:

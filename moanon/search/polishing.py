@@ -22,8 +22,9 @@ _MOST_VALUES = 400
 _LARGEST_SUM = 2**54
 #: The largest fine of a suppressed row, in losses of a whole row.
 _MOST_FINE = 8
-#: Cells times columns that are gone through at once, for all genomes together.
-_AT_ONCE = 150_000_000
+#: Cells that are gone through at once, for all genomes together: all of them for each column, and
+#: about as often as there are columns.
+_AT_ONCE = 2_000_000_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,7 +112,7 @@ class Polisher:
     @property
     def at_once(self) -> int:
         """Genomes that may be polished in a row: few of a large table, or nobody can stop it."""
-        return max(1, _AT_ONCE // (len(self.counts) * len(self.columns)))
+        return max(1, _AT_ONCE // (len(self.counts) * len(self.columns) ** 2))
 
     def polish(self, genome: Bits, k: int, limit: int) -> Bits:
         """A genome that loses less with at most `limit` rows in groups of less than k, or itself.

@@ -126,7 +126,7 @@ def test_of_a_large_table_few_solutions_are_polished_at_once(monkeypatch):
         Polisher, "polish", lambda *given: polished.append(given[2]) or polish(*given)
     )
     cells, columns = len(search.problem.instance.cells), len(search.problem.layout.columns)
-    monkeypatch.setattr(polishing, "_AT_ONCE", 3 * cells * columns)
+    monkeypatch.setattr(polishing, "_AT_ONCE", 3 * cells * columns**2)
     monkeypatch.setattr("moanon.search.archive_search._LAST_ROUNDS", 1)
     search.finish()
     assert len(polished) == 3

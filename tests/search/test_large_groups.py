@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 
@@ -32,10 +34,12 @@ def test_a_poor_but_long_search_ends_with_the_optima_of_its_steps(eta, monkeypat
 
 
 def test_a_short_search_is_left_as_it_is(monkeypatch):
-    monkeypatch.setattr(archive_search, "settle_large", None)
+    settled = Mock(return_value=[])
+    monkeypatch.setattr(archive_search, "settle_large", settled)
     search = ArchiveSearch(problem_of("k-suppression", eta=0.1), 5, seed=3, budget=99_999)
     search.step()
     search.finish()
+    assert not settled.called
 
 
 def test_proofs_that_take_too_long_end_it(monkeypatch):

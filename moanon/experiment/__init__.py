@@ -18,7 +18,7 @@ complete. So whatever moment a run is killed at, the folder tells whether it is 
 nothing meets the constraints they stay, and ``no-solution.txt`` beside them says why. One run at a
 time works in a folder, behind a lock that the system takes back when the process ends.
 
-- ``experiment``: `plan` and `Experiment`, the way from the configuration to the written folder.
+- ``planning``: `plan`; ``experiment``: `Experiment`, the way to the written folder.
 - ``baseline``: the same folder from a classical algorithm of `moanon.baselines`.
 - ``proving``: proofs of how far the fronts of a folder are from the optimum, in ``proof.npz``.
 - ``optimization``: `make_problem`, what a configuration optimizes; `optimize`, the front in one
@@ -31,8 +31,9 @@ time works in a folder, behind a lock that the system takes back when the proces
   and solutions of results folders (``RESULTS#17``).
 """
 
-from moanon.experiment.experiment import Experiment, Result, plan
+from moanon.experiment.experiment import Experiment, Result
 from moanon.experiment.finished import load_front, read_rows
 from moanon.experiment.optimization import make_problem
+from moanon.experiment.planning import plan
 
 __all__ = ["Experiment", "Result", "load_front", "make_problem", "plan", "read_rows"]

@@ -26,7 +26,7 @@ from moanon.baselines.requirement import make_requirement
 from moanon.config import Config
 from moanon.config.constraints import check_reach
 from moanon.errors import ConfigError, InfeasibleError, OutputError
-from moanon.experiment.experiment import make_record, plan
+from moanon.experiment.experiment import make_record
 from moanon.experiment.finished import draw_plots, run_of, write_page
 from moanon.experiment.folder import (
     FolderLock,
@@ -37,6 +37,7 @@ from moanon.experiment.folder import (
     spare_inputs,
 )
 from moanon.experiment.optimization import changed, etas_of, objectives_of
+from moanon.experiment.planning import plan
 from moanon.experiment.stored import domains_texts
 from moanon.front import Front
 from moanon.genome import Instance

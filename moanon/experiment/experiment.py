@@ -1,4 +1,4 @@
-"""Experiments: which runs configurations ask for, and how each comes to its results folder.
+"""Experiments: how a run comes to its results folder.
 
 `Experiment.prepare` and `Experiment.run` tell the story; each of their steps stands below them.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -21,11 +21,11 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Outlined
 from moanon.config import Config
-from moanon.data.strict_yaml import HALF
-from moanon.errors import ConfigError, InfeasibleError, OutputError
+from moanon.errors import InfeasibleError, OutputError
 from moanon.experiment.finished import ETA_TABLE, draw_plots, run_of, write_eta_table, write_page
 from moanon.experiment.folder import (
     LOCK,
+    PROOF,
     RESULTS,
     FolderLock,
     check_folder,
@@ -49,6 +49,7 @@ from moanon.experiment.optimization import (
     make_problem,
     prepare_kernels,
 )
+from moanon.experiment.planning import with_eta
 from moanon.experiment.preparation import (
     already,
     load_state,
@@ -56,7 +57,7 @@ from moanon.experiment.preparation import (
     notes_on_settings,
     still_known,
 )
-from moanon.experiment.proving import check_proof, prove_limits
+from moanon.experiment.proving import check_proof, earlier_proof, keep_proof, prove_limits
 from moanon.experiment.stored import domains_texts
 from moanon.front import Front
 from moanon.front.results import DOMAINS
@@ -66,8 +67,13 @@ from moanon.progress import OnStep, on_part
 from moanon.recoding import BOXES
 from moanon.search.archive import SharedLimits
 from moanon.search.checkpoint import Checkpoints, Identity, State, part_of, prefixed
-from moanon.search.exact import is_exact_wanted, prove_within_budget, take_in
-from moanon.search.front_proof import ProofRecord
+from moanon.search.exact import (
+    bounds_of_all,
+    is_exact_wanted,
+    prove_within_budget,
+    take_in,
+)
+from moanon.search.front_proof import FrontProof, ProofRecord
 from moanon.search.local import LocalLimits
 from moanon.search.running import (
     OnGeneration,
@@ -83,67 +89,6 @@ _FURTHER = 0.25
 
 #: How the search for a limit went: a part of ``run.json``.
 _Course = dict[str, Any]
-
-
-# -- which runs ------------------------------------------------------------------------------------
-
-
-def plan(
-    paths: Sequence[str | Path],
-    sets: Sequence[str] = (),
-    *,
-    etas: Sequence[float] = (),
-    seed: int | None = None,
-    out: str | Path | None = None,
-) -> list[Config]:
-    """Read configurations, one for each run, each with a folder of its own.
-
-    Parameters
-    ----------
-    paths : sequence of str or Path
-        The files.
-    sets : sequence of str
-        Overrides ``key.path=value`` for all of them.
-    etas, seed, out
-        Instead of ``problem.eta``, ``search.seed`` and ``output.dir``. Results of several
-        configurations go to ``out/NAME``.
-
-    Raises
-    ------
-    ConfigError
-        If a configuration is wrong, or two runs would write to one folder.
-    """
-    changes = [*sets]
-    if etas:
-        changes.append(f"problem.eta={etas[0] if len(etas) == 1 else list(etas)}")
-    if seed is not None:
-        changes.append(f"search.seed={seed}")
-    runs: list[Config] = []
-    owners: dict[Path, str] = {}
-    for path in paths:
-        config = Config.load(path, changes)
-        if out is not None:
-            if HALF.search(str(out)):
-                raise ConfigError(
-                    f"the folder {str(out)!a} has a name that is not UTF-8, and config.yaml in it "
-                    "could not name it; name another"
-                )
-            folder = Path(out) / config.name if len(paths) > 1 else Path(out)
-            config = changed(config, "output", dir=str(folder))
-        place = Path(config.output.dir).absolute()
-        if place in owners:
-            raise ConfigError(
-                f"{owners[place]} and {path} would both write to {config.output.dir}; give "
-                "each its own output.dir"
-            )
-        owners[place] = str(path)
-        runs.append(config)
-    return runs
-
-
-def with_eta(config: Config, eta: float | tuple[float, ...]) -> Config:
-    """The configuration with other limits of suppression, if it is of a kind that has any."""
-    return config if config.problem.eta is None else changed(config, "problem", eta=eta)
 
 
 # -- one run ---------------------------------------------------------------------------------------
@@ -352,18 +297,20 @@ class Experiment(Outlined):
                 if outcome.reason == "exhausted" and isinstance(self.limits, SharedLimits):
                     courses.update(dict.fromkeys(self.phases[number:], course))
                     break
-            fronts, proof = self._exact(self._fronts(on_step), on_step, interrupted)
-            if not fronts:
+            fronts = self._fronts(on_step)
+            proofs = self._proofs(fronts, outcome, on_step, interrupted)
+            if proofs is None:
                 outcome = replace(outcome, reason="interrupted")
                 return Result(self.folder, outcome, {}, self.limits.evaluations, compiling)
-            self._write(fronts, courses, proof)
+            self._write(fronts, courses, proofs)
             self.checkpoints.remove()  # from here on the folder is finished
-            if self.config.search.prove is not None:
+            if self.config.search.prove is not None and outcome.reason != "exhausted":
                 told = on_part(on_step, "proving")
                 seconds = self.config.search.prove
                 fronts = prove_limits(self.folder, self.places, fronts, seconds, interrupted, told)
             self.show(fronts, on_step)
             evaluations = self.limits.evaluations
+            proof = self._told_proof(fronts, proofs)
             return Result(self.folder, outcome, fronts, evaluations, compiling, proof)
         except InfeasibleError as error:
             mark_without_solution(self.folder, str(error))
@@ -470,47 +417,71 @@ class Experiment(Outlined):
             fronts[eta] = self.limits.front(place, cap, on_part(on_step, what))
         return fronts
 
-    def _exact(
+    def _proofs(
         self,
         fronts: dict[float, Front],
+        outcome: Outcome,
         on_step: OnStep | None,
         interrupted: Callable[[], bool] | None,
-    ) -> tuple[dict[float, Front], ProofRecord | None]:
-        """Make the front without suppression exact, where that is the default; see ``exact``.
+    ) -> dict[float, FrontProof] | None:
+        """Give fronts all bounds that come unasked; return the proofs, None if interrupted.
 
-        What is better is told to all limits. No fronts are returned where it was interrupted.
+        An enumeration needs none. Otherwise there are those that the folder has already, and one
+        of the front without suppression where exactness is the default; see ``exact``. What that
+        finds to be better is told to all limits, and fronts are made anew.
         """
+        if not isinstance(self.limits, SharedLimits):
+            return {}
+        if outcome.reason == "exhausted":
+            for eta, archive in zip(self.limits.etas, self.limits.archives, strict=True):
+                fronts[eta] = replace(fronts[eta], proven=bounds_of_all(fronts[eta], archive))
+            return {}
+        before = {eta: earlier_proof(path, self.instance) for eta, path in self.known.items()}
+        proofs = {eta: proof for eta, proof in before.items() if proof is not None}
         eta = min(fronts)
-        if self.config.search.prove is not None or not is_exact_wanted(fronts[eta], self.stop):
-            return fronts, None
-        assert isinstance(self.limits, SharedLimits)
-        proof = prove_within_budget(fronts[eta], interrupted, on_part(on_step, "proving"))
-        if proof is None:
-            return {}, None
-        if take_in(self.limits, proof):
-            fronts = self._fronts(on_step)
-        fronts[eta] = replace(fronts[eta], proven=proof.bounds(fronts[eta]))
-        return fronts, proof.record()
+        is_wanted = eta not in proofs and self.config.search.prove is None
+        if is_wanted and is_exact_wanted(fronts[eta], self.stop):
+            proof = prove_within_budget(fronts[eta], interrupted, on_part(on_step, "proving"))
+            if proof is None:
+                return None
+            if take_in(self.limits, proof):
+                fronts.update(self._fronts(on_step))
+            proofs[eta] = proof
+        for eta, proof in proofs.items():
+            fronts[eta] = replace(fronts[eta], proven=proof.bounds(fronts[eta]))
+        return proofs
+
+    def _told_proof(
+        self, fronts: Mapping[float, Front], proofs: Mapping[float, FrontProof]
+    ) -> ProofRecord | None:
+        """How much of the front without suppression is proven, where that was done unasked."""
+        eta = min(fronts)
+        if eta not in proofs or not is_exact_wanted(fronts[eta], self.stop):
+            return None
+        return ProofRecord.of(fronts[eta], proofs[eta].work)
 
     def _write(
         self,
         fronts: Mapping[float, Front],
         courses: Mapping[float, _Course],
-        proof: ProofRecord | None,
+        proofs: Mapping[float, FrontProof],
     ) -> None:
         """Write the results of each limit, and clear away what does not belong to them."""
         for eta, place in self.places.items():
             make_folder(place)
             config = changed(with_eta(self.config, eta), "output", dir=str(place))
             record = self._record(eta, config, courses)
-            if proof is not None and fronts[eta].proven is not None:
-                record["proof"] = proof.to_dict()
+            if fronts[eta].proven is not None:
+                bounds = proofs[eta].work if eta in proofs else 0
+                record["proof"] = ProofRecord.of(fronts[eta], bounds).to_dict()
             fronts[eta].save(
                 place,
                 record=record,
                 texts={"config.yaml": config.to_yaml(), **domains_texts(fronts[eta])},
                 force=self.replace,
             )
+            if eta in proofs:
+                keep_proof(place, fronts[eta], proofs[eta])
         # An enumeration needs no head start.
         if self.algorithm != "exhaustive" and isinstance(self.limits, SharedLimits):
             write_evaluated(self.folder, self.limits.evaluated, self.identity)
@@ -520,7 +491,8 @@ class Experiment(Outlined):
             kept = {"config.yaml", ETA_TABLE}
             every = with_eta(self.config, tuple(sorted(fronts)))
             write_eta_table(self.folder, fronts, {"config.yaml": every.to_yaml()})
-        for name in {*RESULTS, ETA_TABLE} - kept:
+        kept |= {PROOF} if self.folder in self.places.values() else set()
+        for name in {*RESULTS, ETA_TABLE, PROOF} - kept:
             (self.folder / name).unlink(missing_ok=True)
         clear_pictures(self.folder)
         if self.force:

@@ -20,7 +20,7 @@ from moanon.measures.suppression import find_preset, suppress_by
 from moanon.progress import show_progress
 from moanon.search.algorithms import choose_algorithm, room_of
 from moanon.search.archive import SharedLimits
-from moanon.search.exact import is_exact_wanted, prove_within_budget, take_in
+from moanon.search.exact import bounds_of_all, is_exact_wanted, prove_within_budget, take_in
 from moanon.search.local import LocalLimits, warm_up_local
 from moanon.search.problem import SearchProblem
 from moanon.search.running import run_search, stop_of, warm_up
@@ -210,9 +210,11 @@ def optimize(
     prepare_kernels(task, algorithm)  # which a limit in seconds should not count
     stop, cap = stop_of(config.search, algorithm, task), config.search.cap
     with show_progress(config.name, quiet=not progress) as show:
-        run_search(limits.search_for(0, config.search), stop, on_generation=show)
+        outcome = run_search(limits.search_for(0, config.search), stop, on_generation=show)
         front = limits.front(0, cap)
-        if isinstance(limits, SharedLimits) and is_exact_wanted(front, stop):
+        if isinstance(limits, SharedLimits) and outcome.reason == "exhausted":
+            front = replace(front, proven=bounds_of_all(front, limits.archives[0]))
+        elif isinstance(limits, SharedLimits) and is_exact_wanted(front, stop):
             proof = prove_within_budget(front)
             assert proof is not None  # nobody interrupts it
             front = limits.front(0, cap) if take_in(limits, proof) else front

@@ -30,6 +30,7 @@ from moanon.experiment.folder import PROOF, FolderLock, identity_of, with_limits
 from moanon.experiment.stored import domains_texts
 from moanon.front import Front
 from moanon.front.results import DOMAINS, find_fronts, has_config, read_listed, read_record
+from moanon.genome import Instance
 from moanon.measures.solutions import OnPart
 from moanon.recoding import GlobalRecodings
 from moanon.search.archive import Archive, front_of
@@ -141,11 +142,7 @@ def prove_front(
     notes = _restore(folder / PROOF, proof, identity)
     proof.table.warm_up()
     started = told = time.monotonic()
-
-    def save() -> None:
-        write_arrays(folder / PROOF, proof.state(), identity)
-
-    saving = PacedSaving(lambda state: save())
+    saving = PacedSaving(lambda state: write_arrays(folder / PROOF, proof.state(), identity))
     stopped = False
     while not stopped and not (proof.current is None and proof.is_done):
         proof.advance()
@@ -159,7 +156,7 @@ def prove_front(
     after = _merged(front, proof)
     after = replace(after, proven=proof.bounds(after))
     _write(folder, after, proof)
-    save()
+    saving.save({})
     return Proven(
         folder=folder,
         before=front,
@@ -228,6 +225,24 @@ def _write(folder: Path, front: Front, proof: FrontProof) -> None:
 
 
 # -- as the end of a run ---------------------------------------------------------------------------
+
+
+def earlier_proof(folder: Path, instance: Instance) -> FrontProof | None:
+    """What was proven of the front in a results folder; None where that is nothing.
+
+    A run that adds a limit is at work there.
+    """
+    front = Front.of_record(folder, read_record(folder, at_work=True), instance)
+    if front.proven is None:
+        return None
+    proof = FrontProof(front)
+    _restore(folder / PROOF, proof, _identity(folder, front))
+    return proof
+
+
+def keep_proof(folder: Path, front: Front, proof: FrontProof) -> None:
+    """Leave a proof in the results folder of its front, so that later ones go on from there."""
+    write_arrays(folder / PROOF, proof.state(), _identity(folder, front))
 
 
 def check_proof(config: Config, problem: SearchProblem) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from moanon.config import Config
 from moanon.errors import ConfigError
-from moanon.experiment.experiment import make_record, with_eta
+from moanon.experiment.experiment import make_record
 from moanon.experiment.finished import (
     read_run,
     run_of,
@@ -27,6 +27,7 @@ from moanon.experiment.finished import (
 )
 from moanon.experiment.folder import check_vacant, clear_others, identity_of, make_folder
 from moanon.experiment.optimization import changed
+from moanon.experiment.planning import with_eta
 from moanon.experiment.stored import domains_texts
 from moanon.front import Front
 from moanon.front.results import read_record

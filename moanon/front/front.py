@@ -513,8 +513,13 @@ class Front(Outlined):
             If there are no results, or unfinished ones or those of another version; if a file was
             changed, or belongs to another table.
         """
-        folder = Path(folder)
-        record = read_record(folder)
+        return cls.of_record(Path(folder), read_record(folder), instance)
+
+    @classmethod
+    def of_record(
+        cls, folder: Path, record: Mapping[str, Any], instance: Instance | None = None
+    ) -> Front:
+        """Read the front that the record of a results folder tells of; as `load`."""
         try:
             objectives = tuple(record["problem"]["objectives"])
             suppression = Suppression(**record["problem"]["suppression"])

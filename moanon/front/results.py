@@ -136,8 +136,8 @@ def parts_of(folder: str | Path) -> tuple[Path, ...]:
     return tuple(folder / name for name in (RECORD, *_OTHERS))
 
 
-def read_record(folder: str | Path) -> dict[str, Any]:
-    """Read ``run.json`` of a finished run.
+def read_record(folder: str | Path, *, at_work: bool = False) -> dict[str, Any]:
+    """Read ``run.json`` of a finished run; if asked for, also where a further one is at work.
 
     Raises
     ------
@@ -147,7 +147,8 @@ def read_record(folder: str | Path) -> dict[str, Any]:
     """
     folder = checked_path(folder, DataError)
     try:
-        _check_finished(folder)
+        if not at_work:
+            _check_finished(folder)
     except OSError as error:
         raise DataError(f"{folder} cannot be read: {error.strerror}") from None
     path = folder / RECORD

@@ -57,6 +57,7 @@ class Archive(Outlined):
     packed: Bits  # genomes, as `Layout.pack` makes them
     thresholds: Ints
     room: int  # solutions that `thin` leaves when there are half as many again
+    thinned: bool = False  # then a later solution may be here that one of those left out beats
 
     @classmethod
     def empty(cls, objectives: int, layout: Layout, room: int) -> Archive:
@@ -108,6 +109,7 @@ class Archive(Outlined):
         self._replace_genomes(old, points.genome[new], genomes)
         self.thresholds = np.concatenate([self.thresholds[old], points.thresholds[new]])
         if len(self) > _SLACK * self.room:
+            self.thinned = True
             self.keep(thin(self.values, self.room))
         return len(new)
 
@@ -139,13 +141,19 @@ class Archive(Outlined):
 
     def state(self) -> State:
         """The solutions, as arrays."""
-        return {"values": self.values, "genomes": self.packed, "thresholds": self.thresholds}
+        return {
+            "values": self.values,
+            "genomes": self.packed,
+            "thresholds": self.thresholds,
+            "thinned": np.array(self.thinned),
+        }
 
     def restore(self, state: State) -> None:
         """Hold saved solutions instead of those that are here."""
         self.values = state["values"]
         self.packed = state["genomes"]
         self.thresholds = state["thresholds"]
+        self.thinned = bool(state["thinned"])
 
 
 def front_of(

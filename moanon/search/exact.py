@@ -1,8 +1,8 @@
-"""The exact front where nothing may be suppressed: the last step of the default search.
+"""The exact front: where every genome was evaluated, and as the last step where bounds are sharp.
 
-Without suppression bounds are sharp, and branch and bound often settles a whole front in the time
-of the search before it. How much of it is done is a number of bounds, not of seconds, so that the
-same run ends in the same front on every machine.
+Whoever has seen all genomes has the optimum for every k. Otherwise, without suppression, branch and
+bound often settles a whole front in the time of the search before it. How much of it is done is a
+number of bounds, not of seconds, so that the same run ends in the same front on every machine.
 """
 
 from __future__ import annotations
@@ -11,16 +11,41 @@ from collections.abc import Callable
 
 import numpy as np
 
+from moanon.arrays import Floats
 from moanon.front import Front
+from moanon.genome import Instance
 from moanon.measures.solutions import OnPart
-from moanon.search.archive import SharedLimits
+from moanon.search.archive import Archive, SharedLimits
 from moanon.search.front_proof import FrontProof, why_unprovable
+from moanon.search.provable import why_not
 from moanon.search.running import Stop
 
 #: Most bounds that are computed, and most cells that are gone through for them: some 20 seconds.
 EXACT_BOUNDS, _MOST_CELLS = 40_000, 800_000_000
 #: After this share of them, it goes on only if this share of the solutions is proven optimal.
 _SO_FAR = 0.2
+#: Sums of losses up to this are told apart when they are shares.
+_TOLD_APART = 2**51
+
+
+def bounds_of_all(front: Front, archive: Archive) -> Floats | None:
+    """Bounds of a front that was found among all genomes: each solution is the best for its k.
+
+    None where that would rest on rounded losses, where the archive had to leave solutions out on
+    the way, and of fronts about which nothing is proven otherwise (`why_not`).
+    """
+    assert front.instance is not None
+    if why_not(front.objectives, front.suppression, [*front.bounds]) is not None:
+        return None
+    if archive.thinned or not _are_told_apart(front.instance):
+        return None
+    return np.asarray(front.measures["loss"], dtype=np.float64)
+
+
+def _are_told_apart(instance: Instance) -> bool:
+    """Whether different losses of a table are different shares, in the same order."""
+    whole = instance.losses.scale * instance.cells.rows * len(instance.layout.columns)
+    return instance.losses.exact and whole <= _TOLD_APART
 
 
 def is_exact_wanted(front: Front, stop: Stop) -> bool:

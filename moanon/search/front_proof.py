@@ -14,8 +14,9 @@ work each time, until their gap is as small as wanted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -81,7 +82,7 @@ class ProofRecord:
     Attributes
     ----------
     bounds : int
-        How many were computed.
+        How many were computed; none where every genome was evaluated.
     steps, optimal : int
         Steps of the front, and those whose solution is proven to be optimal.
     """
@@ -89,6 +90,13 @@ class ProofRecord:
     bounds: int
     steps: int
     optimal: int
+
+    @classmethod
+    def of(cls, front: Front, bounds: int) -> ProofRecord:
+        """What a front with its bounds tells."""
+        assert front.proven is not None
+        optimal = int((front.proven >= front.measures["loss"]).sum())
+        return cls(bounds, len(front), optimal)
 
     def to_dict(self) -> dict[str, int]:
         """As it is written."""
@@ -123,6 +131,8 @@ class FrontProof:
         #: Best loss that is known for each k that a solution has, and for which genome.
         self.known: dict[int, int] = {}
         self.better: dict[int, Bits] = {}
+        #: Bounds that the front comes with, by the k of their solutions.
+        self._earlier: dict[int, int] = {}
         #: Solutions whose columns have yet to be given their best cuts.
         self._rough: list[tuple[int, Bits]] = []
         thresholds = recodings.thresholds[:, 0].tolist()
@@ -133,6 +143,7 @@ class FrontProof:
             assert loss is not None
             self.known[k] = min(loss, self.known.get(k, loss))
             self._rough.append((k, genome))
+        self._earlier = _bounds_of(front, self.known, self.table.whole)
         wanted = [(k, self.least_loss(k)) for k in self.ks]
         self._rough = [
             (k, genome)
@@ -169,7 +180,8 @@ class FrontProof:
 
     def bound(self, k: int) -> int:
         """A loss that no generalization for this k goes below: the best of all smaller k."""
-        return max((proof.bound for own, proof in self.proofs.items() if own <= k), default=0)
+        found = [proof.bound for own, proof in self.proofs.items() if own <= k]
+        return max(found + [bound for own, bound in self._earlier.items() if own <= k], default=0)
 
     def bounds(self, front: Front) -> Floats:
         """The bound of each solution of a front as a share, never above the truth.
@@ -293,6 +305,21 @@ class FrontProof:
             proof.restore(part_of(state, f"{k}."))
             proof.take_in(self.least_loss(k))
             self.proofs[k] = proof
+
+
+def _bounds_of(front: Front, losses: Mapping[int, int], whole: int) -> dict[int, int]:
+    """Bounds of a front's solutions as sums, by their k; that of an optimal one is its loss."""
+    if front.proven is None:
+        return {}
+    found = {}
+    for k, share, bound in zip(
+        front.measures["k"].tolist(),
+        front.measures["loss"].tolist(),
+        front.proven.tolist(),
+        strict=True,
+    ):
+        found[k] = losses[k] if bound >= share else int(Fraction(bound) * whole)
+    return found
 
 
 def _checked(k: int, instance: Instance) -> int:

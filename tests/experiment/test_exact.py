@@ -90,3 +90,89 @@ def test_optimize_does_the_same() -> None:
     front = moanon.optimize(moanon.Config.load("people.yaml"), progress=False)
     assert front.proven is not None
     assert front.proven.tolist() == column("a", "bound")
+
+
+# -- where every genome was evaluated -------------------------------------------------------------
+
+EVERY = ("--set", "search.algorithm=exhaustive", "--quiet")
+
+
+@pytest.mark.parametrize("eta", ["0.0", "0.2"])
+def test_every_solution_of_an_enumeration_is_optimal(eta: str) -> None:
+    assert main(["run", "people.yaml", *EVERY, "--eta", eta, "--out", "all"]) == 0
+    assert column("all", "bound") == column("all", "loss")
+    assert set(column("all", "gap")) == {0.0}
+    steps = len(column("all", "k"))
+    proof = json.loads(Path("all/run.json").read_bytes())["proof"]
+    assert proof == {"bounds": 0, "steps": steps, "optimal": steps}
+
+
+def test_a_proof_of_an_enumerated_front_finds_the_same_bounds() -> None:
+    assert main(["run", "people.yaml", *EVERY, "--eta", "0.2", "--out", "all"]) == 0
+    before = Path("all/front.csv").read_bytes()
+    assert main(["prove", "all"]) == 0
+    assert Path("all/front.csv").read_bytes() == before
+
+
+def test_an_enumeration_for_several_limits_proves_them_all() -> None:
+    limits = ["--eta", "0", "--eta", "0.2"]
+    assert main(["run", "people.yaml", *EVERY, *limits, "--out", "all"]) == 0
+    for eta in (0.0, 0.2):
+        assert column(f"all/eta-{eta}", "bound") == column(f"all/eta-{eta}", "loss")
+
+
+def test_of_other_objectives_an_enumeration_proves_nothing() -> None:
+    given = [*EVERY, "--set", "problem={preset: any-suppression}"]
+    assert main(["run", "people.yaml", *given, "--out", "all"]) == 0
+    assert Front.load(Path("all")).proven is None
+
+
+def test_optimize_tells_it_too() -> None:
+    config = moanon.Config.load("people.yaml", ["search.algorithm=exhaustive"])
+    front = moanon.optimize(config, progress=False)
+    assert front.proven is not None
+    assert front.proven.tolist() == front.measures["loss"].tolist()
+
+
+def test_an_archive_that_left_solutions_out_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("moanon.search.algorithms.room_of", lambda *_: 3)
+    monkeypatch.setattr("moanon.experiment.optimization.room_of", lambda *_: 3)
+    assert main(["run", "people.yaml", *EVERY, "--out", "all"]) == 0
+    assert Front.load(Path("all")).proven is None
+
+
+def test_losses_that_shares_do_not_tell_apart_prove_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(exact, "_TOLD_APART", 100)
+    assert main(["run", "people.yaml", *EVERY, "--out", "all"]) == 0
+    assert Front.load(Path("all")).proven is None
+
+
+# -- what was proven stays -------------------------------------------------------------------------
+
+
+def test_a_later_proof_goes_on_from_that_of_the_run(capsys: Captured) -> None:
+    assert main(["run", "people.yaml", "--out", "a", "--quiet"]) == 0
+    before = Path("a/front.csv").read_bytes()
+    bounds = json.loads(Path("a/run.json").read_bytes())["proof"]["bounds"]
+    assert main(["prove", "a"]) == 0
+    assert f"; {bounds:,} bounds computed" in capsys.readouterr().out
+    assert Path("a/front.csv").read_bytes() == before
+
+
+def test_a_proof_of_one_k_takes_no_other_bound_away() -> None:
+    assert main(["run", "people.yaml", "--out", "a", "--quiet"]) == 0
+    bounds = column("a", "bound")
+    Path("a/proof.npz").unlink()
+    assert main(["prove", "a", "--k", "3"]) == 0
+    assert column("a", "bound") == bounds
+
+
+def test_bounds_stay_when_a_limit_is_added() -> None:
+    assert main(["run", "people.yaml", "--out", "a", "--quiet"]) == 0
+    bounds = column("a", "bound")
+    assert main(["run", "people.yaml", "--eta", "0.2", "--out", "a", "--quiet"]) == 0
+    assert column("a/eta-0.0", "bound") == bounds
+    assert Path("a/eta-0.0/proof.npz").exists()
+    assert not Path("a/proof.npz").exists()

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import signal
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -181,6 +182,26 @@ def test_a_database_is_checked_searched_and_released_as_a_file(
     code, told = called(tmp_path, "export", "results-database", "3", "--to-table", "people")
     assert code == 2
     assert "is the table that is read" in told
+
+
+def test_another_database_that_ibis_connects_to(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "people.db") as connection:
+        connection.execute(
+            "CREATE TABLE people(id integer, age integer, sex text, ill text, note text, pay real)"
+        )
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?)", people()[::-1])
+    connection.close()
+    roles = {"age": "quasi", "sex": "quasi", "ill": "sensitive", "note": "insensitive"}
+    specs = {"age": _ages(), "sex": OrderedSpec(("f", "m"))}
+    options = {"table": "people", "order_by": ["id"]}
+    sources = {f"sqlite://{tmp_path}/people.db": options, write_csv(tmp_path / "people.csv"): {}}
+    written = []
+    for source, more in sources.items():
+        table = read_table(source, roles, missing="category", **more)
+        release = Release.of(Instance.build(table, specs), [0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 1], k=5)
+        release.write(tmp_path / f"{len(written)}.csv")
+        written.append((tmp_path / f"{len(written)}.csv").read_bytes())
+    assert written[0] == written[1]
 
 
 def test_rows_without_an_order_are_sorted_by_what_they_show(tmp_path: Path, server: Server) -> None:

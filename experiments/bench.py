@@ -2,6 +2,7 @@
 
     python experiments/bench.py --out bench.json                    # some minutes
     python experiments/bench.py --case adult --case lattice
+    python experiments/bench.py --case columns --columns 40
 
 shows each timing as it is taken and writes all of them as JSON; the machine should have nothing
 else to do. Four questions, each answered in CPU microseconds per evaluation of P2 (η = 0.1) and as
@@ -58,6 +59,8 @@ ETA = 0.1
 POPULATION = 200
 #: What can be timed.
 CASES = ("adult", "lattice", "synthetic", "columns", "models")
+#: Columns of the tables of the case of that name.
+COLUMNS = (8, 16, 25, 40)
 #: ARX's hierarchies of Adult, where a copy lies beside the checkout.
 ARX = Path("../shared/arx")
 #: Genomes that pandas and the like are timed on.
@@ -270,12 +273,15 @@ def synthetic_cases() -> Iterator[Case]:
         yield Case(f"{cells:.0e} cells", codes, counts, sizes, few, others=cells == 10**5)
 
 
-def column_cases() -> Iterator[Case]:
+def column_cases(wanted: Sequence[int] = COLUMNS) -> Iterator[Case]:
     """More and more columns of ten values, in which hardly any two of 100,000 cells agree."""
     rng = np.random.default_rng(6)
-    for columns in (8, 16, 25, 40):
-        codes = np.unique(rng.integers(0, 10, size=(columns, 10**5)).astype(np.uint16), axis=1)
+    for columns in COLUMNS:
+        drawn = rng.integers(0, 10, size=(columns, 10**5)).astype(np.uint16)
         genomes = (rng.random((40, 9 * columns)) < 0.3).astype(np.uint8)
+        if columns not in wanted:  # drawn all the same, so that the others are what they were
+            continue
+        codes = np.unique(drawn, axis=1)
         counts, sizes = np.full(codes.shape[1], 2), np.full(columns, 10)
         yield Case(f"{columns} columns", codes, counts, sizes, genomes, others=True)
 
@@ -440,6 +446,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help="what to time; may be repeated; default: all",
     )
     parser.add_argument(
+        "--columns",
+        action="append",
+        type=int,
+        choices=COLUMNS,
+        help="of the case of that name, only tables of so many; may be repeated; default: all",
+    )
+    parser.add_argument(
         "--hierarchies",
         type=Path,
         metavar="DIR",
@@ -490,7 +503,7 @@ def _cases(options: argparse.Namespace) -> Iterator[Case]:
     if "synthetic" in wanted:
         yield from synthetic_cases()
     if "columns" in wanted:
-        yield from column_cases()
+        yield from column_cases(options.columns or COLUMNS)
     if "models" in wanted:
         yield from model_cases()
 

@@ -508,18 +508,21 @@ def _build_distances(table: Table, specs: Mapping[str, DomainSpec]) -> dict[str,
 
 def _list_by_cell(
     columns: Sequence[SensitiveCounts], numbers: Sequence[Ints], cells: int
-) -> tuple[Ints, Ints, Ints]:
+) -> tuple[Ints, npt.NDArray[np.int32], npt.NDArray[np.int32] | Ints]:
     """List the values of some columns, renumbered, cell by cell: where cells begin, values, rows.
 
     There may be as many values as rows, so nothing is sorted, and of one column nothing is copied
     but the numbers.
     """
     if len(columns) == 1:
-        return columns[0].starts, numbers[0][columns[0].values], columns[0].counts
+        renumbered = numbers[0].astype(np.int32)[columns[0].values]
+        return columns[0].starts, renumbered, columns[0].counts
     starts = np.zeros(cells + 1, dtype=np.int64)
     for column in columns:
         starts += column.starts
-    values, counts = np.empty((2, int(starts[-1])), dtype=np.int64)
+    values = np.empty(int(starts[-1]), dtype=np.int32)
+    kinds = [column.counts.dtype for column in columns]
+    counts = np.empty(len(values), dtype=np.result_type(np.int32, *kinds))
     place = starts[:-1].copy()  # where the next column goes in each cell
     for column, number in zip(columns, numbers, strict=True):
         lengths = np.diff(column.starts)

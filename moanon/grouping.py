@@ -132,20 +132,25 @@ class Grouping(Outlined):
         if len(matrix) != 1:
             raise GenomeError(f"a grouping takes one genome. Got {len(matrix)}")
         (bits,) = matrix
-        cells, edges, blocks = instance.cells, [], []
-        for codes, (_, domain, place) in zip(cells.codes, instance.layout.slices(), strict=True):
+        cells, edges, block_of = instance.cells, [], []
+        # As narrow as blocks allow, since there may be as many groups as rows; signed and with
+        # room to spare, so that nothing wraps around where two of them are added or subtracted.
+        width = np.min_scalar_type(-2 * int(instance.layout.sizes.max()) - 1)
+        for _, domain, place in instance.layout.slices():
             edges.append(np.concatenate(([0], np.flatnonzero(bits[place]) + 1, [domain.size])))
-            block_of = np.append(np.uint16(0), np.cumsum(bits[place], dtype=np.uint16))
-            blocks.append(block_of[codes])
-        keys = row_keys(blocks, [len(ends) - 1 for ends in edges])
+            number = np.append(0, np.cumsum(bits[place], dtype=np.int64))
+            block_of.append(number.astype(width))
+        columns = list(zip(block_of, cells.codes, strict=True))
+        keys = row_keys([block[codes] for block, codes in columns], [len(e) - 1 for e in edges])
         cell_group, numbered = pd.factorize(keys)  # by their first cell
+        del keys
         sizes = np.zeros(len(numbered), dtype=np.int64)
         np.add.at(sizes, cell_group, cells.counts)
         first_cell = np.flatnonzero(np.diff(np.maximum.accumulate(cell_group), prepend=-1))
-        starts, stops = np.empty((2, len(blocks), len(sizes)), dtype=np.int32)
-        for column, (ends, block) in enumerate(zip(edges, blocks, strict=True)):
-            starts[column] = ends[block[first_cell]]
-            stops[column] = ends[1:][block[first_cell]]
+        starts, stops = np.empty((2, len(columns), len(sizes)), dtype=width)
+        for column, (ends, (block, codes)) in enumerate(zip(edges, columns, strict=True)):
+            shown = block[codes[first_cell]]
+            starts[column], stops[column] = ends[shown], ends[1:][shown]
         grouping = cls.of_cells(instance, cell_group, sizes, starts, stops)
         return replace(grouping, genome=bits)
 
@@ -370,7 +375,7 @@ class Grouping(Outlined):
         held = group >= 0
         return group[held], cell[held], rows[held]
 
-    def values_of(self, counts: SensitiveCounts) -> tuple[Values, Values, Ints]:
+    def values_of(self, counts: SensitiveCounts) -> tuple[Values, Values, Values]:
         """Groups with the labels of a column, as it numbers them, and how many rows have each.
 
         In any order, and the same pair perhaps more than once.

@@ -147,3 +147,7 @@ def test_an_interrupted_run_shows_what_it_has_and_leaves_no_file(
         bench.main([])
     assert "×228.40\n" in capsys.readouterr().out
     assert list(folder.iterdir()) == []
+
+
+def test_tables_of_some_columns_are_made_alone(bench: ModuleType) -> None:
+    assert [case.name for case in bench.column_cases([8])] == ["8 columns"]

@@ -73,6 +73,17 @@ def test_a_genomes_groups_are_the_oracles(instance: Instance, seed: int) -> None
     assert first == sorted(first)
 
 
+@pytest.mark.parametrize("size", [63, 64, 16_383, 16_384])  # where numbers become wider
+def test_blocks_at_the_end_of_a_wide_domain_do_not_wrap_around(size: int) -> None:
+    table = read_table(pd.DataFrame({"age": [0, size - 2, size - 1]}), {"age": "quasi"})
+    instance = Instance.build(table, {"age": IntervalSpec(1, (0, size - 1))})
+    grouping = Grouping.of_genome(instance, [0] * (size - 2) + [1])
+    assert shown_blocks(grouping) == [((0, size - 1),), ((size - 1, size),)]
+    assert grouping.starts is not None
+    assert grouping.stops is not None
+    assert (grouping.starts + grouping.stops).tolist() == [[size - 1, 2 * size - 1]]
+
+
 def test_a_grouping_is_of_one_valid_genome() -> None:
     instance = shirts_in_towns()
     with pytest.raises(GenomeError, match=r"^a grouping takes one genome\. Got 2$"):

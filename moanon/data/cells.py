@@ -25,14 +25,15 @@ class SensitiveCounts(Outlined):
     """How often each value of one sensitive column occurs in each cell (compressed rows).
 
     Cell ``c`` holds ``counts[i]`` rows of value ``values[i]`` for ``i`` in
-    ``starts[c] .. starts[c + 1] - 1``, values ascending.
+    ``starts[c] .. starts[c + 1] - 1``, values ascending. There may be as many counts as rows: they
+    are of 32 bits, unless the table has so many rows that a sum of them would not be.
     """
 
     name: str
     labels: tuple[str, ...]
     starts: Ints
     values: npt.NDArray[np.int32]
-    counts: Ints
+    counts: npt.NDArray[np.int32] | Ints
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,6 +124,11 @@ def count_values(
         begins[1:] |= codes_of[1:] != codes_of[:-1]
     starts = np.flatnonzero(begins)
     listed = SensitiveCounts(
-        name, labels, np.append(starts, len(counts)), tuples[-1].astype(np.int32), counts
+        name,
+        labels,
+        np.append(starts, len(counts)),
+        tuples[-1].astype(np.int32),
+        counts.astype(np.int32) if counts.sum() < 2**31 else counts,
     )
-    return cells[:, starts], np.add.reduceat(counts, starts), listed
+    # Taken, not indexed, so that the codes of a column lie side by side.
+    return cells.take(starts, axis=1), np.add.reduceat(counts, starts), listed

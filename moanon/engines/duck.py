@@ -91,9 +91,11 @@ class DuckSession:
         import duckdb
 
         try:
-            return self.database.execute(sql).fetchnumpy()
+            found = self.database.execute(sql).fetchnumpy()
         except duckdb.Error as error:
             raise self.told(error) from None
+        _trim()
+        return found
 
     def write(self, sql: str, path: Path) -> None:
         """Run a statement that writes a file, or the parts of a folder."""
@@ -106,6 +108,7 @@ class DuckSession:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
             told = _reason(error, self.memory).replace(f' "{path.absolute()}"', "")
             raise OSError(told) from None
+        _trim()
         if path.is_dir():  # names in the order of their numbers
             for part in path.iterdir():
                 number = int(part.stem.removeprefix("part-"))
@@ -159,6 +162,12 @@ def _give_memory_back() -> None:
     """
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 1 << 20)
+
+
+def _trim() -> None:
+    """Give back what DuckDB has freed in small pieces, before anything else is held beside it."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _close(database: duckdb.DuckDBPyConnection, folder: Path) -> None:
@@ -286,14 +295,18 @@ class TupleKeys:
             found.append(key)
         return found
 
-    def sorted_tuples(self, keys: Sequence[Ints]) -> tuple[Values, Ints]:
-        """Undo `of`, and put the tuples in their order; says where each was."""
-        order = np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(list(keys)[::-1])
-        # As narrow as codes allow: there may be as many tuples as rows.
+    def sorted_tuples(self, keys: list[Ints]) -> tuple[Values, Ints]:
+        """Undo `of`, and put the tuples in their order; says where each was.
+
+        Keys are taken off their list: there may be as many tuples as rows, and nobody needs a key
+        once it was undone.
+        """
+        order = np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(keys[::-1])
+        # As narrow as codes allow.
         narrow = next(kind for kind in _WIDTHS if max(self._sizes) - 1 <= np.iinfo(kind).max)
         tuples = np.empty((len(self._sizes), len(order)), dtype=narrow)
-        for part, given in zip(self._parts, keys, strict=True):
-            key = given[order]
+        for part in reversed(self._parts):
+            key = keys.pop()[order]
             for place in reversed(part[1:]):
                 np.remainder(key, self._sizes[place], out=tuples[place], casting="unsafe")
                 key //= self._sizes[place]

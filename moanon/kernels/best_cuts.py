@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from moanon.arrays import Bits, Ints
+from moanon.arrays import Bits, Codes, Ints
 from moanon.kernels.jit import compiled
 
 #: No cut costs as much: of what cannot be.
@@ -24,7 +24,7 @@ _FINENESS = 4096
 
 
 @compiled
-def add_shown(codes: Ints, shown: Ints, cells: Ints) -> None:
+def add_shown(codes: Codes, shown: Ints, cells: Ints) -> None:
     """Add what base values show, a mark and a loss each, to the two numbers of every cell."""
     for i in range(len(codes)):
         cells[0, i] += shown[0, codes[i]]
@@ -33,9 +33,8 @@ def add_shown(codes: Ints, shown: Ints, cells: Ints) -> None:
 
 @compiled
 def best_cut(
-    order: Ints,
-    values: Ints,
-    rows: Ints,
+    codes: Codes,
+    counts: Ints,
     shown: Ints,
     cells: Ints,
     full: int,
@@ -55,10 +54,8 @@ def best_cut(
 
     Parameters
     ----------
-    order : array (cells,)
-        The cells by their base values of the column.
-    values, rows : arrays (cells,)
-        Base value of each cell, in that order, and how many rows it is.
+    codes, counts : arrays (cells,)
+        Base value of each cell in the column, and how many rows it is.
     shown : array (2, values)
         The mark of the block that a base value is in, and what a row loses by it.
     cells : array (2, cells)
@@ -78,7 +75,21 @@ def best_cut(
     bits : array (values - 1,)
         A cut; replaced by the cheapest one unless it is that itself.
     """
-    number, size = len(rows), len(bits) + 1
+    number, size = len(codes), len(bits) + 1
+    # The cells by their base values: sorted anew each time, since that takes little beside the
+    # rest, and one order for each column would take more memory than all else of a large table.
+    upto = np.zeros(size + 1, dtype=np.int64)  # first cells, then rows, of lower values
+    for i in range(number):
+        upto[codes[i] + 1] += 1
+    for value in range(size):
+        upto[value + 1] += upto[value]
+    order = np.zeros(number, dtype=np.uint32)
+    values = np.zeros(number, dtype=np.uint16)
+    rows = np.zeros(number, dtype=np.int64)
+    for cell in range(number):
+        i = upto[codes[cell]]
+        upto[codes[cell]] += 1
+        order[i], values[i], rows[i] = cell, codes[cell], counts[cell]
     # Cells in groups, those of a group together and in order of their values.
     mask = 15
     while mask < 2 * number:
@@ -86,11 +97,11 @@ def best_cut(
     others = np.zeros(number, dtype=np.int64)
     for i in range(number):
         others[i] = cells[0, order[i]] - shown[0, values[i]]
-    table = np.zeros(mask + 1, dtype=np.int64)  # number of the group, from 1
-    group = np.zeros(number, dtype=np.int64)
-    first = np.zeros(number, dtype=np.int64)  # cell of each group
+    table = np.zeros(mask + 1, dtype=np.int32)  # number of the group, from 1
+    group = np.zeros(number, dtype=np.int32)
+    first = np.zeros(number, dtype=np.int32)  # cell of each group
     begin = np.zeros(number + 1, dtype=np.int64)
-    members = np.zeros(number, dtype=np.int64)
+    members = np.zeros(number, dtype=np.int32)
     groups = 0
     for i in range(number):
         place = (others[i] ^ (others[i] >> 29)) & mask
@@ -147,7 +158,8 @@ def best_cut(
         for j in range(size + 1):
             gone[i, j] += gone[i - 1, j]
             dear[i, j] += dear[i - 1, j]
-    upto = np.zeros(size + 1, dtype=np.int64)
+    for value in range(size + 1):
+        upto[value] = 0
     for i in range(number):
         upto[values[i] + 1] += rows[i]
     for value in range(size):

@@ -15,6 +15,7 @@ from math import floor, log
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from moanon.arrays import Bools, Floats, Ints, Outlined, UInts
 from moanon.kernels.forms import Forms, Workspace, bucket
@@ -31,6 +32,8 @@ _MOST_BITS = 32
 #: Histograms are dense up to this many values, and this many places (16 MiB a level).
 _DENSE_VALUES = 64
 _DENSE_PLACES = 1 << 22
+#: So many cells at a time have their values put in the order of a form.
+_AT_ONCE = 1 << 18
 # Unsigned index arithmetic: numba need not ask whether an index counts from the end.
 _ONE = np.uint32(1)
 
@@ -46,14 +49,15 @@ class Sensitive(NamedTuple):
 
     column: Ints
     starts: Ints
-    values: Ints
-    counts: Ints
+    values: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32] | Ints
 
 
 def no_values(cells: int) -> Sensitive:
     """Say that a table has no sensitive values."""
-    nothing = np.zeros(0, dtype=np.int64)
-    return Sensitive(nothing, np.zeros(cells + 1, dtype=np.int64), nothing, nothing)
+    nothing = np.zeros(0, dtype=np.int32)
+    starts = np.zeros(cells + 1, dtype=np.int64)
+    return Sensitive(nothing.astype(np.int64), starts, nothing, nothing)
 
 
 class Plan(NamedTuple):
@@ -347,14 +351,18 @@ def make_value_forms(tree: JoinTree, sensitive: Sensitive, levels: int) -> Value
         np.zeros((listed, pairs), dtype=np.uint32),
         np.zeros((levels, cells * values if dense else 0), dtype=np.uint32),
     )
-    lengths = np.diff(sensitive.starts)[tree.cell_of_entry]
-    ends = np.cumsum(lengths)
-    forms.starts[0, 1:] = ends
-    picked = np.arange(pairs) + np.repeat(
-        sensitive.starts[tree.cell_of_entry] - (ends - lengths), lengths
-    )
-    forms.values[0] = sensitive.values[picked]
-    forms.counts[0] = sensitive.counts[picked]
+    end = 0
+    for first in range(0, cells, _AT_ONCE):  # there may be as many pairs as rows
+        entries = slice(first, min(first + _AT_ONCE, cells))
+        begins = sensitive.starts[tree.cell_of_entry[entries]]
+        lengths = sensitive.starts[1:][tree.cell_of_entry[entries]] - begins
+        ends = np.cumsum(lengths)
+        picked = np.arange(ends[-1]) + np.repeat(begins - (ends - lengths), lengths)
+        here = slice(end, end + len(picked))
+        forms.starts[0, 1:][entries] = end + ends
+        forms.values[0, here] = sensitive.values[picked]
+        forms.counts[0, here] = sensitive.counts[picked]
+        end = here.stop
     return forms
 
 

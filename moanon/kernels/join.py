@@ -192,7 +192,7 @@ class JoinTree(Outlined):
         where the entries of each left entry begin.
     right_of : array of uint32
         Right child's entry of each pair entry, at the node's places.
-    cell_of_entry : array
+    cell_of_entry : array of uint32
         The cell at each root entry; entries of pairs are in another order than the cells.
     members : array (parts, cells) of uint16
         Of a wide root: the entry of each part that a root entry has.
@@ -202,7 +202,7 @@ class JoinTree(Outlined):
     sizes: Ints
     row_starts: UInts
     right_of: UInts
-    cell_of_entry: Ints
+    cell_of_entry: UInts
     members: Codes
 
     @classmethod
@@ -213,10 +213,10 @@ class JoinTree(Outlined):
 
         By default the root is wide where that should be faster.
         """
-        columns = [np.asarray(code, dtype=np.int64) for code in codes]
+        columns: list[Codes | UInts] = list(codes)
         spans = [int(size) for size in sizes]
         if len(columns) == 1:
-            columns.append(np.zeros(len(columns[0]), dtype=np.int64))
+            columns.append(np.zeros(len(columns[0]), dtype=np.uint16))
             spans.append(1)
         if root == "wide":
             return _Builder(columns, spans).with_wide_root()
@@ -236,15 +236,15 @@ class JoinTree(Outlined):
 class _Builder:
     """Collects pair nodes from the leaves to the root."""
 
-    def __init__(self, columns: list[Ints], spans: list[int]) -> None:
+    def __init__(self, columns: list[Codes | UInts], spans: list[int]) -> None:
         self.columns = columns
         self.spans = spans
-        self.pairs: list[tuple[int, int, Ints, Ints, int]] = []
+        self.pairs: list[tuple[int, int, UInts, UInts, int]] = []
         step = max(1, len(columns[0]) // _PROBE)
         self.probe = [column[::step] for column in columns]
         self.known: dict[frozenset[int], int] = {}
 
-    def join(self, members: list[int]) -> tuple[int, Ints, int]:
+    def join(self, members: list[int]) -> tuple[int, Codes | UInts, int]:
         """Make the node over these columns; return it, its entry in each cell, its size."""
         if len(members) == 1:
             (column,) = members
@@ -254,15 +254,18 @@ class _Builder:
             (self.join(half) for half in self._split(members)), key=lambda half: half[2]
         )
         (left, left_entry, left_size), (right, right_entry, right_size) = halves
-        pairs, entry = np.unique(left_entry * right_size + right_entry, return_inverse=True)
-        lefts, rights = np.divmod(pairs, right_size)
+        key = left_entry.astype(np.int64)  # narrow numbers would wrap around
+        key *= right_size
+        key += right_entry
+        pairs, entry = np.unique(key, return_inverse=True)
+        lefts, rights = (half.astype(np.uint32) for half in np.divmod(pairs, right_size))
         self.pairs.append((left, right, lefts, rights, left_size))
-        return len(self.columns) + len(self.pairs) - 1, entry.astype(np.int64), len(pairs)
+        return len(self.columns) + len(self.pairs) - 1, entry.astype(np.uint32), len(pairs)
 
     def with_pairs(self) -> JoinTree:
         """Make the tree whose root is a pair, too."""
         entry_of_cell = self.join(list(range(len(self.columns))))[1]
-        cell_of_entry = np.empty(len(entry_of_cell), dtype=np.int64)
+        cell_of_entry = np.empty(len(entry_of_cell), dtype=np.uint32)
         cell_of_entry[entry_of_cell] = np.arange(len(entry_of_cell))
         return self._finish(cell_of_entry, [], np.zeros((0, 0), dtype=np.uint16))
 
@@ -282,10 +285,12 @@ class _Builder:
                 parts.append([column])
                 tuples.append(self.spans[column])
         nodes = [self.join(part) for part in parts]
-        members = np.stack([entry for _, entry, _ in nodes]).astype(np.uint16)
-        return self._finish(np.arange(cells), [node for node, _, _ in nodes], members)
+        members = np.stack([entry.astype(np.uint16) for _, entry, _ in nodes])
+        return self._finish(
+            np.arange(cells, dtype=np.uint32), [node for node, _, _ in nodes], members
+        )
 
-    def _finish(self, cell_of_entry: Ints, parts: list[int], members: Codes) -> JoinTree:
+    def _finish(self, cell_of_entry: UInts, parts: list[int], members: Codes) -> JoinTree:
         """Put all nodes into flat arrays."""
         sizes = self.spans + [len(lefts) for _, _, lefts, _, _ in self.pairs]
         sizes += [len(cell_of_entry)] if parts else []

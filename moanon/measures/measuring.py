@@ -170,7 +170,7 @@ def _evaluate(
 
 
 def _list_values(
-    instance: Instance, groups: int, owner: Values, value: Values, counts: Ints
+    instance: Instance, groups: int, owner: Values, value: Values, counts: Values
 ) -> Lists:
     """List the sensitive values and class labels of groups, ascending; see `_pairs`.
 
@@ -194,7 +194,7 @@ def _list_values(
     return lists._replace(value=lists.value[:end], rows=lists.rows[:end])
 
 
-def _sum_pairs(values: int, owner: Values, value: Values, counts: Ints) -> tuple[Ints, Ints]:
+def _sum_pairs(values: int, owner: Values, value: Values, counts: Values) -> tuple[Ints, Values]:
     """Add up the rows of pairs that occur more than once: keys of group and value, ascending."""
     if (without := owner < 0).any():
         owner, value, counts = owner[~without], value[~without], counts[~without]
@@ -206,7 +206,7 @@ def _sum_pairs(values: int, owner: Values, value: Values, counts: Ints) -> tuple
     return keys[begins], rows
 
 
-def _pairs(grouping: Grouping, instance: Instance) -> tuple[Values, Values, Ints]:
+def _pairs(grouping: Grouping, instance: Instance) -> tuple[Values, Values, Values]:
     """Group, value and number of rows of what occurs."""
     owners: list[Values] = []
     values: list[Values] = []

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 # Written here again on purpose: a promise about a released file, not about its writer.
 _STAR = "*"
 #: What DuckDB may hold before it spills.
-_MEMORY = "300MB"
+_MEMORY = "200MB"
 #: So many tuples come back at a time.
-_TUPLES = 1 << 20
+_TUPLES = 1 << 19
 #: Keys of tuples stay below this.
 _KEY_LIMIT = 2**62
 
@@ -47,7 +47,7 @@ def count_csv(parts: Sequence[Path], reading: Reading) -> Iterator[Counted]:
         f"force_not_null = {names})"
     )
     with _database("CSV") as database:
-        yield CellsInDatabase(database, table, reading, {})
+        yield CellsInDatabase(database, table, reading, {}, by_column=False)
 
 
 @contextmanager
@@ -60,7 +60,8 @@ def count_parquet(parts: Sequence[Path], reading: Reading) -> Iterator[Counted]:
         for part in parts:
             schema = database.execute(f"SELECT name FROM parquet_schema({_places([part])})")
             reading.check_header([name for (name,) in schema.fetchall()[1:]])
-        yield CellsInDatabase(database, table, reading, _spellings(database, table, reading))
+        spelled = _spellings(database, table, reading)
+        yield CellsInDatabase(database, table, reading, spelled, by_column=True)
 
 
 @contextmanager
@@ -124,52 +125,70 @@ class CellsInDatabase(Counted):
     reading : Reading
     spelled : mapping
         As `Spelled`.
+    by_column : bool
+        Whether columns of the file can be read one by one. If not, it is read once, and its
+        distinct tuples stand for it.
     """
 
     def __init__(
-        self, database: DuckDBPyConnection, table: str, reading: Reading, spelled: Spelled
+        self,
+        database: DuckDBPyConnection,
+        table: str,
+        reading: Reading,
+        spelled: Spelled,
+        *,
+        by_column: bool,
     ) -> None:
         self._database, self.spelled = database, spelled
         self._quasi = [f"m{i}" for i in range(len(reading.quasi))]
         names = [*reading.quasi, *reading.sensitive]
         self._columns = {name: f"m{i}" for i, name in enumerate(names)}
         self._codes: dict[str, dict[str | None, int]] = {}
+        pairs = zip(self._columns.values(), reading.measured, strict=True)
+        cells = ", ".join(f"c{place}::VARCHAR AS {column}" for column, place in pairs)
+        self._tuples, self._rows = f"(SELECT {cells} FROM {table})", "count(*)"
         stars = " AND ".join(
             f"c{i}::VARCHAR IS NOT DISTINCT FROM '{_STAR}'" for i in range(len(reading.header))
         )
-        kept = f"NOT ({stars})" if reading.stars else "true"
-        pairs = zip(self._columns.values(), reading.measured, strict=True)
-        cells = ", ".join(f"c{place}::VARCHAR AS {column}" for column, place in pairs)
-        database.execute(
-            f"CREATE TEMP TABLE counted AS SELECT {cells}, count(*) AS n FROM {table} "
-            f"WHERE {kept} GROUP BY ALL"
-        )
+        if reading.stars or not by_column:  # all columns tell which rows are stars
+            kept = f"NOT ({stars})" if reading.stars else "true"
+            database.execute(
+                f"CREATE TEMP TABLE counted AS SELECT {cells}, count(*) AS n FROM {table} "
+                f"WHERE {kept} GROUP BY ALL"
+            )
+            self._tuples, self._rows = "counted", "sum(n)::BIGINT"
         self.cells = {name: self._count(column) for name, column in self._columns.items()}
         if reading.stars:
             (found,) = database.execute(f"SELECT count(*) FROM {table} WHERE {stars}").fetchall()
             self.starred = found[0]
 
     def _count(self, column: str) -> dict[str | None, int]:
-        found = self._database.execute(
-            f"SELECT {column}, sum(n)::BIGINT FROM counted GROUP BY 1 ORDER BY 1"
-        ).fetchall()
+        self._database.execute(
+            f"CREATE TEMP TABLE {column}_rows AS "
+            f"SELECT {column} AS cell, {self._rows} AS n FROM {self._tuples} GROUP BY 1"
+        )
+        found = self._database.execute(f"SELECT cell, n FROM {column}_rows ORDER BY 1").fetchall()
         self._codes[column] = {cell: code for code, (cell, _) in enumerate(found)}
         return dict(found)
 
     @cached_property
     def _keys(self) -> list[str]:
-        """Name the keys of groups, after the texts of all tuples were replaced by numbers."""
+        """Name the keys of groups, after tuples were counted with numbers instead of texts.
+
+        Numbers, because the texts of millions of tuples would take several times as much memory.
+        """
         keys, span, columns = [""], 1, []
         for column in self._columns.values():
             cells = self._codes[column]
             self._database.execute(
                 f"CREATE TEMP TYPE {column}_cells AS ENUM "
-                f"(SELECT {column} FROM counted GROUP BY 1 ORDER BY 1)"
+                f"(SELECT cell FROM {column}_rows WHERE cell IS NOT NULL ORDER BY 1)"
             )
-            code = f"enum_code({column}::{column}_cells)::BIGINT"
+            code = f"enum_code({column}::{column}_cells)"
             if column not in self._quasi:
                 columns.append(f"{code} AS {column}")
                 continue
+            code = f"{code}::BIGINT"
             if span * len(cells) > _KEY_LIMIT:
                 keys.append("")
                 span = 1
@@ -177,9 +196,10 @@ class CellsInDatabase(Counted):
             span *= len(cells)
         columns += [f"{key} AS k{i}" for i, key in enumerate(keys)]
         self._database.execute(
-            f"CREATE TEMP TABLE numbered AS SELECT {', '.join(columns)}, n FROM counted"
+            f"CREATE TEMP TABLE numbered AS SELECT {', '.join(columns)}, {self._rows} AS n "
+            f"FROM {self._tuples} GROUP BY ALL"
         )
-        self._database.execute("DROP TABLE counted")
+        self._database.execute("DROP TABLE IF EXISTS counted")
         return [f"k{i}" for i in range(len(keys))]
 
     def sizes(self) -> dict[int, int]:

@@ -29,7 +29,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from moanon.arrays import Bools, Ints
+from moanon.arrays import Bools, Ints, Values
 from moanon.data.column import Profile
 from moanon.data.domain import MISSING, Domain
 from moanon.data.hierarchy import SUPPRESSED
@@ -443,7 +443,7 @@ def _refuse_other_groups(file: ReleasedFile, instance: Instance, cell_group: Int
             )
 
 
-def _add_up(keys: Ints, rows: Ints) -> tuple[Ints, Ints]:
+def _add_up(keys: Ints, rows: Values) -> tuple[Ints, Ints]:
     """Different keys in order, and the rows of each."""
     different, place = np.unique(keys, return_inverse=True)
     total = np.zeros(len(different), dtype=np.int64)

@@ -97,7 +97,7 @@ class ProofTable(Outlined):
         unit = -(-whole // _LARGEST_SUM)
         bounding = CutTable(
             np.ascontiguousarray(instance.cells.codes),
-            instance.cells.counts.astype(np.int64),
+            instance.cells.counts.astype(np.int64, copy=False),
             layout.sizes,
             layout.offsets,
             np.array([name in layout.trees for name in layout.columns], dtype=np.bool_),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from moanon.arrays import Bits, Ints, Outlined
+from moanon.arrays import Bits, Codes, Ints, Outlined
 from moanon.genome import Instance
 from moanon.kernels.best_cuts import add_shown, best_cut
 from moanon.search.problem import SearchProblem
@@ -34,10 +34,7 @@ class _Column(Outlined):
     Attributes
     ----------
     codes : array (cells,)
-    order : array (cells,)
-        The cells by their base values.
-    values, rows : arrays (cells,)
-        In that order.
+        Base values of the cells.
     starts, stops : arrays (blocks,)
         Blocks that it may have, by where they stop; none if it keeps its cut.
     keys, loss : arrays (values + 1,), (keys,)
@@ -48,10 +45,7 @@ class _Column(Outlined):
         Its bits.
     """
 
-    codes: Ints
-    order: Ints
-    values: Ints
-    rows: Ints
+    codes: Codes
     starts: Ints
     stops: Ints
     keys: Ints
@@ -75,7 +69,7 @@ class Polisher:
 
     def __init__(self, instance: Instance) -> None:
         layout, losses, cells = instance.layout, instance.losses, instance.cells
-        counts = cells.counts.astype(np.int64)
+        counts = cells.counts.astype(np.int64, copy=False)
         unit = -(-cells.rows * len(layout.columns) * losses.scale // _LARGEST_SUM)
         rng = np.random.default_rng(0)
         self.counts = counts
@@ -83,8 +77,6 @@ class Polisher:
         self.columns = []
         for c, name in enumerate(layout.columns):
             size = int(layout.sizes[c])
-            codes = cells.codes[c].astype(np.int64)
-            order = np.argsort(codes, kind="stable")
             tree = layout.trees.get(name)
             if size > _MOST_VALUES:
                 nodes = []
@@ -96,10 +88,7 @@ class Polisher:
             keys, table = losses.of_column(c)
             self.columns.append(
                 _Column(
-                    codes,
-                    order,
-                    codes[order],
-                    counts[order],
+                    np.ascontiguousarray(cells.codes[c]),
                     np.ascontiguousarray(blocks[:, 1]),
                     np.ascontiguousarray(blocks[:, 0]),
                     keys,
@@ -130,9 +119,8 @@ class Polisher:
             bits = genome[column.place].copy()
             if len(column.starts) > 1:
                 best_cut(
-                    column.order,
-                    column.values,
-                    column.rows,
+                    column.codes,
+                    self.counts,
                     shown[c],
                     cells,
                     self.full,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -10,9 +11,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 
-from moanon.data.cells import Cells, SensitiveCounts, raw_group_sizes
+from moanon.arrays import Ints, Values
+from moanon.data.cells import Cells, SensitiveCounts, count_values, raw_group_sizes
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
+from moanon.data.rows import RowsInMemory
 from moanon.data.table import read_table
 from moanon.errors import DataError
 from moanon.genome import Instance
@@ -109,6 +112,21 @@ def test_a_sensitive_value_called_missing_beside_missing_cells_is_refused() -> N
         "column 's': the value '(missing)' occurs beside missing cells, which carry that label; "
         "rename it"
     )
+
+
+def test_counts_whose_sum_has_more_than_32_bits_stay_whole() -> None:
+    class ManyRows(RowsInMemory):
+        def count(self, codes: Mapping[str, Ints]) -> tuple[Values, Ints]:
+            tuples, counts = super().count(codes)
+            return tuples, counts * 2**30
+
+    frame = pd.DataFrame({"sex": ["f", "f", "f", "m"], "ill": ["flu", "flu", "flu", "gout"]})
+    columns = read_table(frame, {"sex": "quasi", "ill": "sensitive"}).store.columns
+    codes = {"sex": np.array([0, 1, 2])}
+    _, counts, listed = count_values(ManyRows(columns), codes, "ill")
+    assert counts.tolist() == listed.counts.tolist() == [3 * 2**30, 2**30]
+    _, counts, listed = count_values(RowsInMemory(columns), codes, "ill")
+    assert counts.tolist() == listed.counts.tolist() == [3, 1]
 
 
 def test_keys_longer_than_a_machine_word_are_ranked_again() -> None:

@@ -138,6 +138,15 @@ def test_lists_and_histograms_give_the_same(data):
     assert same(dense, sparse)
 
 
+@given(rich_instances(), st.integers(1, 5))
+def test_values_laid_out_some_cells_at_a_time_are_the_same(instance, number):
+    tree = JoinTree.build(instance.cells.codes, instance.layout.sizes.tolist())
+    at_once = histograms.make_value_forms(tree, instance.listed_values, 2)
+    with mock.patch.object(histograms, "_AT_ONCE", number):
+        in_turn = histograms.make_value_forms(tree, instance.listed_values, 2)
+    assert all(map(np.array_equal, at_once, in_turn))
+
+
 @given(st.data())
 def test_sizes_and_losses_are_the_same_with_and_without_models(data):
     instance = data.draw(rich_instances())

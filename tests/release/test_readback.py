@@ -12,10 +12,12 @@ import threading
 from fractions import Fraction
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from moanon.data.readers import long_fields
 from moanon.errors import CertificateError
+from moanon.release import readback
 from moanon.release.labels import OrderLabels
 from moanon.release.readback import measure_file
 from moanon.release.reader_privacy import SensitiveFacts
@@ -85,6 +87,21 @@ def test_reader_counts_what_is_in_the_file(tmp_path: Path) -> None:
         ("delta", "s"): math.inf,
         ("delta_present", "s"): pytest.approx(math.log(2)),  # of b in {a, b}
     }
+
+
+@pytest.mark.parametrize("stars", [False, True])
+def test_files_of_any_size_and_format_measure_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stars: bool
+) -> None:
+    rows = [("1", "a"), ("1", "b"), ("2", "a"), ("1", "a"), *([("*", "*")] if stars else [])]
+    plain, columns = tmp_path / "release.csv", tmp_path / "release.parquet"
+    plain.write_text("".join(f"{q},{s}\n" for q, s in [("q", "s"), *rows]))
+    duckdb.sql(f"FROM read_csv('{plain}', all_varchar = true)").write_parquet(str(columns))
+    told = reading(stars=stars, table_rows=len(rows))
+    small = measure_file(plain, told)
+    monkeypatch.setattr(readback, "_LARGE", 0)
+    assert measure_file(plain, told) == small
+    assert measure_file(columns, dataclasses.replace(told, format="parquet")) == small
 
 
 def test_reader_shares_no_code_with_the_writer() -> None:

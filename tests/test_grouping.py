@@ -16,7 +16,7 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.errors import ConfigError, DataError, GenomeError, OutputError
 from moanon.genome import Instance
-from moanon.grouping import NO_GROUP, Grouping
+from moanon.grouping import NO_GROUP, Grouping, _Merged
 from moanon.measures import MEASURES
 from moanon.measures.measuring import measure_grouping
 from moanon.measures.suppression import Suppression
@@ -71,6 +71,36 @@ def test_a_genomes_groups_are_the_oracles(instance: Instance, seed: int) -> None
     # numbered by their first cell
     first = [grouping.cell_group.tolist().index(group) for group in range(len(grouping))]
     assert first == sorted(first)
+
+
+@given(instances(), st.integers(1, 30), st.integers(0, 2**32 - 1))
+def test_groups_of_many_genomes_are_those_of_each(instance: Instance, number: int, seed: int):
+    rng = np.random.default_rng(seed)
+    # Few that differ, so that their OR is coarse enough to be worth sharing.
+    genomes = instance.layout.sample(3, rng)[rng.integers(0, 3, number)]
+    together = list(Grouping.of_genomes(instance, genomes))
+    assert len(together) == number
+    for genome, grouping in zip(genomes, together, strict=True):
+        shown = naive.generalized_rows(instance, instance.layout.text(genome))
+        assert_groups_are_the_oracles(grouping, shown, range(instance.table.rows))
+        alone = Grouping.of_genome(instance, genome)  # also numbers its groups alike
+        assert shown_blocks(grouping) == shown_blocks(alone)
+        assert grouping.row_group.tolist() == alone.row_group.tolist()
+        assert grouping.genome is not None
+        assert grouping.genome.tolist() == genome.tolist()
+
+
+def test_alike_genomes_are_merged_from_what_they_share(monkeypatch) -> None:
+    """Nine genomes that keep nothing apart: the cells are merged once, for all of them."""
+    instance = shirts_in_towns()
+    merged = []
+    under = _Merged.under
+    monkeypatch.setattr(
+        _Merged, "under", lambda self, blocks: merged.append(len(self.sizes)) or under(self, blocks)
+    )
+    groupings = list(Grouping.of_genomes(instance, np.zeros((9, 5), dtype=np.uint8)))
+    assert [grouping.sizes.tolist() for grouping in groupings] == [[instance.table.rows]] * 9
+    assert merged == [len(instance.cells)] + [1] * 9
 
 
 def test_a_grouping_is_of_one_valid_genome() -> None:

@@ -21,6 +21,7 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Outlined
 from moanon.config import Config
+from moanon.data.coarsening import note_on_merged
 from moanon.data.strict_yaml import HALF
 from moanon.errors import ConfigError, InfeasibleError, OutputError
 from moanon.experiment.finished import ETA_TABLE, draw_plots, run_of, write_eta_table, write_page
@@ -113,15 +114,15 @@ def plan(
     ConfigError
         If a configuration is wrong, or two runs would write to one folder.
     """
-    changes = [*sets]
+    options = {}
     if etas:
-        changes.append(f"problem.eta={etas[0] if len(etas) == 1 else list(etas)}")
+        options["--eta"] = f"problem.eta={etas[0] if len(etas) == 1 else list(etas)}"
     if seed is not None:
-        changes.append(f"search.seed={seed}")
+        options["--seed"] = f"search.seed={seed}"
     runs: list[Config] = []
     owners: dict[Path, str] = {}
     for path in paths:
-        config = Config.load(path, changes)
+        config = Config.load(path, sets, options)
         if out is not None:
             if HALF.search(str(out)):
                 raise ConfigError(
@@ -297,6 +298,7 @@ class Experiment(Outlined):
             if saved is None:
                 notes += notes_on_folder(folder, known, etas, resume=resume)
             notes += notes_on_settings(config, algorithm)
+            notes += note_on_merged(instance.table.columns, instance.layout.domains)
             if dropped := instance.table.dropped:
                 notes.insert(0, dropped)
             return cls(

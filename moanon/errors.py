@@ -23,6 +23,14 @@ class DataError(MoanonError):
     """A table cannot be read as declared, or its values do not fit their domain."""
 
 
+class EncodingError(DataError):
+    """A text file is not in the encoding that it is read in; `fault` says so without advice."""
+
+    def __init__(self, fault: str, advice: str = "") -> None:
+        super().__init__(f"{fault}: {advice}" if advice else fault)
+        self.fault = fault
+
+
 class HierarchyError(MoanonError):
     """A hierarchy file does not describe one tree with distinct leaves."""
 

@@ -78,6 +78,16 @@ class Layout(Outlined):
         """First bit of each column, and the total number of bits."""
         return np.concatenate(([0], np.cumsum(self.sizes - 1))).astype(np.int64)
 
+    @cached_property
+    def value_places(self) -> Ints:
+        """First place of each column where all base values stand in a row, and their number."""
+        return np.concatenate(([0], np.cumsum(self.sizes))).astype(np.int64)
+
+    @cached_property
+    def behind_bits(self) -> Ints:
+        """Place there of the base value behind each bit: all but the first of each column."""
+        return np.delete(np.arange(self.value_places[-1]), self.value_places[:-1])
+
     @property
     def bits(self) -> int:
         """Length of a genome."""

@@ -14,10 +14,10 @@ A row without a group is suppressed, and so are the rows of groups that are not 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +28,12 @@ from moanon.data.cells import SensitiveCounts
 from moanon.data.rows import row_keys
 from moanon.data.table import Table
 from moanon.errors import DataError, GenomeError
-from moanon.genome import Instance
+from moanon.genome import Instance, Layout
 
 #: Stands for the group of a cell or row that has none.
 NO_GROUP = -1
+#: Fewer genomes than this are merged without sharing anything.
+_SHARING = 8
 #: How the rows of an anonymized table were found in the original.
 MatchedBy = Literal["genome", "boxes", "key", "labels", "position"]
 
@@ -131,28 +133,27 @@ class Grouping(Outlined):
         matrix = instance.layout.check(genome)
         if len(matrix) != 1:
             raise GenomeError(f"a grouping takes one genome. Got {len(matrix)}")
-        (bits,) = matrix
-        cells, edges, block_of = instance.cells, [], []
-        # As narrow as blocks allow, since there may be as many groups as rows; signed and with
-        # room to spare, so that nothing wraps around where two of them are added or subtracted.
-        width = np.min_scalar_type(-2 * int(instance.layout.sizes.max()) - 1)
-        for _, domain, place in instance.layout.slices():
-            edges.append(np.concatenate(([0], np.flatnonzero(bits[place]) + 1, [domain.size])))
-            number = np.append(0, np.cumsum(bits[place], dtype=np.int64))
-            block_of.append(number.astype(width))
-        columns = list(zip(block_of, cells.codes, strict=True))
-        keys = row_keys([block[codes] for block, codes in columns], [len(e) - 1 for e in edges])
-        cell_group, numbered = pd.factorize(keys)  # by their first cell
-        del keys
-        sizes = np.zeros(len(numbered), dtype=np.int64)
-        np.add.at(sizes, cell_group, cells.counts)
-        first_cell = np.flatnonzero(np.diff(np.maximum.accumulate(cell_group), prepend=-1))
-        starts, stops = np.empty((2, len(columns), len(sizes)), dtype=width)
-        for column, (ends, (block, codes)) in enumerate(zip(edges, columns, strict=True)):
-            shown = block[codes[first_cell]]
-            starts[column], stops[column] = ends[shown], ends[1:][shown]
-        grouping = cls.of_cells(instance, cell_group, sizes, starts, stops)
-        return replace(grouping, genome=bits)
+        return next(cls.of_genomes(instance, matrix))
+
+    @classmethod
+    def of_genomes(cls, instance: Instance, genomes: npt.ArrayLike) -> Iterator[Grouping]:
+        """Merge the cells under each of many genomes as `of_genome` does, one after the other.
+
+        The groups of a genome follow from those of any finer one, so neighbours share the groups of
+        their bitwise OR: the more alike they are, as on a front, the less is left to do for each.
+
+        Raises
+        ------
+        GenomeError
+            If one of them is not valid.
+        """
+        matrix, cells = instance.layout.check(genomes), instance.cells
+        every = _merge_each(matrix, _Merged(instance.layout, cells.codes, cells.counts))
+        for bits, (blocks, merged) in zip(matrix, every, strict=True):
+            assert merged.cell_group is not None
+            shown = merged.shown(blocks)
+            grouping = cls.of_cells(instance, merged.cell_group, merged.sizes, *shown)
+            yield replace(grouping, genome=bits)
 
     @classmethod
     def of_boxes(
@@ -433,6 +434,104 @@ class Grouping(Outlined):
             texts, number = self.shown_blocks(name)
             found[name] = np.array(texts, dtype=object)[number]
         return found
+
+
+class _Blocks(NamedTuple):
+    """Blocks of a genome, told of each base value; those of all columns stand in a row."""
+
+    of_value: Values  # number of its block within the column
+    starts: Values  # first base value of its block
+    stops: Values  # base value behind its block
+    number: list[int]  # blocks of each column
+
+    @classmethod
+    def of(cls, layout: Layout, genome: Bits) -> _Blocks:
+        """Begin a block with each column and behind each boundary."""
+        begins = np.ones(layout.value_places[-1], dtype=bool)
+        begins[layout.behind_bits] = genome
+        block = np.cumsum(begins) - 1  # those of all columns numbered through
+        edges = np.append(np.flatnonzero(begins), len(begins))
+        place = np.repeat(layout.value_places[:-1], layout.sizes)
+        first = block[layout.value_places[:-1]]
+        return cls(
+            (block - np.repeat(first, layout.sizes)).astype(np.uint16),
+            (edges[block] - place).astype(np.int32),
+            (edges[block + 1] - place).astype(np.int32),
+            np.diff(first, append=len(edges) - 1).tolist(),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Merged(Outlined):
+    """Cells of a table that were merged under a genome, and can be under any coarser one.
+
+    Attributes
+    ----------
+    layout : Layout
+    codes : array (columns, groups)
+        Base values of the first cell of each group; groups are numbered by it.
+    sizes : array (groups,)
+        Rows of each group.
+    cell_group : array (cells,) or None
+        None where each cell is a group.
+    """
+
+    layout: Layout
+    codes: Values
+    sizes: Ints
+    cell_group: Ints | None = None
+
+    def under(self, blocks: _Blocks) -> _Merged:
+        """Merge further, where these groups have all the boundaries of the blocks."""
+        told = [column for column, number in enumerate(blocks.number) if number > 1] or [0]
+        keys = row_keys(
+            [blocks.of_value[self._values(column)][self.codes[column]] for column in told],
+            [blocks.number[column] for column in told],
+        )
+        group, found = pd.factorize(keys)  # by their first cell
+        del keys  # of as many groups as cells, it is as large as all else
+        sizes = np.zeros(len(found), dtype=np.int64)
+        np.add.at(sizes, group, self.sizes)
+        member = np.flatnonzero(np.diff(np.maximum.accumulate(group), prepend=-1))
+        of_cell = group if self.cell_group is None else group[self.cell_group]
+        return _Merged(self.layout, self.codes[:, member], sizes, of_cell)
+
+    def shown(self, blocks: _Blocks) -> tuple[Values, Values]:
+        """Where the blocks of the groups begin and end in each column."""
+        # As narrow as blocks allow, since there may be as many groups as rows; signed and with
+        # room to spare, so that nothing wraps around where two of them are added or subtracted.
+        width = np.min_scalar_type(-2 * int(self.layout.sizes.max()) - 1)
+        starts, stops = np.empty((2, *self.codes.shape), dtype=width)
+        for column, codes in enumerate(self.codes):
+            values = self._values(column)
+            starts[column], stops[column] = (
+                blocks.starts[values][codes],
+                blocks.stops[values][codes],
+            )
+        return starts, stops
+
+    def _values(self, column: int) -> slice:
+        """Where the base values of a column stand."""
+        return slice(*self.layout.value_places[column : column + 2].tolist())
+
+
+def _merge_each(genomes: Bits, finer: _Merged) -> Iterator[tuple[_Blocks, _Merged]]:
+    """Merge groups under each of some genomes, by way of the OR of ever fewer of them.
+
+    An OR that merges little is left out, so that what is held at a time takes at most twice the
+    memory of the cells.
+    """
+    if len(genomes) == 1:
+        blocks = _Blocks.of(finer.layout, genomes[0])
+        yield blocks, finer.under(blocks)
+        return
+    if len(genomes) > _SHARING:
+        shared = finer.under(_Blocks.of(finer.layout, np.bitwise_or.reduce(genomes)))
+        if 2 * len(shared.sizes) <= len(finer.sizes):
+            finer = shared
+    half = len(genomes) // 2
+    yield from _merge_each(genomes[:half], finer)
+    yield from _merge_each(genomes[half:], finer)
 
 
 def _whole(given: npt.ArrayLike, what: str) -> Ints:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import io
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
@@ -49,6 +49,10 @@ class Recodings(Protocol):
 
     def grouping(self, row: int, instance: Instance) -> Grouping:
         """Its groups, with those suppressed that it gives up."""
+        ...
+
+    def groupings(self, instance: Instance) -> Iterator[Grouping]:
+        """The `grouping` of each solution, in order; much faster than one at a time."""
         ...
 
     def kept_sizes(self, instance: Instance) -> list[Ints]:
@@ -133,6 +137,13 @@ class GlobalRecodings(Outlined):
         return suppress_groups(
             self.all_groups(row, instance), self.suppression, self.thresholds[row]
         )
+
+    def groupings(self, instance: Instance) -> Iterator[Grouping]:
+        from moanon.grouping import Grouping
+        from moanon.measures.measuring import suppress_each
+
+        every = Grouping.of_genomes(instance, self.genomes)
+        return suppress_each(every, self.suppression, self.thresholds, instance.cells.rows)
 
     def kept_sizes(self, instance: Instance) -> list[Ints]:
         from moanon.measures.evaluate import Evaluator
@@ -247,8 +258,11 @@ class LocalRecodings(Outlined):
     def grouping(self, row: int, instance: Instance) -> Grouping:
         return self.all_groups(row, instance)
 
+    def groupings(self, instance: Instance) -> Iterator[Grouping]:
+        return (self.grouping(row, instance) for row in range(len(self)))
+
     def kept_sizes(self, instance: Instance) -> list[Ints]:
-        return [self.grouping(row, instance).sizes for row in range(len(self))]
+        return [grouping.sizes for grouping in self.groupings(instance)]
 
     def blocks(self, instance: Instance) -> tuple[Blocks, ...]:
         found = []

@@ -16,7 +16,7 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.errors import ConfigError, DataError, GenomeError, OutputError
 from moanon.genome import Instance
-from moanon.grouping import NO_GROUP, Grouping
+from moanon.grouping import NO_GROUP, Grouping, _Merged
 from moanon.measures import MEASURES
 from moanon.measures.measuring import measure_grouping
 from moanon.measures.suppression import Suppression
@@ -82,6 +82,36 @@ def test_blocks_at_the_end_of_a_wide_domain_do_not_wrap_around(size: int) -> Non
     assert grouping.starts is not None
     assert grouping.stops is not None
     assert (grouping.starts + grouping.stops).tolist() == [[size - 1, 2 * size - 1]]
+
+
+@given(instances(), st.integers(1, 30), st.integers(0, 2**32 - 1))
+def test_groups_of_many_genomes_are_those_of_each(instance: Instance, number: int, seed: int):
+    rng = np.random.default_rng(seed)
+    # Few that differ, so that their OR is coarse enough to be worth sharing.
+    genomes = instance.layout.sample(3, rng)[rng.integers(0, 3, number)]
+    together = list(Grouping.of_genomes(instance, genomes))
+    assert len(together) == number
+    for genome, grouping in zip(genomes, together, strict=True):
+        shown = naive.generalized_rows(instance, instance.layout.text(genome))
+        assert_groups_are_the_oracles(grouping, shown, range(instance.table.rows))
+        alone = Grouping.of_genome(instance, genome)  # also numbers its groups alike
+        assert shown_blocks(grouping) == shown_blocks(alone)
+        assert grouping.row_group.tolist() == alone.row_group.tolist()
+        assert grouping.genome is not None
+        assert grouping.genome.tolist() == genome.tolist()
+
+
+def test_alike_genomes_are_merged_from_what_they_share(monkeypatch) -> None:
+    """Nine genomes that keep nothing apart: the cells are merged once, for all of them."""
+    instance = shirts_in_towns()
+    merged = []
+    under = _Merged.under
+    monkeypatch.setattr(
+        _Merged, "under", lambda self, blocks: merged.append(len(self.sizes)) or under(self, blocks)
+    )
+    groupings = list(Grouping.of_genomes(instance, np.zeros((9, 5), dtype=np.uint8)))
+    assert [grouping.sizes.tolist() for grouping in groupings] == [[instance.table.rows]] * 9
+    assert merged == [len(instance.cells)] + [1] * 9
 
 
 def test_a_grouping_is_of_one_valid_genome() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ RULES = [
     Suppression("limit", 0.3),
     Suppression("limit", 0.3, by="t_closeness", recursive_c=1.5),
     Suppression("limit", 0.5, constraints=(("l_distinct", 2),)),
+    Suppression("limit", 0.5, constraints=(("k", 3),)),
     Suppression("weighted-k"),
     Suppression("kl-safety", 0.3, "strict", "k", "frequency"),
     Suppression("kl-safety", 0.3, "ordered", "l"),
@@ -104,6 +106,17 @@ def test_each_genome_shows_its_own_groups(made: tuple[Instance, GlobalRecodings]
         assert recodings.generalization(row, instance) == instance.layout.decode(genome)
 
 
+@given(solutions())
+def test_groupings_of_all_are_those_of_each(made: tuple[Instance, GlobalRecodings]) -> None:
+    instance, recodings = made
+    together = list(recodings.groupings(instance))
+    assert len(together) == len(recodings)
+    for row, grouping in enumerate(together):
+        alone = recodings.grouping(row, instance)
+        assert grouping.row_group.tolist() == alone.row_group.tolist()
+        assert grouping.kept.tolist() == alone.kept.tolist()
+
+
 def test_some_are_taken_in_an_order() -> None:
     genomes = np.array([[0, 0], [0, 1], [1, 1]], dtype=np.uint8)
     recodings = GlobalRecodings(genomes, np.array([[3, 0], [2, 0], [1, 0]]), Suppression())
@@ -145,8 +158,11 @@ class BoxRecodings:
     def grouping(self, row: int, instance: Instance) -> Grouping:
         return self.all_groups(row, instance)
 
+    def groupings(self, instance: Instance) -> Iterator[Grouping]:
+        return (self.grouping(row, instance) for row in range(len(self)))
+
     def kept_sizes(self, instance: Instance) -> list[np.ndarray]:
-        return [self.grouping(row, instance).sizes for row in range(len(self))]
+        return [grouping.sizes for grouping in self.groupings(instance)]
 
     def blocks(self, instance: Instance) -> tuple[Blocks, ...]:
         shown = (self.all_groups(row, instance).labels for row in range(len(self)))

@@ -60,6 +60,7 @@ def check(
     what that merges already is told for each column, with the share of its entropy that is lost.
     """
     from moanon.config import Config
+    from moanon.data.coarsening import note_on_merged
     from moanon.experiment import make_problem
 
     checked = Config.load(config, sets or ())
@@ -70,7 +71,8 @@ def check(
     if measures:
         _show_measures(instance)
         typer.echo(f" {_SOURCES}")
-    for note in _notes(checked):
+    merged = note_on_merged(instance.table.columns, instance.layout.domains)
+    for note in (*map(on_one_line, merged), *_notes(checked)):
         typer.echo(f" note: {note}")
 
 

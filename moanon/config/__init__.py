@@ -184,7 +184,12 @@ class Config(BaseModel):
     # -- reading ---------------------------------------------------------------------------------
 
     @classmethod
-    def load(cls, path: str | Path, sets: Sequence[str] = ()) -> Config:
+    def load(
+        cls,
+        path: str | Path,
+        sets: Sequence[str] = (),
+        options: Mapping[str, str] | None = None,
+    ) -> Config:
         """Read a configuration file.
 
         Parameters
@@ -193,6 +198,8 @@ class Config(BaseModel):
             A YAML file.
         sets : sequence of str
             Overrides ``key.path=value``, as of ``--set``; later ones win.
+        options : mapping of str to str, optional
+            Overrides by other options of a command line, by their names, which complaints say.
 
         Raises
         ------
@@ -200,7 +207,7 @@ class Config(BaseModel):
             If the file is not strict YAML or says something unknown, impossible or contradictory.
         """
         path = Path(path)
-        tree = read(path, sets)
+        tree = read(path, sets, options)
         given = plain_values(tree, _MODELS)
         given.setdefault("name", name_from(path))
         return cls._build(given, path.absolute().parent, tree, str(path))

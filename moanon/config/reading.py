@@ -54,12 +54,20 @@ KeyPath = tuple[str, ...]
 #: The model of each section; that of the whole under the empty name.
 Models = Mapping[str, type[BaseModel]]
 
+#: The option by which a command line replaces any value.
+SET = "--set"
+
 
 # -- what a file says ----------------------------------------------------------------------------
 
 
-def read(path: Path, sets: Sequence[str] = ()) -> YamlNode:
-    """Read a configuration file, a mapping, and override some of its values."""
+def read(
+    path: Path, sets: Sequence[str] = (), options: Mapping[str, str] | None = None
+) -> YamlNode:
+    """Read a configuration file, a mapping, and override some of its values.
+
+    `options` are others of the command line than ``--set``, each with what it sets.
+    """
     checked_path(path, ConfigError, special=True)
     try:
         with path.open("rb") as stream:  # what is read is bounded, whatever the path leads to
@@ -81,6 +89,8 @@ def read(path: Path, sets: Sequence[str] = ()) -> YamlNode:
         changed = override(tree, setting)
         _refuse_new_column(tree, changed, setting)
         tree = changed
+    for option, setting in (options or {}).items():
+        tree = override(tree, setting, option)
     _refuse_empty(tree, str(path))
     return tree
 
@@ -103,22 +113,23 @@ def parse(text: str, where: str = "config", *, lines: bool = True) -> YamlNode:
     return tree
 
 
-def override(tree: YamlNode, setting: str) -> YamlNode:
+def override(tree: YamlNode, setting: str, option: str = SET) -> YamlNode:
     """Return a tree with one value replaced or added, as ``key.path=value`` says.
 
-    The value is read as YAML. A key with dots stands in double quotes.
+    The value is read as YAML. A key with dots stands in double quotes. `option` is what a complaint
+    about the value names.
 
     Examples
     --------
-    >>> str(override(parse("problem: {eta: 0.1}"), "problem.eta=0.2").content["problem"].content)
-    "{'eta': YamlNode(content='0.2', line=None, key_line=None, plain=True)}"
+    >>> override(parse("problem: {eta: 0.1}"), "problem.eta=0.2").content["problem"].content["eta"]
+    YamlNode(content='0.2', line=None, key_line=None, plain=True, option='--set')
     """
     match = _OVERRIDE.fullmatch(setting)
     if not match:
         raise ConfigError(f"--set must be key.path=value, e.g. problem.eta=0.1. Got {setting!r}")
     path = [part.strip('"') for part in re.findall(r'"[^"]+"|[^".]+', match[1])]
     value = parse(match[2], f"--set {match[1]}", lines=False) if match[2].strip() else YamlNode("")
-    return _replaced(tree, path, value, 0)
+    return _replaced(tree, path, replace(value, option=option), 0)
 
 
 def _replaced(node: YamlNode, path: Sequence[str], value: YamlNode, depth: int) -> YamlNode:
@@ -126,7 +137,8 @@ def _replaced(node: YamlNode, path: Sequence[str], value: YamlNode, depth: int) 
         return value
     if not isinstance(node.content, dict):
         raise ConfigError(
-            f"--set {path_text(path)}: {path_text(path[:depth])} is a single value, not a section"
+            f"{value.option} {path_text(path)}: {path_text(path[:depth])} is a single value, not a "
+            "section"
         )
     below = node.content.get(path[depth], YamlNode({}))
     return replace(
@@ -288,8 +300,8 @@ class _Complaint:
         return float("inf") if line is None else line
 
     def sentence(self) -> str:
-        key, (_, line) = path_text(self.path), self._locate()
-        where = "--set" if self.tree and line is None else self.where
+        key, (node, line) = path_text(self.path), self._locate()
+        where = (node.option if node else "") or SET if self.tree and line is None else self.where
         if self.details["type"] == "extra_forbidden":
             at = f"{where}, line {line}: " if line else f"{where}: " if where else ""
             return f"{at}unknown key {key}{self._nearest_key()}"

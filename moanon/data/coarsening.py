@@ -6,6 +6,7 @@ of several years, clamped ends), that is lost already, and a loss of 0 % does no
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,6 +64,18 @@ def merged_before(column: Profile, domain: Domain) -> Coarsening:
         int(np.count_nonzero(base)),
         max(0.0, 1 - after / before) if before else 0.0,
     )
+
+
+def note_on_merged(columns: Mapping[str, Profile], domains: Mapping[str, Domain]) -> list[str]:
+    """Say which columns have different values that are one base value all, if any."""
+    merged = {name: merged_before(columns[name], domain) for name, domain in domains.items()}
+    names = [name for name, found in merged.items() if found.is_any and found.base_values == 1]
+    if not names:
+        return []
+    return [
+        f"all values of {', '.join(names)} have the same base value, so no release tells them "
+        "apart; a smaller granularity or another range would"
+    ]
 
 
 def _entropy(counts: Ints) -> float:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
-from moanon.errors import DataError
+from moanon.errors import DataError, EncodingError
 
 #: Bytes that are read at a time, and then the rest of their last line.
 BLOCK_BYTES = 1 << 20
@@ -89,9 +89,9 @@ def _utf8_blocks(file: Path) -> Iterator[str]:
                 text = block.decode(DEFAULT_ENCODING)
             except UnicodeDecodeError as error:
                 at = f"byte 0x{block[error.start]:02X} at offset {offset + error.start}"
-                raise DataError(
-                    f"{file} is not UTF-8 ({at}): save it as UTF-8, or name its encoding (data: "
-                    "encoding: latin-1)"
+                raise EncodingError(
+                    f"{file} is not UTF-8 ({at})",
+                    "save it as UTF-8, or name its encoding (data: encoding: latin-1)",
                 ) from None
             if (nul := block.find(b"\0")) >= 0:
                 raise DataError(f"{file} is not text: NUL byte at offset {offset + nul}")

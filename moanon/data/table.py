@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, Unpack, get_args
 
 from moanon.arrays import Bools, Outlined
 from moanon.data.column import Column, Profile, absent_column, did_you_mean
+from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.file_form import FormKeys
 from moanon.data.rows import RowsInMemory, RowStore
 from moanon.data.source import read_source
@@ -63,6 +64,8 @@ class Table(Outlined):
         Columns of the source without a role. They are never released.
     files : tuple of Path
         The files that were read, absolute; a release must not replace them. None for a frame.
+    encoding : str
+        Of files that are text.
     """
 
     source: str
@@ -73,6 +76,7 @@ class Table(Outlined):
     rows_dropped: int
     undeclared: tuple[str, ...]
     files: tuple[Path, ...] = ()
+    encoding: str = DEFAULT_ENCODING
 
     @property
     def columns(self) -> Mapping[str, Profile]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from moanon.arrays import Outlined
-from moanon.data.decoding import unreadable
+from moanon.data.decoding import checked_encoding, unreadable
 from moanon.data.file_form import FileForm, FormKeys
 from moanon.data.rows import RowStore
 from moanon.data.source import checked_tokens, digest_files, find_files, read_source
@@ -88,7 +88,7 @@ def read_table(
     DataError
         As `read_table` does.
     """
-    given = check_roles(roles)
+    given, file_form = check_roles(roles), FileForm(**form)
     check_policy(missing)
     if memory is not None and not MEMORY.match(memory):
         raise DataError(f"memory must be an amount such as 500MB or 2GB. Got {memory!r}")
@@ -99,21 +99,22 @@ def read_table(
         opened = _open_database(address, tuple(given), asked, missing_tokens, memory)
     else:
         _refuse_table(table, query, order_by)
-        file_form = FileForm(**form)
         opened = _open(source, tuple(given), asked, missing_tokens, name, memory, file_form)
     if opened is None:
-        return read_into_memory(
+        read = read_into_memory(
             source, given, missing=missing, missing_tokens=missing_tokens, name=name, **form
         )
-    return settle_store(
-        opened.store,
-        given,
-        missing,
-        source=opened.name,
-        digest=opened.digest,
-        undeclared=opened.unread,
-        files=opened.files,
-    )
+    else:
+        read = settle_store(
+            opened.store,
+            given,
+            missing,
+            source=opened.name,
+            digest=opened.digest,
+            undeclared=opened.unread,
+            files=opened.files,
+        )
+    return replace(read, encoding=checked_encoding(file_form.encoding))
 
 
 def open_source(
@@ -174,9 +175,7 @@ def _open(
     return OpenedSource(name or path, rows, digest, unread, resolved)
 
 
-def open_beside(
-    source: str | os.PathLike[str], store: RowStore, delimiter: str | None
-) -> RowStore | None:
+def open_beside(source: str | os.PathLike[str], store: RowStore, form: FileForm) -> RowStore | None:
     """Open all columns of files where those of another table are read, no text being missing.
 
     None where that table is not read by DuckDB, or these files cannot be.
@@ -191,7 +190,6 @@ def open_beside(
         if files[0].suffix.lower() not in _KNOWN:
             return None
         session = store.session.beside(path)
-        form = FileForm(delimiter=delimiter)
         opened = open_files(files, None, None, session=session, tokens=frozenset(), form=form)
     except OSError as error:
         raise unreadable(path, error) from None

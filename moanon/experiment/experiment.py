@@ -21,6 +21,7 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Outlined
 from moanon.config import Config
+from moanon.data.coarsening import note_on_merged
 from moanon.errors import InfeasibleError, OutputError
 from moanon.experiment.finished import ETA_TABLE, draw_plots, run_of, write_eta_table, write_page
 from moanon.experiment.folder import (
@@ -242,6 +243,7 @@ class Experiment(Outlined):
             if saved is None:
                 notes += notes_on_folder(folder, known, etas, resume=resume)
             notes += notes_on_settings(config, algorithm)
+            notes += note_on_merged(instance.table.columns, instance.layout.domains)
             if dropped := instance.table.dropped:
                 notes.insert(0, dropped)
             return cls(

@@ -25,7 +25,7 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import Role, Table, settle
 from moanon.engines import OpenedSource, open_source
 from moanon.engines.addresses import is_address
-from moanon.errors import ConfigError, DataError
+from moanon.errors import ConfigError, DataError, EncodingError
 from moanon.experiment.finished import load_front
 from moanon.experiment.optimization import changed
 from moanon.front import Front
@@ -264,7 +264,10 @@ def _shared(
     """Every column that the original and all released files have, but the sensitive and the key."""
     shared = list(read.store.columns)
     for path in released:
-        there = open_source(path, missing_tokens=(), delimiter=known.delimiter).store.columns
+        try:
+            there = open_source(path, missing_tokens=(), delimiter=known.delimiter).store.columns
+        except EncodingError as error:
+            raise EncodingError(error.fault, "save it as UTF-8") from None
         shared = [name for name in shared if name in there]
     quasi = [name for name in shared if name not in (*sensitive, known.key)]
     if not quasi:

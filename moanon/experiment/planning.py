@@ -36,15 +36,15 @@ def plan(
     ConfigError
         If a configuration is wrong, or two runs would write to one folder.
     """
-    changes = [*sets]
+    options = {}
     if etas:
-        changes.append(f"problem.eta={etas[0] if len(etas) == 1 else list(etas)}")
+        options["--eta"] = f"problem.eta={etas[0] if len(etas) == 1 else list(etas)}"
     if seed is not None:
-        changes.append(f"search.seed={seed}")
+        options["--seed"] = f"search.seed={seed}"
     runs: list[Config] = []
     owners: dict[Path, str] = {}
     for path in paths:
-        config = Config.load(path, changes)
+        config = Config.load(path, sets, options)
         if out is not None:
             if HALF.search(str(out)):
                 raise ConfigError(

@@ -163,7 +163,7 @@ class Front(Outlined):
         """
         from moanon.measures.solutions import measure_groupings
 
-        groupings = (recodings.grouping(row, instance) for row in range(len(recodings)))
+        groupings = recodings.groupings(instance)
         rows = measure_groupings(groupings, len(recodings), suppression, on_part)
         shared = [m.name for m in applicable(instance) if all(m.name in row for row in rows)]
         for name in objectives:

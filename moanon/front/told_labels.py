@@ -36,9 +36,9 @@ def told_blocks(recodings: Recodings, instance: Instance) -> tuple[Blocks, ...]:
         return blocks  # boxes are those of released groups
     before = columns_before(instance)
     told = []
-    for row, labels in enumerate(blocks):
+    for labels, grouping in zip(blocks, recodings.groupings(instance), strict=True):
         shown = dict(labels)
-        for effect in column_effects(recodings.grouping(row, instance), before):
+        for effect in column_effects(grouping, before):
             if effect.rows.all() or not effect.domain.tells(0, 1):
                 continue
             ends = zip(effect.rows, effect.starts.tolist(), effect.stops.tolist(), strict=True)

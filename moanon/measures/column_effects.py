@@ -9,9 +9,9 @@ column had to tell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from moanon.arrays import Floats, Ints, Outlined
 from moanon.data.domain import Domain
 from moanon.genome import Instance
 from moanon.grouping import Grouping
+
+#: So many generalizations of a column are kept at hand.
+_REMEMBERED = 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +70,43 @@ class ColumnBefore(Outlined):
         """Values that a value can be taken for beside itself; 1 where there are none."""
         return max(1, self.domain.values - 1)
 
+    @cached_property
+    def cut(self) -> Callable[[bytes], ColumnBlocks]:
+        """Give the blocks of the column's part of a genome; neighbours on a front share many."""
+        return lru_cache(_REMEMBERED)(self._cut)
+
+    def _cut(self, bits: bytes) -> ColumnBlocks:
+        cuts = np.flatnonzero(np.frombuffer(bits, dtype=np.uint8)) + 1
+        return ColumnBlocks(self, np.append(0, cuts), np.append(cuts, self.domain.size))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnBlocks(Outlined):
+    """Blocks of a quasi-identifier that can be shown, and what is lost of a row that shows each.
+
+    Attributes
+    ----------
+    column : ColumnBefore
+    starts, stops : arrays (blocks,)
+        Their base values: ``start .. stop - 1``.
+    """
+
+    column: ColumnBefore
+    starts: Ints
+    stops: Ints
+
+    @cached_property
+    def lost(self) -> Floats:
+        """Loss of a cell (D eq. 3)."""
+        values = self.column.lost_below[self.stops] - self.column.lost_below[self.starts]
+        return np.asarray((values - 1) / self.column.most_lost)
+
+    @cached_property
+    def untold(self) -> Floats:
+        """Bits that a cell does not tell: how many rows of the table could be meant, in powers."""
+        below = self.column.rows_below
+        return _logs(below[self.stops] - below[self.starts])
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnEffect(Outlined):
@@ -74,18 +114,29 @@ class ColumnEffect(Outlined):
 
     Attributes
     ----------
-    column : ColumnBefore
-    starts, stops : arrays (labels,)
-        The base values of each label: ``start .. stop - 1``; of a global recoding also those of
-        labels that no released row has.
+    blocks : ColumnBlocks
+        Those of its labels; of a global recoding also of labels that no released row has.
     rows : array (labels,)
-        Released rows that show it.
+        Released rows that show each.
     """
 
-    column: ColumnBefore
-    starts: Ints
-    stops: Ints
+    blocks: ColumnBlocks
     rows: Ints
+
+    @property
+    def column(self) -> ColumnBefore:
+        """As it was."""
+        return self.blocks.column
+
+    @property
+    def starts(self) -> Ints:
+        """First base value of each label."""
+        return self.blocks.starts
+
+    @property
+    def stops(self) -> Ints:
+        """The base value behind each label."""
+        return self.blocks.stops
 
     @property
     def name(self) -> str:
@@ -126,19 +177,17 @@ class ColumnEffect(Outlined):
     @property
     def loss(self) -> float:
         """The column's own loss (D eq. 3), mean over all rows; a suppressed row lost everything."""
-        values = self.column.lost_below[self.stops] - self.column.lost_below[self.starts]
-        lost = (values - 1) / self.column.most_lost
         every = self.column.rows
-        return float(self.rows @ lost + every - self.rows.sum()) / every
+        return float(self.rows @ self.blocks.lost + every - self.rows.sum()) / every
 
     @property
     def entropy_kept(self) -> float:
         """Share of its entropy that the release still tells; 1 where there was nothing to tell."""
         if self.column.is_constant:
             return 1.0
-        every, below = self.column.rows, self.column.rows_below
-        alike = below[self.stops] - below[self.starts]  # rows of the table with a value in a block
-        untold = float(self.rows @ _logs(alike)) + (every - self.rows.sum()) * np.log2(every)
+        every = self.column.rows
+        untold = float(self.rows @ self.blocks.untold)
+        untold += (every - self.rows.sum()) * np.log2(every)
         told = float(np.log2(every) - untold / every)
         return min(1.0, max(0.0, told / self.column.entropy))  # rounding may go beyond
 
@@ -179,31 +228,31 @@ def column_effects(
     if not grouping.has_meaning:
         return ()
     columns = columns_before(grouping.instance) if before is None else before
-    return tuple(
-        ColumnEffect(column, *shown)
-        for column, shown in zip(columns, _shown_blocks(grouping), strict=True)
-    )
+    return tuple(_effects(grouping, columns))
 
 
-def _shown_blocks(grouping: Grouping) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """For each quasi-identifier the blocks that can be shown, and the released rows of each.
+def _effects(grouping: Grouping, columns: Sequence[ColumnBefore]) -> Iterator[ColumnEffect]:
+    """Find the blocks that can be shown, and the released rows of each.
 
     Of a genome all its blocks, of anything else those that a released group has; in order.
     """
     assert grouping.starts is not None
     assert grouping.stops is not None
-    sizes, kept = grouping.sizes[grouping.kept], grouping.kept
-    if grouping.genome is None:
-        for first, last in zip(grouping.starts, grouping.stops, strict=True):
-            pairs = np.stack([first, last])[:, kept]
-            found, place = np.unique(pairs, axis=1, return_inverse=True)
-            yield found[0], found[1], _added(place.reshape(-1), sizes, found.shape[1])
+    kept = np.flatnonzero(grouping.kept)
+    sizes, starts = grouping.sizes[kept], grouping.starts[:, kept]
+    if grouping.genome is not None:
+        for column, first, (_, _, place) in zip(
+            columns, starts, grouping.instance.layout.slices(), strict=True
+        ):
+            blocks = column.cut(grouping.genome[place].tobytes())
+            which = np.searchsorted(blocks.starts, first)
+            yield ColumnEffect(blocks, _added(which, sizes, len(blocks.starts)))
         return
-    for column, (_, domain, bits) in enumerate(grouping.instance.layout.slices()):
-        cuts = np.flatnonzero(grouping.genome[bits]) + 1
-        starts, stops = np.append(0, cuts), np.append(cuts, domain.size)
-        place = np.searchsorted(starts, grouping.starts[column, kept])
-        yield starts, stops, _added(place, sizes, len(starts))
+    for column, first, last in zip(columns, starts, grouping.stops[:, kept], strict=True):
+        span = column.domain.size + 1
+        found, which = np.unique(first.astype(np.int64) * span + last, return_inverse=True)
+        blocks = ColumnBlocks(column, *np.divmod(found, span))
+        yield ColumnEffect(blocks, _added(which.reshape(-1), sizes, len(found)))
 
 
 def _added(place: Ints, sizes: Ints, number: int) -> Ints:

@@ -6,7 +6,7 @@ loops look at the groups of one `Grouping`, so that a number means the same in b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -39,10 +39,28 @@ def suppress_groups(
 
     Thresholds and their rule as for `moanon.measures.evaluate.Evaluator.evaluate_at`.
     """
-    rule = group_rule(suppression, grouping.rows)
+    (kept,) = suppress_each([grouping], suppression, [thresholds], grouping.rows)
+    return kept
+
+
+def suppress_each(
+    groupings: Iterable[Grouping],
+    suppression: Suppression,
+    thresholds: Iterable[npt.ArrayLike],
+    rows: int,
+) -> Iterator[Grouping]:
+    """Do the same for groupings of one table of so many rows, each with its own thresholds."""
+    rule = group_rule(suppression, rows)
     if not suppression.is_ordered:
         rule = rule._replace(suppression=GIVEN)
-    return grouping.keep(_evaluate(grouping, grouping.instance, rule, thresholds).groups)
+    by_size = rule.suppression == GIVEN and not rule.with_values
+    for grouping, given in zip(groupings, thresholds, strict=True):
+        size, diversity = np.asarray(given).tolist()
+        if by_size and diversity <= 0:
+            kept = grouping.sizes >= max(size, rule.least)
+        else:
+            kept = _evaluate(grouping, grouping.instance, rule, (size, diversity)).groups
+        yield grouping.keep(kept)
 
 
 def meet_constraints(
@@ -148,14 +166,13 @@ def _levels(instance: Instance, grouping: Grouping) -> Ints:
 
 
 def _evaluate(
-    grouping: Grouping, instance: Instance, rule: GroupRule, thresholds: npt.ArrayLike
+    grouping: Grouping, instance: Instance, rule: GroupRule, thresholds: tuple[int, int]
 ) -> Kept:
     """Apply a rule to the groups and measure what it keeps."""
     costs = np.zeros((len(COSTS), len(grouping)), dtype=np.int64)
     if len(rule.wanted_costs):
         starts, stops, node_starts, node_stops, _ = _nodes(instance, grouping)
         costs = block_costs(starts, stops, node_starts, node_stops, instance.prices)
-    size, diversity = np.asarray(thresholds).tolist()
     return evaluate_groups(
         rule,
         grouping.sizes.astype(np.uint32),
@@ -165,7 +182,7 @@ def _evaluate(
         instance.plan.total,
         instance.plan,
         instance.losses.scale * len(instance.layout.columns),
-        (size, diversity),
+        thresholds,
     )
 
 

@@ -44,9 +44,10 @@ Figures = dict[str, Drawing]
 
 #: What figures of a front are written as.
 _FORMATS = ("png", "svg")
-#: What is left out of files: who wrote them, and when.
+#: What is left out of files: who wrote them, and when. Pictures of few colours get no smaller by
+#: more than a little effort.
 _OPTIONS: dict[str, dict[str, Any]] = {
-    "png": {"dpi": 160, "metadata": {"Software": None}},
+    "png": {"dpi": 160, "metadata": {"Software": None}, "pil_kwargs": {"compress_level": 3}},
     "svg": {"dpi": 200, "metadata": {"Date": None, "Creator": None}},
     "pdf": {"dpi": 200, "metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
 }

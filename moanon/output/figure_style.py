@@ -14,13 +14,16 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.lines import Line2D
+from matplotlib.markers import TICKDOWN, TICKLEFT
 from matplotlib.text import Text
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from moanon.arrays import Floats, Values
 from moanon.front import Front
@@ -200,15 +203,41 @@ def scale_numbers(
         (ax.set_xscale if which == "x" else ax.set_yscale)("log")
         decades = np.log10(values.max() / values.min())
         few = short or decades > 2.2
-        axis.set_major_locator(LogLocator(subs=(1.0,) if few else (1.0, 2.0, 5.0)))
-        axis.set_minor_locator(LogLocator(subs=range(2, 10)))
-        axis.set_minor_formatter(NullFormatter())
-        axis.set_tick_params(which="minor", labelbottom=False, labelleft=False)  # nor empty ones
+        named = (1,) if few else (1, 2, 5)
+        axis.set_major_locator(LogLocator(subs=named))
+        axis.set_minor_locator(NullLocator())
+        ax.add_artist(_SmallTicks(ax, which, [i for i in range(1, 10) if i not in named]))
     else:
         whole = bool(np.equal(values, np.round(values)).all())
         number = most or (8 if whole else 6)
         axis.set_major_locator(MaxNLocator(number, steps=_STEPS, integer=whole))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _compact(value)))
+
+
+class _SmallTicks(Line2D):
+    """The ticks without a number of a logarithmic axis, as one line of marks.
+
+    As ticks of matplotlib each would be five things to make, to place and to measure, which took
+    more time than everything else on the axis.
+    """
+
+    def __init__(self, ax: Axes, which: Which, times: Sequence[int]) -> None:
+        axis, down = (ax.xaxis, TICKDOWN) if which == "x" else (ax.yaxis, TICKLEFT)
+        look: dict[str, Any] = {"markersize": 1.5, "markeredgewidth": 0.6, "clip_on": False}
+        super().__init__([], [], marker=down, color=GREY, linestyle="none", zorder=0.5, **look)
+        self.set_transform(getattr(ax, f"get_{which}axis_transform")("tick1"))
+        self.set_in_layout(False)
+        self._axis, self._which = axis, which
+        self._locator = LogLocator(subs=times)
+        self._locator.set_axis(axis)
+
+    def draw(self, renderer: RendererBase) -> None:
+        low, high = sorted(self._axis.get_view_interval())
+        places = np.asarray(self._locator())
+        places = places[(places >= low) & (places <= high)]
+        edge = np.zeros(len(places))
+        self.set_data(*((places, edge) if self._which == "x" else (edge, places)))
+        super().draw(renderer)
 
 
 def _compact(value: float) -> str:

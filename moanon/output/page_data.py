@@ -232,25 +232,37 @@ def _columns(front: Front) -> tuple[list[dict[str, Any]], list[list[int]]]:
     labels) and, where the table is known, how many base values each of its blocks holds. ``merged``
     says what base values had merged before anything was searched; nothing where they did not.
     """
-    columns, chosen = [], []
-    for name in front.blocks[0]:
-        labels: dict[str, int] = {}
-        ways: dict[tuple[tuple[str, ...], tuple[int, ...]], int] = {}
-        told: list[list[Any]] = []
-        picked = []
-        for row, blocks in enumerate(front.blocks):
-            shown = blocks[name]
-            # Labels that are not shown are called alike.
-            hidden = tuple(_widths(front, row, name)) if NOT_SHOWN in shown else ()
-            if (shown, hidden) not in ways:
-                ways[shown, hidden] = len(told)
-                places = [labels.setdefault(text, len(labels)) for text in shown[:MAX_LABELS]]
-                told.append([len(shown), places, _widths(front, row, name)])
-            picked.append(ways[shown, hidden])
-        merged = _merged(front, name)
-        columns.append({"name": name, "labels": list(labels), "ways": told, "merged": merged})
-        chosen.append(picked)
-    return columns, [list(each) for each in zip(*chosen, strict=True)]
+    columns = {name: _ColumnWays() for name in front.blocks[0]}
+    chosen = []
+    for row, blocks in enumerate(front.blocks):
+        widths = cache(partial(_widths, front, row))
+        chosen.append([way.place(blocks[name], name, widths) for name, way in columns.items()])
+    told = [
+        {"name": name, "labels": [*way.labels], "ways": way.told, "merged": _merged(front, name)}
+        for name, way in columns.items()
+    ]
+    return told, chosen
+
+
+@dataclass(frozen=True)
+class _ColumnWays:
+    """Generalizations of one column, each told once."""
+
+    labels: dict[str, int] = field(default_factory=dict)
+    places: dict[tuple[tuple[str, ...], tuple[int, ...]], int] = field(default_factory=dict)
+    told: list[list[Any]] = field(default_factory=list)
+
+    def place(
+        self, shown: tuple[str, ...], name: str, widths: Callable[[], Mapping[str, list[int]]]
+    ) -> int:
+        """Find the place of a generalization that shows these labels; told now if it is new."""
+        # Labels that are not shown are called alike.
+        hidden = tuple(widths().get(name, ())) if NOT_SHOWN in shown else ()
+        if (shown, hidden) not in self.places:
+            self.places[shown, hidden] = len(self.told)
+            first = [self.labels.setdefault(text, len(self.labels)) for text in shown[:MAX_LABELS]]
+            self.told.append([len(shown), first, widths().get(name, [])])
+        return self.places[shown, hidden]
 
 
 def _merged(front: Front, name: str) -> str:
@@ -260,12 +272,15 @@ def _merged(front: Front, name: str) -> str:
     return str(merged) if merged.is_any else ""
 
 
-def _widths(front: Front, row: int, name: str) -> list[int]:
-    """Base values in each block of a column; none where unknown or too many to draw."""
+def _widths(front: Front, row: int) -> dict[str, list[int]]:
+    """For each column, base values in each block; none where unknown or too many to draw."""
     if front.instance is None:
-        return []
-    blocks = (front.recodings.generalization(row, front.instance) or {}).get(name, ())
-    return [stop - start for start, stop in blocks] if len(blocks) <= MAX_LABELS else []
+        return {}
+    generalization = front.recodings.generalization(row, front.instance) or {}
+    return {
+        name: [stop - start for start, stop in blocks] if len(blocks) <= MAX_LABELS else []
+        for name, blocks in generalization.items()
+    }
 
 
 # -- sizes of groups -----------------------------------------------------------------------------
@@ -289,8 +304,7 @@ def _groups(
         _places(column["labels"], domain)
         for column, domain in zip(columns, front.instance.layout.domains.values(), strict=True)
     ]
-    for row in range(len(front)):
-        grouping = front.recodings.grouping(row, front.instance)
+    for done, grouping in enumerate(front.recodings.groupings(front.instance), 1):
         told["sizes"].append(size_steps(grouping.sizes[grouping.kept]))
         effects = column_effects(grouping, before)
         told["rows"].append([effect.rows[:MAX_LABELS].tolist() for effect in effects])
@@ -299,7 +313,7 @@ def _groups(
         )
         told["examples"].append(_examples(grouping, places))
         if on_part is not None:
-            on_part(row + 1, len(front))
+            on_part(done, len(front))
     drawn = [each.counts.tolist() if len(each.counts) <= MAX_DRAWN else [] for each in before]
     return {**told, "before": drawn}
 

@@ -25,17 +25,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
 
 from moanon.arrays import Bools, Ints, Values
 from moanon.data.column import Profile
+from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.domain import MISSING, Domain
+from moanon.data.file_form import FileForm
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import RowsInMemory, find_tuples, own_codes, row_keys
 from moanon.data.table import Table
-from moanon.errors import ConfigError, DataError
+from moanon.errors import ConfigError, DataError, EncodingError
 from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, AlikeRows, Grouping, MatchedBy
 from moanon.release.labels import Block, BlockLabels, label_rules
@@ -60,7 +63,7 @@ def read_released(
     Parameters
     ----------
     path : path
-        A CSV or Parquet file.
+        A CSV or Parquet file; text is UTF-8, or else in the encoding of the original.
     original : Instance or Table
         What the file was made of. Its quasi-identifiers make the groups. An instance says what
         their labels mean; of a table, labels are texts that can be told apart and no more.
@@ -84,12 +87,13 @@ def read_released(
     if stars not in get_args(StarredRows):
         raise ConfigError(f"stars must be one of {', '.join(get_args(StarredRows))}. Got {stars!r}")
     table = original.table if isinstance(original, Instance) else original
-    file: ReleasedFile | None = None
-    if counted and key is None:
-        file = FileElsewhere.open(path, table, stars, delimiter)
-    if file is None:
-        more = () if key is None else (key,)
-        file = FileInMemory.read(path, table, more, stars, delimiter)
+    read = partial(_read, path, table, key, stars, counted=counted)
+    try:
+        file = read(FileForm(delimiter))
+    except EncodingError as error:
+        if table.encoding == DEFAULT_ENCODING:
+            raise EncodingError(error.fault, "save it as UTF-8") from None
+        file = read(FileForm(delimiter, table.encoding))
     meaning = None
     if isinstance(original, Instance):
         instance, meaning = original, _Meaning.of(file, original)
@@ -103,6 +107,23 @@ def read_released(
         notes=file.notes,
         absent=tuple(name for name in dict.fromkeys(kept) if name not in file.header),
     )
+
+
+def _read(
+    path: str | os.PathLike[str],
+    table: Table,
+    key: str | None,
+    stars: StarredRows,
+    form: FileForm,
+    *,
+    counted: bool,
+) -> ReleasedFile:
+    """Read a file in one encoding; see `read_released`."""
+    if counted and key is None:
+        file = FileElsewhere.open(path, table, stars, form)
+        if file is not None:
+            return file
+    return FileInMemory.read(path, table, () if key is None else (key,), stars, form)
 
 
 # -- labels --------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import numpy as np
 
 from moanon.arrays import Bools, Ints, Outlined, Values
 from moanon.data.column import Column, Profile, absent_column
+from moanon.data.file_form import FileForm
 from moanon.data.formulas import is_formula
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import row_keys
@@ -148,11 +149,13 @@ class FileInMemory(ReleasedFile):
         table: Table,
         more: Sequence[str],
         stars: str,
-        delimiter: str | None,
+        form: FileForm,
     ) -> FileInMemory:
         """Read a file, which must have `more` columns; see `moanon.release.read_released`."""
         # No token means "missing": an empty text is a label like any other.
-        source = read_source(path, missing_tokens=(), delimiter=delimiter)
+        source = read_source(
+            path, missing_tokens=(), delimiter=form.delimiter, encoding=form.encoding
+        )
         as_shown = {column.name: column for column in source.columns}
         safe = not any(map(is_formula, (*as_shown, *chain(*(c.values for c in source.columns)))))
         names = _own_names(source.name, list(as_shown), table, more, safe=safe)
@@ -236,10 +239,10 @@ class FileElsewhere(ReleasedFile):
         path: str | os.PathLike[str],
         table: Table,
         stars: str,
-        delimiter: str | None,
+        form: FileForm,
     ) -> FileElsewhere | None:
         """Count a file whose original is read by DuckDB; None where it is to be read instead."""
-        released = open_beside(path, table.store, delimiter)
+        released = open_beside(path, table.store, form)
         if released is None:
             return None
         name = os.fspath(path)

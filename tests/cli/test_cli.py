@@ -89,6 +89,7 @@ def test_check_takes_overrides(table: Path, capsys: Captured) -> None:
 def test_check_notes_intervals_whose_range_comes_from_the_data(
     table: Path, capsys: Captured
 ) -> None:
+    table.write_text(table.read_text().replace("granularity: 5", "granularity: 2"))
     assert main(["check", str(table)]) == 0
     assert "note:" not in capsys.readouterr().out
     undeclared = table.read_text().replace(", range: [0, 9]", "")
@@ -98,6 +99,25 @@ def test_check_notes_intervals_whose_range_comes_from_the_data(
         " note: the range of [red]a, extra was taken from the data, so a released label can show "
         "the smallest or largest value even of a suppressed row; declare range: to avoid that"
     )
+
+
+@pytest.mark.parametrize("granularity", ["5", "1e30"])
+def test_check_notes_columns_whose_values_all_merge(
+    table: Path, granularity: str, capsys: Captured
+) -> None:
+    """The values 5, 7 and 9 are one base value of five or more."""
+    wide = f'columns."[red]a".granularity={granularity}'
+    assert main(["check", str(table), "--set", wide]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        " note: all values of [red]a have the same base value, so no release tells them apart; a "
+        "smaller granularity or another range would"
+    )
+
+
+def test_check_has_no_note_on_a_column_of_one_value(table: Path, capsys: Captured) -> None:
+    Path(table.parent / "t.csv").write_text("id,[red]a,:x:,sex\n1,5,p,f\n2,5,q,m\n")
+    assert main(["check", str(table)]) == 0
+    assert "note:" not in capsys.readouterr().out
 
 
 def test_check_of_the_quickstart(capsys: Captured) -> None:

@@ -64,6 +64,43 @@ def test_every_measure_is_shown_with_its_meaning(capsys: Captured) -> None:
     assert err == ""
 
 
+TOWNS = "place,sex\nKöln,f\nKöln,m\nBonn,f\nBonn,m\n"
+
+
+def write_towns(encoding: str, data: str = "") -> None:
+    Path("towns.csv").write_text(TOWNS, encoding=encoding)
+    Path("towns.yaml").write_text(
+        f"data: {{source: towns.csv, {data}}}\n"
+        "columns:\n"
+        "  place: {role: quasi, kind: ordered, order: [Köln, Bonn]}\n"
+        "  sex: {role: quasi, kind: ordered, order: [f, m]}\n",
+        encoding="utf-8",
+    )
+
+
+@pytest.mark.parametrize("memory", ["", ", memory: 100MB"])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_a_release_is_utf8_or_in_the_encoding_of_its_original(
+    encoding: str, memory: str, capsys: Captured
+) -> None:
+    write_towns("latin-1", f"encoding: latin-1{memory}")
+    Path("released.csv").write_text(TOWNS, encoding=encoding)
+    found = measured(capsys, "towns.csv", "released.csv", "--config", "towns.yaml")
+    assert (found["measures"]["k"], found["measures"]["loss"]) == (1, 0)
+
+
+@pytest.mark.parametrize("options", [[], ["--config", "towns.yaml"]])
+def test_a_release_in_an_encoding_that_nobody_declared_is_refused(
+    options: list[str], capsys: Captured
+) -> None:
+    write_towns("utf-8")
+    Path("released.csv").write_text(TOWNS, encoding="latin-1")
+    assert main(["measure", "towns.csv", "released.csv", *options]) == 2
+    assert capsys.readouterr().err == (
+        "moanon: released.csv is not UTF-8 (byte 0xF6 at offset 11): save it as UTF-8\n"
+    )
+
+
 def test_however_suppressed_rows_are_shown_the_numbers_are_the_same(capsys: Captured) -> None:
     absent = measured(capsys, "people.csv", "ours.csv", "--config", "people.yaml")
     starred = measured(capsys, "people.csv", "stars.csv", "--config", "people.yaml")

@@ -162,6 +162,32 @@ def test_limits_may_be_in_percent(config: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--eta", "2"], "eta must be in [0, 1). Got 2.0 (--eta: problem.eta)"),
+        (["--eta", "0.1", "--eta", "2"], "eta must be in [0, 1). Got 2.0 (--eta: problem.eta)"),
+        (["--seed", "-1"], "seed must be >= 0. Got -1 (--seed: search.seed)"),
+        (["--eta", "0", "--set", "search.seed=-1"], "seed must be >= 0. Got -1 (--set: search."),
+    ],
+)
+def test_a_wrong_value_is_that_of_its_option(
+    config: str, options: list[str], message: str, capsys: Captured
+) -> None:
+    assert main(["run", config, *options]) == 2
+    assert capsys.readouterr().err.startswith(f"moanon: {message}")
+
+
+def test_a_column_that_tells_nothing_is_noted(config: str, capsys: Captured) -> None:
+    assert main(["run", config, "--set", "columns.age.granularity=1e30"]) == 0
+    note = (
+        "all values of age have the same base value, so no release tells them apart; a smaller "
+        "granularity or another range would"
+    )
+    assert f"note: {note}\n" in capsys.readouterr().err
+    assert json.loads(Path("results/people/run.json").read_text())["notes"] == [note]
+
+
 def test_notes_go_to_stderr(config: str, capsys: Captured) -> None:
     assert main(["run", config, "--resume"]) == 0
     assert capsys.readouterr().err.startswith(

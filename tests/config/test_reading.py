@@ -166,6 +166,13 @@ def test_override_refuses_a_path_through_a_value() -> None:
         override(parse("a: {b: 1}"), "a.b.c=1")
 
 
+def test_override_by_another_option_is_refused_by_its_name() -> None:
+    with pytest.raises(
+        ConfigError, match=r"^--eta problem\.eta: problem is a single value, not a "
+    ):
+        override(parse("problem: 1"), "problem.eta=1", "--eta")
+
+
 def test_override_refuses_a_value_that_is_no_yaml() -> None:
     with pytest.raises(ConfigError, match=r"^--set a\.b, line 1: not valid YAML: "):
         override(parse("a: {b: 1}"), "a.b=[1")

@@ -89,15 +89,18 @@ class Table(Outlined):
         return self.store.rows
 
     def column(self, name: str) -> Column:
-        """Give a declared column with its rows; see `checked`."""
-        self.checked(name)
-        return self.store.column(name)
+        """Give a declared column with its rows; see `known`."""
+        return self.store.column(self.known(name))
 
     def checked(self, name: str) -> Profile:
-        """Give the profile of a declared column; an unknown name is refused with the nearest."""
+        """Give the profile of a declared column; see `known`."""
+        return self.columns[self.known(name)]
+
+    def known(self, name: str) -> str:
+        """Take the name of a declared column; an unknown one is refused with the nearest."""
         if name not in self.columns:
             raise absent_column(f"the table from {self.source}", name, self.columns)
-        return self.columns[name]
+        return name
 
     @property
     def identifying(self) -> tuple[str, ...]:

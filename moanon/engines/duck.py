@@ -39,7 +39,7 @@ _MMAP_THRESHOLD = -3
 #: Keys of tuples stay below this.
 _KEY_LIMIT = 2**62
 #: Whole numbers that hold codes.
-_WIDTHS = (np.uint8, np.uint16, np.int64)
+_WIDTHS = (np.uint8, np.uint16, np.uint32, np.int64)
 
 
 class DuckSession:
@@ -231,6 +231,13 @@ def is_formula_sql(text: str) -> str:
     )
 
 
+def undefused_sql(text: str) -> str:
+    """A text without the apostrophe that kept a spreadsheet from running it, in SQL."""
+    pattern = "^'+" + FORMULA.pattern
+    is_defused = f"regexp_matches({text}, {literal(pattern)})"
+    return f"CASE WHEN {is_defused} THEN substr({text}, 2) ELSE {text} END"
+
+
 def copy_lines(query: str, path: Path) -> str:
     """SQL that writes a query of one text into a file, each as a line of its own."""
     return (
@@ -295,13 +302,17 @@ class TupleKeys:
             found.append(key)
         return found
 
-    def sorted_tuples(self, keys: list[Ints]) -> tuple[Values, Ints]:
-        """Undo `of`, and put the tuples in their order; says where each was.
+    @property
+    def parts(self) -> int:
+        """How many numbers a tuple is."""
+        return len(self._parts)
 
-        Keys are taken off their list: there may be as many tuples as rows, and nobody needs a key
-        once it was undone.
+    def tuples(self, keys: list[Ints], order: Ints) -> Values:
+        """Undo `of`, in an order.
+
+        Keys are taken off the end of their list: there may be as many tuples as rows, and nobody
+        needs a key once it was undone.
         """
-        order = np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(keys[::-1])
         # As narrow as codes allow.
         narrow = next(kind for kind in _WIDTHS if max(self._sizes) - 1 <= np.iinfo(kind).max)
         tuples = np.empty((len(self._sizes), len(order)), dtype=narrow)
@@ -311,4 +322,9 @@ class TupleKeys:
                 np.remainder(key, self._sizes[place], out=tuples[place], casting="unsafe")
                 key //= self._sizes[place]
             tuples[part[0]] = key
-        return tuples, order
+        return tuples
+
+
+def key_order(keys: Sequence[Ints]) -> Ints:
+    """The places of tuples in their order, by their keys."""
+    return np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(list(keys)[::-1])

@@ -104,11 +104,15 @@ class RowsElsewhere(RowStore):
 
     @cached_property
     def rows(self) -> int:
-        name = next(iter(self._incomplete or self._outside or self._names))
-        codes = {name: np.zeros(len(self.distinct(name).counts), dtype=np.int64)}
         if not self._left_out:
-            return int(self.distinct(name).counts.sum())
+            return self.count_all()
+        name = next(iter(self._left_out))
+        codes = {name: np.zeros(len(self.distinct(name).counts), dtype=np.int64)}
         return int(self.tally(codes, self._left_out)[1].sum())
+
+    def count_all(self) -> int:
+        """Count all rows, those that are left out among them."""
+        return int(self.distinct(self._names[0]).counts.sum())
 
     def distinct(self, name: str) -> DistinctValues:
         """The distinct values of a column in all rows, looked up once."""

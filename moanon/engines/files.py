@@ -25,7 +25,7 @@ from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.file_form import BLANKS, FileForm
 from moanon.data.readers import FETCH, NATIVE, ZONED, top_level
 from moanon.data.rows import Labelling, RowOrder
-from moanon.engines.duck import DuckSession, TupleKeys, copy_columns, copy_lines, literal
+from moanon.engines.duck import DuckSession, TupleKeys, copy_columns, copy_lines, key_order, literal
 from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
 from moanon.engines.labelled import LabelledRows
 from moanon.engines.plain_csv import PlainCsv, look_at
@@ -267,6 +267,11 @@ class RowsInFiles(RowsElsewhere):
         """The database that reads the files."""
         return self.relation.session
 
+    def count_all(self) -> int:
+        """Count all rows, whatever is left out."""
+        rows, number = self.relation.staged or (self.relation.rows, "count(*)")
+        return int(self.session.value(f"SELECT {number} FROM {rows}") or 0)
+
     def distinct_table(self, name: str) -> str:
         """The table of a column's distinct values (v) and their numbers."""
         self.distinct(name)
@@ -346,8 +351,8 @@ class RowsInFiles(RowsElsewhere):
         finally:
             self.session.drop(joined.tables)
         parts = [np.asarray(found.pop(f"k{i}"), np.int64) for i in range(len(expressions))]
-        tuples, order = keys.sorted_tuples(parts)
-        return tuples, np.asarray(found.pop("rows"), np.int64)[order]
+        order = key_order(parts)
+        return keys.tuples(parts, order), np.asarray(found.pop("rows"), np.int64)[order]
 
     def find(self, codes: Mapping[str, Ints], tuples: Values) -> tuple[Ints, Ints]:
         joined = self.joined(codes, {})

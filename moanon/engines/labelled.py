@@ -8,7 +8,6 @@ Every other released column shows its own value as the strict reader would write
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,24 +16,13 @@ import numpy as np
 from moanon.arrays import Ints
 from moanon.data.column import is_zoned, sql_type
 from moanon.data.rows import Labelling
+from moanon.engines.cell_texts import direct_text, text_table
 from moanon.engines.duck import TupleKeys, in_bytes, in_quotes, is_formula_sql, literal, quoted
 
 if TYPE_CHECKING:
     from moanon.engines.files import RowsInFiles
 
 _STAR = "*"
-#: SQL type → how its values are written as the strict reader writes them, and their type in a
-#: release. All other types go through a table of their distinct values.
-_DIRECT = {
-    **dict.fromkeys(
-        ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"),
-        ("{0}::VARCHAR", "BIGINT"),
-    ),
-    "BOOLEAN": ("CASE WHEN {0} THEN 'True' WHEN NOT {0} THEN 'False' END", "BOOLEAN"),
-    "DECIMAL": ("{0}::VARCHAR", "VARCHAR"),
-    "UUID": ("{0}::VARCHAR", "VARCHAR"),
-    "VARCHAR": ("{0}", "VARCHAR"),
-}
 
 
 class LabelledRows:
@@ -182,15 +170,11 @@ class LabelledRows:
         return f"CASE WHEN labels.shown THEN {shown} ELSE {literal(_STAR)} END"
 
     def _own_value(self, name: str) -> str:
-        labelling, relation = self._labelling, self._store.relation
-        kind = re.sub(r"\(.*", "", relation.type_of(name))
-        if name in labelling.gaps or kind not in _DIRECT:
+        labelling = self._labelling
+        direct = None if name in labelling.gaps else direct_text(self._store, name)
+        if direct is None:
             return self._by_distinct_value(name)
-        text, typed = _DIRECT[kind]
-        shown = text.format(f"r.{relation.place(name)}")
-        if self._store.tokens:
-            tokens = ", ".join(map(literal, sorted(self._store.tokens)))
-            shown = f"CASE WHEN {shown} IN ({tokens}) THEN NULL ELSE {shown} END"
+        shown, typed = direct
         if typed == "VARCHAR":
             self._direct_texts.append(shown)
             if labelling.rewrite is not None:
@@ -203,17 +187,11 @@ class LabelledRows:
     def _by_distinct_value(self, name: str) -> str:
         """Show a column through a table of what each of its distinct values looks like."""
         store, gap = self._store, self._labelling.gaps.get(name)
-        profile, value_of = store.numbered(name)
+        profile = store.columns[name]
         is_typed = profile.native is not None and not (gap is not None and profile.missing)
         is_text = not is_typed or profile.native is None or profile.native.dtype.kind == "O"
         texts = [self._written(t) if is_text else t for t in profile.values]
-        there = np.flatnonzero(value_of[:-1] >= 0)
-        numbered = self._texts(there.astype(np.int32), [texts[value_of[i]] for i in there])
-        table, alias = self._session.new_name("shown"), f"o{len(self._joins)}"
-        self._session.execute(
-            f"CREATE TEMP TABLE {table} AS SELECT v, text::VARCHAR AS text "
-            f"FROM {store.distinct_table(name)} JOIN {numbered} USING (number)"
-        )
+        table, alias = text_table(store, name, texts), f"o{len(self._joins)}"
         self._tables.append(table)
         self._joins.append(
             f"LEFT JOIN {table} AS {alias} ON r.{store.relation.place(name)} = {alias}.v"

@@ -14,7 +14,7 @@ import numpy as np
 from moanon.arrays import Bools, Ints, Outlined, Values
 from moanon.data.formulas import is_formula
 from moanon.data.rows import own_codes
-from moanon.engines.duck import TupleKeys, is_formula_sql, literal
+from moanon.engines.duck import TupleKeys, is_formula_sql, key_order, literal
 from moanon.engines.files import JoinedCodes, RowsInFiles
 
 #: Types whose texts no spreadsheet runs.
@@ -58,17 +58,21 @@ class PairedFiles:
 
     def __init__(self, original: RowsInFiles, released: RowsInFiles, sign: str) -> None:
         self.original, self.released = original, released
-        relation = released.relation
+        self._sign = sign
+
+    def shows_sign(self, names: Sequence[str]) -> str:
+        """SQL: whether a row of the file shows the sign in each of some columns."""
+        relation = self.released.relation
+        if any(relation.type_of(name) != "VARCHAR" for name in names):
+            return "false"
         cells = [
-            f"coalesce(r.{relation.place(name)} = {literal(sign)}, false)"
-            for name in relation.header
+            f"coalesce(r.{relation.place(name)} = {literal(self._sign)}, false)" for name in names
         ]
-        are_texts = all(kind == "VARCHAR" for kind in relation.types)
-        self._starred = f"({' AND '.join(cells)})::INTEGER" if are_texts else "0"
+        return f"({' AND '.join(cells)})"
 
     def count_released(self, names: Sequence[str]) -> CountedRows:
         """Count the rows of the file that show the same in some columns."""
-        joined, codes, sizes = self._joined_labels(names)
+        joined, codes, sizes = self.joined_labels(names)
         rows, number = self.released.relation.of(self.released.relation.header)
         keys = TupleKeys(sizes)
         columns = ", ".join(f"{e} AS k{i}" for i, e in enumerate(keys.expressions(codes)))
@@ -76,7 +80,10 @@ class PairedFiles:
             f"SELECT {columns}, {number} AS rows, 0::BIGINT AS first "
             f"FROM {rows} AS r {joined.joins} GROUP BY ALL"
         )
-        return self._counted(query, keys, [joined], (), names)
+        try:
+            return self.counted(query, [keys], (), names)
+        finally:
+            self.released.session.drop(joined.tables)
 
     def count_pairs(self, values: Mapping[str, Ints], names: Sequence[str]) -> CountedRows:
         """Count pairs of rows by position: by codes of the original's values, and by the file's.
@@ -84,7 +91,7 @@ class PairedFiles:
         Codes as of `RowStore`. Both must have as many rows.
         """
         left = self.original.joined(values, {})
-        right, codes, sizes = self._joined_labels(names)
+        right, codes, sizes = self.joined_labels(names)
         here = [f"{left.code(name)} AS a{i}" for i, name in enumerate(values)]
         there = [f"{code} AS b{i}" for i, code in enumerate(codes)]
         places = [f"a{i}" for i in range(len(here))] + [f"b{i}" for i in range(len(there))]
@@ -97,8 +104,11 @@ class PairedFiles:
             f"(SELECT {', '.join(there)}, row_number() OVER () - 1 AS place "
             f"FROM {self.released.relation.rows} AS r {right.joins}) GROUP BY ALL"
         )
-        with self.released.session.in_order():
-            return self._counted(query, keys, [left, right], tuple(values), names)
+        try:
+            with self.released.session.in_order():
+                return self.counted(query, [keys], tuple(values), names)
+        finally:
+            self.released.session.drop([*left.tables, *right.tables])
 
     def varies(self, name: str) -> bool:
         """Whether a column of the file has different cells."""
@@ -119,28 +129,30 @@ class PairedFiles:
         found = f"SELECT 1 FROM {rows} WHERE {is_formula_sql(relation.place(name))} LIMIT 1"
         return bool(self.released.session.execute(found).fetchall())
 
-    def _joined_labels(self, names: Sequence[str]) -> tuple[JoinedCodes, list[str], list[int]]:
+    def joined_labels(self, names: Sequence[str]) -> tuple[JoinedCodes, list[str], list[int]]:
         """Codes of columns of the file and, last, whether a row shows nothing but the sign."""
         codes = {name: own_codes(self.released.columns[name]) for name in names}
         joined = self.released.joined(codes, {})
-        expressions = [*(joined.code(name) for name in names), self._starred]
+        starred = f"{self.shows_sign(self.released.relation.header)}::INTEGER"
+        expressions = [*(joined.code(name) for name in names), starred]
         return joined, expressions, [*(len(code) for code in codes.values()), 2]
 
-    def _counted(
+    def counted(
         self,
         query: str,
-        keys: TupleKeys,
-        joined: Sequence[JoinedCodes],
+        keys: Sequence[TupleKeys],
         original: Sequence[str],
         released: Sequence[str],
     ) -> CountedRows:
-        session = self.released.session
-        try:
-            found = session.fetch(query)
-        finally:
-            session.drop([table for each in joined for table in each.tables])
+        """Run a query of keys of tuples (k0, k1, …), rows and first ones.
+
+        The tuples have the codes of columns of the original, then those of `joined_labels`.
+        """
+        found = self.released.session.fetch(query)
         parts = [np.asarray(found.pop(f"k{i}"), np.int64) for i in range(len(found) - 2)]
-        tuples, order = keys.sorted_tuples(parts)
+        order, tuples = key_order(parts), list[Values]()
+        for kind in reversed(keys):
+            tuples = [*kind.tuples(parts, order), *tuples]
         rows, first = (np.asarray(found.pop(key), np.int64)[order] for key in ("rows", "first"))
         labels = {}
         for name, code in zip(released, tuples[len(original) :], strict=False):

@@ -4,16 +4,16 @@ The groups of a released file are made of its labels as they stand there. To say
 the original lost or gained, her row must be found in the file:
 
 - by a **key**: a column of both that has another value in every row;
-- by **position**: row 17 of the file is row 17 of the original, and suppressed rows are rows of
-  stars;
 - by **labels**: where every value of the original has but one label in the file, a row can only be
   in the group of its values' labels, whatever the order of the rows and wherever the suppressed
   ones are left out. This is the case for all global releases of moanon and for all full-domain
   ones. Labels of local recodings overlap; where each row still fits the labels of one group alone,
-  and no group has more such rows than the file shows, that is settled, too.
+  and no group has more such rows than the file shows, that is settled, too;
+- by **position**: row 17 of the file is row 17 of the original, and suppressed rows are rows of
+  stars.
 
-Where the rows of the original are not in memory, labels come first: if they settle it, the groups
-are those that positions would give.
+Where no key is named, labels that do not overlap come first, which takes no look at single rows: if
+they settle it, the groups are those that positions would give. Labels that overlap come last.
 
 Whatever the way, what the file says must fit the original: each label holds the value it stands
 for, each group has as many rows as there are rows for it, and sensitive values are the same. A file
@@ -36,7 +36,7 @@ from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.domain import MISSING, Domain
 from moanon.data.file_form import FileForm
 from moanon.data.hierarchy import SUPPRESSED
-from moanon.data.rows import RowsInMemory, find_tuples, own_codes, row_keys
+from moanon.data.rows import find_tuples, own_codes, row_keys
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError, EncodingError
 from moanon.genome import Instance
@@ -76,7 +76,7 @@ def read_released(
     counted : bool
         Where the rows of the original stay in its files: leave those of this file there, too, and
         count what is alike. That is enough for measures, though not for questions about single
-        rows. With a key, rows are read all the same.
+        rows.
 
     Raises
     ------
@@ -119,11 +119,9 @@ def _read(
     counted: bool,
 ) -> ReleasedFile:
     """Read a file in one encoding; see `read_released`."""
-    if counted and key is None:
-        file = FileElsewhere.open(path, table, stars, form)
-        if file is not None:
-            return file
-    return FileInMemory.read(path, table, () if key is None else (key,), stars, form)
+    more = () if key is None else (key,)
+    file = FileElsewhere.open(path, table, more, stars, form) if counted else None
+    return FileInMemory.read(path, table, more, stars, form) if file is None else file
 
 
 # -- labels --------------------------------------------------------------------------------------
@@ -202,19 +200,18 @@ def _match(
     """Find the groups of the original's rows."""
     table = file.table
     if key is not None:
-        assert isinstance(file, FileInMemory)
-        pairs = file.beside(_rows_by_key(file, key), _codes(file, instance, meaning))
+        pairs = file.by_key(key, _codes(file, instance, meaning))
         if reason := _misfit(file, pairs, meaning):
-            raise DataError(f"{file.name} does not fit {_original(table)}: {reason}")
+            raise DataError(f"{file.name} does not fit {file.original}: {reason}")
         return _of_pairs(file, instance, meaning, pairs, "key")
     clash = "" if meaning is None else _overlap(file, meaning)
     refused: DataError | None = None
-    if not isinstance(table.store, RowsInMemory) and meaning is not None and not clash:
+    if meaning is not None and not clash:
         try:  # without a look at single rows, where that is enough
             return _of_cells(file, meaning, _group_by_labels(file, meaning))
         except DataError as error:
             refused = error
-    reason = f"it has {file.rows:,} rows and {_original(table)} has {table.rows:,}"
+    reason = f"it has {file.rows:,} rows and {file.original} has {table.rows:,}"
     if file.rows == table.rows:
         pairs = file.by_position(_codes(file, instance, meaning))
         reason = _misfit(file, pairs, meaning)
@@ -227,8 +224,6 @@ def _match(
         )
     if refused is not None:
         raise refused
-    if not clash:
-        return _of_cells(file, meaning, _group_by_labels(file, meaning))
     cell_group = _group_by_boxes(file, meaning)
     if cell_group is None:
         raise DataError(
@@ -276,36 +271,6 @@ def _of_cells(file: ReleasedFile, meaning: _Meaning, cell_group: Ints) -> Groupi
     blocks = meaning.group_blocks(file)
     found = Grouping.of_cells(meaning.instance, cell_group, file.sizes, *blocks)
     return replace(found, matched_by="labels")
-
-
-def _rows_by_key(file: FileInMemory, key: str) -> Ints:
-    """Row of the original that each kept row of the file has the key of."""
-    original, released = file.table.column(key), file.columns[key]
-    for where, codes in (
-        (_original(file.table), original.codes),
-        (file.name, released.codes[file.kept]),
-    ):
-        if (codes < 0).any():
-            raise DataError(f"{where}: the key column {key!r} has a row without a value")
-        if len(np.unique(codes)) < len(codes):
-            raise DataError(
-                f"{where}: the key column {key!r} must have another value in every row. Got one "
-                f"value in {np.bincount(codes).max():,} rows"
-            )
-    row_of = np.empty(len(original.values), dtype=np.int64)
-    row_of[original.codes] = np.arange(file.table.rows)
-    place = {value: i for i, value in enumerate(original.values)}
-    found = np.empty(len(file.kept), dtype=np.int64)
-    for i, code in enumerate(released.codes[file.kept].tolist()):
-        likely, other = file.spellings(released.values[code])
-        known = place.get(likely, place.get(other))
-        if known is None:
-            raise DataError(
-                f"{file.name} does not fit {_original(file.table)}: no row there has the key "
-                f"({key!r}) of row {file.kept[i] + 1:,}"
-            )
-        found[i] = row_of[known]
-    return found
 
 
 def _misfit(file: ReleasedFile, pairs: RowPairs, meaning: _Meaning | None) -> str:
@@ -444,7 +409,7 @@ def _refuse_other_groups(file: ReleasedFile, instance: Instance, cell_group: Int
         ]
         size = int(file.sizes[wrong[0]])
         raise DataError(
-            f"{file.name} does not fit {_original(file.table)}: it has {size:,} "
+            f"{file.name} does not fit {file.original}: it has {size:,} "
             f"row{'' if size == 1 else 's'} with the labels {', '.join(labels)}, and "
             f"the original {counts[wrong[0]]:,} for them"
         )
@@ -459,7 +424,7 @@ def _refuse_other_groups(file: ReleasedFile, instance: Instance, cell_group: Int
         there = _add_up(owner[held] * span + column.values[held], column.counts[held])
         if not all(map(np.array_equal, here, there)):
             raise DataError(
-                f"{file.name} does not fit {_original(file.table)}: in some group the sensitive "
+                f"{file.name} does not fit {file.original}: in some group the sensitive "
                 f"column {column.name!r} has other values than the original"
             )
 
@@ -470,10 +435,3 @@ def _add_up(keys: Ints, rows: Values) -> tuple[Ints, Ints]:
     total = np.zeros(len(different), dtype=np.int64)
     np.add.at(total, place.reshape(-1), rows)
     return different, total
-
-
-def _original(table: Table) -> str:
-    """Call the original by what was read, and say what became of its incomplete rows."""
-    if not table.rows_dropped:
-        return table.source
-    return f"{table.source} (without {table.rows_dropped:,} incomplete rows)"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 
@@ -23,8 +24,10 @@ from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import row_keys
 from moanon.data.source import read_source
 from moanon.data.table import Table
+from moanon.engines.keyed import KeyedFiles, KeyUse
 from moanon.engines.opening import open_beside
-from moanon.engines.paired import PairedFiles
+from moanon.engines.paired import CountedRows, PairedFiles
+from moanon.errors import DataError
 from moanon.release.reading import undefuse
 
 #: More columns are not listed in a note.
@@ -125,6 +128,48 @@ class ReleasedFile(ABC):
         Codes of the original's values are given value by value, missing cells last.
         """
 
+    @abstractmethod
+    def by_key(self, key: str, codes: Mapping[str, Ints]) -> RowPairs:
+        """Each row that is not suppressed beside the one of the original that has its key.
+
+        Raises
+        ------
+        DataError
+            If the key does not tell rows apart, or the original has no row for one of the file.
+        """
+
+    @property
+    def original(self) -> str:
+        """What the original is called, and what became of its incomplete rows."""
+        if not self.table.rows_dropped:
+            return self.table.source
+        return f"{self.table.source} (without {self.table.rows_dropped:,} incomplete rows)"
+
+    def _refuse_key(self, key: str, uses: Iterable[KeyUse]) -> None:
+        """Refuse a key column that leaves it open which row is which, on either side."""
+        for where, (missing, most) in zip((self.original, self.name), uses, strict=True):
+            if missing:
+                raise DataError(f"{where}: the key column {key!r} has a row without a value")
+            if most > 1:
+                raise DataError(
+                    f"{where}: the key column {key!r} must have another value in every row. Got "
+                    f"one value in {most:,} rows"
+                )
+
+    def _unknown_key(self, key: str, place: int) -> DataError:
+        """Say that the original has no row for one of the file."""
+        return DataError(
+            f"{self.name} does not fit {self.original}: no row there has the key ({key!r}) of "
+            f"row {place + 1:,}"
+        )
+
+    def _taken_key(self, key: str, place: int) -> DataError:
+        """Say that two rows of the file, which spell their keys differently, would be one."""
+        return DataError(
+            f"{self.name} does not fit {self.original}: the row there that has the key ({key!r}) "
+            f"of row {place + 1:,} is that of another row already"
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class FileInMemory(ReleasedFile):
@@ -197,9 +242,29 @@ class FileInMemory(ReleasedFile):
         return self.group, codes, np.ones(len(codes), dtype=np.int64)
 
     def by_position(self, codes: Mapping[str, Ints]) -> RowPairs:
-        return self.beside(self.kept, codes)
+        return self._beside(self.kept, codes)
 
-    def beside(self, rows: Ints, codes: Mapping[str, Ints]) -> RowPairs:
+    def by_key(self, key: str, codes: Mapping[str, Ints]) -> RowPairs:
+        original, released = self.table.column(key), self.columns[key]
+        shown = released.codes[self.kept]
+        self._refuse_key(key, (_key_use(each) for each in (original.codes, shown)))
+        row_of = np.empty(len(original.values), dtype=np.int64)
+        row_of[original.codes] = np.arange(self.table.rows)
+        place = {value: i for i, value in enumerate(original.values)}
+        found = np.empty(len(self.kept), dtype=np.int64)
+        for i, code in enumerate(shown.tolist()):
+            likely, other = self.spellings(released.values[code])
+            known = place.get(likely, place.get(other))
+            if known is None:
+                raise self._unknown_key(key, int(self.kept[i]))
+            found[i] = row_of[known]
+        _, first = np.unique(found, return_index=True)
+        if len(first) < len(found):
+            late = np.delete(np.arange(len(found)), first)
+            raise self._taken_key(key, int(self.kept[late[0]]))
+        return self._beside(found, codes)
+
+    def _beside(self, rows: Ints, codes: Mapping[str, Ints]) -> RowPairs:
         """Each kept row beside one of the original."""
         column = self.table.column
         released = (*self.quasi, *self.compared)
@@ -238,10 +303,14 @@ class FileElsewhere(ReleasedFile):
         cls,
         path: str | os.PathLike[str],
         table: Table,
+        more: Sequence[str],
         stars: str,
         form: FileForm,
     ) -> FileElsewhere | None:
-        """Count a file whose original is read by DuckDB; None where it is to be read instead."""
+        """Count a file whose original is read by DuckDB; None where it is to be read instead.
+
+        It must have `more` columns.
+        """
         released = open_beside(path, table.store, form)
         if released is None:
             return None
@@ -249,7 +318,7 @@ class FileElsewhere(ReleasedFile):
         files = PairedFiles(table.store, released, SUPPRESSED)  # type: ignore[arg-type]
         header = list(released.columns)
         safe = not any(map(is_formula, header)) and not any(map(files.runs, header))
-        shown = _own_names(name, header, table, (), safe=safe)
+        shown = _own_names(name, header, table, more, safe=safe)
         varying = {each: files.varies(column) for each, column in shown.items()}
         notes = _open_columns(name, varying, table)
         asked = [*table.quasi, *(each for each in table.sensitive if each in shown)]
@@ -298,14 +367,38 @@ class FileElsewhere(ReleasedFile):
         return self.counts[name]
 
     def by_position(self, codes: Mapping[str, Ints]) -> RowPairs:
-        asked = [*self.quasi, *self.compared]
-        counted = self.files.count_pairs(codes, [self.shown[name] for name in asked])
-        released = {name: counted.released[self.shown[name]] for name in asked}
-        quasi = [released[name] for name in self.quasi]
+        counted = self.files.count_pairs(codes, self._looked_at)
+        quasi = [counted.released[self.shown[name]] for name in self.quasi]
         starred = {
             "all": counted.starred,
             "quasi": _are_stars(quasi, [self.columns[name] for name in self.quasi]),
         }.get(self.stars, np.zeros(len(counted.rows), dtype=bool))
+        return self._pairs(counted, starred)
+
+    def by_key(self, key: str, codes: Mapping[str, Ints]) -> RowPairs:
+        signs = {"all": [*self.shown.values()], "quasi": [self.shown[name] for name in self.quasi]}
+        names = self.table.known(key), self.shown[key]
+        keyed = KeyedFiles(self.files, names, codes, self._looked_at, signs.get(self.stars, ()))
+        with closing(keyed):
+            self._refuse_key(key, keyed.uses())
+            taken = keyed.settle_spellings(undefused_first=self.safe)
+            unknown = keyed.first_unknown()
+            if unknown is not None:
+                raise self._unknown_key(key, unknown)
+            if taken is not None:
+                raise self._taken_key(key, taken)
+            counted = keyed.count_pairs()
+        return self._pairs(counted, counted.starred)
+
+    @property
+    def _looked_at(self) -> list[str]:
+        """What the file calls the columns that pairs of rows are looked at for."""
+        return [self.shown[name] for name in (*self.quasi, *self.compared)]
+
+    def _pairs(self, counted: CountedRows, starred: Bools) -> RowPairs:
+        """Give pairs of rows that were counted their groups, and those of suppressed rows none."""
+        released = {n: counted.released[self.shown[n]] for n in (*self.quasi, *self.compared)}
+        quasi = [released[name] for name in self.quasi]
         spans = [len(self.columns[name].values) + 1 for name in self.quasi]
         known = len(self.sizes)
         # Of groups and rows at once, since keys may be ranks among them; groups are in order.
@@ -317,6 +410,12 @@ class FileElsewhere(ReleasedFile):
         group[starred] = -1
         nowhere = np.zeros(0, dtype=np.int64)
         return RowPairs(counted.original, released, group, counted.first, counted.rows, nowhere)
+
+
+def _key_use(codes: Values) -> KeyUse:
+    """How the rows of a key column, given by its codes, use it."""
+    missing = int(np.count_nonzero(codes < 0))
+    return KeyUse(missing, 0 if missing else int(np.bincount(codes).max(initial=0)))
 
 
 def _own_names(

@@ -115,7 +115,7 @@ def test_files_and_solutions_are_the_same_thing(capsys: Captured) -> None:
     assert found["verdicts"] == solutions["verdicts"]
     assert found["individuals"] == solutions["individuals"]
     assert found["anonymized"]["A"]["matched_by"] == "labels"
-    assert found["anonymized"]["B"]["matched_by"] == "position"
+    assert found["anonymized"]["B"]["matched_by"] == "labels"
     # A file beside a solution is read as the solution's configuration says.
     mixed = told(capsys, "found#5", "eight.parquet")
     assert mixed["verdicts"] == solutions["verdicts"]

@@ -104,7 +104,7 @@ def test_a_release_in_an_encoding_that_nobody_declared_is_refused(
 def test_however_suppressed_rows_are_shown_the_numbers_are_the_same(capsys: Captured) -> None:
     absent = measured(capsys, "people.csv", "ours.csv", "--config", "people.yaml")
     starred = measured(capsys, "people.csv", "stars.csv", "--config", "people.yaml")
-    assert (absent["matched_by"], starred["matched_by"]) == ("labels", "position")
+    assert (absent["matched_by"], starred["matched_by"]) == ("labels", "labels")
     assert absent["measures"] == starred["measures"]
     # Ages 20-39: 1, 4, 8 in 1305*, alone 3; 40-49: 2, 7, 9, 10; 50-59: 5, 6.
     assert absent["measures"]["k"] == 3

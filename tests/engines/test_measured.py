@@ -57,6 +57,7 @@ def same(path: Path, here: Instance | Table, there: Instance | Table, **options:
     assert measure_grouping(counted) == measure_grouping(rows)
     assert (counted.rows, counted.suppressed) == (rows.rows, rows.suppressed)
     assert (counted.notes, counted.absent) == (rows.notes, rows.absent)
+    assert counted.matched_by == rows.matched_by
     assert counted.sizes.tolist() == rows.sizes.tolist()
     assert counted.given_row_group is None  # no row was held
     return counted

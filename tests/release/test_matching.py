@@ -98,7 +98,7 @@ def test_labels_of_a_release_are_read_whatever_a_spreadsheet_would_do(
     for name in ("a.csv", "a.parquet"):
         release.write(tmp_path / name, spreadsheet_safe=safe)
         found = read_released(tmp_path / name, made)
-        assert (sizes(found), found.matched_by) == ([2, 1, 1, 2], "position")
+        assert (sizes(found), found.matched_by) == ([2, 1, 1, 2], "labels")
 
 
 # -- files of other programs ---------------------------------------------------------------------
@@ -213,7 +213,7 @@ def test_suppressed_rows_may_be_left_out_where_labels_tell_which(tmp_path: Path)
 def test_rows_of_stars_are_suppressed(tmp_path: Path) -> None:
     text = "age sex ill\n* * *\n20s m gout\n20s m flu\n30s f ill\n30s f flu\n* * *"
     found = released(tmp_path, text)
-    assert (found.matched_by, sizes(found)) == ("position", [0, 2, 2, 2, 2, 0])
+    assert (found.matched_by, sizes(found)) == ("labels", [0, 2, 2, 2, 2, 0])
     assert found.notes == ()
 
 

@@ -223,8 +223,8 @@ class _SmallTicks(Line2D):
 
     def __init__(self, ax: Axes, which: Which, times: Sequence[int]) -> None:
         axis, down = (ax.xaxis, TICKDOWN) if which == "x" else (ax.yaxis, TICKLEFT)
-        look: dict[str, Any] = {"markersize": 1.5, "markeredgewidth": 0.6, "clip_on": False}
-        super().__init__([], [], marker=down, color=GREY, linestyle="none", zorder=0.5, **look)
+        look: dict[str, Any] = {"marker": down, "markersize": 1.5, "markeredgewidth": 0.6}
+        super().__init__([], [], color=GREY, linestyle="none", zorder=0.5, clip_on=False, **look)
         self.set_transform(getattr(ax, f"get_{which}axis_transform")("tick1"))
         self.set_in_layout(False)
         self._axis, self._which = axis, which

@@ -7,6 +7,10 @@ import os
 from contextlib import nullcontext
 from pathlib import Path
 
+# Before anything imports numpy or scikit-learn: their threads wait for one another by spinning, and
+# the cores are taken by other tests that run at the same time.
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
 import pytest
 from hypothesis import settings
 

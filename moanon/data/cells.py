@@ -87,7 +87,9 @@ class Cells(Outlined):
             sensitive.append(listed)
         if not sensitive:
             tuples, counts = table.store.count(codes)
-        return cls(tuple(domains), tuples.astype(np.uint16, copy=False), counts, tuple(sensitive))
+        # Column by column in memory, whoever counted them: kernels are compiled for one layout.
+        codes_of_cells = np.ascontiguousarray(tuples, dtype=np.uint16)
+        return cls(tuple(domains), codes_of_cells, counts, tuple(sensitive))
 
 
 def raw_group_sizes(table: Table) -> Ints:

@@ -76,7 +76,11 @@ def find_populations(
     """
     columns, all_cells = codes.shape
     nodes = len(node_column)
-    first_node = np.searchsorted(node_column, np.arange(columns + 1))
+    first_node = np.zeros(columns + 1, dtype=np.int64)
+    for column in node_column:
+        first_node[column + 1] += 1
+    for column in range(columns):
+        first_node[column + 1] += first_node[column]
     rows_below = np.zeros(widest + 1, dtype=np.int64)
     cells = np.empty((columns, all_cells), dtype=np.int64)  # of the population at each depth
     number = np.zeros(columns, dtype=np.int64)
@@ -84,10 +88,19 @@ def find_populations(
     cursor = np.zeros(columns, dtype=np.int64)
     found = np.empty((3, 1024), dtype=np.int64)
     total, depth = int64(0), int64(0)
-    cells[0] = np.arange(all_cells)
+    for cell in range(all_cells):
+        cells[0, cell] = cell
     number[0] = all_cells
     _count_nodes(
-        codes, counts, cells[0], 0, node_column, node_start, node_stop, rows_below, support[0]
+        codes,
+        counts,
+        cells[0],
+        int64(0),
+        node_column,
+        node_start,
+        node_stop,
+        rows_below,
+        support[0],
     )
     while depth >= 0 and total <= most:
         node = cursor[depth]
@@ -99,7 +112,9 @@ def find_populations(
             continue
         if total == found.shape[1]:
             more = np.empty((3, 2 * total), dtype=np.int64)
-            more[:, :total] = found
+            for i in range(3):
+                for population in range(total):
+                    more[i, population] = found[i, population]
             found = more
         found[0, total], found[1, total], found[2, total] = node, depth, support[depth, node]
         total += 1
@@ -173,8 +188,8 @@ def estimate_populations(
     number = np.zeros(columns + 1, dtype=np.int64)
     share = np.zeros(owners, dtype=np.float64)
     touched = np.empty(owners, dtype=np.int64)
-    part[0] = np.arange(parts)
-    left[0] = weight
+    for i in range(parts):
+        part[0, i], left[0, i] = i, weight[i]
     number[0] = parts
     for population in range(len(last_node)):
         node, level = last_node[population], depth[population]
@@ -324,7 +339,8 @@ def match_cells(columns: Ints, below: Ints, codes: Codes, most: int) -> tuple[In
                 return np.zeros(len(columns) + 1, dtype=np.int64), found[:0].copy()
             if total == len(found):
                 more = np.empty(2 * total, dtype=np.int64)
-                more[:total] = found
+                for i in range(total):
+                    more[i] = found[i]
                 found = more
             found[total] = cell
             total += 1

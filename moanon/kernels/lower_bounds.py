@@ -128,7 +128,7 @@ def _list_blocks(table: CutTable, view: View) -> Blocks:
     start, stop = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     first = np.zeros(columns + 1, dtype=np.int64)
     of_coarse = np.zeros((columns, view.coarses.max() + 1), dtype=np.int64)
-    at = 0
+    at = int64(0)
     for c in range(columns):
         first[c] = of_coarse[c, 0] = at
         if view.free[c] == 0:
@@ -195,7 +195,7 @@ def _find_parts(
     found = np.empty((6, room), dtype=np.int64)
     held = np.zeros(table.sizes.max() + 1, dtype=np.int64)
     occupied = np.empty(table.sizes.max() + 1, dtype=np.int64)
-    at = 0
+    at = int64(0)
     for c in range(columns):
         first[c] = at
         if view.free[c] == 0:
@@ -214,7 +214,9 @@ def _find_parts(
             width = high - low
             if at + width * (width + 1) // 2 > found.shape[1]:
                 wider = np.empty((6, 2 * found.shape[1] + width * width), dtype=np.int64)
-                wider[:, :at] = found[:, :at]
+                for i in range(6):
+                    for part in range(at):
+                        wider[i, part] = found[i, part]
                 found = wider
             before = at
             if table.is_tree[c]:
@@ -365,7 +367,7 @@ def _forbid(
     blocks: Blocks, a: int, b: int, width: int, room: int, cost: Ints, ahead: Ints, behind: Ints
 ) -> bool:
     """Forbid blocks with which a column alone suppresses more than `room`; False if it must."""
-    _shortest(blocks, a, b, blocks.small, 0, width, ahead, behind)
+    _shortest(blocks, a, b, blocks.small, int64(0), width, ahead, behind)
     if ahead[width] > room:
         return False
     for block in range(a, b):
@@ -480,6 +482,19 @@ def _most_losses(table: CutTable, view: View, groups: Groups) -> Ints:
 
 
 @inner
+def _left_to_lose(full: int, most: Ints) -> Ints:
+    """What a row of each group would lose beyond its coarse blocks if it were suppressed."""
+    columns, groups = most.shape
+    beyond = np.empty(groups, dtype=np.int64)
+    for group in range(groups):
+        left = columns * int64(full)
+        for c in range(columns):
+            left -= most[c, group]
+        beyond[group] = left
+    return beyond
+
+
+@inner
 def _cut_column(
     table: CutTable, view: View, c: int, blocks: Blocks, parts: Parts, prices: Ints, room: int,
     seen: Ints, zero: Ints, one: Ints, genome: Bits,
@@ -495,7 +510,9 @@ def _cut_column(
     charged = np.zeros(len(blocks.start), dtype=np.int64)
     first, last = parts.first[c], parts.first[c + 1]
     _spread(table.is_tree[c], width, parts, first, last, amounts, blocks, c, charged)
-    cost = blocks.known[a:b] + charged[a:b]
+    cost = np.empty(b - a, dtype=np.int64)
+    for block in range(a, b):
+        cost[block - a] = blocks.known[block] + charged[block]
     ahead, behind = np.empty(width + 1, dtype=np.int64), np.empty(width + 1, dtype=np.int64)
     if not _forbid(blocks, a, b, width, room, cost, ahead, behind):
         return int64(NEVER)
@@ -586,7 +603,7 @@ def bound_below(
     if room < 0:
         return int64(NEVER), fine
     most = _most_losses(table, view, groups)
-    beyond = columns * int64(table.full) - most.sum(axis=0)
+    beyond = _left_to_lose(table.full, most)
     blocks = _list_blocks(table, view)
     sees = np.zeros(most.shape, dtype=np.bool_)
     rows = np.zeros((columns, table.sizes.max() + 1), dtype=np.int64)

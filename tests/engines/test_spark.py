@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -57,8 +58,10 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": folder / "warehouse",
         "spark.ui.showConsoleProgress": "false",
+        # A server that ends with the test: what Java compiles thoroughly is hardly run again.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
-    address = "pyspark://?" + "&".join(f"{key}={value}" for key, value in settings.items())
+    address = f"pyspark://?{urlencode(settings)}"
     query = f"SELECT * FROM parquet.`{folder}/people.parquet`"
     return {"source": address, "query": query, "order_by": ["id"], "missing": "category"}
 

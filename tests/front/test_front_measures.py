@@ -155,6 +155,7 @@ def test_another_tree_of_sensitive_values_is_noticed():
 # -- Adult -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_front_of_t_closeness_and_loss_on_adult(adult, tmp_path):
     problem = SearchProblem(
         adult, ("t_closeness", "loss"), Suppression("limit", 0.1, by="t_closeness")
@@ -171,6 +172,7 @@ def test_the_front_of_t_closeness_and_loss_on_adult(adult, tmp_path):
     check_solution(front, int(few["id"].iloc[-1]), tmp_path)
 
 
+@pytest.mark.slow
 def test_the_front_of_four_objectives_on_adult(adult, tmp_path):
     problem = SearchProblem(
         adult,

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from moanon.cli import main
 from moanon.kernels import jit, notices
 from moanon.kernels.notices import on_notice, tell
 from tests.checkout import REPOSITORY, environment
@@ -220,7 +221,7 @@ def test_the_command_line_says_what_it_waits_for(tmp_path: Path) -> None:
     table.write_text("a,b\n1,x\n2,x\n2,y\n")
     said = "compiling the kernels, once per installation (about 20 s) …"
     assert jit._CACHE is not None
-    diagnose(jit._CACHE.parents[1], table)  # whatever it says: all its kernels are compiled now
+    assert main(["diagnose", str(table), "--quiet"]) == 0  # all its kernels are compiled now
     folder = tmp_path / "one" / "moanon" / jit._CACHE.name
     folder.mkdir(parents=True, mode=0o700)
     for kernel in jit._CACHE.glob("*-*"):

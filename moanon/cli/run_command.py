@@ -200,6 +200,14 @@ def _search(experiment: Experiment, *, quiet: bool) -> tuple[Result, int]:
 
     with Interruption() as interrupted, show_progress(experiment.config.name, quiet=quiet) as show:
         result = experiment.run(show, interrupted, None if show is None else show.step)
+    if result.is_cut:
+        place = on_one_line(str(experiment.folder))
+        typer.echo(
+            f"Interrupted while proving; the front is complete in {place}. To go on: moanon prove "
+            f"{place}",
+            err=True,
+        )
+        return result, 128 + interrupted.signal
     if result.fronts:
         return result, DONE
     typer.echo(

@@ -44,6 +44,7 @@ from moanon.experiment.folder import (
 from moanon.experiment.optimization import (
     algorithm_for,
     changed,
+    check_proof,
     checked_threads,
     etas_of,
     make_limits,
@@ -58,7 +59,7 @@ from moanon.experiment.preparation import (
     notes_on_settings,
     still_known,
 )
-from moanon.experiment.proving import check_proof, earlier_proof, keep_proof, prove_limits
+from moanon.experiment.proving import earlier_proof, keep_proof, prove_limits
 from moanon.experiment.stored import domains_texts
 from moanon.front import Front
 from moanon.front.results import DOMAINS
@@ -133,6 +134,8 @@ class Result(Outlined):
         Seconds that compiling or loading the kernels took, before the search.
     proof : ProofRecord or None
         How much of the front without suppression was proven by the search itself.
+    is_cut : bool
+        Whether the proof that was asked for after the search was interrupted.
     """
 
     folder: Path
@@ -141,6 +144,7 @@ class Result(Outlined):
     evaluations: int
     compiling: float
     proof: ProofRecord | None = None
+    is_cut: bool = False
 
     @property
     def front(self) -> Front | None:
@@ -299,21 +303,22 @@ class Experiment(Outlined):
                 if outcome.reason == "exhausted" and isinstance(self.limits, SharedLimits):
                     courses.update(dict.fromkeys(self.phases[number:], course))
                     break
-            fronts = self._fronts(on_step)
-            proofs = self._proofs(fronts, outcome, on_step, interrupted)
-            if proofs is None:
+            settled = self._settle(outcome, on_step, interrupted)
+            if settled is None:
                 outcome = replace(outcome, reason="interrupted")
                 return Result(self.folder, outcome, {}, self.limits.evaluations, compiling)
+            fronts, proofs = settled
             self._write(fronts, courses, proofs)
             self.checkpoints.remove()  # from here on the folder is finished
-            if self.config.search.prove is not None and outcome.reason != "exhausted":
+            seconds, is_cut = self.config.search.prove, False
+            if seconds is not None and any(front.proven is None for front in fronts.values()):
                 told = on_part(on_step, "proving")
-                seconds = self.config.search.prove
                 fronts = prove_limits(self.folder, self.places, fronts, seconds, interrupted, told)
+                is_cut = interrupted is not None and interrupted()
             self.show(fronts, on_step)
             evaluations = self.limits.evaluations
             proof = self._told_proof(fronts, proofs)
-            return Result(self.folder, outcome, fronts, evaluations, compiling, proof)
+            return Result(self.folder, outcome, fronts, evaluations, compiling, proof, is_cut)
         except InfeasibleError as error:
             mark_without_solution(self.folder, str(error))
             raise
@@ -419,25 +424,26 @@ class Experiment(Outlined):
             fronts[eta] = self.limits.front(place, cap, on_part(on_step, what))
         return fronts
 
-    def _proofs(
+    def _settle(
         self,
-        fronts: dict[float, Front],
         outcome: Outcome,
         on_step: OnStep | None,
         interrupted: Callable[[], bool] | None,
-    ) -> dict[float, FrontProof] | None:
-        """Give fronts all bounds that come unasked; return the proofs, None if interrupted.
+    ) -> tuple[dict[float, Front], dict[float, FrontProof]] | None:
+        """The fronts with all bounds that come unasked, and their proofs; None if interrupted.
 
-        An enumeration needs none. Otherwise there are those that the folder has already, and one
-        of the front without suppression where exactness is the default; see ``exact``. What that
-        finds to be better is told to all limits, and fronts are made anew.
+        An enumeration needs no proofs. Otherwise there are those that the folder has already, and
+        one of the front without suppression where exactness is the default; see ``exact``. What
+        that finds to be better is told to all limits, and fronts are made anew.
         """
+        fronts = self._fronts(on_step)
         if not isinstance(self.limits, SharedLimits):
-            return {}
+            return fronts, {}
         if outcome.reason == "exhausted":
-            for eta, archive in zip(self.limits.etas, self.limits.archives, strict=True):
-                fronts[eta] = replace(fronts[eta], proven=bounds_of_all(fronts[eta], archive))
-            return {}
+            for (eta, front), archive in zip(fronts.items(), self.limits.archives, strict=True):
+                bounds = bounds_of_all(front, archive, self.algorithm)
+                fronts[eta] = replace(front, proven=bounds)
+            return fronts, {}
         before = {eta: earlier_proof(path, self.instance) for eta, path in self.known.items()}
         proofs = {eta: proof for eta, proof in before.items() if proof is not None}
         eta = min(fronts)
@@ -447,11 +453,11 @@ class Experiment(Outlined):
             if proof is None:
                 return None
             if take_in(self.limits, proof):
-                fronts.update(self._fronts(on_step))
+                fronts = self._fronts(on_step)
             proofs[eta] = proof
         for eta, proof in proofs.items():
             fronts[eta] = replace(fronts[eta], proven=proof.bounds(fronts[eta]))
-        return proofs
+        return fronts, proofs
 
     def _told_proof(
         self, fronts: Mapping[float, Front], proofs: Mapping[float, FrontProof]
@@ -484,6 +490,8 @@ class Experiment(Outlined):
             )
             if eta in proofs:
                 keep_proof(place, fronts[eta], proofs[eta])
+            elif self.force:
+                (place / PROOF).unlink(missing_ok=True)
         # An enumeration needs no head start.
         if self.algorithm != "exhaustive" and isinstance(self.limits, SharedLimits):
             write_evaluated(self.folder, self.limits.evaluated, self.identity)

@@ -20,9 +20,16 @@ from moanon.measures.suppression import find_preset, suppress_by
 from moanon.progress import show_progress
 from moanon.search.algorithms import choose_algorithm, room_of
 from moanon.search.archive import SharedLimits
-from moanon.search.exact import bounds_of_all, is_exact_wanted, prove_within_budget, take_in
+from moanon.search.exact import (
+    bounds_of_all,
+    is_exact_wanted,
+    prove_for,
+    prove_within_budget,
+    take_in,
+)
 from moanon.search.local import LocalLimits, warm_up_local
 from moanon.search.problem import SearchProblem
+from moanon.search.provable import LOCAL, why_not
 from moanon.search.running import run_search, stop_of, warm_up
 
 if TYPE_CHECKING:
@@ -102,6 +109,18 @@ def make_problem(config: Config, instance: Instance, threads: int = 1) -> Search
     )
     check_reach(config.bounds, instance)
     return problem
+
+
+def check_proof(config: Config, problem: SearchProblem) -> None:
+    """Refuse to prove what cannot be proven, before anything is searched."""
+    if config.search.prove is None:
+        return
+    names = [measure.name for measure in problem.bounds]
+    reason = why_not(problem.objectives, problem.suppression, names)
+    if config.problem.recoding == "local":
+        reason = LOCAL
+    if reason is not None:
+        raise ConfigError(f"{reason} (search.prove)")
 
 
 def algorithm_for(config: Config, instance: Instance) -> str:
@@ -205,6 +224,7 @@ def optimize(
             f"optimize takes one eta. Got {list(config.problem.eta)}; moanon run compares several"
         )
     task = make_problem(config, instance, threads)
+    check_proof(config, task)
     limits = make_limits(config, task, etas_of(config), {})
     algorithm = algorithm_for(config, instance)
     prepare_kernels(task, algorithm)  # which a limit in seconds should not count
@@ -213,12 +233,16 @@ def optimize(
         outcome = run_search(limits.search_for(0, config.search), stop, on_generation=show)
         front = limits.front(0, cap)
         if isinstance(limits, SharedLimits) and outcome.reason == "exhausted":
-            front = replace(front, proven=bounds_of_all(front, limits.archives[0]))
-        elif isinstance(limits, SharedLimits) and is_exact_wanted(front, stop):
-            proof = prove_within_budget(front)
-            assert proof is not None  # nobody interrupts it
-            front = limits.front(0, cap) if take_in(limits, proof) else front
-            front = replace(front, proven=proof.bounds(front))
+            front = replace(front, proven=bounds_of_all(front, limits.archives[0], algorithm))
+        if isinstance(limits, SharedLimits) and front.proven is None:
+            proof = None
+            if config.search.prove is not None:
+                proof = prove_for(front, config.search.prove)
+            elif is_exact_wanted(front, stop):
+                proof = prove_within_budget(front)
+            if proof is not None:
+                front = limits.front(0, cap) if take_in(limits, proof) else front
+                front = replace(front, proven=proof.bounds(front))
     return front
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,8 @@ from moanon.measures.solutions import OnPart
 from moanon.recoding import GlobalRecodings
 from moanon.search.archive import Archive, front_of
 from moanon.search.checkpoint import Identity, read_arrays, write_arrays
-from moanon.search.front_proof import FrontProof, check_provable
+from moanon.search.front_proof import FrontProof, ProofRecord, check_provable, why_unprovable
 from moanon.search.problem import SearchProblem
-from moanon.search.provable import LOCAL, why_not
 from moanon.search.running import PacedSaving
 
 #: Seconds between two words about how far it is.
@@ -137,12 +137,11 @@ def prove_front(
     """
     if not 0 <= gap < float("inf"):
         raise ConfigError(f"gap must be a share of at least 0, such as 0.01 or 1%. Got {gap}")
-    proof = FrontProof(front, ks, gap)
     identity = _identity(folder, front)
-    notes = _restore(folder / PROOF, proof, identity)
+    proof, notes = _restored(folder / PROOF, partial(FrontProof, front, ks, gap), identity)
     proof.table.warm_up()
     started = told = time.monotonic()
-    saving = PacedSaving(lambda state: write_arrays(folder / PROOF, proof.state(), identity))
+    saving = PacedSaving(lambda state: write_arrays(folder / PROOF, state, identity))
     stopped = False
     while not stopped and not (proof.current is None and proof.is_done):
         proof.advance()
@@ -150,13 +149,13 @@ def prove_front(
             on_progress(_progress(proof))
             told = time.monotonic()
         if saving.is_due:
-            saving.save({})
+            saving.save(proof.state())
         over = seconds is not None and time.monotonic() - started >= seconds
         stopped = over or (interrupted is not None and interrupted())
     after = _merged(front, proof)
     after = replace(after, proven=proof.bounds(after))
-    _write(folder, after, proof)
-    saving.save({})
+    _write(folder, after, proof.work)
+    saving.save(proof.state())
     return Proven(
         folder=folder,
         before=front,
@@ -177,17 +176,21 @@ def _identity(folder: Path, front: Front) -> Identity:
     return with_limits(identity_of(config, front.instance), (front.suppression.eta,))
 
 
-def _restore(path: Path, proof: FrontProof, identity: Identity) -> tuple[str, ...]:
+def _restored(
+    path: Path, make: Callable[[], FrontProof], identity: Identity
+) -> tuple[FrontProof, tuple[str, ...]]:
     """Go on where earlier proofs stopped; say why, where that is not possible."""
+    proof = make()
     if not path.exists():
-        return ()
+        return proof, ()
     try:
         proof.restore(read_arrays(path, identity))
     except SearchError as error:
-        return (f"{error}; proving from the beginning",)
+        return make(), (f"{error}; proving from the beginning",)
     except (KeyError, ValueError):
-        return (f"{path} is of an earlier version of moanon; proving from the beginning",)
-    return ()
+        told = f"{path} is of an earlier version of moanon; proving from the beginning"
+        return make(), (told,)
+    return proof, ()
 
 
 def _progress(proof: FrontProof) -> ProofProgress:
@@ -212,15 +215,18 @@ def _merged(front: Front, proof: FrontProof) -> Front:
     return replace(merged, found=max(front.found, len(merged)))
 
 
-def _write(folder: Path, front: Front, proof: FrontProof) -> None:
-    """Put a front in the place of the one before, with all else that the folder says."""
+def _write(folder: Path, front: Front, bounds: int) -> None:
+    """Put a front in the place of the one before, with all else that the folder says.
+
+    It was proven with so many bounds.
+    """
     record: dict[str, Any] = read_record(folder)
     others = [name for name in record["files"] if name not in (_TABLE, _SOLUTIONS)]
     texts = {name: read_listed(folder, record, name).decode() for name in others}
     if DOMAINS in texts:  # what is found to be better may show more
         texts |= domains_texts(front)
     kept = {key: value for key, value in record.items() if key not in _RENEWED}
-    kept["proof"] = proof.record().to_dict()
+    kept["proof"] = ProofRecord.of(front, bounds).to_dict()
     front.save(folder, record=kept, texts=texts, force=True)
 
 
@@ -230,31 +236,19 @@ def _write(folder: Path, front: Front, proof: FrontProof) -> None:
 def earlier_proof(folder: Path, instance: Instance) -> FrontProof | None:
     """What was proven of the front in a results folder; None where that is nothing.
 
-    A run that adds a limit is at work there.
+    A run that adds a limit is at work there. An enumeration may have proven what no proof can take
+    up; that is given up.
     """
     front = Front.of_record(folder, read_record(folder, at_work=True), instance)
-    if front.proven is None:
+    if front.proven is None or why_unprovable(front) is not None:
         return None
-    proof = FrontProof(front)
-    _restore(folder / PROOF, proof, _identity(folder, front))
-    return proof
+    identity = _identity(folder, front)
+    return _restored(folder / PROOF, partial(FrontProof, front), identity)[0]
 
 
 def keep_proof(folder: Path, front: Front, proof: FrontProof) -> None:
     """Leave a proof in the results folder of its front, so that later ones go on from there."""
     write_arrays(folder / PROOF, proof.state(), _identity(folder, front))
-
-
-def check_proof(config: Config, problem: SearchProblem) -> None:
-    """Refuse to prove what cannot be proven, before anything is searched."""
-    if config.search.prove is None:
-        return
-    names = [measure.name for measure in problem.bounds]
-    reason = why_not(problem.objectives, problem.suppression, names)
-    if config.problem.recoding == "local":
-        reason = LOCAL
-    if reason is not None:
-        raise ConfigError(f"{reason} (search.prove)")
 
 
 def prove_limits(

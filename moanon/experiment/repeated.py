@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from moanon.arrays import Floats, Values
 from moanon.config import Config
 from moanon.errors import ConfigError
 from moanon.experiment.experiment import make_record
@@ -70,16 +71,32 @@ def unite(fronts: Sequence[Front]) -> Front:
     kept = np.sort(once)[undominated(values[np.sort(once)])]
     order = kept[np.lexsort([measures[name][kept] for name in reversed(first.objectives)])]
     blocks = [each for front in fronts for each in front.blocks]
-    proven = [front.proven for front in fronts if front.proven is not None]
     return replace(
         first,
-        # A bound holds for all generalizations, whoever has found the solution.
-        proven=np.concatenate(proven)[order] if len(proven) == len(fronts) else None,
+        proven=_united_bounds(fronts, {name: column[order] for name, column in measures.items()}),
         recodings=joined([front.recodings for front in fronts]).take(order),
         measures={name: column[order] for name, column in measures.items()},
         blocks=tuple(blocks[row] for row in order.tolist()),
         found=len(order),
     )
+
+
+def _united_bounds(fronts: Sequence[Front], measures: Mapping[str, Values]) -> Floats | None:
+    """What is proven of solutions by any of some fronts, whoever has found them.
+
+    A bound holds for all generalizations with as large a k, or a larger one.
+    """
+    known = [front for front in fronts if front.proven is not None]
+    if not known:
+        return None
+    ks = np.concatenate([front.measures["k"] for front in known])
+    bounds = np.concatenate([front.proven for front in known if front.proven is not None])
+    found = []
+    for k, loss in zip(measures["k"].tolist(), measures["loss"].tolist(), strict=True):
+        bound = bounds[ks <= k].max(initial=0.0)
+        # That of an optimal solution is its loss, which is rounded.
+        found.append(loss if bound >= loss else float(np.nextafter(bound, 0.0)))
+    return np.maximum(found, 0.0)
 
 
 #: For each k the least loss: of the best, the middle and the worst seed, and of all together.

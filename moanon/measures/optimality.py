@@ -24,7 +24,7 @@ def optimality(loss: float, bound: float) -> str:
 
     Gaps are rounded up: nothing is promised that was not proven.
 
-    >>> optimality(0.2, 0.2), optimality(0.2025, 0.2), optimality(0.20001, 0.2)
+    >>> optimality(0.2, 0.2), optimality(0.2025, 0.2), optimality(0.2 + 1e-15, 0.2)
     ('proven optimal', 'at most 1.3% above the optimum', 'at most 0.1% above the optimum')
     """
     gap = gap_above(loss, bound)
@@ -32,4 +32,5 @@ def optimality(loss: float, bound: float) -> str:
         return "proven optimal"
     if math.isinf(gap):
         return ""
-    return f"at most {math.ceil(gap * 1000 - 1e-9) / 10:,.1f}% above the optimum"
+    tenths = max(math.ceil(gap * 1000 - 1e-9), 1)
+    return f"at most {tenths / 10:,.1f}% above the optimum"

@@ -7,6 +7,7 @@ number of bounds, not of seconds, so that the same run ends in the same front on
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -26,18 +27,21 @@ EXACT_BOUNDS, _MOST_CELLS = 40_000, 800_000_000
 _SO_FAR = 0.2
 #: Sums of losses up to this are told apart when they are shares.
 _TOLD_APART = 2**51
+#: Searches that offer every threshold of every genome they evaluate to their archive.
+_KEEPING = ("exhaustive", "archive")
 
 
-def bounds_of_all(front: Front, archive: Archive) -> Floats | None:
+def bounds_of_all(front: Front, archive: Archive, algorithm: str) -> Floats | None:
     """Bounds of a front that was found among all genomes: each solution is the best for its k.
 
-    None where that would rest on rounded losses, where the archive had to leave solutions out on
-    the way, and of fronts about which nothing is proven otherwise (`why_not`).
+    None where that would rest on rounded losses, where the algorithm forgets solutions or the
+    archive had to leave some out on the way, and of fronts about which nothing is proven otherwise
+    (`why_not`).
     """
     assert front.instance is not None
     if why_not(front.objectives, front.suppression, [*front.bounds]) is not None:
         return None
-    if archive.thinned or not _are_told_apart(front.instance):
+    if algorithm not in _KEEPING or archive.thinned or not _are_told_apart(front.instance):
         return None
     return np.asarray(front.measures["loss"], dtype=np.float64)
 
@@ -53,6 +57,16 @@ def is_exact_wanted(front: Front, stop: Stop) -> bool:
     if stop.stalled is None or front.instance is None or why_unprovable(front) is not None:
         return False
     return front.suppression.most_rows(front.instance.cells.rows) == 0
+
+
+def prove_for(front: Front, seconds: float) -> FrontProof:
+    """Prove a front for so many seconds on the clock, or until all of it is proven."""
+    proof = FrontProof(front)
+    proof.table.warm_up()
+    end = time.monotonic() + seconds
+    while not (proof.current is None and proof.is_done) and time.monotonic() < end:
+        proof.advance()
+    return proof
 
 
 def prove_within_budget(

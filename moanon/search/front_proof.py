@@ -144,6 +144,7 @@ class FrontProof:
             self.known[k] = min(loss, self.known.get(k, loss))
             self._rough.append((k, genome))
         self._earlier = _bounds_of(front, self.known, self.table.whole)
+        self._check_earlier()
         wanted = [(k, self.least_loss(k)) for k in self.ks]
         self._rough = [
             (k, genome)
@@ -199,8 +200,12 @@ class FrontProof:
             strict=True,
         ):
             bound, loss = self.bound(k), self.table.loss(genome, threshold, self.limit)
-            below = float(np.nextafter(bound / self.table.whole, 0.0))
-            found.append(share if loss is not None and bound >= loss else max(min(below, share), 0))
+            if loss is not None and bound >= loss:
+                found.append(share)
+                continue
+            # Below the truth, and below the solution, whose share is rounded, too.
+            below = np.nextafter([bound / self.table.whole, share], 0.0).min()
+            found.append(max(float(below), 0.0))
         return np.array(found, dtype=np.float64)
 
     # -- proving -----------------------------------------------------------------------------------
@@ -242,9 +247,15 @@ class FrontProof:
         attained = self.table.attained(genome, k)
         self.known[attained] = loss
         self.better[attained] = genome
+        self._check_earlier()
         for own, proof in self.proofs.items():
             if own <= attained:
                 proof.take_in(loss)
+
+    def _check_earlier(self) -> None:
+        """Forget all bounds that the front came with if one of them is above what is known."""
+        if any(self.least_loss(k) < bound for k, bound in self._earlier.items()):
+            self._earlier = {}
 
     def _wanting(self) -> list[tuple[int, float, int]]:
         """Steps whose gap is too large: turn, gap (largest first) and k of each."""

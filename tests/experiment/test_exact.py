@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import moanon
 from moanon.cli import main
+from moanon.errors import ConfigError
 from moanon.experiment import Experiment, plan
+from moanon.experiment.repeated import unite
 from moanon.front import Front
-from moanon.search import exact, running
+from moanon.search import exact, front_proof, running
+from moanon.search.archive import Archive
+from moanon.search.front_proof import FrontProof
 from tests.cli.commands import Captured
 from tests.search.people import config_text
 
@@ -141,12 +148,23 @@ def test_an_archive_that_left_solutions_out_proves_nothing(monkeypatch: pytest.M
     assert Front.load(Path("all")).proven is None
 
 
-def test_losses_that_shares_do_not_tell_apart_prove_nothing(
+def test_a_search_that_forgets_solutions_proves_nothing() -> None:
+    config = moanon.Config.load("people.yaml", ["search.algorithm=exhaustive"])
+    front = moanon.optimize(config, progress=False)
+    assert front.instance is not None
+    archive = Archive.empty(2, front.instance.layout, 1_000)
+    assert exact.bounds_of_all(front, archive, "archive") is not None
+    assert exact.bounds_of_all(front, archive, "nsga2") is None
+
+
+def test_losses_that_shares_do_not_tell_apart_are_proven_only_if_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(exact, "_TOLD_APART", 100)
     assert main(["run", "people.yaml", *EVERY, "--out", "all"]) == 0
     assert Front.load(Path("all")).proven is None
+    assert main(["run", "people.yaml", *EVERY, "--set", "search.prove=60", "--out", "a"]) == 0
+    assert column("a", "bound") == column("a", "loss")
 
 
 # -- what was proven stays -------------------------------------------------------------------------
@@ -176,3 +194,68 @@ def test_bounds_stay_when_a_limit_is_added() -> None:
     assert column("a/eta-0.0", "bound") == bounds
     assert Path("a/eta-0.0/proof.npz").exists()
     assert not Path("a/proof.npz").exists()
+
+
+def test_bounds_that_no_proof_takes_up_do_not_stand_in_the_way_of_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert main(["run", "people.yaml", *EVERY, "--out", "a"]) == 0
+    monkeypatch.setattr(front_proof, "MOST_VALUES", 1)
+    monkeypatch.setattr(Experiment, "algorithm", "archive")  # which ends before it has seen all
+    assert main(["run", "people.yaml", *EVERY, "--eta", "0.2", "--out", "a"]) == 0
+    assert [Front.load(Path(f"a/eta-{eta}")).proven for eta in (0.0, 0.2)] == [None, None]
+
+
+def test_a_bound_above_what_is_known_is_void() -> None:
+    every = moanon.Config.load("people.yaml", ["search.algorithm=exhaustive"])
+    truth = moanon.optimize(every, progress=False)
+    poor = moanon.optimize(
+        moanon.Config.load("people.yaml", ["search.evaluations=40"]), progress=False
+    )
+    claims = zip(poor.measures["k"], poor.measures["loss"], strict=True)
+    assert any(truth.measures["loss"][truth.measures["k"] >= k].min() < loss for k, loss in claims)
+    proof = FrontProof(replace(poor, proven=poor.measures["loss"]))
+    while not (proof.current is None and proof.is_done):
+        proof.advance()
+    assert proof.bounds(truth).tolist() == truth.measures["loss"].tolist()
+
+
+def test_an_interrupted_proof_that_was_asked_for_is_told(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(folder: Path, places: Any, fronts: Any, *_: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return fronts
+
+    monkeypatch.setattr("moanon.experiment.experiment.prove_limits", interrupted)
+    assert main(["run", "people.yaml", "--set", "search.prove=60", "--out", "a"]) == 130
+    told = "Interrupted while proving; the front is complete in a. To go on: moanon prove a"
+    assert told in capsys.readouterr().err
+    assert Path("a/front.csv").exists()
+
+
+def test_optimize_proves_for_as_long_as_it_is_told() -> None:
+    sets = ["search.evaluations=40", "search.prove=60", "problem.eta=0.1"]
+    front = moanon.optimize(moanon.Config.load("people.yaml", sets), progress=False)
+    assert front.proven is not None
+    assert front.proven.tolist() == front.measures["loss"].tolist()
+
+
+def test_optimize_refuses_to_prove_what_cannot_be_proven() -> None:
+    config = moanon.Config.load(
+        "people.yaml", ["search.prove=1", "problem={preset: any-suppression}"]
+    )
+    with pytest.raises(ConfigError, match=r"only fronts with the objectives k and loss can be"):
+        moanon.optimize(config, progress=False)
+
+
+def test_a_union_has_the_best_bound_of_any_seed_and_of_any_smaller_k() -> None:
+    every = moanon.Config.load("people.yaml", ["search.algorithm=exhaustive"])
+    truth = moanon.optimize(every, progress=False)
+    assert truth.proven is not None
+    half = replace(truth, proven=truth.proven * ([1, 0] * len(truth))[: len(truth)])
+    bounds = unite([replace(truth, proven=None), half]).proven
+    assert bounds is not None
+    assert bounds[::2].tolist() == truth.proven[::2].tolist()
+    assert bounds[1::2] == pytest.approx(truth.proven[: len(bounds) - 1 : 2])
+    assert (bounds[1::2] <= truth.proven[: len(bounds) - 1 : 2]).all()

@@ -20,7 +20,8 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
-from matplotlib.lines import TICKDOWN, TICKLEFT, Line2D
+from matplotlib.lines import Line2D
+from matplotlib.markers import TICKDOWN, TICKLEFT
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
@@ -217,13 +218,13 @@ class _SmallTicks(Line2D):
     """The ticks without a number of a logarithmic axis, as one line of marks.
 
     As ticks of matplotlib each would be five things to make, to place and to measure, which took
-    more time than everything else on the axis.
+    as long as everything else on the axis.
     """
 
     def __init__(self, ax: Axes, which: Which, times: Sequence[int]) -> None:
-        axis, down = (ax.xaxis, TICKDOWN) if which == "x" else (ax.yaxis, TICKLEFT)
-        look: dict[str, Any] = {"markersize": 1.5, "markeredgewidth": 0.6, "clip_on": False}
-        super().__init__([], [], marker=down, color=GREY, linestyle="none", zorder=0.5, **look)
+        axis, mark = (ax.xaxis, TICKDOWN) if which == "x" else (ax.yaxis, TICKLEFT)
+        look: dict[str, Any] = {"marker": mark, "markersize": 1.5, "markeredgewidth": 0.6}
+        super().__init__([], [], color=GREY, linestyle="none", zorder=0.5, clip_on=False, **look)
         self.set_transform(getattr(ax, f"get_{which}axis_transform")("tick1"))
         self.set_in_layout(False)
         self._axis, self._which = axis, which

@@ -186,8 +186,9 @@ class Grouping(Outlined):
         first, last = _whole(starts, "blocks"), _whole(stops, "blocks")
         _check(instance, group, len(instance.cells), "cells", first, last)
         _check_boxes(instance, group, first, last)
-        blocks = np.concatenate([first, last]).T
-        _, box, merged = np.unique(blocks, axis=0, return_index=True, return_inverse=True)
+        ends = (instance.layout.sizes + 1).tolist()  # a stop may be behind the last value
+        keys = row_keys([*first, *last], [*ends, *ends])
+        _, box, merged = np.unique(keys, return_index=True, return_inverse=True)
         group = np.where(group >= 0, merged.reshape(-1)[group], NO_GROUP)
         first, last = first[:, box], last[:, box]
         sizes = np.zeros(len(box), dtype=np.int64)
@@ -578,17 +579,21 @@ def _check(
 
 def _check_boxes(instance: Instance, box: Ints, starts: Ints, stops: Ints) -> None:
     """Refuse boxes that do not hold their cells, or that no label can be written for."""
-    codes = instance.cells.codes.astype(np.int64)
-    outside = (box >= 0) & ((codes < starts[:, box]) | (codes >= stops[:, box]))
-    if outside.any():
-        column, cell = np.argwhere(outside)[0]
-        raise DataError(
-            f"cell {cell} does not lie in its box {box[cell]} in column "
-            f"{instance.layout.columns[column]!r}"
-        )
+    held = np.flatnonzero(box >= 0)
+    box_of = box[held]
+    for name, codes, low, high in zip(
+        instance.layout.columns, instance.cells.codes, starts, stops, strict=True
+    ):
+        values = codes[held]
+        outside = (values < low[box_of]) | (values >= high[box_of])
+        if outside.any():
+            cell = held[outside.argmax()]
+            raise DataError(f"cell {cell} does not lie in its box {box[cell]} in column {name!r}")
     for name, tree in instance.layout.trees.items():
         column, domain = instance.layout.columns.index(name), instance.layout.domains[name]
-        for start, stop in np.unique([starts[column], stops[column]], axis=1).T.tolist():
+        span = domain.size + 1
+        for key in np.unique(starts[column] * span + stops[column]).tolist():
+            start, stop = divmod(key, span)
             if not domain.allows(start, stop):
                 raise DataError(
                     f"in column {name!r} the block from {tree.leaves[start]!r} to "

@@ -218,12 +218,12 @@ class _SmallTicks(Line2D):
     """The ticks without a number of a logarithmic axis, as one line of marks.
 
     As ticks of matplotlib each would be five things to make, to place and to measure, which took
-    more time than everything else on the axis.
+    as long as everything else on the axis.
     """
 
     def __init__(self, ax: Axes, which: Which, times: Sequence[int]) -> None:
-        axis, down = (ax.xaxis, TICKDOWN) if which == "x" else (ax.yaxis, TICKLEFT)
-        look: dict[str, Any] = {"marker": down, "markersize": 1.5, "markeredgewidth": 0.6}
+        axis, mark = (ax.xaxis, TICKDOWN) if which == "x" else (ax.yaxis, TICKLEFT)
+        look: dict[str, Any] = {"marker": mark, "markersize": 1.5, "markeredgewidth": 0.6}
         super().__init__([], [], color=GREY, linestyle="none", zorder=0.5, clip_on=False, **look)
         self.set_transform(getattr(ax, f"get_{which}axis_transform")("tick1"))
         self.set_in_layout(False)

@@ -18,6 +18,7 @@ from functools import cache, partial
 from math import isinf, isnan
 from pathlib import PurePath
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -168,7 +169,6 @@ def _why_worse(tabs: Sequence[Tab]) -> str:
 
 def _tab_data(tab: Tab, on_part: OnPart | None = None) -> dict[str, Any]:
     front = tab.front
-    columns, ways = _columns(front)
     folders, course = _folders(tab), Convergence.of_record(tab.record)
     return {
         "title": tab.title,
@@ -178,9 +178,7 @@ def _tab_data(tab: Tab, on_part: OnPart | None = None) -> dict[str, Any]:
         "key": [name for name in KEY_MEASURES if name in front.measures],
         "found": front.found,
         "values": {name: _numbers(values) for name, values in front.measures.items()},
-        "columns": columns,
-        "ways": ways,
-        **_groups(front, columns, on_part),
+        **_solutions(front, on_part),
         "course": None if course is None else [course.evaluations, course.hypervolumes],
         "without": _named(tab.without_table, folders) or "this front was loaded without its table",
         "command": export_command(tab.folder) if tab.exportable else None,
@@ -220,6 +218,24 @@ def _number(value: int | float) -> int | float | str | None:
     if isinf(value):
         return "inf" if value > 0 else "-inf"
     return float(f"{value:.9g}")
+
+
+# -- what solutions do ---------------------------------------------------------------------------
+
+#: Fronts that are on a page already: those of several limits are together on one, and each has its
+#: own.
+_DESCRIBED: WeakKeyDictionary[Front, dict[str, Any]] = WeakKeyDictionary()
+
+
+def _solutions(front: Front, on_part: OnPart | None) -> dict[str, Any]:
+    """What the solutions of a front do to columns and rows; worked out once for each front."""
+    if front not in _DESCRIBED:
+        columns, ways = _columns(front)
+        told = {"columns": columns, "ways": ways, **_groups(front, columns, on_part)}
+        _DESCRIBED[front] = told
+    elif on_part is not None:
+        on_part(len(front), len(front))
+    return _DESCRIBED[front]
 
 
 # -- generalizations -----------------------------------------------------------------------------

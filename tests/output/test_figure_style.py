@@ -21,6 +21,7 @@ from moanon.output.figure_style import (
     plain,
     problem_words,
     root_figure,
+    scale_numbers,
     settle,
 )
 from moanon.output.front_figures import plot_front, plot_fronts, plot_magnified
@@ -48,6 +49,26 @@ def test_pinned_labels_stand_where_they_would_be_put():
     figure.draw_without_rendering()
     for label, bounds in zip(labels, before, strict=True):
         assert label.get_window_extent().bounds == pytest.approx(bounds, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("which", "largest", "small"),
+    [
+        # 1, 2, 5, 10, … have their numbers
+        ("x", 60, [3, 4, 6, 7, 8, 9, 30, 40]),
+        # powers of ten alone
+        ("y", 600, [*range(2, 10), *range(20, 100, 10), *range(200, 600, 100)]),
+    ],
+)
+def test_a_logarithmic_axis_has_a_small_tick_for_each_step_without_a_number(which, largest, small):
+    ax = new_axes()
+    scale_numbers(ax, which, np.array([1.0, largest]))
+    getattr(ax, f"set_{which}lim")(0.95, largest - 1)
+    root_figure(ax).draw_without_rendering()
+    (marks,) = ax.lines
+    assert getattr(marks, f"get_{which}data")().tolist() == pytest.approx(small)
+    named = getattr(ax, f"{which}axis").get_majorticklocs()
+    assert not set(np.round(named)) & set(small)
 
 
 # -- whose axes ----------------------------------------------------------------------------------

@@ -56,6 +56,26 @@ def test_sizes_are_those_of_the_groups_that_are_kept(front: Front) -> None:
         assert sizes.sum() == 120 - front.measures["suppressed"][row]
 
 
+def test_a_front_on_two_pages_is_grouped_once(front: Front, monkeypatch):
+    """The fronts of several limits are on a page together, and on one each."""
+    own = replace(front)  # which no other test has put on a page
+    tab = Tab("one", own, RECORD, "results")
+    asked: list[int] = []
+    groupings = type(own.recodings).groupings
+
+    def counted(recodings, instance):
+        asked.append(len(recodings))
+        return groupings(recodings, instance)
+
+    monkeypatch.setattr(type(own.recodings), "groupings", counted)
+    told: list[tuple[int, int]] = []
+    first = page_data([tab])
+    again = page_data([tab, replace(tab, title="two")], on_part=lambda *done: told.append(done))
+    assert asked == [len(own)]
+    assert again["tabs"][0] == first["tabs"][0]
+    assert told == [(len(own), 2 * len(own)), (2 * len(own), 2 * len(own))]
+
+
 # -- in words ------------------------------------------------------------------------------------
 
 

@@ -54,7 +54,7 @@ _compiler: Any = compiler
 _event: Any = event
 _serialize: Any = serialize
 
-# Inside kernels, numbers with a machine type are ordinary ints to the reader (and to the type
+# Inside kernels, values with a machine type are ordinary ones to the reader (and to the type
 # checker). They are used where numba would take a literal for a type of its own and compile the
 # called kernel once more, and where a sum must not start out as something narrower.
 if TYPE_CHECKING:
@@ -62,8 +62,12 @@ if TYPE_CHECKING:
     def int64(value: SupportsInt) -> int:
         """Give a 64-bit integer."""
 
+    def bool_(value: bool) -> bool:
+        """Give a truth value."""
+
 else:
     int64 = np.int64
+    bool_ = np.bool_
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -447,7 +447,8 @@ def part_node(
         codes, kept = buffers.codes[other], buffers.kept
         for i in range(begin, end):
             kept[side_of[i]] = codes[i]
-        codes[begin:end] = kept[begin:end]
+        for i in range(begin, end):
+            codes[i] = kept[i]
 
 
 @inlined

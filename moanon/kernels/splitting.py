@@ -14,7 +14,7 @@ from math import inf
 from moanon.arrays import Codes, Ints
 from moanon.kernels.boxes import BoxColumns, box_loss
 from moanon.kernels.group_check import GroupCheck
-from moanon.kernels.jit import compiled, inner, int64
+from moanon.kernels.jit import bool_, compiled, inner, int64
 from moanon.kernels.node_splits import (
     SplitBuffers,
     copy_cells,
@@ -51,7 +51,7 @@ def _split_greedily(
         if loss > 0 and rows >= 2 * least:
             slot = list_splits(
                 columns, first, last, rows, loss, buffers.active[:number],
-                check, least, left, price, True, buffers,
+                check, least, left, price, bool_(True), buffers,
             )  # fmt: skip
         if slot < 0:
             total += float(rows) * loss
@@ -201,7 +201,7 @@ def split_cells(
         if loss > 0 and (rows >= 2 * least or can_trim):
             slot = list_splits(
                 columns, begin, end, rows, loss, buffers.active[:number],
-                check, least, left, price, False, buffers,
+                check, least, left, price, bool_(False), buffers,
             )  # fmt: skip
         if slot >= 0 and tries > 1 and rows >= 2 * least:
             slot = _look_ahead(

@@ -41,6 +41,9 @@ from moanon.kernels.histograms import (
 )
 
 _NONE = np.zeros(0, dtype=np.uint32)
+_NO_RUNS = np.zeros((0, 2), dtype=np.uint64)
+#: Cells are merged where they make at most this share of runs.
+_FEW_RUNS = 0.9
 _NO_MISTAKES = np.zeros(0, dtype=np.int64)  # there are no class labels
 
 
@@ -54,9 +57,10 @@ class DistinctRows(Outlined):
         The columns, as their owner orders them.
     bits : tuple of int
         The bit of each.
-    codes : array (bits, cells)
+    codes : sequence of arrays (cells,)
         Value of each column in each cell, columns by their bits, a missing value as one of its
-        own; cells in lexicographic order, bit 0 first.
+        own; cells in lexicographic order, bit 0 first. In types as narrow as values allow: there
+        may be as many cells as rows.
     values : tuple of int
         Number of values of each column, by its bit.
     counts : array (cells,)
@@ -69,9 +73,9 @@ class DistinctRows(Outlined):
 
     names: tuple[str, ...]
     bits: tuple[int, ...]
-    codes: UInts
+    codes: tuple[Values, ...]
     values: tuple[int, ...]
-    counts: Ints
+    counts: UInts
     store: RowStore
     sensitive: tuple[str, ...]
 
@@ -84,12 +88,13 @@ class DistinctRows(Outlined):
         sizes = [len(profile.values) + (profile.missing > 0) for profile in profiles]
         order = sorted(range(len(columns)), key=sizes.__getitem__)
         codes, counts = store.count({columns[i]: own_codes(profiles[i]) for i in order})
+        narrow = [np.uint16 if len(profiles[i].values) < 1 << 16 else np.uint32 for i in order]
         return cls(
             tuple(columns),
             tuple(order.index(i) for i in range(len(columns))),
-            codes.astype(np.uint32),
+            tuple(c.astype(kind, copy=False) for c, kind in zip(codes, narrow, strict=True)),
             tuple(sizes[i] for i in order),
-            counts,
+            counts.astype(np.uint32),
             store,
             tuple(sensitive),
         )
@@ -115,12 +120,19 @@ class DistinctRows(Outlined):
         return tuple(name for name, bit in named if mask >> bit & 1)
 
     @cached_property
-    def alike(self) -> UInts:
-        """For each bit: cells with equal numbers agree on that column and all lower ones."""
-        changes = np.zeros(self.codes.shape, dtype=np.bool_)
-        changes[:, 1:] = self.codes[:, 1:] != self.codes[:, :-1]
-        np.logical_or.accumulate(changes, axis=0, out=changes)
-        return np.cumsum(changes, axis=1, dtype=np.uint32)
+    def runs(self) -> tuple[refinement.Runs, ...]:
+        """For each bit: runs of cells that agree on that column and all lower ones.
+
+        None are told where nearly every cell is a run: to merge them would cost more than it saves.
+        """
+        begins = np.zeros(len(self.counts), dtype=np.bool_)
+        begins[:1] = True
+        found = []
+        for code in self.codes:
+            begins[1:] |= code[1:] != code[:-1]
+            are_few = np.count_nonzero(begins) <= _FEW_RUNS * len(begins)
+            found.append(refinement.make_runs(begins) if are_few else _NO_RUNS)
+        return tuple(found)
 
     def refine(self, model: PrivacyModel, levels: int) -> _Refiner:
         """Prepare to group sets of up to `levels` columns."""
@@ -143,11 +155,12 @@ class DistinctRows(Outlined):
 
     def rows_of(self, cells: Ints) -> tuple[Ints, Ints]:
         """Rows of some cells, ascending, and the cell of each; only here rows are looked at."""
-        rows, which = self.store.find(self.own_codes, self.codes[:, cells])
+        wanted = np.stack([code[cells].astype(np.int64) for code in self.codes])
+        rows, which = self.store.find(self.own_codes, wanted)
         return rows, cells[which]
 
 
-def _sum_by(keys: Values, rows: Ints) -> Ints:
+def _sum_by(keys: Values, rows: Ints | UInts) -> Ints:
     """Add up rows by their keys, numbered from 0."""
     total = np.zeros(int(keys.max()) + 1, dtype=np.int64)
     np.add.at(total, keys, rows)
@@ -168,7 +181,7 @@ class _Refiner:
             keys, largest = isqrt(2 * table.rows) + 2, table.rows
         else:
             every = np.arange(cells, dtype=np.uint32)
-            alone = self._rater.rate(every, every, table.counts.astype(np.uint32))
+            alone = self._rater.rate(every, every, table.counts)
             self._strengths, classes = np.unique(alone, return_inverse=True)
             self._class_of = classes.astype(np.uint32)
             keys = largest = len(self._strengths)
@@ -192,8 +205,8 @@ class _Refiner:
         # Where no bit was skipped, no two entries can have become alike. Histograms are kept by
         # cell, so with a sensitive column cells are never merged.
         merges = self._rater is None and bit < highest - 1
-        alike = self._table.alike[bit] if merges else _NONE
-        refinement.split(partitions, level, codes, alike, self._class_of, scratch)
+        runs = self._table.runs[bit] if merges else _NO_RUNS
+        refinement.split(partitions, level, codes, runs, self._class_of, scratch)
         if self._rater is None:
             found = refinement.tally_sizes(partitions, level + 1, scratch, self._out)
             return self._sizes_curve(found)
@@ -201,8 +214,10 @@ class _Refiner:
 
     def curve(self, mask: int) -> Curve:
         """Return the curve of one set of columns; what was on the stack is lost."""
-        chosen = [bit for bit in reversed(range(len(self._table.names))) if mask >> bit & 1]
         highest = len(self._table.names)
+        if mask == (1 << highest) - 1:
+            return self.finest()
+        chosen = [bit for bit in reversed(range(highest)) if mask >> bit & 1]
         for level, bit in enumerate(chosen):
             curve = self.add(level, bit, highest, last=level == len(chosen) - 1)
             highest = bit
@@ -213,7 +228,7 @@ class _Refiner:
         counts = self._table.counts
         if self._rater is None:
             sizes, cells = np.unique(counts, return_counts=True)
-            return Curve(self._model, sizes, sizes * cells)
+            return Curve(self._model, sizes.astype(np.int64), sizes * cells)
         return Curve(self._model, self._strengths, _sum_by(self._class_of, counts))
 
     def _sizes_curve(self, found: int) -> Curve:

@@ -39,7 +39,7 @@ _MMAP_THRESHOLD = -3
 #: Keys of tuples stay below this.
 _KEY_LIMIT = 2**62
 #: Whole numbers that hold codes.
-_WIDTHS = (np.uint8, np.uint16, np.int64)
+_WIDTHS = (np.uint8, np.uint16, np.uint32, np.int64)
 
 
 class DuckSession:

@@ -17,12 +17,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from moanon.arrays import Ints, UInts
+from moanon.arrays import Bools, Ints, UInts, Values
 from moanon.kernels.jit import compiled, inner, int64
 
 # Unsigned index arithmetic: numba need not ask whether an index counts from the end.
 _NONE, _ONE, _ALL = np.uint32(0), np.uint32(1), np.uint32(2**32 - 1)
+#: A word of 64 cells.
+_WORD_BITS, _LAST_BIT = np.uint64(6), np.uint64(63)
+
+#: Runs of neighbouring cells, as `make_runs` makes them.
+Runs = npt.NDArray[np.uint64]
 
 
 class Partitions(NamedTuple):
@@ -67,7 +73,7 @@ class SplitScratch(NamedTuple):
     keys: Ints  # the keys that occur, and one place behind them
 
 
-def make_partitions(counts: Ints, class_of: UInts, levels: int, keys: int) -> Partitions:
+def make_partitions(counts: UInts, class_of: UInts, levels: int, keys: int) -> Partitions:
     """Allocate a stack and fill level 0: one group of all cells.
 
     Parameters
@@ -106,6 +112,23 @@ def make_partitions(counts: Ints, class_of: UInts, levels: int, keys: int) -> Pa
     return partitions
 
 
+def make_runs(begins: Bools) -> Runs:
+    """Note which cells begin a run: of 64 cells a word of bits, and the runs before them.
+
+    That is a hundredth of the memory that a number for each cell would take, and so little that it
+    stays near the processor.
+    """
+    words = -(-len(begins) // 64)
+    packed = np.zeros(words * 8, dtype=np.uint8)
+    bits = np.packbits(begins, bitorder="little")
+    packed[: len(bits)] = bits
+    runs = np.zeros((words, 2), dtype=np.uint64)
+    runs[:, 1] = packed.view("<u8")
+    counts = np.add.reduceat(begins, np.arange(0, len(begins), 64), dtype=np.uint64)
+    runs[1:, 0] = np.cumsum(counts)[:-1]
+    return runs
+
+
 def make_scratch(cells: int, values: int, largest_key: int, keys: int) -> SplitScratch:
     """Allocate scratch for columns of at most `values` values."""
     return SplitScratch(
@@ -134,33 +157,50 @@ def _clear(numbers: UInts, length: int) -> None:
 
 
 @inner
-def _merge_alike(partitions: Partitions, level: int, alike: UInts, scratch: SplitScratch) -> int:
+def _run_of(runs: Runs, cell: np.uint64) -> np.uint64:
+    """Count the runs that begin at a cell or before it."""
+    word = runs[cell >> _WORD_BITS]
+    # What begins after the cell is shifted out; then bits are added up by pairs, fours, eights, …
+    bits: np.uint64 = word[1] << (_LAST_BIT - (cell & _LAST_BIT))
+    bits -= (bits >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    pairs = np.uint64(0x3333333333333333)
+    bits = (bits & pairs) + ((bits >> np.uint64(2)) & pairs)
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    bits += bits >> np.uint64(8)
+    bits += bits >> np.uint64(16)
+    bits += bits >> np.uint64(32)
+    before: np.uint64 = word[0]
+    return before + (bits & np.uint64(0x7F))
+
+
+@inner
+def _merge_alike(partitions: Partitions, level: int, runs: Runs, scratch: SplitScratch) -> int:
     """Merge neighbours of one group that nothing to come can tell apart; return what is left."""
     number = partitions.entries[level]
     cells = partitions.cell[level]
     parents = partitions.group[level]
     weights = partitions.weight[level]
-    _clear(scratch.weight, number)
     found = _NONE
     last_parent = _ALL
-    last_alike = _ALL
+    last_run = np.uint64(0)  # runs are counted from 1
     for i in range(number):
         cell = cells[i]
         parent = parents[i]
-        same = alike[cell]
-        found += np.uint32((same != last_alike) | (parent != last_parent))
+        run = _run_of(runs, np.uint64(cell))
+        is_new = (run != last_run) | (parent != last_parent)
+        found += np.uint32(is_new)
         last_parent = parent
-        last_alike = same
+        last_run = run
         entry = found - _ONE
         scratch.cell[entry] = cell
         scratch.parent[entry] = parent
-        scratch.weight[entry] += weights[i]
+        scratch.weight[entry] = weights[i] + (_NONE if is_new else scratch.weight[entry])
     return int64(found)
 
 
 @inner
 def _number_groups(
-    cells: UInts, parents: UInts, entries: int, codes: UInts, scratch: SplitScratch
+    cells: UInts, parents: UInts, entries: int, codes: Values, scratch: SplitScratch
 ) -> int:
     """Number the new groups: entries of one parent with one value; return how many there are."""
     _clear(scratch.slot, len(scratch.slot))
@@ -225,8 +265,8 @@ def _unload(found: int, scratch: SplitScratch, out: Ints) -> int:
 def split(
     partitions: Partitions,
     level: int,
-    codes: UInts,
-    alike: UInts,
+    codes: Values,
+    runs: Runs,
     class_of: UInts,
     scratch: SplitScratch,
 ) -> None:
@@ -236,10 +276,9 @@ def split(
     ----------
     codes : array (cells,)
         The column.
-    alike : array (cells,) or empty
-        Neighbours in the order of the cells that have the same number here agree on this column
-        and on every column that can still be added; they become one entry. Where empty, there are
-        none.
+    runs : array (words, 2), or empty
+        As of `make_runs`: cells of one run agree on this column and on every column that can still
+        be added; they become one entry. Where empty, there are none.
     class_of : array (cells,) or empty
         Key of a settled group by its cell; where empty, the key is its size.
     """
@@ -247,8 +286,8 @@ def split(
     parents = partitions.group[level]
     weights = partitions.weight[level]
     entries = partitions.entries[level]
-    if len(alike):
-        entries = _merge_alike(partitions, level, alike, scratch)
+    if len(runs):
+        entries = _merge_alike(partitions, level, runs, scratch)
         cells, parents, weights = scratch.cell, scratch.parent, scratch.weight
     groups = _number_groups(cells, parents, entries, codes, scratch)
     _count_entries(weights, entries, groups, scratch)
@@ -318,7 +357,7 @@ def tally_sizes(partitions: Partitions, level: int, scratch: SplitScratch, out: 
 
 @compiled
 def count_split(
-    partitions: Partitions, level: int, codes: UInts, scratch: SplitScratch, out: Ints
+    partitions: Partitions, level: int, codes: Values, scratch: SplitScratch, out: Ints
 ) -> int:
     """Do what `split` and `tally_sizes` do, where nothing is split further and no list is left."""
     entries = partitions.entries[level]

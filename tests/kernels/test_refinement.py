@@ -1,67 +1,55 @@
-"""Splitting groups column by column gives what grouping by all of them at once gives."""
+"""Cells that nothing to come can tell apart become one entry."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections import Counter
-
 import numpy as np
-import pandas as pd
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from moanon.diagnosis import Diagnosis, PrivacyModel
-from tests.checkout import REPOSITORY
-
-ORACLES = ("tests/diagnosis/test_twelve_questions.py", "tests/diagnosis/test_column_groups.py")
-
-
-def uneven_table(rows: int, values: tuple[int, ...], seed: int) -> pd.DataFrame:
-    """Columns of so many values, most rows in the first few of them."""
-    rng = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            f"c{i}": np.minimum(rng.geometric(min(0.6, 3 / m), rows), m).astype(str)
-            for i, m in enumerate(values)
-        }
-    )
+from moanon.kernels import refinement
 
 
-@pytest.mark.parametrize("values", [(2,) * 7, (3, 2, 9, 2, 40, 4), (1, 1, 5, 1, 30, 300)])
-def test_every_set_of_a_larger_table(values):
-    frame = uneven_table(1500, values, seed=len(values))
-    answer = Diagnosis.read(frame).ask(delta="ask")
-    assert len(answer) == 2 ** len(values) - 1
-    for mask, curve in zip(answer.masks.tolist(), answer.curves, strict=True):
-        rows = frame[list(answer.columns_of(mask))].itertuples(index=False, name=None)
-        sizes = Counter(Counter(rows).values())
-        assert curve.strengths.tolist() == sorted(sizes)
-        assert curve.rows.tolist() == [size * sizes[size] for size in sorted(sizes)]
+# 64 cells to a word: the last of one and the first of the next are where counting could slip.
+@example([True] * 63, 1)
+@example([True] * 64, 2)
+@example([True] * 65, 1)
+@example([True] * 129, 3)
+@example([True] + [False] * 63 + [True] + [False] * 64, 1)
+@given(st.lists(st.booleans(), min_size=2, max_size=200), st.integers(1, 4))
+def test_runs_are_merged(drawn: list[bool], groups: int) -> None:
+    begins = np.array([True, *drawn[1:]])
+    cells = len(begins)
+    counts = np.arange(1, cells + 1, dtype=np.uint32)
+    codes = (np.arange(cells) % groups).astype(np.uint16)
+    none, keys = np.zeros(0, dtype=np.uint32), cells + 1
+    partitions = refinement.make_partitions(counts, none, 3, keys)
+    scratch = refinement.make_scratch(cells, groups, int(counts.sum()), keys)
+    # By one column into groups, which stay apart though their cells are of the same runs.
+    refinement.split(partitions, 0, codes, np.zeros((0, 2), dtype=np.uint64), none, scratch)
+    same = np.zeros(cells, dtype=np.uint16)
+    refinement.split(partitions, 1, same, refinement.make_runs(begins), none, scratch)
+    run = np.cumsum(begins)
+    expected, settled = [], []
+    for value in range(groups):
+        mine = [int(counts[(codes == value) & (run == each)].sum()) for each in np.unique(run)]
+        mine = [rows for rows in mine if rows]
+        if np.count_nonzero(codes == value) > 1:
+            (expected if len(mine) > 1 else settled).append(mine)
+        elif mine:
+            settled.append(mine)
+    entries = int(partitions.entries[2])
+    assert partitions.weight[2, :entries].tolist() == [rows for mine in expected for rows in mine]
+    found = partitions.settled_rows[2, : int(partitions.settled[2]), 1]
+    assert found.sum() == sum(map(sum, settled))
 
 
-def test_a_set_is_the_same_on_whatever_way_it_is_reached():
-    # From the empty set column by column, with any columns of higher bits skipped or not.
-    frame = uneven_table(400, (2, 3, 4, 5), seed=1)
-    table = Diagnosis.read(frame).table
-    refiner = table.refine(PrivacyModel(), 4)
-    refiner.add(0, 3, 4, last=False)
-    skipped = refiner.add(1, 1, 3, last=False)  # bit 2 skipped: its cells are merged
-    as_last = refiner.add(1, 1, 3, last=True)
-    alone = table.refine(PrivacyModel(), 2).curve(0b1010)
-    for other in (as_last, alone):
-        assert skipped.strengths.tolist() == other.strengths.tolist()
-        assert skipped.rows.tolist() == other.rows.tolist()
+def test_a_run_of_all_cells_is_one_entry() -> None:
+    runs = refinement.make_runs(np.array([True] + [False] * 99))
+    assert runs.tolist() == [[0, 1], [1, 0]]  # 64 cells, then 36, before which one run began
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("flag", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
-def test_the_oracle_tests_hold_without_the_compiler_and_with_bounds_checks(flag):
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *ORACLES],
-        cwd=REPOSITORY,
-        env={**os.environ, flag: "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout[-2000:]
+@pytest.mark.parametrize("cells", [1, 64, 65, 640])
+def test_a_word_knows_the_runs_before_it(cells: int) -> None:
+    runs = refinement.make_runs(np.ones(cells, dtype=bool))
+    assert runs[:, 0].tolist() == [*range(0, cells, 64)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
@@ -402,6 +402,7 @@ class _Pair:
     one: Mapping[str, PropertyVector]
     other: Mapping[str, PropertyVector]
     preferences: Settled
+    _held: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
     def verdicts(self, wanted: Sequence[str]) -> Iterator[Verdict]:
         for name in self.one:
@@ -417,15 +418,22 @@ class _Pair:
                 yield self._weighed(comparator)
 
     def headcounts(self) -> Iterator[Headcount]:
-        for name, vector in self.one.items():
-            a, b = vector.oriented, self.other[name].oriented
+        for name in self.one:
+            a, b = self._rows(name)
             ahead, behind = int(np.count_nonzero(a > b)), int(np.count_nonzero(a < b))
             yield Headcount(name, self.first, self.second, ahead, behind, len(a) - ahead - behind)
 
     # -- one property ----------------------------------------------------------------------------
 
+    def _rows(self, name: str) -> tuple[Floats, Floats]:
+        """Both vectors row by row; those of one property are held at a time: rows may be many."""
+        if name not in self._held:
+            self._held.clear()
+            self._held[name] = self.one[name].oriented, self.other[name].oriented
+        return self._held[name]
+
     def _stand(self, name: str) -> tuple[Dominance, Dominance]:
-        a, b = self.one[name].oriented, self.other[name].oriented
+        a, b = self._rows(name)
         return dominance(a, b), dominance(b, a)
 
     def _dominance(self, name: str, stands: Sequence[tuple[Dominance, Dominance]]) -> Verdict:
@@ -442,7 +450,7 @@ class _Pair:
         ideal = self.preferences.ideals.get(name, vector.ideal)
         turned = float(vector.turned(np.array(ideal)))
         scale = max(abs(vector.ideal), abs(vector.worst))
-        return index.pair(vector.oriented, self.other[name].oriented, turned, scale)
+        return index.pair(*self._rows(name), turned, scale)
 
     def _indexed(self, name: str, comparator: str) -> Verdict:
         pair = self._pair(name, find_index(comparator))
@@ -549,7 +557,8 @@ def _index_notes(
     for verdict in verdicts:
         pair = [vectors[letter] for letter in (verdict.first, verdict.second)]
         if verdict.comparator == "hv" and all(
-            (each[verdict.property].oriented == 0).any() for each in pair
+            (each[verdict.property].turned(each[verdict.property].entries) == 0).any()
+            for each in pair
         ):
             empty.setdefault(verdict.property, []).append(f"{verdict.first} and {verdict.second}")
     for name, pairs in empty.items():

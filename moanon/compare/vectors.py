@@ -25,7 +25,7 @@ from typing import Literal
 
 import numpy as np
 
-from moanon.arrays import Floats, Ints, Outlined
+from moanon.arrays import Floats, Ints, Outlined, Values
 from moanon.data.source import read_source
 from moanon.errors import ConfigError, DataError, unknown_name
 from moanon.grouping import NO_GROUP, Grouping
@@ -45,7 +45,7 @@ class PropertyVector(Outlined):
     entries : array (entries,)
         As measured: a number for each group, or for each sensitive value in it.
     row_entry : array (rows,)
-        The entry of each row of the original.
+        The entry of each row of the original; whole numbers of any width, as rows may be many.
     direction : {"max", "min"}
         Which end is better.
     ideal : float
@@ -56,7 +56,7 @@ class PropertyVector(Outlined):
 
     name: str
     entries: Floats
-    row_entry: Ints
+    row_entry: Values
     direction: Literal["max", "min"]
     ideal: float
     worst: float
@@ -69,15 +69,15 @@ class PropertyVector(Outlined):
         """How many rows have each entry; at least one."""
         return np.bincount(self.row_entry, minlength=len(self.entries)).astype(np.int64)
 
-    @cached_property
+    @property
     def values(self) -> Floats:
         """As measured, row by row."""
         return self.entries[self.row_entry]
 
-    @cached_property
+    @property
     def oriented(self) -> Floats:
         """Higher is better and no number below 0: as measured, or how far from the worst."""
-        return self.turned(self.values)
+        return self.turned(self.entries)[self.row_entry]
 
     def turned(self, values: Floats) -> Floats:
         """Turn measured values so that higher is better."""
@@ -230,10 +230,10 @@ def _of_groups(
     anonymized: Grouping, name: str, of_group: Ints | Floats, of_suppressed: float, ideal: float
 ) -> PropertyVector:
     """Vector of a property that all rows of a group share, as suppressed rows do."""
-    entries, place = of_group.astype(np.float64), anonymized.row_group
+    entries, place = of_group.astype(np.float64), anonymized.row_group.astype(np.int32)
     if anonymized.suppressed:
         entries = np.append(entries, of_suppressed)
-        place = np.where(place == NO_GROUP, len(of_group), place)
+        place[place == NO_GROUP] = len(of_group)
     return PropertyVector(name, entries, place, "max", ideal, 0.0)
 
 
@@ -247,16 +247,19 @@ def _utility(anonymized: Grouping, column: str, name: str) -> PropertyVector:
     return _of_groups(anonymized, name, columns - anonymized.row_loss, 0.0, float(columns))
 
 
-def _pairs(anonymized: Grouping, column: str) -> tuple[Ints, Ints, Ints]:
+def _pairs(anonymized: Grouping, column: str) -> tuple[Ints, Ints, Values]:
     """For each (group, sensitive value) that occurs its group and rows; for each row its pair.
 
     The suppressed rows are the last group.
     """
-    codes = anonymized.table.column(column).codes.astype(np.int64) + 1  # 0: a missing value
-    groups = np.where(anonymized.is_kept, anonymized.row_group, len(anonymized))
-    span = int(codes.max()) + 1
-    pairs, place, rows = np.unique(groups * span + codes, return_inverse=True, return_counts=True)
-    return pairs // span, rows.astype(np.int64), place.astype(np.int64)
+    codes = anonymized.table.column(column).codes
+    span = int(codes.max()) + 2
+    key = np.where(anonymized.is_kept, anonymized.row_group, len(anonymized))
+    key *= span
+    key += codes
+    key += 1  # 0: a missing value
+    pairs, place, rows = np.unique(key, return_inverse=True, return_counts=True)
+    return pairs // span, rows.astype(np.int64), place.astype(np.int32)
 
 
 def _sensitive_count(anonymized: Grouping, column: str, name: str) -> PropertyVector:

@@ -9,7 +9,7 @@ database answer it where they are: see `moanon.engines`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -196,15 +196,16 @@ def own_codes(column: Profile) -> Ints:
     return np.arange(len(column.values) + 1)
 
 
-def row_keys(coded: Sequence[npt.NDArray[np.integer[Any]]], sizes: Sequence[int]) -> Ints:
+def row_keys(coded: Iterable[npt.NDArray[np.integer[Any]]], sizes: Sequence[int]) -> Ints:
     """Give each row a number that orders and tells apart rows as the tuples of their codes do.
 
     Mixed-radix keys are re-ranked before they would exceed 62 bits: their range is then at most the
     number of rows. Ranks keep the order, so the result is lexicographic all the same.
     """
-    key = coded[0].astype(np.int64)
+    columns = iter(coded)
+    key = next(columns).astype(np.int64)
     span = sizes[0]
-    for code, size in zip(coded[1:], sizes[1:], strict=True):
+    for code, size in zip(columns, sizes[1:], strict=True):
         if span * size > _KEY_LIMIT:
             seen, key = np.unique(key, return_inverse=True)
             span = len(seen)

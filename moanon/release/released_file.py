@@ -266,7 +266,7 @@ class FileInMemory(ReleasedFile):
         column = self.table.column
         released = (*self.quasi, *self.compared)
         return RowPairs(
-            {name: code[column(name).codes[rows]] for name, code in codes.items()},
+            {name: code.astype(np.int32)[column(name).codes[rows]] for name, code in codes.items()},
             {name: self.columns[name].codes[self.kept] for name in released},
             self.group,
             self.kept,
@@ -435,13 +435,12 @@ def _group_labels(
 ) -> tuple[Ints, Ints, Ints]:
     """Labels of each group, in order; the group of each entry; rows of each group."""
     # The code -1 is a cell without a value (Parquet only): one more label.
-    moved = [code.astype(np.int64) + 1 for code in codes]
-    keys = row_keys(moved, [number + 1 for number in values])
+    keys = row_keys((code + 1 for code in codes), [number + 1 for number in values])
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     group = group.reshape(-1).astype(np.int64)
     sizes = np.zeros(len(first), dtype=np.int64)
     np.add.at(sizes, group, rows)
-    return np.stack([code[first] - 1 for code in moved]), group, sizes
+    return np.stack([code[first].astype(np.int64) for code in codes]), group, sizes
 
 
 def _open_columns(file: str, varying: Mapping[str, bool], table: Table) -> list[str]:

@@ -105,8 +105,8 @@ KeyOption = Annotated[
     str | None,
     given(
         "COLUMN",
-        "A column by which released rows are found in the original. Default: found by position, "
-        "or by what their labels can hold.",
+        "A column by which released rows are found in the original. Default: found by what their "
+        "labels can hold, or by position.",
     ),
 ]
 DelimiterOption = Annotated[

@@ -351,6 +351,7 @@ class RowsInFiles(RowsElsewhere):
         finally:
             self.session.drop(joined.tables)
         parts = [np.asarray(found.pop(f"k{i}"), np.int64) for i in range(len(expressions))]
+        self.session.give_back()
         order = key_order(parts)
         return keys.tuples(parts, order), np.asarray(found.pop("rows"), np.int64)[order]
 

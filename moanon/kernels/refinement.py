@@ -174,6 +174,23 @@ def _run_of(runs: Runs, cell: np.uint64) -> np.uint64:
 
 
 @inner
+def _count_merged(partitions: Partitions, level: int, runs: Runs) -> int:
+    """Count what `_merge_alike` would leave: to write it down pays only where that is less."""
+    cells = partitions.cell[level]
+    parents = partitions.group[level]
+    found = int64(0)
+    last_parent = _ALL
+    last_run = np.uint64(0)
+    for i in range(partitions.entries[level]):
+        parent = parents[i]
+        run = _run_of(runs, np.uint64(cells[i]))
+        found += (run != last_run) | (parent != last_parent)
+        last_parent = parent
+        last_run = run
+    return found
+
+
+@inner
 def _merge_alike(partitions: Partitions, level: int, runs: Runs, scratch: SplitScratch) -> int:
     """Merge neighbours of one group that nothing to come can tell apart; return what is left."""
     number = partitions.entries[level]
@@ -278,7 +295,8 @@ def split(
         The column.
     runs : array (words, 2), or empty
         As of `make_runs`: cells of one run agree on this column and on every column that can still
-        be added; they become one entry. Where empty, there are none.
+        be added; they become one entry, if that makes a quarter less of them. Where empty, there
+        are none.
     class_of : array (cells,) or empty
         Key of a settled group by its cell; where empty, the key is its size.
     """
@@ -286,7 +304,7 @@ def split(
     parents = partitions.group[level]
     weights = partitions.weight[level]
     entries = partitions.entries[level]
-    if len(runs):
+    if len(runs) and _count_merged(partitions, level, runs) * 4 <= entries * 3:
         entries = _merge_alike(partitions, level, runs, scratch)
         cells, parents, weights = scratch.cell, scratch.parent, scratch.weight
     groups = _number_groups(cells, parents, entries, codes, scratch)

@@ -10,43 +10,43 @@ from hypothesis import strategies as st
 from moanon.kernels import refinement
 
 
-# 64 cells to a word: the last of one and the first of the next are where counting could slip.
-@example([True] * 63, 1)
-@example([True] * 64, 2)
-@example([True] * 65, 1)
-@example([True] * 129, 3)
-@example([True] + [False] * 63 + [True] + [False] * 64, 1)
-@given(st.lists(st.booleans(), min_size=2, max_size=200), st.integers(1, 4))
-def test_runs_are_merged(drawn: list[bool], groups: int) -> None:
-    begins = np.array([True, *drawn[1:]])
+def split_alike(begins: np.ndarray) -> refinement.Partitions:
+    """Split cells of 1, 2, 3, … rows by a column that has one value."""
     cells = len(begins)
     counts = np.arange(1, cells + 1, dtype=np.uint32)
-    codes = (np.arange(cells) % groups).astype(np.uint16)
     none, keys = np.zeros(0, dtype=np.uint32), cells + 1
-    partitions = refinement.make_partitions(counts, none, 3, keys)
-    scratch = refinement.make_scratch(cells, groups, int(counts.sum()), keys)
-    # By one column into groups, which stay apart though their cells are of the same runs.
-    refinement.split(partitions, 0, codes, np.zeros((0, 2), dtype=np.uint64), none, scratch)
-    same = np.zeros(cells, dtype=np.uint16)
-    refinement.split(partitions, 1, same, refinement.make_runs(begins), none, scratch)
-    run = np.cumsum(begins)
-    expected, settled = [], []
-    for value in range(groups):
-        mine = [int(counts[(codes == value) & (run == each)].sum()) for each in np.unique(run)]
-        mine = [rows for rows in mine if rows]
-        if np.count_nonzero(codes == value) > 1:
-            (expected if len(mine) > 1 else settled).append(mine)
-        elif mine:
-            settled.append(mine)
-    entries = int(partitions.entries[2])
-    assert partitions.weight[2, :entries].tolist() == [rows for mine in expected for rows in mine]
-    found = partitions.settled_rows[2, : int(partitions.settled[2]), 1]
-    assert found.sum() == sum(map(sum, settled))
+    partitions = refinement.make_partitions(counts, none, 2, keys)
+    scratch = refinement.make_scratch(cells, 1, int(counts.sum()), keys)
+    codes = np.zeros(cells, dtype=np.uint16)
+    refinement.split(partitions, 0, codes, refinement.make_runs(begins), none, scratch)
+    return partitions
 
 
-def test_a_run_of_all_cells_is_one_entry() -> None:
-    runs = refinement.make_runs(np.array([True] + [False] * 99))
-    assert runs.tolist() == [[0, 1], [1, 0]]  # 64 cells, then 36, before which one run began
+# 64 cells to a word: the last of one and the first of the next are where counting could slip.
+@example([2] * 32)
+@example([64, 2])
+@example([63, 2, 2])
+@example([2] * 100)
+@given(st.lists(st.integers(2, 70), min_size=2, max_size=20))
+def test_the_cells_of_a_run_are_one_entry(lengths: list[int]) -> None:
+    starts = np.cumsum([0, *lengths])
+    begins = np.zeros(starts[-1], dtype=bool)
+    begins[starts[:-1]] = True
+    partitions = split_alike(begins)
+    found = partitions.weight[1, : int(partitions.entries[1])].tolist()
+    rows = np.arange(1, starts[-1] + 1)
+    assert found == [int(each.sum()) for each in np.split(rows, starts[1:-1])]
+
+
+def test_a_group_of_one_run_is_settled() -> None:
+    partitions = split_alike(np.array([True] + [False] * 99))
+    assert int(partitions.entries[1]) == 0
+    assert partitions.settled_rows[1, 0].tolist() == [5050, 5050]  # 1 + 2 + … + 100
+
+
+def test_where_hardly_any_cells_are_alike_they_are_left_apart() -> None:
+    partitions = split_alike(np.array([True] * 9 + [False]))
+    assert partitions.weight[1, : int(partitions.entries[1])].tolist() == [*range(1, 11)]
 
 
 @pytest.mark.parametrize("cells", [1, 64, 65, 640])

@@ -64,7 +64,7 @@ def timed(bench: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(bench, "adult_cases", lambda: [case("adult 1"), case("adult 2")])
     monkeypatch.setattr(bench, "lattice_case", lambda folder: case(f"lattice of {folder}"))
     monkeypatch.setattr(bench, "synthetic_cases", lambda: iter([case("synthetic")]))
-    monkeypatch.setattr(bench, "column_cases", lambda: iter([case("columns")]))
+    monkeypatch.setattr(bench, "column_cases", lambda numbers: iter([case("columns")]))
     monkeypatch.setattr(bench, "model_cases", lambda: [case("models")])
     return names
 

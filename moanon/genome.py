@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bits, Bools, Ints, Outlined
-from moanon.data.cells import Cells, SensitiveCounts, count_values
+from moanon.data.cells import Cells, SensitiveCounts, check_rows, count_values
 from moanon.data.domain import Domain, DomainSpec, OrderedDomain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.populations import PopulationRule, Populations
@@ -439,6 +439,7 @@ class Instance(Outlined):
         population_rule : PopulationRule, optional
             For measures of what a release tells of large populations.
         """
+        check_rows(table.source, table.rows)
         quasi = table.quasi
         for name in specs:
             if table.roles.get(name) is not Role.QUASI:

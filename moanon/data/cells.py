@@ -19,6 +19,18 @@ from moanon.data.rows import RowStore, own_codes
 from moanon.data.table import Table
 from moanon.errors import DataError
 
+#: Rows are counted in 32 bits where there are many counts.
+_MOST_ROWS = 2**31 - 1
+
+
+def check_rows(source: str, rows: int) -> None:
+    """Refuse a table with more rows than can be counted."""
+    if rows > _MOST_ROWS:
+        raise DataError(
+            f"{source} has {rows:,} rows; tables of at most {_MOST_ROWS:,} rows are taken, so "
+            "divide it, by region or by year"
+        )
+
 
 @dataclass(frozen=True, repr=False)
 class SensitiveCounts(Outlined):

@@ -12,6 +12,7 @@ import numpy as np
 
 from moanon import datasets
 from moanon.arrays import Ints, Outlined
+from moanon.data.cells import check_rows
 from moanon.data.column import absent_column, did_you_mean
 from moanon.data.file_form import FileForm, FormKeys
 from moanon.data.source import Source, likely_form
@@ -202,6 +203,7 @@ class Diagnosis(Outlined):
             )
         if not store.rows:
             raise DataError(f"{name} has no rows")
+        check_rows(name, store.rows)
         missing = {c: present[c].missing for c in (*chosen, *hidden) if present[c].missing}
         distinct = DistinctRows.count(store, chosen, hidden)
         files = () if isinstance(table, Table) else table.files

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from moanon.errors import DataError
 
+#: Parameters of addresses that are secrets, by a part of their names.
+_SECRET = re.compile("passw|passphrase|pwd|secret|token", re.IGNORECASE)
 #: What the environment is asked for.
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -41,12 +43,15 @@ def is_address(source: str) -> bool:
 
 
 def refuse_password(url: str) -> None:
-    """Refuse an address that holds a password itself."""
+    """Refuse an address that holds a password itself, before the host or as a parameter."""
     try:
-        password = urlsplit(url).password
+        parts = urlsplit(url)
+        parameters = parse_qsl(parts.query, keep_blank_values=True)
+        secrets = [value for name, value in parameters if _SECRET.search(name)]
+        secrets.append(parts.password or "")
     except ValueError:
         raise DataError("the address of the database cannot be read") from None
-    if password and not VARIABLE.fullmatch(password):
+    if any(secret and not VARIABLE.fullmatch(secret) for secret in secrets):
         raise DataError(
             "the address of the database holds a password, which does not belong into a "
             "configuration; write ${NAME} in its place and set that environment variable"

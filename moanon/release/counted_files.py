@@ -57,9 +57,17 @@ def count_parquet(parts: Sequence[Path], reading: Reading) -> Iterator[Counted]:
     names = ", ".join(f"c{i}" for i in range(len(reading.header)))
     table = f"read_parquet({_places(parts)}, hive_partitioning = false) AS t({names})"
     with _database("Parquet") as database:
+        types = _types(database, parts[0])
         for part in parts:
             schema = database.execute(f"SELECT name FROM parquet_schema({_places([part])})")
             reading.check_header([name for (name,) in schema.fetchall()[1:]])
+            # DuckDB would make them the first one's, by which different cells become the same.
+            if (own := _types(database, part)) != types:
+                place = next(i for i, kind in enumerate(types) if own[i] != kind)
+                raise CertificateError(
+                    f"column {reading.header[place]!r} holds {own[place]} in {part.name} and "
+                    f"{types[place]} in {parts[0].name}; all parts must have the same types"
+                )
         spelled = _spellings(database, table, reading)
         yield CellsInDatabase(database, table, reading, spelled, by_column=True)
 
@@ -96,6 +104,12 @@ def _places(parts: Sequence[Path]) -> str:
     """Paths in SQL, where they are globs: brackets make their special characters plain."""
     plain = [re.sub(r"([*?[])", r"[\1]", str(part.absolute())) for part in parts]
     return "[" + ", ".join("'" + path.replace("'", "''") + "'" for path in plain) + "]"
+
+
+def _types(database: DuckDBPyConnection, part: Path) -> list[str]:
+    """Types of the columns of a Parquet file, as DuckDB calls them."""
+    described = database.execute(f"DESCRIBE FROM read_parquet({_places([part])})").fetchall()
+    return [row[1] for row in described]
 
 
 def _spellings(database: DuckDBPyConnection, table: str, reading: Reading) -> Spelled:

@@ -114,6 +114,13 @@ def test_a_sensitive_value_called_missing_beside_missing_cells_is_refused() -> N
     )
 
 
+def test_more_rows_than_can_be_counted_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("moanon.data.cells._MOST_ROWS", 2)
+    table = read_table(pd.DataFrame({"q": ["1", "2", "3"]}), {"q": "quasi"})
+    with pytest.raises(DataError, match="DataFrame has 3 rows; tables of at most 2 rows are taken"):
+        Instance.build(table, {"q": IntervalSpec()})
+
+
 def test_counts_whose_sum_has_more_than_32_bits_stay_whole() -> None:
     class ManyRows(RowsInMemory):
         def count(self, codes: Mapping[str, Ints]) -> tuple[Values, Ints]:

@@ -116,6 +116,11 @@ class TestReading:
         with pytest.raises(DataError, match="DataFrame has no rows"):
             Diagnosis.read(figure_2().head(0))
 
+    def test_too_many_rows(self, monkeypatch):
+        monkeypatch.setattr("moanon.data.cells._MOST_ROWS", 11)
+        with pytest.raises(DataError, match="DataFrame has 12 rows; tables of at most 11 rows"):
+            Diagnosis.read(figure_2())
+
     def test_too_many_columns(self):
         frame = pd.DataFrame({f"c{i}": ["x"] for i in range(63)})
         with pytest.raises(QuestionError, match=r"at most 62 columns .* Got 63 of DataFrame"):

@@ -275,6 +275,13 @@ def test_a_password_in_the_address_is_refused_and_not_repeated(server: Server) -
     assert "geheim123" not in str(caught.value)
 
 
+@pytest.mark.parametrize("parameter", ["password", "sslpassword", "access_token"])
+def test_a_password_among_the_parameters_is_refused_and_not_repeated(parameter: str) -> None:
+    told = refusal(f"postgres://127.0.0.1:1/x?user=reader&{parameter}=geheim123", table="people")
+    assert "holds a password" in told
+    assert "geheim123" not in told
+
+
 def test_a_service_file(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service = tmp_path / "services"
     service.write_text(

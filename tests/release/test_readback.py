@@ -59,6 +59,20 @@ def test_files_that_are_no_parquet_are_refused(tmp_path: Path) -> None:
         measure_file(path, reading(format="parquet"))
 
 
+def test_parts_of_other_types_are_refused(tmp_path: Path) -> None:
+    """As numbers, '1' and '01' would be the same, and k 3 instead of 1."""
+    folder = tmp_path / "parts.parquet"
+    folder.mkdir()
+    for number, labels in enumerate(("1, 1", "'1', '01'")):
+        query = f"SELECT unnest([{labels}]) AS q, 'a' AS s"
+        duckdb.sql(f"COPY ({query}) TO '{folder}/part-{number}.parquet'")
+    with pytest.raises(
+        CertificateError,
+        match=r"column 'q' holds VARCHAR in part-1.parquet and INTEGER in part-0.parquet",
+    ):
+        measure_file(folder, reading(format="parquet"))
+
+
 def test_reader_counts_what_is_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "release.csv"
     path.write_text("q,s\n1,a\n*,*\n1,b\n2,a\n")

@@ -30,7 +30,7 @@ from moanon.search.exact import (
 from moanon.search.local import LocalLimits, warm_up_local
 from moanon.search.problem import SearchProblem
 from moanon.search.provable import LOCAL, why_not
-from moanon.search.running import run_search, stop_of, warm_up
+from moanon.search.running import Stop, run_search, stop_of, warm_up
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -228,22 +228,28 @@ def optimize(
     limits = make_limits(config, task, etas_of(config), {})
     algorithm = algorithm_for(config, instance)
     prepare_kernels(task, algorithm)  # which a limit in seconds should not count
-    stop, cap = stop_of(config.search, algorithm, task), config.search.cap
+    stop = stop_of(config.search, algorithm, task)
     with show_progress(config.name, quiet=not progress) as show:
         outcome = run_search(limits.search_for(0, config.search), stop, on_generation=show)
-        front = limits.front(0, cap)
-        if isinstance(limits, SharedLimits) and outcome.reason == "exhausted":
+        front = limits.front(0, config.search.cap)
+        if not isinstance(limits, SharedLimits):
+            return front
+        if outcome.reason == "exhausted":
             front = replace(front, proven=bounds_of_all(front, limits.archives[0], algorithm))
-        if isinstance(limits, SharedLimits) and front.proven is None:
-            proof = None
-            if config.search.prove is not None:
-                proof = prove_for(front, config.search.prove)
-            elif is_exact_wanted(front, stop):
-                proof = prove_within_budget(front)
-            if proof is not None:
-                front = limits.front(0, cap) if take_in(limits, proof) else front
-                front = replace(front, proven=proof.bounds(front))
-    return front
+        return front if front.proven is not None else _proven(front, limits, config, stop)
+
+
+def _proven(front: Front, limits: SharedLimits, config: Config, stop: Stop) -> Front:
+    """The front with bounds, where they are asked for or come unasked, and with what is better."""
+    proof = None
+    if config.search.prove is not None:
+        proof = prove_for(front, config.search.prove)
+    elif is_exact_wanted(front, stop):
+        proof = prove_within_budget(front)
+    if proof is None:
+        return front
+    front = limits.front(0, config.search.cap) if take_in(limits, proof) else front
+    return replace(front, proven=proof.bounds(front))
 
 
 def _read(

@@ -36,6 +36,7 @@ from moanon.search.archive_search import LONG
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.convergence import Convergence
 from moanon.search.cut_table import ProofTable
+from moanon.search.large_groups import can_settle
 from moanon.search.operators import Moves
 from moanon.search.polishing import polisher_for
 from moanon.search.problem import SearchProblem
@@ -205,7 +206,7 @@ def warm_up(problem: SearchProblem, algorithm: str) -> float:
         Moves(problem.layout).warm_up(genomes)
     if algorithm == "archive" and (polisher := polisher_for(problem)) is not None:
         polisher.polish(np.zeros_like(genomes[0]), problem.instance.cells.rows, 0)
-        if default_limit(problem.layout.bits) >= LONG:
+        if default_limit(problem.layout.bits) >= LONG and can_settle(problem.instance):
             ProofTable.of(problem.instance).warm_up()
     return time.monotonic() - started
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from moanon.arrays import Floats
-from moanon.search import archive_search, large_groups
+from moanon.search import archive_search, large_groups, running
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.cut_table import ProofTable
 from moanon.search.large_groups import can_settle, settle_large
+from moanon.search.running import warm_up
 from tests.search.people import exact_archive, people, problem_of
 
 
@@ -72,3 +73,13 @@ def test_what_is_found_is_better_and_within_the_limit():
 def test_tables_of_wide_columns_are_left_alone(monkeypatch):
     monkeypatch.setattr(large_groups, "_MOST_VALUES", 7)
     assert not can_settle(people())
+
+
+def test_nothing_is_laid_out_for_proofs_of_tables_of_wide_columns(monkeypatch):
+    """Of 30,000 values there are more pairs of edges than memory holds."""
+    monkeypatch.setattr(running, "LONG", 0)
+    monkeypatch.setattr(large_groups, "_MOST_VALUES", 7)
+    laid_out = Mock()
+    monkeypatch.setattr(running.ProofTable, "of", laid_out)
+    assert warm_up(problem_of("k-suppression", eta=0.1), "archive") >= 0
+    laid_out.assert_not_called()

@@ -101,10 +101,13 @@ class Labelling(Outlined):
         The released columns in order, and what they are called in the release.
     gaps : mapping of str to str
         Columns of which a missing cell shows something, and what; in others it stays missing.
+    with_gaps : set of str
+        Those of them of which a row that is shown has a missing cell.
     stars : bool
         Whether rows that are not shown are there all the same, every cell a star.
-    shuffle : int or None
-        Seed of the order of rows; None for that of the source.
+    seed : int or None
+        Of the order of rows, which then depends on nothing else but what they show; None for that
+        of the source.
     rewrite : function or None
         What to make of a text before it is shown.
     """
@@ -114,8 +117,9 @@ class Labelling(Outlined):
     labels: Mapping[str, tuple[Sequence[str], npt.NDArray[np.int32]]]
     columns: Mapping[str, str]
     gaps: Mapping[str, str]
+    with_gaps: Collection[str] = ()
     stars: bool = False
-    shuffle: int | None = None
+    seed: int | None = None
     rewrite: Callable[[str], str] | None = None
 
 

@@ -43,10 +43,11 @@ from moanon.engines.duck import (
     DuckSession,
     copy_columns,
     copy_lines,
+    csv_line,
     in_quotes,
     is_formula_sql,
-    literal,
     quoted,
+    shuffle_key,
 )
 from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
 from moanon.errors import DataError, OutputError
@@ -366,12 +367,11 @@ class RowsInDatabase(RowsElsewhere):
                 session.execute(f"{insert} SELECT * FROM batch").fetchall()
                 session.database.unregister("batch")
         columns = [f"c{i}::VARCHAR" for i in range(len(labelling.columns))]
+        line = csv_line([in_quotes(column) for column in columns])
         by = [*order] or [f"c{i} NULLS FIRST" for i in range(len(columns))]
         kept: RowOrder = "source" if order else "sorted"
-        if labelling.shuffle is not None:
-            place = f"row_number() OVER (ORDER BY {', '.join(by)})"
-            by = [f"md5({literal(str(labelling.shuffle))} || '/' || {place})"]
-            kept = "shuffled"
+        if labelling.seed is not None:
+            by, kept = [shuffle_key(labelling.seed, line)], "shuffled"
         rows_sql = f"FROM fetched ORDER BY {', '.join(by)}"
         if spell is None:
             types = [self._sql_type(name, labelling) for name in labelling.columns]
@@ -383,9 +383,7 @@ class RowsInDatabase(RowsElsewhere):
             session.write(copy_columns(f"SELECT {cells} {rows_sql}", path), path)
         else:
             header = ",".join(map(spell, labelling.columns.values()))
-            cells = ", ".join(f"coalesce({in_quotes(column)}, '')" for column in columns)
-            line = f"SELECT concat_ws(',', {cells}) AS {quoted(header)} {rows_sql}"
-            session.write(copy_lines(line, path), path)
+            session.write(copy_lines(f"SELECT {line} AS {quoted(header)} {rows_sql}", path), path)
         texts = [
             f"c{i}"
             for i, name in enumerate(labelling.columns)
@@ -406,7 +404,7 @@ class RowsInDatabase(RowsElsewhere):
         if name in labelling.labels:
             return "VARCHAR"
         profile = self.columns[name]
-        is_typed = profile.native is not None and not (name in labelling.gaps and profile.missing)
+        is_typed = profile.native is not None and name not in labelling.with_gaps
         return (
             sql_type(profile.native, is_zoned(profile.native, profile.values))
             if is_typed

@@ -231,6 +231,17 @@ def in_quotes(cell: str) -> str:
     return f"CASE WHEN {cell} = '' OR {signs} THEN {doubled} ELSE {cell} END"
 
 
+def csv_line(cells: Sequence[str]) -> str:
+    """A line of a CSV file in SQL, from cells that are spelled for one; NULL is an empty cell."""
+    whole = ", ".join(f"coalesce({cell}, '')" for cell in cells)
+    return f"concat_ws(',', {whole})"
+
+
+def shuffle_key(seed: int, line: str) -> str:
+    """What shuffled rows are sorted by, in SQL; see `moanon.release.formats.shuffled`."""
+    return f"md5({literal(f'{seed}/')} || {line})"
+
+
 def is_formula_sql(text: str) -> str:
     """Whether a spreadsheet would run a text, in SQL; see `moanon.data.formulas`."""
     return (

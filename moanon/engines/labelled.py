@@ -17,7 +17,16 @@ from moanon.arrays import Ints
 from moanon.data.column import is_zoned, sql_type
 from moanon.data.rows import Labelling
 from moanon.engines.cell_texts import direct_text, text_table
-from moanon.engines.duck import TupleKeys, in_bytes, in_quotes, is_formula_sql, literal, quoted
+from moanon.engines.duck import (
+    TupleKeys,
+    csv_line,
+    in_bytes,
+    in_quotes,
+    is_formula_sql,
+    literal,
+    quoted,
+    shuffle_key,
+)
 
 if TYPE_CHECKING:
     from moanon.engines.files import RowsInFiles
@@ -65,24 +74,35 @@ class LabelledRows:
         """All rows, their cells in columns, in order."""
         names = self._labelling.columns.values()
         typed = zip(self.cells, self._types, names, strict=True)
-        return self._ordered(
-            ", ".join(f"CAST({cell} AS {kind}) AS {quoted(name)}" for cell, kind, name in typed)
+        columns = ", ".join(
+            f"CAST({cell} AS {kind}) AS {quoted(name)}" for cell, kind, name in typed
+        )
+        seed = self._labelling.seed
+        if seed is None:
+            return self._in_order(columns)
+        key = shuffle_key(seed, csv_line([in_quotes(cell) for cell in self.cells]))
+        return (
+            f"SELECT {columns} {self._from.format(rows=self._store.relation.rows)} ORDER BY {key}"
         )
 
     def lines(self) -> str:
         """All rows, each as one text, under the text of the header."""
         assert self._spell is not None
-        header = ",".join(map(self._spell, self._labelling.columns.values()))
-        cells = ", ".join(f"coalesce({cell}, '')" for cell in self.cells)
-        return self._ordered(f"concat_ws(',', {cells}) AS {quoted(header)}")
+        header = quoted(",".join(map(self._spell, self._labelling.columns.values())))
+        line, seed = csv_line(self.cells), self._labelling.seed
+        if seed is None:
+            return self._in_order(f"{line} AS {header}")
+        rows = self._from.format(rows=self._store.relation.rows)
+        return f"SELECT {header} FROM (SELECT {line} AS {header} {rows}) ORDER BY " + shuffle_key(
+            seed, header
+        )
 
-    def _ordered(self, selected: str) -> str:
-        rows, order, seed = self._store.relation.rows, "", self._labelling.shuffle
-        if seed is not None or self.is_large:
+    def _in_order(self, selected: str) -> str:
+        """Rows in the order of the source."""
+        rows, order = self._store.relation.rows, ""
+        if self.is_large:
             rows = f"(SELECT *, row_number() OVER () AS place FROM {rows})"
             order = "ORDER BY place"
-            if seed is not None:  # the place after it decides where two are alike
-                order = f"ORDER BY md5({literal(str(seed))} || '/' || place::VARCHAR), place"
         return f"SELECT {selected} {self._from.format(rows=rows)} {order}"
 
     def formula_cells(self) -> int:
@@ -188,7 +208,7 @@ class LabelledRows:
         """Show a column through a table of what each of its distinct values looks like."""
         store, gap = self._store, self._labelling.gaps.get(name)
         profile = store.columns[name]
-        is_typed = profile.native is not None and not (gap is not None and profile.missing)
+        is_typed = profile.native is not None and name not in self._labelling.with_gaps
         is_text = not is_typed or profile.native is None or profile.native.dtype.kind == "O"
         texts = [self._written(t) if is_text else t for t in profile.values]
         table, alias = text_table(store, name, texts), f"o{len(self._joins)}"

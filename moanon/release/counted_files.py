@@ -226,13 +226,17 @@ class CellsInDatabase(Counted):
         )
 
     def worst_privacy(
-        self, name: str, texts: Mapping[str | None, str], facts: SensitiveFacts, c: Fraction
-    ) -> dict[str, float]:
+        self,
+        name: str,
+        texts: Mapping[str | None, str],
+        besides: Sequence[SensitiveFacts],
+        c: Fraction,
+    ) -> list[dict[str, float]]:
         column = self._columns[name]
         said = [texts[cell] for cell in self._codes[column]]
         if len(set(said)) < len(said):
             raise CertificateError("two different cells stand for the same value")
-        worst = WorstGroups(said, facts, c)
+        worst = WorstGroups(said, besides, c)
         for histograms in self._histograms(column):
             worst.add(histograms)
         return worst.values()

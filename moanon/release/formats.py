@@ -10,6 +10,7 @@ of files alike.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -89,6 +90,23 @@ def in_parts(columns: Sequence[ReleasedColumn]) -> Iterator[list[ReleasedColumn]
     """Cut rows into parts."""
     for start in range(0, len(columns[0].codes), _PART_ROWS):
         yield [replace(c, codes=c.codes[start : start + _PART_ROWS]) for c in columns]
+
+
+def shuffled(columns: Sequence[ReleasedColumn], seed: int) -> list[ReleasedColumn]:
+    """Put rows in an order that depends on the seed and on what they show, and on nothing else.
+
+    They are sorted by a digest of the seed and their line of a CSV file. So the same rows have the
+    same order wherever they come from, and neither a line number nor the seed tells where a row
+    stood in the source. Engines sort by the same digests (`moanon.engines.duck.shuffle_key`).
+    """
+    spelled = [np.array([spell(text) for text in c.texts], dtype=object) for c in columns]
+    cells = [texts[c.codes] for texts, c in zip(spelled, columns, strict=True)]
+    digests = [
+        hashlib.md5(f"{seed}/{','.join(line)}".encode(), usedforsecurity=False).digest()
+        for line in zip(*cells, strict=True)
+    ]
+    order = np.array(sorted(range(len(digests)), key=digests.__getitem__), dtype=np.int64)
+    return [replace(column, codes=column.codes[order]) for column in columns]
 
 
 def write_csv(path: Path, columns: Sequence[ReleasedColumn]) -> None:

@@ -41,20 +41,22 @@ class ReleasedRows(ABC):
 class RowsHere(ReleasedRows):
     """Rows in memory, column by column."""
 
-    def __init__(self, columns: list[ReleasedColumn], safe: bool, order: RowOrder) -> None:
-        self._columns, self._safe, self._order = columns, safe, order
+    def __init__(self, columns: list[ReleasedColumn], safe: bool, seed: int | None) -> None:
+        self._columns, self._safe, self._seed = columns, safe, seed
         self.header = tuple(column.name for column in columns)
 
     def write(self, path: Path, form: Format) -> tuple[int, RowOrder]:
         columns = self._columns
         written = formats.spreadsheet_safe(columns) if self._safe else columns
+        if self._seed is not None:
+            written = formats.shuffled(written, self._seed)
         write = formats.write_csv if form == "csv" else formats.write_parquet
         if path.is_dir():
             for number, part in enumerate(formats.in_parts(written)):
                 write(path / part_name(number, f".{form}"), part)
         else:
             write(path, written)
-        return formats.formula_cells(columns), self._order
+        return formats.formula_cells(columns), "source" if self._seed is None else "shuffled"
 
 
 class LabelledElsewhere(ReleasedRows):
@@ -65,8 +67,10 @@ class LabelledElsewhere(ReleasedRows):
     store : RowsElsewhere
     grouping : Grouping
         Groups of cells, some of them kept.
-    stars, shuffle, safe
+    stars, safe
         As of `Release.write`.
+    seed : int or None
+        Of the order of rows; None for that of the source.
     """
 
     def __init__(
@@ -75,7 +79,7 @@ class LabelledElsewhere(ReleasedRows):
         grouping: Grouping,
         *,
         stars: bool,
-        shuffle: int | None,
+        seed: int | None,
         safe: bool,
     ) -> None:
         self._store, self._grouping = store, grouping
@@ -92,8 +96,9 @@ class LabelledElsewhere(ReleasedRows):
             labels,
             {name: defuse(name) if safe else name for name in self.header},
             dict.fromkeys(grouping.table.sensitive, MISSING),
+            self._shown_gaps(),
             stars,
-            shuffle,
+            seed,
             defuse if safe else None,
         )
         if stars:
@@ -126,6 +131,19 @@ class LabelledElsewhere(ReleasedRows):
             shown = np.repeat(is_shown, np.diff(column.starts))
             found += int(column.counts[shown & runs[column.values]].sum())
         return found
+
+    def _shown_gaps(self) -> frozenset[str]:
+        """Sensitive columns of which a released row has a missing cell."""
+        grouping = self._grouping
+        assert grouping.cell_group is not None
+        is_shown = np.append(grouping.kept, False)[grouping.cell_group]
+        found = set()
+        for column in grouping.instance.cells.sensitive:
+            if grouping.table.columns[column.name].missing:
+                shown = np.repeat(is_shown, np.diff(column.starts))
+                if MISSING in {column.labels[value] for value in np.unique(column.values[shown])}:
+                    found.add(column.name)
+        return frozenset(found)
 
     def _refuse_doubtful_stars(self) -> None:
         """Refuse stars that could mean two things: a value of the table, or a suppressed row."""

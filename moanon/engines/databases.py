@@ -47,7 +47,7 @@ from moanon.engines.duck import (
     in_quotes,
     is_formula_sql,
     quoted,
-    shuffle_key,
+    shuffled,
 )
 from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
 from moanon.errors import DataError, OutputError
@@ -366,24 +366,27 @@ class RowsInDatabase(RowsElsewhere):
                 insert = "INSERT INTO fetched" if number else "CREATE TABLE fetched AS"
                 session.execute(f"{insert} SELECT * FROM batch").fetchall()
                 session.database.unregister("batch")
-        columns = [f"c{i}::VARCHAR" for i in range(len(labelling.columns))]
-        line = csv_line([in_quotes(column) for column in columns])
-        by = [*order] or [f"c{i} NULLS FIRST" for i in range(len(columns))]
-        kept: RowOrder = "source" if order else "sorted"
-        if labelling.seed is not None:
-            by, kept = [shuffle_key(labelling.seed, line)], "shuffled"
-        rows_sql = f"FROM fetched ORDER BY {', '.join(by)}"
+        texts = [f"c{i}::VARCHAR" for i in range(len(labelling.columns))]
+        line, header = csv_line(list(map(in_quotes, texts))), ""
+        columns: dict[str, str] = {}
         if spell is None:
-            types = [self._sql_type(name, labelling) for name in labelling.columns]
-            names = labelling.columns.values()
-            cells = ", ".join(
-                f"CAST({column} AS {kind}) AS {quoted(name)}"
-                for column, kind, name in zip(columns, types, names, strict=True)
-            )
-            session.write(copy_columns(f"SELECT {cells} {rows_sql}", path), path)
+            shown = zip(texts, labelling.columns.items(), strict=True)
+            for text, (name, written) in shown:
+                columns[written] = f"CAST({text} AS {self._sql_type(name, labelling)})"
         else:
             header = ",".join(map(spell, labelling.columns.values()))
-            session.write(copy_lines(f"SELECT {line} AS {quoted(header)} {rows_sql}", path), path)
+        kept: RowOrder = "source" if order else "sorted"
+        if labelling.seed is None:
+            by = [*order] or [f"c{i} NULLS FIRST" for i in range(len(texts))]
+            cells = ", ".join(f"{cell} AS {quoted(name)}" for name, cell in columns.items())
+            cells = cells or f"{line} AS {quoted(header)}"
+            query = f"SELECT {cells} FROM fetched ORDER BY {', '.join(by)}"
+        else:
+            query, kept = (
+                shuffled(line, "FROM fetched", labelling.seed, header, columns),
+                "shuffled",
+            )
+        session.write((copy_lines if spell else copy_columns)(query, path), path)
         texts = [
             f"c{i}"
             for i, name in enumerate(labelling.columns)

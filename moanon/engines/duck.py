@@ -237,9 +237,29 @@ def csv_line(cells: Sequence[str]) -> str:
     return f"concat_ws(',', {whole})"
 
 
-def shuffle_key(seed: int, line: str) -> str:
-    """What shuffled rows are sorted by, in SQL; see `moanon.release.formats.shuffled`."""
-    return f"md5({literal(f'{seed}/')} || {line})"
+def shuffled(line: str, rows: str, seed: int, header: str, columns: Mapping[str, str]) -> str:
+    """SQL of shuffled rows; see `moanon.release.formats.shuffled`.
+
+    Parameters
+    ----------
+    line : str
+        A row as a line of a CSV file.
+    rows : str
+        Where its cells come from: everything from FROM on.
+    seed : int
+    header : str
+        What lines are called, where nothing else is selected.
+    columns : mapping of str to str
+        What is selected instead, by names.
+    """
+    cells = "".join(f"{cell} AS cell{i}, " for i, cell in enumerate(columns.values()))
+    names = [f"cell{i} AS {quoted(name)}" for i, name in enumerate(columns)]
+    selected = ", ".join(names) or f"line AS {quoted(header)}"
+    counted = f"SELECT {cells}{line} AS line, count(*) AS n {rows} GROUP BY ALL"
+    return (
+        f"SELECT {selected} FROM (SELECT *, unnest(range(n)) AS number FROM ({counted})) "
+        f"ORDER BY md5({literal(f'{seed}/')} || number || '/' || line)"
+    )
 
 
 def is_formula_sql(text: str) -> str:

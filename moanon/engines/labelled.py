@@ -25,7 +25,7 @@ from moanon.engines.duck import (
     is_formula_sql,
     literal,
     quoted,
-    shuffle_key,
+    shuffled,
 )
 
 if TYPE_CHECKING:
@@ -73,29 +73,25 @@ class LabelledRows:
     def query(self) -> str:
         """All rows, their cells in columns, in order."""
         names = self._labelling.columns.values()
-        typed = zip(self.cells, self._types, names, strict=True)
-        columns = ", ".join(
-            f"CAST({cell} AS {kind}) AS {quoted(name)}" for cell, kind, name in typed
-        )
-        seed = self._labelling.seed
-        if seed is None:
-            return self._in_order(columns)
-        key = shuffle_key(seed, csv_line([in_quotes(cell) for cell in self.cells]))
-        return (
-            f"SELECT {columns} {self._from.format(rows=self._store.relation.rows)} ORDER BY {key}"
-        )
+        typed = zip(names, self.cells, self._types, strict=True)
+        columns = {name: f"CAST({cell} AS {kind})" for name, cell, kind in typed}
+        if (seed := self._labelling.seed) is not None:
+            line = csv_line([in_quotes(cell) for cell in self.cells])
+            return shuffled(line, self._all_rows, seed, "", columns)
+        return self._in_order(", ".join(f"{c} AS {quoted(name)}" for name, c in columns.items()))
 
     def lines(self) -> str:
         """All rows, each as one text, under the text of the header."""
         assert self._spell is not None
-        header = quoted(",".join(map(self._spell, self._labelling.columns.values())))
-        line, seed = csv_line(self.cells), self._labelling.seed
-        if seed is None:
-            return self._in_order(f"{line} AS {header}")
-        rows = self._from.format(rows=self._store.relation.rows)
-        return f"SELECT {header} FROM (SELECT {line} AS {header} {rows}) ORDER BY " + shuffle_key(
-            seed, header
-        )
+        header = ",".join(map(self._spell, self._labelling.columns.values()))
+        line = csv_line(self.cells)
+        if (seed := self._labelling.seed) is not None:
+            return shuffled(line, self._all_rows, seed, header, {})
+        return self._in_order(f"{line} AS {quoted(header)}")
+
+    @property
+    def _all_rows(self) -> str:
+        return self._from.format(rows=self._store.relation.rows)
 
     def _in_order(self, selected: str) -> str:
         """Rows in the order of the source."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,16 +96,19 @@ def in_parts(columns: Sequence[ReleasedColumn]) -> Iterator[list[ReleasedColumn]
 def shuffled(columns: Sequence[ReleasedColumn], seed: int) -> list[ReleasedColumn]:
     """Put rows in an order that depends on the seed and on what they show, and on nothing else.
 
-    They are sorted by a digest of the seed and their line of a CSV file. So the same rows have the
-    same order wherever they come from, and neither a line number nor the seed tells where a row
-    stood in the source. Engines sort by the same digests (`moanon.engines.duck.shuffle_key`).
+    They are sorted by a digest of the seed and their line of a CSV file; lines that are the same
+    are numbered. So the same rows have the same order wherever they come from, and neither a line
+    number nor the seed tells where a row stood in the source. Engines sort by the same digests
+    (`moanon.engines.duck.shuffled`).
     """
     spelled = [np.array([spell(text) for text in c.texts], dtype=object) for c in columns]
     cells = [texts[c.codes] for texts, c in zip(spelled, columns, strict=True)]
-    digests = [
-        hashlib.md5(f"{seed}/{','.join(line)}".encode(), usedforsecurity=False).digest()
-        for line in zip(*cells, strict=True)
-    ]
+    seen: Counter[str] = Counter()
+    digests = []
+    for line in map(",".join, zip(*cells, strict=True)):
+        key = f"{seed}/{seen[line]}/{line}"
+        digests.append(hashlib.md5(key.encode(), usedforsecurity=False).digest())
+        seen[line] += 1
     order = np.array(sorted(range(len(digests)), key=digests.__getitem__), dtype=np.int64)
     return [replace(column, codes=column.codes[order]) for column in columns]
 

@@ -54,8 +54,8 @@ _ShuffleOption = Annotated[
     int | None,
     given(
         "SEED",
-        "Shuffle the rows by this seed, to get the same file again; by default a seed is drawn "
-        "that nobody knows.",
+        "Shuffle the rows by this seed, to get the same file again; by default the system's "
+        "randomness shuffles them.",
         min=0,
     ),
 ]

@@ -69,11 +69,16 @@ class Domain(Outlined, ABC):
 
     @property
     @abstractmethod
+    def has_declared_ends(self) -> bool:
+        """Whether all base values but that of missing cells follow from the declaration alone."""
+
+    @property
     def is_declared(self) -> bool:
-        """Whether its base values follow from the declaration alone, whatever the rows hold.
+        """Whether all base values follow from the declaration alone, whatever the rows hold.
 
         If not, numbers that depend on them say something about rows that no release shows.
         """
+        return self.has_declared_ends and not self.has_missing
 
     @property
     def several(self) -> Mapping[int, int]:
@@ -191,8 +196,8 @@ class IntervalDomain(Domain):
         return self.steps.size + self.has_missing
 
     @property
-    def is_declared(self) -> bool:
-        return self.steps.is_declared and not self.has_missing
+    def has_declared_ends(self) -> bool:
+        return self.steps.is_declared
 
     @property
     def several(self) -> Mapping[int, int]:
@@ -225,8 +230,8 @@ class OrderedDomain(Domain):
         return len(self.order)
 
     @property
-    def is_declared(self) -> bool:
-        return not self.has_missing
+    def has_declared_ends(self) -> bool:
+        return True
 
     @property
     def _declared(self) -> tuple[str, ...]:
@@ -299,8 +304,8 @@ class TreeDomain(Domain):
         return len(self.hierarchy.leaves)
 
     @property
-    def is_declared(self) -> bool:
-        return not self.made and not self.has_missing
+    def has_declared_ends(self) -> bool:
+        return not self.made
 
     @property
     def several(self) -> Mapping[int, int]:

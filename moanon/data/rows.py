@@ -85,6 +85,21 @@ class RowStore(ABC):
         """The rows that hold none of some values."""
 
 
+@dataclass(frozen=True)
+class Shuffle:
+    """How released rows are shuffled.
+
+    Attributes
+    ----------
+    seed : int or None
+        With a seed, rows are sorted by digests of it and of what they show, so that the same rows
+        have the same order wherever they come from (`moanon.release.formats.shuffled`). None takes
+        the system's randomness, and no order comes again.
+    """
+
+    seed: int | None = None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Labelling(Outlined):
     """How rows are shown, for rows that are elsewhere.
@@ -105,9 +120,8 @@ class Labelling(Outlined):
         Those of them of which a row that is shown has a missing cell.
     stars : bool
         Whether rows that are not shown are there all the same, every cell a star.
-    seed : int or None
-        Of the order of rows, which then depends on nothing else but what they show; None for that
-        of the source.
+    shuffle : Shuffle or None
+        None leaves rows in the order of the source.
     rewrite : function or None
         What to make of a text before it is shown.
     """
@@ -119,7 +133,7 @@ class Labelling(Outlined):
     gaps: Mapping[str, str]
     with_gaps: Collection[str] = ()
     stars: bool = False
-    seed: int | None = None
+    shuffle: Shuffle | None = None
     rewrite: Callable[[str], str] | None = None
 
 

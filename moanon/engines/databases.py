@@ -40,6 +40,7 @@ from moanon.data.column import (
 from moanon.data.rows import Labelling, RowOrder
 from moanon.engines.addresses import VARIABLE, Address, refuse_password
 from moanon.engines.duck import (
+    RANDOM_KEY,
     DuckSession,
     copy_columns,
     copy_lines,
@@ -375,17 +376,16 @@ class RowsInDatabase(RowsElsewhere):
                 columns[written] = f"CAST({text} AS {self._sql_type(name, labelling)})"
         else:
             header = ",".join(map(spell, labelling.columns.values()))
-        kept: RowOrder = "source" if order else "sorted"
-        if labelling.seed is None:
+        shuffle = labelling.shuffle
+        kept: RowOrder = "shuffled" if shuffle else "source" if order else "sorted"
+        if shuffle is not None and shuffle.seed is not None:
+            query = shuffled(line, "FROM fetched", shuffle.seed, header, columns)
+        else:
             by = [*order] or [f"c{i} NULLS FIRST" for i in range(len(texts))]
+            by = [RANDOM_KEY] if shuffle else by
             cells = ", ".join(f"{cell} AS {quoted(name)}" for name, cell in columns.items())
             cells = cells or f"{line} AS {quoted(header)}"
             query = f"SELECT {cells} FROM fetched ORDER BY {', '.join(by)}"
-        else:
-            query, kept = (
-                shuffled(line, "FROM fetched", labelling.seed, header, columns),
-                "shuffled",
-            )
         session.write((copy_lines if spell else copy_columns)(query, path), path)
         texts = [
             f"c{i}"

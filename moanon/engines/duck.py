@@ -238,7 +238,7 @@ def csv_line(cells: Sequence[str]) -> str:
 
 
 def shuffled(line: str, rows: str, seed: int, header: str, columns: Mapping[str, str]) -> str:
-    """SQL of shuffled rows; see `moanon.release.formats.shuffled`.
+    """SQL of rows that are shuffled by a seed; see `moanon.release.formats.shuffled`.
 
     Parameters
     ----------
@@ -260,6 +260,10 @@ def shuffled(line: str, rows: str, seed: int, header: str, columns: Mapping[str,
         f"SELECT {selected} FROM (SELECT *, unnest(range(n)) AS number FROM ({counted})) "
         f"ORDER BY md5({literal(f'{seed}/')} || number || '/' || line)"
     )
+
+
+#: What sorts rows at random; the state behind it comes from the system.
+RANDOM_KEY = "gen_random_uuid()"
 
 
 def is_formula_sql(text: str) -> str:

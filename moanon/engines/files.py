@@ -295,7 +295,7 @@ class RowsInFiles(RowsElsewhere):
             )
             with self.session.in_order():
                 self.session.write(statement, path)
-            return rows.formula_cells(), "source" if labelling.seed is None else "shuffled"
+            return rows.formula_cells(), "source" if labelling.shuffle is None else "shuffled"
         finally:
             rows.drop()
 

@@ -18,6 +18,7 @@ from moanon.data.column import is_zoned, sql_type
 from moanon.data.rows import Labelling
 from moanon.engines.cell_texts import direct_text, text_table
 from moanon.engines.duck import (
+    RANDOM_KEY,
     TupleKeys,
     csv_line,
     in_bytes,
@@ -75,7 +76,7 @@ class LabelledRows:
         names = self._labelling.columns.values()
         typed = zip(names, self.cells, self._types, strict=True)
         columns = {name: f"CAST({cell} AS {kind})" for name, cell, kind in typed}
-        if (seed := self._labelling.seed) is not None:
+        if (seed := self._seed) is not None:
             line = csv_line([in_quotes(cell) for cell in self.cells])
             return shuffled(line, self._all_rows, seed, "", columns)
         return self._in_order(", ".join(f"{c} AS {quoted(name)}" for name, c in columns.items()))
@@ -85,17 +86,24 @@ class LabelledRows:
         assert self._spell is not None
         header = ",".join(map(self._spell, self._labelling.columns.values()))
         line = csv_line(self.cells)
-        if (seed := self._labelling.seed) is not None:
+        if (seed := self._seed) is not None:
             return shuffled(line, self._all_rows, seed, header, {})
         return self._in_order(f"{line} AS {quoted(header)}")
+
+    @property
+    def _seed(self) -> int | None:
+        shuffle = self._labelling.shuffle
+        return None if shuffle is None else shuffle.seed
 
     @property
     def _all_rows(self) -> str:
         return self._from.format(rows=self._store.relation.rows)
 
     def _in_order(self, selected: str) -> str:
-        """Rows in the order of the source."""
+        """Rows in the order of the source, or of the source shuffled: as such they are narrow."""
         rows, order = self._store.relation.rows, ""
+        if self._labelling.shuffle is not None:
+            rows = f"(SELECT * FROM {rows} ORDER BY {RANDOM_KEY})"
         if self.is_large:
             rows = f"(SELECT *, row_number() OVER () AS place FROM {rows})"
             order = "ORDER BY place"

@@ -17,7 +17,6 @@ import hashlib
 import json
 import math
 import os
-import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -34,7 +33,7 @@ from moanon.atomic import StagedFiles, StagedFolder
 from moanon.data.column import Profile
 from moanon.data.domain import MISSING, Domain, TreeDomain
 from moanon.data.hierarchy import SUPPRESSED
-from moanon.data.rows import RowOrder
+from moanon.data.rows import RowOrder, Shuffle
 from moanon.data.table import Role
 from moanon.engines.elsewhere import RowsElsewhere
 from moanon.engines.table_readback import count_cells
@@ -360,9 +359,8 @@ class Release(Outlined):
             Put an apostrophe before cells that a spreadsheet would run as formulas; by default they
             are written as they are. The certificate says how many there are, and which was done.
         shuffle : int, optional
-            Seed of the order of rows, to get the same file again. By default a seed is drawn that
-            nobody knows. Either way the order depends on nothing but the seed and what the rows
-            show (``row_order``).
+            Seed of the order of rows, to get the same file again: that depends on nothing but the
+            seed and what the rows show. By default the system's randomness shuffles them.
         keep_order : bool
             Leave the rows in the order of the source, where that has one.
         spared : iterable of path
@@ -381,8 +379,8 @@ class Release(Outlined):
         in_parts = os.fspath(path).endswith(("/", os.sep))
         path = Path(path)
         form = _format(path, in_parts)
-        seed = seed_of(shuffle, keep_order)
-        held = [self._released_rows(suppressed, seed, spreadsheet_safe)]
+        order = checked_order(shuffle, keep_order)
+        held = [self._released_rows(suppressed, order, spreadsheet_safe)]
         header = held[0].header
         notice = path.with_name(path.name + ".certificate.json")
         spared = (*self.instance.table.files, *spared)
@@ -421,7 +419,7 @@ class Release(Outlined):
         store = self.instance.table.store
         if not isinstance(store, RowsElsewhere) or not hasattr(store, "new_table"):
             raise OutputError("a release goes into a table where its rows come from a database")
-        rows = LabelledElsewhere(store, self.grouping, stars=False, seed=None, safe=False)
+        rows = LabelledElsewhere(store, self.grouping, stars=False, shuffle=None, safe=False)
         reading = self._reading("table", rows.header, stars=False, defused=False)
         with store.new_table(rows.labelling, name, force) as address:
             measured = tuple(rows.header[place] for place in reading.measured)
@@ -476,16 +474,16 @@ class Release(Outlined):
         }
 
     def _released_rows(
-        self, suppressed: SuppressedRows, seed: int | None, safe: bool
+        self, suppressed: SuppressedRows, shuffle: Shuffle | None, safe: bool
     ) -> ReleasedRows:
         """What is written, from wherever the rows are."""
         _check_shown(suppressed)
         store = self.instance.table.store
         if isinstance(store, RowsElsewhere) and self.grouping.cell_group is not None:
             return LabelledElsewhere(
-                store, self.grouping, stars=suppressed == "star", seed=seed, safe=safe
+                store, self.grouping, stars=suppressed == "star", shuffle=shuffle, safe=safe
             )
-        return RowsHere(self._columns(suppressed), safe, seed)
+        return RowsHere(self._columns(suppressed), safe, shuffle)
 
     def _reading(
         self, form: Format, header: tuple[str, ...], *, stars: bool, defused: bool
@@ -540,12 +538,8 @@ def sensitive_facts(column: Profile, domain: Domain | None) -> SensitiveFacts:
         tree = domain.hierarchy
         cuts = list(dict.fromkeys(tree.levels))[:-1]  # nothing passes over the root
         levels = tuple(tuple(sorted(tree.starts[node] for node in cut)) for cut in cuts)
-    # A tree is as high with a leaf for missing values as without, an order is one place longer.
-    declared = domain is None or (
-        not domain.made if isinstance(domain, TreeDomain) else domain.is_declared
-    )
     ground = None if domain is None else label_rules(domain)
-    return SensitiveFacts(rows, ground, levels, declared=declared)
+    return SensitiveFacts(rows, ground, levels, declared=domain is None or domain.has_declared_ends)
 
 
 def check_k(k: int) -> int:
@@ -562,8 +556,8 @@ def _check_shown(suppressed: str) -> None:
         raise ConfigError(f"suppressed rows are 'absent' or 'star'. Got {suppressed!r}")
 
 
-def seed_of(shuffle: int | None, keep_order: bool) -> int | None:
-    """Seed of the order of rows; None for that of the source. Without a word, nobody knows it."""
+def checked_order(shuffle: int | None, keep_order: bool) -> Shuffle | None:
+    """How rows are shuffled; None where they keep the order of the source."""
     whole = isinstance(shuffle, (int, np.integer)) and not isinstance(shuffle, bool)
     if shuffle is not None and not (whole and shuffle >= 0):
         raise ConfigError(f"shuffle must be a whole number of at least 0. Got {shuffle!r}")
@@ -571,7 +565,7 @@ def seed_of(shuffle: int | None, keep_order: bool) -> int | None:
         if shuffle is not None:
             raise ConfigError("rows are shuffled, or keep the order of the source. Got both")
         return None
-    return secrets.randbits(128) if shuffle is None else int(shuffle)
+    return Shuffle(None if shuffle is None else int(shuffle))
 
 
 def _plain_number(value: float | Fraction) -> Any:

@@ -38,7 +38,7 @@ from moanon.data.readers import long_fields
 from moanon.data.table import Role
 from moanon.errors import CertificateError, OutputError
 from moanon.release import formats
-from moanon.release.applied import Release, seed_of, sensitive_facts
+from moanon.release.applied import Release, checked_order, sensitive_facts
 from moanon.release.formats import ReleasedColumn
 from moanon.release.reader_privacy import SensitiveFacts, worst_privacy
 
@@ -246,13 +246,13 @@ class BucketizedRelease(Outlined):
         path = Path(path)
         if path.suffix.lower() != ".csv":
             raise OutputError(f"a bucketized release is a .csv file. Got {path.name!r}")
-        seed = seed_of(shuffle, keep_order)
+        order = checked_order(shuffle, keep_order)
         beside = path.with_name(f"{path.stem}.sensitive.csv")
         notice = path.with_name(path.name + ".certificate.json")
         spared = (*self.release.instance.table.files, *spared)
         rows, told = self.columns()
-        if seed is not None:
-            rows = formats.shuffled(rows, seed)
+        if order is not None:
+            rows = formats.shuffled(rows, order.seed)
         try:
             with StagedFiles(path, beside, notice, force=force, spared=spared) as staged:
                 formats.write_csv(staged[path], rows)
@@ -264,7 +264,7 @@ class BucketizedRelease(Outlined):
                     staged[beside],
                     (path.name, beside.name),
                     formats.formula_cells(rows) + formats.formula_cells(told),
-                    "source" if seed is None else "shuffled",
+                    "source" if order is None else "shuffled",
                 )
                 staged[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
                 staged.move()

@@ -57,6 +57,8 @@ class SensitiveFacts(Outlined):
     own_range : bool
         Whether places are counted from the first to the last value of `rows` instead of over all of
         `ground`.
+    unused : int
+        Places at the end of `ground` that do not count: that of missing values, if none is there.
     has_distance : bool
         Whether t-closeness by the ground distance is worked out.
     """
@@ -66,16 +68,22 @@ class SensitiveFacts(Outlined):
     levels: tuple[tuple[int, ...], ...] = ()
     declared: bool = True
     own_range: bool = False
+    unused: int = 0
     has_distance: bool = True
 
     def among(self, released: Mapping[str, int]) -> SensitiveFacts:
         """The same column where groups are compared with the released rows.
 
         What depends on other rows is left out: an order that the table gave its ends is cut to the
-        values that are shown; by a tree that was made from the table nothing is measured.
+        values that are shown, the place of missing values is there if one is released; by a tree
+        that was made from the table nothing is measured.
         """
         if self.declared:
-            return replace(self, rows=released)
+            has_place = (
+                isinstance(self.ground, OrderLabels | IntervalLabels) and self.ground.missing
+            )
+            unused = int(has_place and _MISSING not in released)
+            return replace(self, rows=released, unused=unused)
         is_tree = self.distance == "tree"
         return replace(self, rows=released, own_range=not is_tree, has_distance=not is_tree)
 
@@ -104,7 +112,9 @@ class SensitiveFacts(Outlined):
             return 1
         if self.own_range:
             return max(self.places.values(), default=0)
-        return len(self.levels) if self.distance == "tree" else self.ground.size - 1
+        if self.distance == "tree":
+            return len(self.levels)
+        return self.ground.size - 1 - self.unused
 
     @cached_property
     def places(self) -> Mapping[str, int]:

@@ -12,7 +12,7 @@ from moanon.atomic import part_name
 from moanon.data.domain import MISSING
 from moanon.data.formulas import defuse, is_formula
 from moanon.data.hierarchy import SUPPRESSED
-from moanon.data.rows import Labelling, RowOrder
+from moanon.data.rows import Labelling, RowOrder, Shuffle
 from moanon.data.table import Role
 from moanon.engines.elsewhere import RowsElsewhere
 from moanon.errors import OutputError
@@ -41,22 +41,22 @@ class ReleasedRows(ABC):
 class RowsHere(ReleasedRows):
     """Rows in memory, column by column."""
 
-    def __init__(self, columns: list[ReleasedColumn], safe: bool, seed: int | None) -> None:
-        self._columns, self._safe, self._seed = columns, safe, seed
+    def __init__(self, columns: list[ReleasedColumn], safe: bool, shuffle: Shuffle | None) -> None:
+        self._columns, self._safe, self._shuffle = columns, safe, shuffle
         self.header = tuple(column.name for column in columns)
 
     def write(self, path: Path, form: Format) -> tuple[int, RowOrder]:
         columns = self._columns
         written = formats.spreadsheet_safe(columns) if self._safe else columns
-        if self._seed is not None:
-            written = formats.shuffled(written, self._seed)
+        if self._shuffle is not None:
+            written = formats.shuffled(written, self._shuffle.seed)
         write = formats.write_csv if form == "csv" else formats.write_parquet
         if path.is_dir():
             for number, part in enumerate(formats.in_parts(written)):
                 write(path / part_name(number, f".{form}"), part)
         else:
             write(path, written)
-        return formats.formula_cells(columns), "source" if self._seed is None else "shuffled"
+        return formats.formula_cells(columns), "source" if self._shuffle is None else "shuffled"
 
 
 class LabelledElsewhere(ReleasedRows):
@@ -69,8 +69,8 @@ class LabelledElsewhere(ReleasedRows):
         Groups of cells, some of them kept.
     stars, safe
         As of `Release.write`.
-    seed : int or None
-        Of the order of rows; None for that of the source.
+    shuffle : Shuffle or None
+        None leaves rows in the order of the source.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class LabelledElsewhere(ReleasedRows):
         grouping: Grouping,
         *,
         stars: bool,
-        seed: int | None,
+        shuffle: Shuffle | None,
         safe: bool,
     ) -> None:
         self._store, self._grouping = store, grouping
@@ -98,7 +98,7 @@ class LabelledElsewhere(ReleasedRows):
             dict.fromkeys(grouping.table.sensitive, MISSING),
             self._shown_gaps(),
             stars,
-            seed,
+            shuffle,
             defuse if safe else None,
         )
         if stars:

@@ -170,7 +170,9 @@ def _notes(rng: np.random.Generator, rows: int) -> list[Any]:
 
 
 def _days(rng: np.random.Generator, rows: int) -> list[Any]:
-    return [pd.Timestamp("2020-01-01") + pd.Timedelta(days=int(d)) for d in rng.integers(0, 9, rows)]
+    return [
+        pd.Timestamp("2020-01-01") + pd.Timedelta(days=int(d)) for d in rng.integers(0, 9, rows)
+    ]
 
 
 def _specs(rng: np.random.Generator) -> dict[str, DomainSpec]:

@@ -19,11 +19,12 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 from moanon.data.decoding import READ_ERRORS, unreadable
 from moanon.errors import DataError
 
-#: Bytes that a part may unpack to. One that is held (styles, texts that cells share) takes several
-#: times as much memory; of a sheet, which is read row by row, 1,048,576 rows of 60 cells do fit.
-MOST_HELD, MOST_STREAMED = 256 << 20, 4 << 30
+#: Bytes that a part may unpack to. One that is parsed as a whole (styles, names of sheets) takes
+#: many times as much memory, texts that cells share take several times as much; of a sheet, which
+#: is read row by row, 1,048,576 rows of 60 cells do fit.
+MOST_WHOLE, MOST_HELD, MOST_STREAMED = 32 << 20, 256 << 20, 4 << 30
 #: A larger part may not unpack to more than so many times what it has in the archive.
-SMALL_PART, MOST_TIMES = 64 << 20, 250
+SMALL_PART, MOST_TIMES = 16 << 20, 250
 #: What a sheet of Excel can have.
 MOST_ROWS, MOST_COLUMNS = 1 << 20, 1 << 14
 _PIECE = 1 << 16
@@ -143,28 +144,35 @@ class _BoundedArchive(ZipFile):
     Attributes
     ----------
     most : int
-        Bytes of a part that may be read; what the archive says of its size is not believed.
+        Bytes that may be read of a part that is opened; what the archive says of its size is not
+        believed.
     """
 
     def __init__(self, file: Path) -> None:
         super().__init__(file)
         self.most = MOST_HELD
 
-    def open(self, name: str | ZipInfo, mode: Any = "r", *rest: Any, **others: Any) -> IO[bytes]:
+    def open(self, name: str | ZipInfo, *_: Any, **__: Any) -> IO[bytes]:
+        return self._opened(name, self.most)
+
+    def read(self, name: str | ZipInfo, *_: Any) -> bytes:
+        with self._opened(name, MOST_WHOLE) as part:
+            return part.read()
+
+    def _opened(self, name: str | ZipInfo, most: int) -> IO[bytes]:
         part = name if isinstance(name, ZipInfo) else self.getinfo(name)
         said = max(part.file_size, 1)
         if said > MOST_STREAMED or (
             said > SMALL_PART and said > MOST_TIMES * max(part.compress_size, 1)
         ):
             raise self._too_large(part.filename)
-        with super().open(part, mode, *rest, **others) as packed:
+        with super().open(part) as packed:
             if _has_document_type(packed):
                 raise DataError(
                     f"{self.filename} cannot be read: its part {part.filename} declares a document "
                     "type, which no workbook needs; save it anew"
                 )
-        packed = super().open(part, mode, *rest, **others)
-        counted = _Counted(packed, self.most, self._too_large(part.filename))
+        counted = _Counted(super().open(part), most, self._too_large(part.filename))
         return io.BufferedReader(counted, _PIECE)
 
     def _too_large(self, part: str) -> DataError:

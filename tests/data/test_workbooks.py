@@ -137,6 +137,7 @@ TOO_LARGE = "unpacks to more than a workbook should hold; save the sheet as CSV"
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a test can reach at once."""
     monkeypatch.setattr(workbooks, "SMALL_PART", 1 << 18)
+    monkeypatch.setattr(workbooks, "MOST_WHOLE", 1 << 19)
     monkeypatch.setattr(workbooks, "MOST_HELD", 1 << 20)
     monkeypatch.setattr(workbooks, "MOST_STREAMED", 1 << 21)
 
@@ -154,7 +155,8 @@ def test_a_part_that_is_held_has_a_smaller_limit_than_a_sheet(tmp_path: Path) ->
     assert rows(read_source(book(tmp_path, data))) == [("39",)]
     path = shared(tmp_path, f"<sst {MAIN}>{text}</sst>")
     assert refusal(path) == f"{path} cannot be read: its part xl/sharedStrings.xml {TOO_LARGE}"
-    path = book(tmp_path, sheet(PEOPLE), styles=f"{HEAD}<styleSheet {MAIN}>{text}</styleSheet>")
+    half = f"{HEAD}<styleSheet {MAIN}>{text[: len(text) // 2]}</styleSheet>"
+    path = book(tmp_path, sheet(PEOPLE), styles=half)
     assert refusal(path) == f"{path} cannot be read: its part xl/styles.xml {TOO_LARGE}"
 
 
@@ -170,6 +172,7 @@ def test_an_archive_that_hides_the_size_of_a_part_is_refused(tmp_path: Path) -> 
 def test_limits_are_generous() -> None:
     assert workbooks.MOST_STREAMED >= 1 << 31
     assert workbooks.MOST_HELD >= 1 << 28
+    assert workbooks.MOST_WHOLE >= 1 << 25
 
 
 @pytest.mark.parametrize("command", ["init", "check", "run"])

@@ -62,6 +62,7 @@ def check(
     from moanon.config import Config
     from moanon.data.coarsening import note_on_merged
     from moanon.experiment import make_problem
+    from moanon.experiment.preparation import notes_on_alike
 
     checked = Config.load(config, sets or ())
     instance = checked.instance()
@@ -71,8 +72,9 @@ def check(
     if measures:
         _show_measures(instance)
         typer.echo(f" {_SOURCES}")
-    merged = note_on_merged(instance.table.columns, instance.layout.domains)
-    for note in (*map(on_one_line, merged), *_notes(checked)):
+    noted = note_on_merged(instance.table.columns, instance.layout.domains)
+    noted += notes_on_alike(checked, instance, examples=True)
+    for note in (*map(on_one_line, noted), *_notes(checked)):
         typer.echo(f" note: {note}")
 
 

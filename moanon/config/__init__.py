@@ -48,7 +48,9 @@ from moanon.config.sections import (
     SearchSection,
 )
 from moanon.data.domain import DomainSpec
+from moanon.data.file_form import FormKeys
 from moanon.data.populations import PopulationRule
+from moanon.data.rules import declared_texts
 from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text
 from moanon.data.table import Role, Table
 from moanon.engines import read_table
@@ -301,8 +303,17 @@ class Config(BaseModel):
             table=data.table,
             query=data.query,
             order_by=data.order_by or (),
-            **data.form,
+            **self.form,
         )
+
+    @property
+    def form(self) -> FormKeys:
+        """How the source is written and its texts are read; reads hierarchies that spell them."""
+        form = self.data.form
+        if self.data.normalize:
+            specs = {**self.specs(), **self.distances()}
+            form["spellings"] = {name: declared_texts(spec) for name, spec in specs.items()}
+        return form
 
     def instance(self) -> Instance:
         """Read the table, build the domains and count the cells."""

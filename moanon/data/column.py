@@ -245,6 +245,14 @@ def is_zoned(native: Values | None, texts: Sequence[str | None] | Values) -> boo
     return native is not None and native.dtype.kind == "M" and str(texts[0]).endswith("+00:00")
 
 
+def holds_texts(column: Profile) -> bool:
+    """Whether the values of a column are texts in their source, and not numbers, dates or such."""
+    native = column.native
+    return native is None or (
+        native.dtype.kind == "O" and all(isinstance(value, str) for value in native)
+    )
+
+
 def sql_type(native: Values | None, zoned: bool) -> str:
     """Type of a column in Parquet: numbers, booleans and dates keep theirs, all else is text."""
     if native is None:

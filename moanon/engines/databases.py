@@ -28,6 +28,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import numpy as np
 
 from moanon.arrays import Bools, Ints, Values
+from moanon.data.cell_reading import CellReading
 from moanon.data.column import (
     Column,
     absent_column,
@@ -35,7 +36,6 @@ from moanon.data.column import (
     refuse_bad_names,
     sql_type,
     typed_column,
-    without_tokens,
 )
 from moanon.data.rows import Labelling, RowOrder
 from moanon.engines.addresses import VARIABLE, Address, refuse_password
@@ -157,7 +157,7 @@ def _spark_session(url: str) -> Any:
 
 
 def open_database(
-    address: Address, names: Sequence[str] | None, *, tokens: frozenset[str], memory: str | None
+    address: Address, names: Sequence[str] | None, *, reading: CellReading, memory: str | None
 ) -> tuple[RowsInDatabase, tuple[str, ...]]:
     """Open columns of a table; given are also the names of all its columns."""
     database = Database(address)
@@ -169,7 +169,7 @@ def open_database(
         if name not in header:
             raise absent_column(str(address), name, header)
     ordered = [name for name in header if name in set(names)]
-    return RowsInDatabase(database, rows, ordered, tokens, memory), header
+    return RowsInDatabase(database, rows, ordered, reading, memory), header
 
 
 class RowsInDatabase(RowsElsewhere):
@@ -180,13 +180,13 @@ class RowsInDatabase(RowsElsewhere):
         database: Database,
         rows: Any,
         names: Sequence[str],
-        tokens: frozenset[str],
+        reading: CellReading,
         memory: str | None,
     ) -> None:
         super().__init__(names)
         self.database = database
         self._rows = rows
-        self._tokens = tokens
+        self._reading = reading
         self._memory = memory
         self._raw: dict[str, Any] = {}  # of each column the array of its distinct values
 
@@ -216,7 +216,7 @@ class RowsInDatabase(RowsElsewhere):
         numbers = np.arange(len(texts), dtype=np.int32)
         typed = typed_column(where, name, texts, numbers)
         return DistinctValues(
-            without_tokens(typed, self._tokens), np.append(counts[present], nothing).astype(int)
+            self._reading.settle(typed), np.append(counts[present], nothing).astype(int)
         )
 
     def _cleaned(self, name: str) -> Any:
@@ -318,6 +318,7 @@ class RowsInDatabase(RowsElsewhere):
             for name in own
             if name in labelling.gaps
             or labelling.rewrite is not None
+            or (self._reading.normalize and self._rows[name].type().is_string())
             or not (typed or self._rows[name].type().is_string())
         ]
         for name in as_texts:
@@ -332,8 +333,8 @@ class RowsInDatabase(RowsElsewhere):
                     column = column.fill_null(self._rewritten(labelling)(labelling.gaps[name]))
             else:
                 column = rows[places[name]]
-                if self._tokens and column.type().is_string():
-                    tokens = sorted(self._tokens)
+                if self._reading.tokens and column.type().is_string():
+                    tokens = sorted(self._reading.tokens)
                     column = ibis.ifelse(column.isin(tokens), ibis.null("string"), column)
             shown[f"c{place}"] = column
         return rows.select(**shown, **{key: rows[key] for key in others})

@@ -20,7 +20,8 @@ from types import MappingProxyType
 import numpy as np
 
 from moanon.arrays import Bools, Ints, Values
-from moanon.data.column import Column, refuse_bad_names, typed_column, without_tokens
+from moanon.data.cell_reading import CellReading
+from moanon.data.column import Column, refuse_bad_names, typed_column
 from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.file_form import BLANKS, FileForm
 from moanon.data.readers import FETCH, NATIVE, ZONED, top_level
@@ -73,7 +74,7 @@ def open_files(
     asked: Sequence[str] | None,
     *,
     session: DuckSession,
-    tokens: frozenset[str],
+    reading: CellReading,
     form: FileForm,
 ) -> tuple[RowsInFiles, tuple[str, ...]] | None:
     """Open files of one kind as one table.
@@ -87,8 +88,8 @@ def open_files(
         Those of them that tuples will be counted of.
     session : DuckSession
         The database that reads them.
-    tokens : set of str
-        Texts that mean "no value".
+    reading : CellReading
+        How cells become values.
     form : FileForm
         How the files are written.
 
@@ -109,7 +110,7 @@ def open_files(
             return None
         relation, header = found
     ordered = [name for name in relation.header if names is None or name in set(names)]
-    return RowsInFiles(relation, ordered, tokens), header
+    return RowsInFiles(relation, ordered, reading), header
 
 
 def _open_csv(
@@ -256,10 +257,10 @@ def _stage(relation: Relation, asked: Sequence[str], rows: int) -> bool:
 class RowsInFiles(RowsElsewhere):
     """Rows of Parquet and CSV files."""
 
-    def __init__(self, relation: Relation, names: Sequence[str], tokens: frozenset[str]) -> None:
+    def __init__(self, relation: Relation, names: Sequence[str], reading: CellReading) -> None:
         super().__init__(names)
         self.relation = relation
-        self.tokens = tokens
+        self.reading = reading
         self._tables: dict[str, str] = {}  # of the distinct values of a column: v, number
 
     @property
@@ -332,7 +333,7 @@ class RowsInFiles(RowsElsewhere):
         column = typed_column(first, name, values, numbers, utc=sql_type in ZONED)
         if not _is_parquet(self.relation.files):
             column = Column(column.name, column.codes, column.values, None)  # texts have no type
-        return without_tokens(column, self.tokens)
+        return self.reading.settle(column)
 
     def tally(
         self, codes: Mapping[str, Ints], left_out: Mapping[str, Bools]

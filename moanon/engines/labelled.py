@@ -15,8 +15,9 @@ import numpy as np
 
 from moanon.arrays import Ints
 from moanon.data.column import is_zoned, sql_type
+from moanon.data.formulas import is_formula
 from moanon.data.rows import Labelling
-from moanon.engines.cell_texts import direct_text, text_table
+from moanon.engines.cell_texts import direct_text, is_respelled, text_table
 from moanon.engines.duck import (
     RANDOM_KEY,
     TupleKeys,
@@ -55,7 +56,7 @@ class LabelledRows:
         self._tables: list[str] = []
         self._types: list[str] = []
         self._joins: list[str] = []
-        self._direct_texts: list[str] = []
+        self._formulas: list[str] = []  # SQL: whether a row has such a cell
         self._by_code = self._label_codes()
         self._rows = rows = store.joined(labelling.codes, self._by_code)
         self._tables += rows.tables
@@ -110,10 +111,9 @@ class LabelledRows:
         return f"SELECT {selected} {self._from.format(rows=rows)} {order}"
 
     def formula_cells(self) -> int:
-        """Cells of texts that went through directly and that a spreadsheet would run."""
+        """Cells of columns without a label that hold texts which a spreadsheet would run."""
         found = 0
-        for text in self._direct_texts:
-            runs = is_formula_sql(text)
+        for runs in self._formulas:
             rows = self._store.relation.rows
             if self._session.value(f"SELECT count(*) FROM {rows} AS r WHERE {runs}"):
                 joined = self._from.format(rows=rows)
@@ -197,16 +197,27 @@ class LabelledRows:
         labelling = self._labelling
         direct = None if name in labelling.gaps else direct_text(self._store, name)
         if direct is None:
+            if name not in labelling.gaps and is_respelled(self._store, name):
+                self._find_formulas(name)
             return self._by_distinct_value(name)
         shown, typed = direct
         if typed == "VARCHAR":
-            self._direct_texts.append(shown)
+            self._formulas.append(is_formula_sql(shown))
             if labelling.rewrite is not None:
                 return self._by_distinct_value(name)
             if self._spell is not None:
                 shown = in_quotes(shown)
         self._types.append(typed)
         return shown
+
+    def _find_formulas(self, name: str) -> None:
+        """Look for formulas among the distinct values of a column, as they are shown."""
+        store = self._store
+        if any(map(is_formula, store.columns[name].values)):
+            table = text_table(store, name, store.columns[name].values)
+            self._tables.append(table)
+            runs = f"SELECT v FROM {table} WHERE {is_formula_sql('text')}"
+            self._formulas.append(f"r.{store.relation.place(name)} IN ({runs})")
 
     def _by_distinct_value(self, name: str) -> str:
         """Show a column through a table of what each of its distinct values looks like."""

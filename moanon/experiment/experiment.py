@@ -55,6 +55,7 @@ from moanon.experiment.planning import with_eta
 from moanon.experiment.preparation import (
     already,
     load_state,
+    notes_on_alike,
     notes_on_folder,
     notes_on_settings,
     still_known,
@@ -248,6 +249,7 @@ class Experiment(Outlined):
                 notes += notes_on_folder(folder, known, etas, resume=resume)
             notes += notes_on_settings(config, algorithm)
             notes += note_on_merged(instance.table.columns, instance.layout.domains)
+            notes += notes_on_alike(config, instance)
             if dropped := instance.table.dropped:
                 notes.insert(0, dropped)
             return cls(

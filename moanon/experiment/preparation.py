@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from moanon.config import Config
+from moanon.data.alike import alike_note, alike_values
+from moanon.data.column import holds_texts
+from moanon.data.domain import Domain, IntervalDomain, TreeDomain
 from moanon.errors import OutputError, SearchError
 from moanon.experiment.folder import RESULTS
+from moanon.genome import Instance
 from moanon.search.algorithms import foreign_settings
 from moanon.search.checkpoint import Checkpoints, State
 
@@ -58,6 +62,33 @@ def notes_on_settings(config: Config, algorithm: str) -> list[str]:
         return []
     names, owner = " and ".join(unused), foreign_settings(algorithm)[unused[0]]
     return [f"search: {names} is for {owner}; {algorithm} has no use for it"]
+
+
+def notes_on_alike(config: Config, instance: Instance, *, examples: bool = False) -> list[str]:
+    """Say which columns have values that look the same and are different ones to the search.
+
+    Of sensitive columns and of categories in quasi-identifiers; with examples, which are values of
+    the table, only where nobody else reads them.
+    """
+    mend = "" if config.data.normalize else "; data: {normalize: true} makes such values one"
+    table, notes = instance.table, []
+    for name in (*table.quasi, *table.sensitive):
+        column = table.columns[name]
+        if not holds_texts(column) or _has_steps(instance.layout.domains.get(name)):
+            continue
+        if note := alike_note(name, column.values):
+            named = " ({})".format(", ".join(map(ascii, alike_values(column.values)[0][:3])))
+            total = len(column.values)
+            counted = f", while l and t count {total:,}" if name in table.sensitive else ""
+            notes.append(f"{note}{counted}{named if examples else ''}{mend}")
+    return notes
+
+
+def _has_steps(domain: Domain | None) -> bool:
+    """Whether the base values of a column are numbers or dates, whatever their texts."""
+    return isinstance(domain, IntervalDomain) or (
+        isinstance(domain, TreeDomain) and domain.steps is not None
+    )
 
 
 def already(folder: Path) -> OutputError:

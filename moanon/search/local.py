@@ -303,7 +303,7 @@ class LocalLimits:
         search = self._searches[place]
         for narrower, eta in enumerate(self.etas):  # the widest first
             if eta < self.etas[place] and eta in self._known:
-                search.archive.add_front(self._known[eta])
+                search.archive.add_front(self._known[eta], search.problem.instance)
             elif eta < self.etas[place]:
                 search.archive.add_all(self._searches[narrower].archive)
         return search.front(cap, on_part)
@@ -383,13 +383,13 @@ class LocalArchive:
         for group, values in zip(other.groups, other.values, strict=True):
             self.add(group, values)
 
-    def add_front(self, front: Front) -> None:
-        """Take the solutions of a front of the same objectives in."""
+    def add_front(self, front: Front, instance: Instance) -> None:
+        """Take the solutions of a front of the same table and objectives in."""
         assert isinstance(front.recodings, LocalRecodings)
         signs = [-1.0 if find_measure(name).higher_is_better else 1.0 for name in front.objectives]
         values = np.stack([front.measures[name] for name in front.objectives], axis=1) * signs
-        for group, each in zip(front.recodings.cell_group, values, strict=True):
-            self.add(_pack(group), each)
+        for row, each in enumerate(values):
+            self.add(_pack(front.recodings.cell_group(row, instance)), each)
 
 
 def _pack(group: Ints) -> bytes:

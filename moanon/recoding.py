@@ -23,7 +23,7 @@ import numpy.typing as npt
 from moanon.arrays import Bits, Ints, Outlined, Values
 from moanon.errors import DataError, GenomeError, got
 from moanon.measures.suppression import Suppression
-from moanon.sealing import seal, unseal
+from moanon.sealing import packed_numbers, seal, unpacked_numbers, unseal
 
 if TYPE_CHECKING:  # a front can be read and asked without the compiler, which these wait for
     from moanon.genome import Generalization, Instance, Layout
@@ -201,8 +201,8 @@ class LocalRecodings(Outlined):
             assert released.starts is not None
             assert released.stops is not None
             context = _context(released.starts, released.stops)
-            key, below = released.instance.key, len(released) + 1
-            sealed.append(seal(key, released.cell_group + 1, below, context))
+            text = packed_numbers(released.cell_group + 1, len(released) + 1)
+            sealed.append(seal(released.instance.key, text, context))
             starts.append(released.starts)
             stops.append(released.stops)
         return cls(grouping.table.digest, tuple(sealed), tuple(starts), tuple(stops))
@@ -275,15 +275,14 @@ class LocalRecodings(Outlined):
             If these are not the cells that the boxes were found on.
         """
         starts, stops = self.starts[row], self.stops[row]
-        context, below = _context(starts, stops), starts.shape[1] + 1
         try:
-            found = unseal(instance.key, self.sealed[row], len(instance.cells), below, context)
+            text = unseal(instance.key, self.sealed[row], _context(starts, stops))
         except ValueError:
             raise DataError(
                 f"the boxes were found on other cells than {instance.table.source} has as it is "
                 "read now; bring back the data and the hierarchies of the run, or run it again"
             ) from None
-        return found - 1
+        return unpacked_numbers(text, len(instance.cells), starts.shape[1] + 1) - 1
 
     def grouping(self, row: int, instance: Instance) -> Grouping:
         return self.all_groups(row, instance)

@@ -1,4 +1,4 @@
-"""Sealed numbers: whoever has the table reads them, and nobody else does.
+"""Sealed texts: whoever has the table reads them, and nobody else does.
 
 Which box a cell of a table is in must be kept for every solution of a front, as boxes may overlap.
 Beside the boxes that is too much to leave readable: the boxes of one cell in all solutions have
@@ -6,10 +6,10 @@ little in common but the cell itself. So these numbers are sealed with a key tha
 cells of the table. Every solution is sealed by itself, and equal cells look different in each.
 
 A sealed text is a tag and what it hides (a synthetic initialization vector, Rogaway and Shrimpton
-2006). The tag is the HMAC of all that is sealed; the numbers are hidden by the output of SHAKE-256
-for key and tag. The same numbers give the same bytes every time, and numbers that were changed, or
-are of another table, do not fit their tag. Its length follows from how many numbers there are and
-how large they may be, not from what they are.
+2006). The tag is the HMAC of all that is sealed; the text is hidden by the output of SHAKE-256 for
+key and tag. The same text gives the same bytes every time, and one that was changed, or is of
+another table, does not fit its tag. Lengths stay as they are, so numbers are packed in a way that
+makes them the same whatever the numbers are.
 
 A key can be tried by whoever guesses all cells with their rows; a slow function makes that dear.
 """
@@ -52,22 +52,21 @@ def _stretched(content: bytes, digest: str) -> bytes:
     return hashlib.scrypt(content, salt=f"moanon boxes {digest}".encode(), **_EFFORT)
 
 
-def seal(key: bytes, numbers: Ints, below: int, context: bytes) -> bytes:
-    """Hide some whole numbers from 0 to ``below - 1``, which belong to a context.
+def seal(key: bytes, text: bytes, context: bytes) -> bytes:
+    """Hide a text, which belongs to a context.
 
     Examples
     --------
-    >>> sealed = seal(b"key", np.array([2, 0, 1]), 3, b"")
-    >>> len(sealed), unseal(b"key", sealed, 3, 3, b"").tolist()
-    (17, [2, 0, 1])
+    >>> sealed = seal(b"key", b"text", b"of a file")
+    >>> len(sealed), unseal(b"key", sealed, b"of a file")
+    (20, b'text')
     """
-    text = _packed(numbers, below)
     tag = _tag(key, text, context)
     return tag + _hidden(key, tag, text)
 
 
-def unseal(key: bytes, sealed: bytes, number: int, below: int, context: bytes) -> Ints:
-    """Read so many numbers from what `seal` made of them.
+def unseal(key: bytes, sealed: bytes, context: bytes) -> bytes:
+    """Read what `seal` has hidden.
 
     Raises
     ------
@@ -78,7 +77,29 @@ def unseal(key: bytes, sealed: bytes, number: int, below: int, context: bytes) -
     text = _hidden(key, tag, sealed[_TAG:])
     if not hmac.compare_digest(_tag(key, text, context), tag):
         raise ValueError("sealed with another key")
-    return _unpacked(text, number, below)
+    return text
+
+
+def packed_numbers(numbers: Ints, below: int) -> bytes:
+    """Whole numbers from 0 to ``below - 1``, each in as many bits as the largest one may need.
+
+    Examples
+    --------
+    >>> text = packed_numbers(np.array([2, 0, 1]), 3)
+    >>> len(text), unpacked_numbers(text, 3, 3).tolist()
+    (1, [2, 0, 1])
+    """
+    bits = np.unpackbits(numbers.astype(">u4").view(np.uint8).reshape(-1, 4), axis=1)
+    return np.packbits(bits[:, -_width(below) :]).tobytes()
+
+
+def unpacked_numbers(text: bytes, number: int, below: int) -> Ints:
+    """So many numbers from what `packed_numbers` made of them."""
+    width = _width(below)
+    bits = np.zeros((number, 32), dtype=np.uint8)
+    found = np.unpackbits(np.frombuffer(text, dtype=np.uint8), count=number * width)
+    bits[:, -width:] = found.reshape(number, width)
+    return np.packbits(bits, axis=1).view(">u4").reshape(-1).astype(np.int64)
 
 
 def _tag(key: bytes, text: bytes, context: bytes) -> bytes:
@@ -96,16 +117,3 @@ def _hidden(key: bytes, tag: bytes, text: bytes) -> bytes:
 def _width(below: int) -> int:
     """Bits of a number."""
     return max(below - 1, 1).bit_length()
-
-
-def _packed(numbers: Ints, below: int) -> bytes:
-    bits = np.unpackbits(numbers.astype(">u4").view(np.uint8).reshape(-1, 4), axis=1)
-    return np.packbits(bits[:, -_width(below) :]).tobytes()
-
-
-def _unpacked(text: bytes, number: int, below: int) -> Ints:
-    width = _width(below)
-    bits = np.zeros((number, 32), dtype=np.uint8)
-    found = np.unpackbits(np.frombuffer(text, dtype=np.uint8), count=number * width)
-    bits[:, -width:] = found.reshape(number, width)
-    return np.packbits(bits, axis=1).view(">u4").reshape(-1).astype(np.int64)

@@ -9,7 +9,7 @@ A sealed text is a tag and what it hides (a synthetic initialization vector, Rog
 2006). The tag is the HMAC of all that is sealed; the text is hidden by the output of SHAKE-256 for
 key and tag. The same text gives the same bytes every time, and one that was changed, or is of
 another table, does not fit its tag. Lengths stay as they are, so numbers are packed in a way that
-makes them the same whatever the numbers are.
+makes them the same whatever the numbers are, and nearly the same however many.
 
 A key can be tried by whoever guesses all cells with their rows; a slow function makes that dear.
 """
@@ -25,6 +25,8 @@ import numpy as np
 from moanon.arrays import Ints, Values
 
 _TAG = 16
+#: Fewer numbers take as much room as so many.
+_ROOM = 1024
 #: What trying a key costs: some 8 MB and hundredths of a second (scrypt).
 _EFFORT = {"n": 2**13, "r": 8, "p": 1, "dklen": 32}
 
@@ -83,13 +85,18 @@ def unseal(key: bytes, sealed: bytes, context: bytes) -> bytes:
 def packed_numbers(numbers: Ints, below: int) -> bytes:
     """Whole numbers from 0 to ``below - 1``, each in as many bits as the largest one may need.
 
+    Zeros fill them up to a power of two, so that the length does not tell how many there are: a
+    table with as many cells as there is room for has one everywhere.
+
     Examples
     --------
     >>> text = packed_numbers(np.array([2, 0, 1]), 3)
     >>> len(text), unpacked_numbers(text, 3, 3).tolist()
-    (1, [2, 0, 1])
+    (256, [2, 0, 1])
     """
-    bits = np.unpackbits(numbers.astype(">u4").view(np.uint8).reshape(-1, 4), axis=1)
+    room = max(_ROOM, 1 << (len(numbers) - 1).bit_length())
+    filled = np.pad(numbers, (0, room - len(numbers))).astype(">u4")
+    bits = np.unpackbits(filled.view(np.uint8).reshape(-1, 4), axis=1)
     return np.packbits(bits[:, -_width(below) :]).tobytes()
 
 

@@ -46,7 +46,12 @@ def test_numbers_come_back_and_their_length_does_not_tell_them(data: st.DataObje
     numbers = np.array(data.draw(st.lists(st.integers(0, below - 1))), dtype=np.int64)
     text = packed_numbers(numbers, below)
     assert unpacked_numbers(text, len(numbers), below).tolist() == numbers.tolist()
-    assert len(text) == len(packed_numbers(np.zeros_like(numbers), below))
+    assert len(text) == len(packed_numbers(np.zeros(1, dtype=np.int64), below))
+
+
+@pytest.mark.parametrize(("number", "room"), [(0, 1024), (1024, 1024), (1025, 2048), (5000, 8192)])
+def test_numbers_take_the_room_of_a_power_of_two(number: int, room: int) -> None:
+    assert len(packed_numbers(np.arange(number), 2**16)) == 2 * room
 
 
 @pytest.mark.parametrize(

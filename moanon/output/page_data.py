@@ -489,7 +489,6 @@ def _facts(front: Front, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]
             dropped not in ("", "0"),
         ),
     )
-    yield "Distinct rows of quasi-identifiers", _told(data, "cells")
     yield "Objectives", ", ".join(front.objectives)
     # What every group has to meet, and what a release as a whole.
     bounds = (*front.suppression.constraints, *front.bounds.items())

@@ -11,7 +11,7 @@ candidates of which at least one is a cell. A clause of one candidate recovers i
 - ``boxes.npz`` might tell the box of every cell: as an array with a number for each cell, or hidden
   by nothing, by a key that stands in the folder, or by the same stream in two solutions. The boxes
   of a cell are then intersected, cells stand in lexicographic order, and ends of blocks are cells.
-- ``run.json`` tells how many cells there are: if as many as there are candidates, these are all.
+- ``run.json`` might tell how many cells there are: if as many as candidates, these are all.
 - ``solutions.json`` and ``front.csv`` might tell blocks that no box has, ``config.yaml`` and
   ``domains.json`` values that nobody declared, and ``report.html`` the rows of each base value.
 
@@ -115,9 +115,9 @@ class Knowledge:
 
 def _needed(domain: Domain, block: slice) -> Iterator[list[int]]:
     """Sets of values of a block that must each have a row."""
-    if isinstance(domain, TreeDomain) and not domain.sets:
-        tree = domain.hierarchy
-        nodes = list(zip(tree.starts, tree.stops, strict=True))
+    tree = domain.hierarchy if isinstance(domain, TreeDomain) else None
+    nodes = [] if tree is None else list(zip(tree.starts, tree.stops, strict=True))
+    if tree is not None and (block.start, block.stop) in nodes:  # baselines do not cut sets
         node = nodes.index((block.start, block.stop))
         for child, parent in enumerate(tree.parents):
             if parent == node:
@@ -162,16 +162,12 @@ class Attacker:
         self._take_declarations(known)
         self._take_pages(known)
         found = known.certain()
-        if known.candidates.sum() == self._cells:
+        if known.candidates.sum() == self.record["data"].get("cells"):
             found |= set(known.number[known.candidates].tolist())
         for groups in self._groups_of_cells():
             with suppress(_ImpossibleError):
                 found |= self._linked(groups, known)
         return found
-
-    @property
-    def _cells(self) -> int:
-        return int(self.record["data"].get("cells", 0))
 
     def _take_labels(self, known: Knowledge) -> None:
         """A label in ``solutions.json`` that no box has would tell of rows beyond the release."""
@@ -213,7 +209,7 @@ class Attacker:
         """What may be, for each solution, the box of each cell from 1 on, or 0."""
         for kind in {kind for solution in self.solutions for kind in solution.arrays}:
             arrays = [solution.arrays.get(kind, np.zeros(0)) for solution in self.solutions]
-            if all(array.shape == (self._cells,) for array in arrays):
+            if len({array.shape for array in arrays}) == 1 == arrays[0].ndim:
                 yield [array.astype(np.int64) for array in arrays]
             if all(array.ndim == 1 and len(array) > _TAG for array in arrays):
                 texts = [array.astype(np.uint8) for array in arrays]
@@ -226,26 +222,31 @@ class Attacker:
         streams = [np.zeros(widest, dtype=np.uint8)]  # or one stream for all of them
         streams += [body for body in bodies if len(body) == widest]
         for stream in streams:
-            texts = [body ^ stream[: len(body)] for body in bodies]
-            with suppress(_ImpossibleError):
-                yield [
-                    _numbers(text, self._cells, len(solution.boxes) + 1)
-                    for text, solution in zip(texts, self.solutions, strict=True)
-                ]
+            yield self._numbers(body ^ stream[: len(body)] for body in bodies)
         for told in (self.record["data"]["digest"], self.record["config"]["digest"], ""):
             for key in (told.encode(), bytes.fromhex(told)):
                 with suppress(ValueError):
-                    yield [
-                        _numbers(solution.opened(key, text), self._cells, len(solution.boxes) + 1)
-                        for text, solution in zip(sealed, self.solutions, strict=True)
-                    ]
+                    pairs = zip(sealed, self.solutions, strict=True)
+                    yield self._numbers(solution.opened(key, text) for text, solution in pairs)
+
+    def _numbers(self, texts: Iterable[npt.NDArray[np.uint8]]) -> list[Ints]:
+        """Numbers that stand in each text, in as many bits as its boxes need; without filling."""
+        found = []
+        for text, solution in zip(texts, self.solutions, strict=True):
+            width = len(solution.boxes).bit_length()
+            number = len(text) * 8 // width
+            bits = np.unpackbits(text, count=number * width).reshape(number, width)
+            found.append(bits.astype(np.int64) @ (1 << np.arange(width)[::-1]))
+        least = min(map(len, found))
+        used = np.flatnonzero(np.any([numbers[:least] for numbers in found], axis=0))
+        return [numbers[: used.max(initial=-1) + 1] for numbers in found]
 
     def _linked(self, groups: Sequence[Ints], known: Knowledge) -> set[int]:
         """Intersect the boxes of each cell, and use the order of cells and the ends of blocks."""
         pairs = [(group, each.boxes) for group, each in zip(groups, self.solutions, strict=True)]
         if any(set(group.tolist()) - {0} != {*range(1, len(boxes) + 1)} for group, boxes in pairs):
             raise _ImpossibleError
-        possible = [known.number[known.candidates]] * self._cells
+        possible = [known.number[known.candidates]] * len(groups[0])
         for group, boxes in pairs:
             inside = [known.number[box].reshape(-1) for box in boxes]
             for cell in np.flatnonzero(group).tolist():
@@ -310,15 +311,6 @@ def _order(possible: list[Ints]) -> None:
             possible[other] = here[here > end] if step > 0 else here[here < end]
     if not all(map(len, possible)):
         raise _ImpossibleError
-
-
-def _numbers(text: npt.NDArray[np.uint8], number: int, below: int) -> Ints:
-    """Numbers that stand in a text one behind the other, each in as many bits as it may need."""
-    width = max(below - 1, 1).bit_length()
-    if len(text) * 8 < number * width:
-        raise _ImpossibleError
-    bits = np.unpackbits(text, count=number * width).astype(np.int64)
-    return bits.reshape(number, width) @ (1 << np.arange(width)[::-1])
 
 
 def _slices(boxes: Ints) -> list[Box]:

@@ -192,20 +192,24 @@ class LocalRecodings(Outlined):
 
     @classmethod
     def of_groupings(cls, groupings: Iterable[Grouping]) -> LocalRecodings:
-        """Keep what is released of some groupings of one table, each made of boxes."""
+        """Keep what is released of some groupings of one table, each of whole cells."""
+        from moanon.grouping import Grouping
+
         sealed, starts, stops = [], [], []
         for grouping in groupings:
-            assert grouping.matched_by == "boxes"  # which stand in their own order
-            released = grouping.released()
+            instance, released = grouping.instance, grouping.released()
+            if released.matched_by != "boxes":  # others stand in the order of their cells
+                told = released.cell_group, released.starts, released.stops
+                released = Grouping.of_boxes(instance, *map(np.asarray, told))
             assert released.cell_group is not None
             assert released.starts is not None
             assert released.stops is not None
-            context = _context(released.starts, released.stops)
             text = packed_numbers(released.cell_group + 1, len(released) + 1)
-            sealed.append(seal(released.instance.key, text, context))
+            context = _context(released.starts, released.stops)
+            sealed.append(seal(instance.key, text, context))
             starts.append(released.starts)
             stops.append(released.stops)
-        return cls(grouping.table.digest, tuple(sealed), tuple(starts), tuple(stops))
+        return cls(instance.table.digest, tuple(sealed), tuple(starts), tuple(stops))
 
     @classmethod
     def of_file(cls, content: bytes) -> LocalRecodings:

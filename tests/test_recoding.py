@@ -496,3 +496,12 @@ def test_a_file_of_boxes_comes_back_after_any_choice_of_solutions() -> None:
     again = LocalRecodings.of_file(joined([boxes, boxes]).take(order + 3).files()[BOXES])
     for row, chosen in enumerate(order.tolist()):
         assert np.array_equal(again.cell_group(row, table()), boxes.cell_group(chosen, table()))
+
+
+def test_boxes_stand_in_their_own_order_whatever_they_come_from() -> None:
+    instance = table()
+    genome = instance.layout.encode({"age": ((0, 2), (2, 4)), "place": (EVERYWHERE,)})
+    whole = Grouping.of_genome(instance, genome)
+    found = LocalRecodings.of_groupings([whole])
+    assert found.starts[0][0].tolist() == [0, 2]
+    assert sorted(naive.members(found.grouping(0, instance))) == sorted(naive.members(whole))

@@ -7,6 +7,7 @@ The default run of the tests does a little of each (``tests/fuzz``); this does m
 - releases: random tables, written by random solutions, read again and compared with the oracle.
 - kills: runs that are killed at random moments and resumed end with the same bytes as any other.
 - canaries: values that must stay with the table, searched in all files that are made of it.
+- boxes: cells of the table that the results of a local recoding tell, beyond what releases show.
 
     python experiments/hostile_inputs.py
 
@@ -29,6 +30,7 @@ from hypothesis import HealthCheck, given, settings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the tests, whose generators these are
 
+from tests.fuzz.box_attack import attack_random
 from tests.fuzz.canaries import leaks
 from tests.fuzz.inputs import KINDS, Campaign, options
 from tests.fuzz.kills import kill_runs
@@ -52,6 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         wrong += _release(chosen.releases)
         wrong += _kill(folder / "kills", chosen.kills)
         wrong += _search(folder / "canaries", chosen.canaries)
+        wrong += _recover(folder / "boxes", chosen.boxes)
     print(f"{wrong} wrong in all")
     return int(wrong > 0)
 
@@ -62,6 +65,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--releases", type=int, default=2_000)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--canaries", type=int, default=10, help="tables to make everything of")
+    parser.add_argument("--boxes", type=int, default=50, help="tables to attack the boxes of")
     parser.add_argument("--only", nargs=2, metavar=("KIND", "NUMBER"))
     return parser.parse_args(arguments)
 
@@ -137,6 +141,23 @@ def _search(folder: Path, tables: int) -> int:
         for leak in found:
             print(f"table {seed}: {leak}")
     _tell(f"{tables} tables", f"{values} canaries, {files} files; {wrong} leaks", began)
+    return wrong
+
+
+def _recover(folder: Path, tables: int) -> int:
+    """Recover cells from results folders; how many are told, or were wrongly taken to be."""
+    began, cells, shown, wrong = time.monotonic(), 0, 0, 0
+    for seed in range(tables):
+        (folder / str(seed)).mkdir(parents=True)
+        finding = attack_random(folder / str(seed), seed)
+        if finding is None:
+            continue
+        cells, shown = cells + finding.cells, shown + finding.shown
+        wrong += len(finding.recovered) + finding.wrong
+        if finding.recovered or finding.wrong:
+            print(f"boxes {seed}: {finding}")
+    what = f"{cells} cells, {shown} of them shown by releases; {wrong} others recovered"
+    _tell(f"boxes of {tables} tables", what, began)
     return wrong
 
 

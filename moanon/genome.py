@@ -30,6 +30,7 @@ from moanon.kernels.costs import Prices
 from moanon.kernels.histograms import Plan, Sensitive, make_plan
 from moanon.kernels.join import LossScale
 from moanon.kernels.population import PopulationKernel
+from moanon.sealing import table_key
 
 #: Blocks of each column, each as (start, stop) over its base values.
 Generalization = dict[str, tuple[tuple[int, int], ...]]
@@ -337,6 +338,11 @@ class Instance(Outlined):
         domains = self.layout.domains.items()
         coded = [domain.encode(self.table.column(name)) for name, domain in domains]
         return find_tuples(self.cells.codes, coded).astype(np.int32)
+
+    @cached_property
+    def key(self) -> bytes:
+        """What is sealed with it can be read by whoever has the table; see `moanon.sealing`."""
+        return table_key(self.table.digest, self.cells.codes, self.cells.counts)
 
     @cached_property
     def prices(self) -> Prices:

@@ -113,7 +113,6 @@ def make_record(config: Config, instance: Instance, identity: Identity) -> dict[
             "rows_in": table.rows_in,
             "rows_dropped": table.rows_dropped,
             "rows": table.rows,
-            "cells": len(instance.cells),
         },
     }
 

@@ -28,6 +28,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import inf
 
 import numpy as np
@@ -51,6 +52,7 @@ from moanon.measures.scores import objective_matrix
 from moanon.measures.solutions import OnPart
 from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
+from moanon.sealing import seal, unseal
 from moanon.search.archive import thin
 from moanon.search.checkpoint import State, part_of, prefixed
 from moanon.search.global_groups import find_global_groups
@@ -253,9 +255,9 @@ class LocalSearch:
     def state(self) -> State:
         """Everything the next step depends on."""
         return {
-            **prefixed("groups.", _joined(self.archive.groups)),
+            **prefixed("groups.", self._sealed(self.archive.groups)),
             "values": self.archive.values,
-            **prefixed("starts.", _joined([group for _, group in self._starts])),
+            **prefixed("starts.", self._sealed([group for _, group in self._starts])),
             "losses": np.array([loss for loss, _ in self._starts], dtype=np.int64),
             "done": np.array([self.generation, self.evaluations]),
         }
@@ -263,12 +265,30 @@ class LocalSearch:
     def restore(self, state: State) -> None:
         """Go on from a saved state."""
         self.archive = LocalArchive(len(self.problem.objectives))
-        groups = _parted(part_of(state, "groups."))
+        groups = self._unsealed(part_of(state, "groups."))
         for group, values in zip(groups, state["values"], strict=True):
             self.archive.add(group, values)
-        starts = _parted(part_of(state, "starts."))
+        starts = self._unsealed(part_of(state, "starts."))
         self._starts = list(zip(state["losses"].tolist(), starts, strict=True))
         self.generation, self.evaluations = state["done"].tolist()
+
+    def _sealed(self, packed: Sequence[bytes]) -> State:
+        """Groups of cells as two arrays; a file of them would tell the table."""
+        text = seal(self.problem.instance.key, b"".join(packed), b"checkpoint")
+        lengths = np.array([len(each) for each in packed], dtype=np.int64)
+        return {"bytes": np.frombuffer(text, dtype=np.uint8), "lengths": lengths}
+
+    def _unsealed(self, state: State) -> list[bytes]:
+        """Groups of cells from what `_sealed` made of them."""
+        try:
+            text = unseal(self.problem.instance.key, state["bytes"].tobytes(), b"checkpoint")
+        except ValueError:
+            raise SearchError(
+                "the checkpoint is of an earlier version, or of other cells; start anew with "
+                "--force"
+            ) from None
+        ends = np.cumsum(state["lengths"]).tolist()
+        return [text[start:end] for start, end in pairwise([0, *ends])]
 
 
 class LocalLimits:
@@ -303,7 +323,7 @@ class LocalLimits:
         search = self._searches[place]
         for narrower, eta in enumerate(self.etas):  # the widest first
             if eta < self.etas[place] and eta in self._known:
-                search.archive.add_front(self._known[eta])
+                search.archive.add_front(self._known[eta], search.problem.instance)
             elif eta < self.etas[place]:
                 search.archive.add_all(self._searches[narrower].archive)
         return search.front(cap, on_part)
@@ -383,13 +403,13 @@ class LocalArchive:
         for group, values in zip(other.groups, other.values, strict=True):
             self.add(group, values)
 
-    def add_front(self, front: Front) -> None:
-        """Take the solutions of a front of the same objectives in."""
+    def add_front(self, front: Front, instance: Instance) -> None:
+        """Take the solutions of a front of the same table and objectives in."""
         assert isinstance(front.recodings, LocalRecodings)
         signs = [-1.0 if find_measure(name).higher_is_better else 1.0 for name in front.objectives]
         values = np.stack([front.measures[name] for name in front.objectives], axis=1) * signs
-        for group, each in zip(front.recodings.cell_group, values, strict=True):
-            self.add(_pack(group), each)
+        for row, each in enumerate(values):
+            self.add(_pack(front.recodings.cell_group(row, instance)), each)
 
 
 def _pack(group: Ints) -> bytes:
@@ -399,18 +419,6 @@ def _pack(group: Ints) -> bytes:
 
 def _unpack(packed: bytes) -> Ints:
     return np.frombuffer(zlib.decompress(packed), dtype="<i4").astype(np.int64)
-
-
-def _joined(packed: Sequence[bytes]) -> State:
-    """Texts of bytes as two arrays."""
-    lengths = np.array([len(each) for each in packed], dtype=np.int64)
-    return {"bytes": np.frombuffer(b"".join(packed), dtype=np.uint8), "lengths": lengths}
-
-
-def _parted(state: State) -> list[bytes]:
-    """Texts of bytes from what `_joined` made of them."""
-    ends = np.cumsum(state["lengths"])
-    return [part.tobytes() for part in np.split(state["bytes"], ends[:-1])][: len(ends)]
 
 
 # -- solving ---------------------------------------------------------------------------------------

@@ -379,6 +379,24 @@ def test_a_search_goes_on_where_it_was_saved(local_front: Front) -> None:
     assert same(rest.front(1000), local_front)
 
 
+def test_a_saved_search_does_not_tell_the_groups_of_cells() -> None:
+    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
+    search = LocalSearch(problem)
+    search.step()
+    state = search.state()
+    for name, packed in (("groups", search.archive.groups), ("starts", [search._starts[0][1]])):
+        assert packed
+        assert not any(each in state[f"{name}.bytes"].tobytes() for each in packed)
+
+
+def test_a_search_that_was_saved_unsealed_is_refused() -> None:
+    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
+    state = LocalSearch(problem).state()
+    state["groups.bytes"] = np.zeros(40, dtype=np.uint8)
+    with pytest.raises(SearchError, match="an earlier version, or of other cells; start anew"):
+        LocalSearch(problem).restore(state)
+
+
 def test_a_front_comes_back_from_its_folder_bit_for_bit(local_front: Front, tmp_path: Path) -> None:
     local_front.save(tmp_path)
     again = Front.load(tmp_path, local_front.instance)

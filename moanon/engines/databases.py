@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -22,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from re import Match
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import quote
 
 import numpy as np
 
@@ -38,6 +37,7 @@ from moanon.data.column import (
 )
 from moanon.data.rows import Labelling, RowOrder
 from moanon.engines.addresses import VARIABLE, Address, TableName, refuse_password
+from moanon.engines.connecting import connect, missing_package
 from moanon.engines.duck import (
     DuckSession,
     copy_columns,
@@ -60,7 +60,7 @@ class Database:
         self.address = address
         self._secrets: list[str] = []
         with self.telling("cannot be reached"):
-            self.connection = _connect(VARIABLE.sub(self._variable, address.url))
+            self.connection = connect(VARIABLE.sub(self._variable, address.url))
         if self.connection.name == "postgres":
             weakref.finalize(self, self.connection.con.close)
 
@@ -111,10 +111,8 @@ class Database:
         except (DataError, OutputError):
             raise
         except ImportError as error:
-            raise DataError(
-                f"{self.address} {what}: the package {error.name or 'ibis'} is not installed "
-                "(pip install 'moanon[engines]', for Spark 'moanon[spark]')"
-            ) from None
+            missing = missing_package(self.address.url, error)
+            raise DataError(f"{self.address} {what}: {missing}") from None
         except Exception as error:
             raise error_type(f"{self.address} {what}: {self._reason(error)}") from None
 
@@ -126,36 +124,6 @@ class Database:
         for secret in self._secrets:
             reason = reason.replace(secret, "***")
         return reason.removesuffix(".")
-
-
-def _connect(url: str) -> Any:
-    """Connect by ibis; PostgreSQL by its own client, which knows services and password files."""
-    import ibis
-
-    if url.startswith(("postgres://", "postgresql://")):
-        import psycopg
-
-        # Keepalives: a server that is gone is noticed while a query runs.
-        connection = psycopg.connect(url, autocommit=True, connect_timeout=20)
-        return ibis.postgres.from_connection(connection)
-    if url.startswith(("spark://", "pyspark://")):
-        return ibis.pyspark.connect(_spark_session(url))
-    return ibis.connect(url)
-
-
-def _spark_session(url: str) -> Any:
-    """A session of Spark: of a master, or with the settings that the address lists."""
-    with warnings.catch_warnings():
-        # Of versions of pandas that its own functions do not know; none of them is used here.
-        warnings.simplefilter("ignore", FutureWarning)
-        from pyspark.sql import SparkSession
-
-        builder = SparkSession.builder.appName("moanon")
-        if url.startswith("spark://"):
-            builder = builder.master(url)
-        for key, value in parse_qsl(urlsplit(url).query):
-            builder = builder.config(key, value)
-        return builder.getOrCreate()
 
 
 def open_database(

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bits, Ints, Outlined
+from moanon.data.digests import is_kept_as, kept, new_key
 from moanon.errors import GenomeError, got
 from moanon.measures.suppression import Suppression
 
@@ -174,7 +175,7 @@ class LocalRecodings(Outlined):
     Attributes
     ----------
     digest : str
-        Of the table.
+        Of the table; with the key under which it was kept, if it was.
     cell_group : tuple of arrays (cells,)
         For each solution the box of each cell, or `moanon.grouping.NO_GROUP` where it is
         suppressed.
@@ -186,6 +187,7 @@ class LocalRecodings(Outlined):
     cell_group: tuple[Ints, ...]
     starts: tuple[Ints, ...]
     stops: tuple[Ints, ...]
+    key: str | None = None
 
     @classmethod
     def of_groupings(cls, groupings: Iterable[Grouping]) -> LocalRecodings:
@@ -219,6 +221,7 @@ class LocalRecodings(Outlined):
     def _of_arrays(cls, content: bytes) -> LocalRecodings:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             digest = arrays["digest"].tobytes().decode()
+            key = arrays["key"].tobytes().decode() if "key" in arrays else None
             number = int(arrays["solutions"])
             group = tuple(arrays[f"group{i}"].astype(np.int64) - 1 for i in range(number))
             boxes = [arrays[f"boxes{i}"].astype(np.int64) for i in range(number)]
@@ -229,7 +232,8 @@ class LocalRecodings(Outlined):
                 raise ValueError("groups and blocks are counted from 0")
             if not (first < last).all():
                 raise ValueError("a block without values")
-        return cls(digest, group, *zip(*boxes, strict=True)) if boxes else cls(digest, (), (), ())
+        starts, stops = zip(*boxes, strict=True) if boxes else ((), ())
+        return cls(digest, group, starts, stops, key)
 
     def __len__(self) -> int:
         return len(self.cell_group)
@@ -241,13 +245,14 @@ class LocalRecodings(Outlined):
             tuple(self.cell_group[row] for row in chosen),
             tuple(self.starts[row] for row in chosen),
             tuple(self.stops[row] for row in chosen),
+            self.key,
         )
 
     def all_groups(self, row: int, instance: Instance) -> Grouping:
         from moanon.grouping import Grouping
 
         starts, stops = self.starts[row], self.stops[row]
-        if instance.table.digest == self.digest:
+        if is_kept_as(instance.table.digest, self.digest, self.key):
             return Grouping.of_boxes(instance, self.cell_group[row], starts, stops)
         box = _find_boxes(instance, starts, stops)
         used = np.unique(box[box >= 0])
@@ -292,10 +297,14 @@ class LocalRecodings(Outlined):
         return {"boxes": self.starts[row].shape[1]}
 
     def files(self) -> Mapping[str, bytes]:
+        new = new_key(self.digest)
+        key = new or self.key
         arrays: dict[str, npt.NDArray[Any]] = {
-            "digest": np.frombuffer(self.digest.encode(), dtype=np.uint8),
+            "digest": np.frombuffer(kept(self.digest, new).encode(), dtype=np.uint8),
             "solutions": np.array(len(self)),
         }
+        if key is not None:
+            arrays["key"] = np.frombuffer(key.encode(), dtype=np.uint8)
         for i, group in enumerate(self.cell_group):
             small = np.uint16 if group.max() + 1 < 2**16 else np.uint32
             arrays[f"group{i}"] = (group + 1).astype(small)
@@ -321,6 +330,7 @@ def joined(several: Sequence[Recodings]) -> Recodings:
         tuple(group for each in boxes for group in each.cell_group),
         tuple(starts for each in boxes for starts in each.starts),
         tuple(stops for each in boxes for stops in each.stops),
+        boxes[0].key,
     )
 
 

@@ -11,8 +11,6 @@ counts as well.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +33,7 @@ from moanon.data.column import (
     typed_column,
     without_tokens,
 )
+from moanon.data.digests import digest_of_columns
 from moanon.data.rows import Labelling, RowOrder
 from moanon.engines.addresses import VARIABLE, Address, TableName, refuse_password
 from moanon.engines.connecting import connect, missing_package
@@ -161,14 +160,14 @@ class RowsInDatabase(RowsElsewhere):
         self._raw: dict[str, Any] = {}  # of each column the array of its distinct values
 
     def digest(self, names: Sequence[str]) -> str:
-        """SHA-256 of the values of some columns, with their counts."""
-        found = hashlib.sha256()
+        """Give the digest of the values of some columns, with their counts."""
+        columns = []
         for name in sorted(names):
             distinct = self.distinct(name)
             counts = np.zeros(len(distinct.column.values) + 1, dtype=np.int64)
             np.add.at(counts, distinct.codes, distinct.counts)
-            found.update(json.dumps([name, distinct.column.values, counts.tolist()]).encode())
-        return found.hexdigest()
+            columns.append((name, distinct.column.values, counts))
+        return digest_of_columns(columns)
 
     def look_up(self, name: str) -> DistinctValues:
         import pyarrow as pa

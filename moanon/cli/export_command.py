@@ -296,8 +296,11 @@ def _write_table(release: Release, results: Path, name: str, force: bool) -> Cer
     notice = Path(f"{name}.certificate.json")
     with StagedFiles(notice, force=force) as staged:
         digest = read_record(results).get("config", {}).get("digest")
-        certificate = release.write_table(name, force=force, config_digest=digest)
-        staged[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
+
+        def keep(certificate: Certificate) -> None:
+            staged[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
+
+        certificate = release.write_table(name, force=force, config_digest=digest, keep=keep)
         staged.move()
     return certificate
 

@@ -45,8 +45,9 @@ def with_cells(digest: str, cells: Cells) -> str:
         found.update(json.dumps([column.name, column.labels]).encode())
         arrays += [column.starts, column.values, column.counts]
     for array in arrays:
-        found.update(repr(array.shape).encode())
-        found.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
+        found.update(f"{array.dtype.name} {array.shape}".encode())
+        # As it lies there: there may be as many cells as rows.
+        found.update(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data)
     return f"{_COUNTS}{found.hexdigest()}"
 
 

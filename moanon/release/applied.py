@@ -392,7 +392,12 @@ class Release(Outlined):
             raise OutputError(f"{path} cannot be written: a text is not Unicode: {error}") from None
 
     def write_table(
-        self, name: str, *, force: bool = False, config_digest: str | None = None
+        self,
+        name: str,
+        *,
+        force: bool = False,
+        config_digest: str | None = None,
+        keep: Callable[[Certificate], None] | None = None,
     ) -> Certificate:
         """Write the release into a table of the database that its rows are in.
 
@@ -402,11 +407,14 @@ class Release(Outlined):
         Parameters
         ----------
         name : str
-            Of the new table.
+            Of the new table: ``NAME`` or ``SCHEMA.NAME``.
         force : bool
-            Replace a table that exists.
+            Replace a table that exists, unless the release is made of it.
         config_digest : str, optional
             As for `write`.
+        keep : callable, optional
+            Given the certificate before the table gets its name, which it does not get if this
+            fails.
         """
         store = self.instance.table.store
         if not isinstance(store, RowsElsewhere) or not hasattr(store, "new_table"):
@@ -417,7 +425,7 @@ class Release(Outlined):
             measured = tuple(rows.header[place] for place in reading.measured)
             counted = count_cells(address, rows.header, measured)
             listed = sorted((list(map(str, cells)), n) for cells, n in counted.items())
-            return certify(
+            certificate = certify(
                 lambda: measure_counted(TalliedCells(counted, reading), reading),
                 reading,
                 self.promised,
@@ -426,6 +434,9 @@ class Release(Outlined):
                 name=name,
                 digest=hashlib.sha256(json.dumps(listed).encode()).hexdigest(),
             )
+            if keep is not None:
+                keep(certificate)
+        return certificate
 
     def _released_rows(
         self, suppressed: SuppressedRows, shuffle: int | None, safe: bool

@@ -16,7 +16,7 @@ from moanon.engines import read_table
 from moanon.engines.replacing import Catalogue
 from moanon.errors import CertificateError, MoanonError, OutputError
 from moanon.genome import Instance
-from moanon.release import Release, applied
+from moanon.release import Certificate, Release, applied
 from tests.engines.servers import Server
 from tests.engines.test_databases import _known_password, called, run, server  # noqa: F401
 
@@ -299,6 +299,16 @@ def test_nothing_is_left_where_the_table_is_not_certified(
     monkeypatch.setattr(applied, "count_cells", failing)
     with pytest.raises(type(error)):
         release_of(place, table="t").write_table("r", force=True)
+    assert place.leftovers() == []
+    assert place.rows("SELECT * FROM r") == [(7,)]
+
+
+def test_a_table_whose_certificate_cannot_be_kept_gets_no_name(place: Place) -> None:
+    def full(certificate: Certificate) -> None:
+        raise OutputError(f"the disk is full, and {certificate.rows} rows are certified nowhere")
+
+    with pytest.raises(OutputError, match="and 60 rows are certified nowhere"):
+        release_of(place, table="t").write_table("r", force=True, keep=full)
     assert place.leftovers() == []
     assert place.rows("SELECT * FROM r") == [(7,)]
 

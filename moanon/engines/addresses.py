@@ -13,7 +13,7 @@ _SECRET = re.compile("passw|passphrase|pwd|secret|token", re.IGNORECASE)
 #: What the environment is asked for.
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 #: A name of a table or a schema that nobody can take for SQL or a path.
-_PLAIN = re.compile(r"[\w$#@-]([\w $#@-]*[\w$#@-])?")
+_PLAIN = re.compile(r"[\w$#@]([\w $#@-]*[\w$#@])?")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from moanon.arrays import Bits, Bools, Ints, Outlined
 from moanon.data.cells import Cells, SensitiveCounts, check_rows, count_values
+from moanon.data.digests import with_cells
 from moanon.data.domain import Domain, DomainSpec, OrderedDomain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.populations import PopulationRule, Populations
@@ -384,6 +385,11 @@ class Instance(Outlined):
             np.concatenate([np.zeros(0, dtype=np.int64), *owners]),
             *_list_by_cell(columns, [numbers[column.name] for column in columns], len(self.cells)),
         )
+
+    @cached_property
+    def digest(self) -> str:
+        """That of the table; if it is one of counts, together with those of the cells."""
+        return with_cells(self.table.digest, self.cells)
 
     @property
     def plan(self) -> Plan:

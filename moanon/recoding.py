@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bits, Ints, Outlined, Values
+from moanon.data.digests import is_kept_as, kept, new_key
 from moanon.errors import DataError, GenomeError, got
 from moanon.measures.suppression import Suppression
 from moanon.sealing import packed_numbers, seal, unpacked_numbers, unseal
@@ -177,7 +178,7 @@ class LocalRecodings(Outlined):
     Attributes
     ----------
     digest : str
-        Of the table.
+        Of the table; with the key under which it was kept, if it was.
     sealed : tuple of bytes
         For each solution the box of each cell, counted from 1; 0 where it is suppressed.
     starts, stops : tuple of arrays (columns, boxes)
@@ -189,6 +190,7 @@ class LocalRecodings(Outlined):
     sealed: tuple[bytes, ...]
     starts: tuple[Ints, ...]
     stops: tuple[Ints, ...]
+    key: str | None = None
 
     @classmethod
     def of_groupings(cls, groupings: Iterable[Grouping]) -> LocalRecodings:
@@ -234,6 +236,7 @@ class LocalRecodings(Outlined):
                     "again with --force"
                 )
             digest = arrays["digest"].tobytes().decode()
+            key = arrays["key"].tobytes().decode() if "key" in arrays else None
             number = int(arrays["solutions"])
             sealed = tuple(arrays[f"sealed{i}"].tobytes() for i in range(number))
             boxes = [arrays[f"boxes{i}"].astype(np.int64) for i in range(number)]
@@ -244,7 +247,8 @@ class LocalRecodings(Outlined):
                 raise ValueError("blocks are counted from 0")
             if not (first < last).all():
                 raise ValueError("a block without values")
-        return cls(digest, sealed, *zip(*boxes, strict=True)) if boxes else cls(digest, (), (), ())
+        starts, stops = zip(*boxes, strict=True) if boxes else ((), ())
+        return cls(digest, sealed, starts, stops, key)
 
     def __len__(self) -> int:
         return len(self.sealed)
@@ -256,13 +260,14 @@ class LocalRecodings(Outlined):
             tuple(self.sealed[row] for row in chosen),
             tuple(self.starts[row] for row in chosen),
             tuple(self.stops[row] for row in chosen),
+            self.key,
         )
 
     def all_groups(self, row: int, instance: Instance) -> Grouping:
         from moanon.grouping import Grouping
 
         starts, stops = self.starts[row], self.stops[row]
-        if instance.table.digest == self.digest:
+        if is_kept_as(instance.table.digest, self.digest, self.key):
             return Grouping.of_boxes(instance, self.cell_group(row, instance), starts, stops)
         box = _find_boxes(instance, starts, stops)
         used = np.unique(box[box >= 0])
@@ -325,10 +330,14 @@ class LocalRecodings(Outlined):
         return {"boxes": self.starts[row].shape[1]}
 
     def files(self) -> Mapping[str, bytes]:
+        new = new_key(self.digest)
+        key = new or self.key
         arrays: dict[str, npt.NDArray[Any]] = {
-            "digest": np.frombuffer(self.digest.encode(), dtype=np.uint8),
+            "digest": np.frombuffer(kept(self.digest, new).encode(), dtype=np.uint8),
             "solutions": np.array(len(self)),
         }
+        if key is not None:
+            arrays["key"] = np.frombuffer(key.encode(), dtype=np.uint8)
         for i, sealed in enumerate(self.sealed):
             arrays[f"sealed{i}"] = np.frombuffer(sealed, dtype=np.uint8)
             arrays[f"boxes{i}"] = np.stack([self.starts[i], self.stops[i]]).astype(np.uint32)
@@ -353,6 +362,7 @@ def joined(several: Sequence[Recodings]) -> Recodings:
         tuple(sealed for each in boxes for sealed in each.sealed),
         tuple(starts for each in boxes for starts in each.starts),
         tuple(stops for each in boxes for stops in each.stops),
+        boxes[0].key,
     )
 
 

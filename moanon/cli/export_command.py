@@ -318,8 +318,11 @@ def _write_table(release: Release, results: Path, name: str, force: bool) -> Cer
 
     notice = Path(f"{name}.certificate.json")
     with StagedFiles(notice, force=force) as staged:
-        certificate = release.write_table(name, force=force)
-        staged[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
+
+        def keep(certificate: Certificate) -> None:
+            staged[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
+
+        certificate = release.write_table(name, force=force, keep=keep)
         staged.move()
     record_release(results, release, certificate)
     return certificate
@@ -390,6 +393,8 @@ def _show(
         texts["dropped"] = f"{counted(certificate.origin.rows_dropped, 'row')} for missing values"
     for name, text in texts.items():
         typer.echo(f"  {name:<20}{text}")
+    for note in certificate.notes:
+        typer.echo(f" note: {on_one_line(note)}")
     if cells := certificate.origin.formula_cells:
         safe = "--spreadsheet-safe puts an apostrophe before each"
         became = f"released as they are ({safe})"

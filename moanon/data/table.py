@@ -49,7 +49,7 @@ class Table(Outlined):
     Attributes
     ----------
     source, digest : str
-        What was read, and its SHA-256.
+        What was read, and its SHA-256; of a database that of counts, see `moanon.data.digests`.
     roles : mapping of str to Role
         The declared columns, in file order.
     columns : mapping of str to Profile

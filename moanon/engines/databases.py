@@ -11,19 +11,15 @@ counts as well.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import secrets
-import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from re import Match
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import quote
 
 import numpy as np
 
@@ -37,8 +33,10 @@ from moanon.data.column import (
     sql_type,
     typed_column,
 )
+from moanon.data.digests import digest_of_columns
 from moanon.data.rows import Labelling, RowOrder
-from moanon.engines.addresses import VARIABLE, Address, refuse_password
+from moanon.engines.addresses import VARIABLE, Address, TableName, refuse_password
+from moanon.engines.connecting import connect, missing_package
 from moanon.engines.duck import (
     RANDOM_KEY,
     DuckSession,
@@ -51,7 +49,8 @@ from moanon.engines.duck import (
     shuffled,
 )
 from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
-from moanon.errors import DataError, OutputError
+from moanon.engines.replacing import catalogue_of, unused_name
+from moanon.errors import DataError, MoanonError, OutputError
 
 
 class Database:
@@ -62,7 +61,7 @@ class Database:
         self.address = address
         self._secrets: list[str] = []
         with self.telling("cannot be reached"):
-            self.connection = _connect(VARIABLE.sub(self._variable, address.url))
+            self.connection = connect(VARIABLE.sub(self._variable, address.url))
         if self.connection.name == "postgres":
             weakref.finalize(self, self.connection.con.close)
 
@@ -80,25 +79,29 @@ class Database:
         with self.telling("cannot be read"):
             if address.query is not None:
                 return self._query(address.query)
-            schema, _, name = (address.table or "").rpartition(".")
-            return self.connection.table(name, **({"database": schema} if schema else {}))
+            name = TableName.of(address.table or "")
+            within = {} if name.schema is None else {"database": name.schema}
+            return self.connection.table(name.name, **within)
 
     def _query(self, query: str) -> Any:
         """A query as a view that goes with the connection.
 
-        The way of ibis to ask PostgreSQL for the columns of a query fails with some versions of its
-        own parts.
+        The way of ibis to ask for the columns of a query fails with some versions of its own parts.
         """
-        if self.connection.name not in ("postgres", "pyspark"):
+        if self.connection.name not in ("postgres", "pyspark", "duckdb"):
             return self.connection.sql(query)
-        view = f"moanon_{secrets.token_hex(8)}"
+        view = unused_name()
         self.run(f"CREATE TEMPORARY VIEW {view} AS {query}")
         return self.connection.table(view)
 
     def run(self, statement: str) -> None:
         """Run a statement of which nothing comes back."""
+        if self.connection.name == "postgres":  # ibis would end the transaction if it fails
+            self.connection.con.execute(statement).close()
+            return
         done = self.connection.raw_sql(statement)
-        if hasattr(done, "close"):
+        # DuckDB gives the connection itself, which is still needed.
+        if hasattr(done, "close") and done is not getattr(self.connection, "con", None):
             done.close()
 
     @contextmanager
@@ -109,10 +112,8 @@ class Database:
         except (DataError, OutputError):
             raise
         except ImportError as error:
-            raise DataError(
-                f"{self.address} {what}: the package {error.name or 'ibis'} is not installed "
-                "(pip install 'moanon[engines]', for Spark 'moanon[spark]')"
-            ) from None
+            missing = missing_package(self.address.url, error)
+            raise DataError(f"{self.address} {what}: {missing}") from None
         except Exception as error:
             raise error_type(f"{self.address} {what}: {self._reason(error)}") from None
 
@@ -124,36 +125,6 @@ class Database:
         for secret in self._secrets:
             reason = reason.replace(secret, "***")
         return reason.removesuffix(".")
-
-
-def _connect(url: str) -> Any:
-    """Connect by ibis; PostgreSQL by its own client, which knows services and password files."""
-    import ibis
-
-    if url.startswith(("postgres://", "postgresql://")):
-        import psycopg
-
-        # Keepalives: a server that is gone is noticed while a query runs.
-        connection = psycopg.connect(url, autocommit=True, connect_timeout=20)
-        return ibis.postgres.from_connection(connection)
-    if url.startswith(("spark://", "pyspark://")):
-        return ibis.pyspark.connect(_spark_session(url))
-    return ibis.connect(url)
-
-
-def _spark_session(url: str) -> Any:
-    """A session of Spark: of a master, or with the settings that the address lists."""
-    with warnings.catch_warnings():
-        # Of versions of pandas that its own functions do not know; none of them is used here.
-        warnings.simplefilter("ignore", FutureWarning)
-        from pyspark.sql import SparkSession
-
-        builder = SparkSession.builder.appName("moanon")
-        if url.startswith("spark://"):
-            builder = builder.master(url)
-        for key, value in parse_qsl(urlsplit(url).query):
-            builder = builder.config(key, value)
-        return builder.getOrCreate()
 
 
 def open_database(
@@ -191,14 +162,14 @@ class RowsInDatabase(RowsElsewhere):
         self._raw: dict[str, Any] = {}  # of each column the array of its distinct values
 
     def digest(self, names: Sequence[str]) -> str:
-        """SHA-256 of the values of some columns, with their counts."""
-        found = hashlib.sha256()
+        """Give the digest of the values of some columns, with their counts."""
+        columns = []
         for name in sorted(names):
             distinct = self.distinct(name)
             counts = np.zeros(len(distinct.column.values) + 1, dtype=np.int64)
             np.add.at(counts, distinct.codes, distinct.counts)
-            found.update(json.dumps([name, distinct.column.values, counts.tolist()]).encode())
-        return found.hexdigest()
+            columns.append((name, distinct.column.values, counts))
+        return digest_of_columns(columns)
 
     def look_up(self, name: str) -> DistinctValues:
         import pyarrow as pa
@@ -422,38 +393,39 @@ class RowsInDatabase(RowsElsewhere):
         It is written under a name that nobody can guess, and gets its own when the block ends; if
         something goes wrong there, nothing is left.
         """
-        database, connection = self.database, self.database.connection
-        written = f"moanon_{secrets.token_hex(8)}"
-        failing = database.telling(f"takes no table {name!r}", OutputError)
-        with failing:
-            if name in connection.list_tables():
-                if name == database.address.table:
-                    raise OutputError(f"{name!r} is the table that is read; name another one")
-                if not force:
-                    raise OutputError(f"there is a table {name!r} already (--force replaces it)")
+        database, new = self.database, TableName.of_new(name)
+        catalogue = catalogue_of(database, self._rows)
+
+        def failing() -> AbstractContextManager[None]:
+            return database.telling(f"takes no table {name!r}", OutputError)
+
+        with failing():
+            catalogue.check(new, force)
+            place = replace(catalogue.settled(new), name=unused_name())
             rows = self.labelled(labelling, {}, typed=True)
             named = {shown: rows[f"c{i}"] for i, shown in enumerate(labelling.columns.values())}
+            within = {} if place.schema is None else {"database": place.schema}
         try:
-            with database.telling(f"takes no table {name!r}", OutputError):
-                connection.create_table(written, obj=rows.select(**named))
-            yield replace(database.address, table=written, query=None)
-            with database.telling(f"takes no table {name!r}", OutputError):
-                if force:
-                    connection.drop_table(name, force=True)
-                database.run(f"ALTER TABLE {written} RENAME TO {_quoted_for(connection, name)}")
-        except BaseException:
-            with suppress(Exception):
-                connection.drop_table(written, force=True)
+            with failing():
+                database.connection.create_table(place.name, obj=rows.select(**named), **within)
+            yield replace(database.address, table=str(place), query=None)
+            with failing():
+                catalogue.take(place.name, new, force)
+        except BaseException as error:
+            if not self._is_cleared(place) and isinstance(error, MoanonError):
+                raise type(error)(f"{error}; the table {place} may be left: drop it") from None
             raise
+
+    def _is_cleared(self, place: TableName) -> bool:
+        """Remove a table that was written in vain, over another connection if this one is lost."""
+        for is_lost in (False, True):
+            with suppress(Exception):
+                database = Database(self.database.address) if is_lost else self.database
+                catalogue_of(database, self._rows).clear(place)
+                return True
+        return False
 
 
 def _plain(joined: Any) -> Any:
     """A join as a table of its own: ibis would go on with the join where it cannot."""
     return joined.select(*joined.columns).view()
-
-
-def _quoted_for(connection: Any, name: str) -> str:
-    """A name as the database's own SQL writes it."""
-    from sqlglot import exp
-
-    return str(exp.to_identifier(name, quoted=True).sql(dialect=connection.dialect))

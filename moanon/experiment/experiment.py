@@ -22,6 +22,7 @@ from moanon import __version__
 from moanon.arrays import Outlined
 from moanon.config import Config
 from moanon.data.coarsening import note_on_merged
+from moanon.data.digests import kept, new_key
 from moanon.errors import InfeasibleError, OutputError
 from moanon.experiment.finished import ETA_TABLE, draw_plots, run_of, write_eta_table, write_page
 from moanon.experiment.folder import (
@@ -100,6 +101,8 @@ _Course = dict[str, Any]
 def make_record(config: Config, instance: Instance, identity: Identity) -> dict[str, Any]:
     """What ``run.json`` tells about results of any kind: what they were made from, and by what."""
     table = instance.table
+    key = new_key(table.digest)
+    keyed = {} if key is None else {"key": key, "cells_digest": kept(instance.digest, key)}
     return {
         "name": config.name,
         "moanon": __version__,
@@ -109,7 +112,8 @@ def make_record(config: Config, instance: Instance, identity: Identity) -> dict[
         "roles": config.roles,
         "data": {
             "source": table.source,
-            "digest": table.digest,
+            "digest": kept(table.digest, key),
+            **keyed,
             "rows_in": table.rows_in,
             "rows_dropped": table.rows_dropped,
             "rows": table.rows,

@@ -105,7 +105,7 @@ def load_front(
         hint = f"; if it has moved, say where with {option}" if moved else ""
         raise type(error)(f"the table of {folder} cannot be read: {error}{hint}") from None
     # First, since other data may also be at odds with the domains, which would explain less.
-    check_data(folder, read_record(folder), table.source, table.digest)
+    check_data(folder, read_record(folder), table)
     return Front.load(folder, config.instance_of(table))
 
 

@@ -31,6 +31,7 @@ from moanon import __version__
 from moanon.arrays import Bools, Ints, Outlined
 from moanon.atomic import StagedFiles, StagedFolder
 from moanon.data.column import Profile
+from moanon.data.digests import kept, new_key
 from moanon.data.domain import MISSING, Domain, TreeDomain
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import RowOrder, Shuffle
@@ -403,7 +404,13 @@ class Release(Outlined):
         except UnicodeEncodeError as error:
             raise OutputError(f"{path} cannot be written: a text is not Unicode: {error}") from None
 
-    def write_table(self, name: str, *, force: bool = False) -> Certificate:
+    def write_table(
+        self,
+        name: str,
+        *,
+        force: bool = False,
+        keep: Callable[[Certificate], None] | None = None,
+    ) -> Certificate:
         """Write the release into a table of the database that its rows are in.
 
         The database labels the rows itself; what it wrote is then measured by it, over another
@@ -412,9 +419,12 @@ class Release(Outlined):
         Parameters
         ----------
         name : str
-            Of the new table.
+            Of the new table: ``NAME`` or ``SCHEMA.NAME``.
         force : bool
-            Replace a table that exists.
+            Replace a table that exists, unless the release is made of it.
+        keep : callable, optional
+            Given the certificate before the table gets its name, which it does not get if this
+            fails.
         """
         store = self.instance.table.store
         if not isinstance(store, RowsElsewhere) or not hasattr(store, "new_table"):
@@ -425,7 +435,7 @@ class Release(Outlined):
             measured = tuple(rows.header[place] for place in reading.measured)
             counted = count_cells(address, rows.header, measured)
             listed = sorted((list(map(str, cells)), n) for cells, n in counted.items())
-            return certify(
+            certificate = certify(
                 lambda: measure_counted(TalliedCells(counted, reading), reading),
                 reading,
                 self.promised,
@@ -435,6 +445,9 @@ class Release(Outlined):
                 name=name,
                 digest=hashlib.sha256(json.dumps(listed).encode()).hexdigest(),
             )
+            if keep is not None:
+                keep(certificate)
+        return certificate
 
     def record(
         self, certificate: Certificate | BucketCertificate, config_digest: str | None = None
@@ -444,7 +457,8 @@ class Release(Outlined):
         Exact measures beside the whole table, suppressed rows included, the generalization, how far
         it can be from the optimum, and digests that tie the release to its original.
         """
-        genome = self.grouping.genome
+        genome, digest = self.grouping.genome, self.instance.table.digest
+        key = new_key(digest)  # of counts, which could be guessed
         columns: dict[str, dict[str, Any]] = {}
         for (name, column), value in self.promised.items():
             if column:
@@ -467,7 +481,8 @@ class Release(Outlined):
             "optimality": None if self.least is None else self._optimality(self.least),
             "genome": None if genome is None else self.instance.layout.text(genome),
             "digests": {
-                "input": self.instance.table.digest,
+                "input": kept(digest, key),
+                "input_key": key,
                 "config": config_digest,
                 "output": certificate.output_digest,
             },

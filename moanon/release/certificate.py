@@ -76,7 +76,7 @@ class Origin:
 
     Attributes
     ----------
-    rows_in, rows_dropped, row_order, formula_cells, notes
+    rows_in, rows_dropped, row_order, formula_cells
         As in the file.
     promises : tuple of (str, float)
         Names of measures with the bounds that were demanded of the release and checked.
@@ -87,7 +87,6 @@ class Origin:
     row_order: RowOrder = "shuffled"
     formula_cells: int = 0
     promises: tuple[tuple[str, float], ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,6 +105,8 @@ class Certificate:
         The ground distance of each sensitive column, and what it is measured along.
     checked : tuple of str
         Measures of the front that the file was found to have.
+    notes : tuple of str
+        What a reader of the numbers should know.
     file, quasi, sensitive, recursive_c, suppressed_rows, spreadsheet_safe
         As in the file.
     output_digest, moanon
@@ -124,6 +125,7 @@ class Certificate:
     spreadsheet_safe: bool
     output_digest: str
     checked: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     moanon: str = field(default=__version__)
 
     @property
@@ -224,7 +226,7 @@ class Certificate:
             "checked": list(self.checked),
             "quasi": list(self.quasi),
             "sensitive": list(self.sensitive),
-            "notes": list(origin.notes),
+            "notes": list(self.notes),
             "digests": {"output": self.output_digest},
         }
         written: dict[str, Any] = _written(entries)
@@ -287,7 +289,6 @@ class Certificate:
                     (each["measure"], each.get("at_least", each.get("at_most")))
                     for each in entries["promises"]
                 ),
-                tuple(entries["notes"]),
             ),
             quasi=tuple(entries["quasi"]),
             sensitive=tuple(entries["sensitive"]),
@@ -298,6 +299,7 @@ class Certificate:
             spreadsheet_safe=entries["spreadsheet_safe"],
             output_digest=entries["digests"]["output"],
             checked=tuple(entries["checked"]),
+            notes=tuple(entries["notes"]),
             moanon=entries["moanon"],
         )
 
@@ -409,6 +411,7 @@ def certify(
         spreadsheet_safe=reading.defused,
         output_digest=digest,
         checked=tuple(dict.fromkeys(measure for measure, _ in stated if measure in shown)),
+        notes=found.notes,
     )
 
 

@@ -21,6 +21,7 @@ from fractions import Fraction
 from operator import itemgetter
 from pathlib import Path
 
+from moanon.data.alike import alike_note
 from moanon.data.readers import long_fields
 from moanon.errors import CertificateError
 from moanon.release.counted_files import count_csv, count_parquet
@@ -55,10 +56,13 @@ class Measured:
         What follows from the file, from declared domains and from the number of rows of the table:
         groups are compared with the released rows, and what else would depend on rows that are not
         released is absent.
+    notes : tuple of str
+        Sensitive columns whose released values look alike: ℓ counts them as different ones.
     """
 
     values: NamedValues
     public: NamedValues
+    notes: tuple[str, ...] = ()
 
 
 def measure_file(path: Path, reading: Reading) -> Measured:
@@ -99,6 +103,7 @@ def measure_counted(counted: Counted, reading: Reading) -> Measured:
         for measure, value in found.items()
         if reading.declared or measure not in _OF_DOMAINS
     }
+    notes: list[str] = []
     for name, facts in reading.sensitive.items():
         texts = reading.texts(name, counted.cells[name], counted.spelled)
         released: defaultdict[str, int] = defaultdict(int)
@@ -111,7 +116,9 @@ def measure_counted(counted: Counted, reading: Reading) -> Measured:
             raise CertificateError(f"column {name!r}: {error}") from None
         found |= {(measure, name): value for measure, value in table.items()}
         public |= {(measure, name): value for measure, value in file.items()}
-    return Measured(found, public)
+        if note := alike_note(name, sorted(released)):
+            notes.append(note)
+    return Measured(found, public, tuple(notes))
 
 
 def _lost(counted: Counted, reading: Reading) -> Fraction:

@@ -470,3 +470,7 @@ def test_a_server_that_is_gone_before_a_table_is_measured(
     with psycopg.connect(server.url()) as connection:
         names = {name for (name,) in connection.execute("SELECT tablename FROM pg_tables")}
     assert "half" not in names
+    (left,) = [name for name in names if name.startswith("moanon_")]
+    assert f"the table public.{left} may be left: drop it" in told
+    with psycopg.connect(server.url()) as connection:
+        connection.execute(f"DROP TABLE {left}")

@@ -592,6 +592,8 @@ def test_certificates_of_earlier_versions_are_refused(tmp_path: Path) -> None:
     """They may tie a release to suppressed rows, so whoever holds one should hear of it."""
     path = tmp_path / "old.certificate.json"
     path.write_text(json.dumps({"moanon": "0.9", "k": 5, "weighted_k_exact": "29/7"}))
-    message = r"old\.certificate\.json was written by moanon 0\.9, whose .* export the release again$"
+    message = (
+        r"old\.certificate\.json was written by moanon 0\.9, whose .* export the release again$"
+    )
     with pytest.raises(DataError, match=message):
         Certificate.load(path)

@@ -481,7 +481,7 @@ def test_an_order_without_declared_ends_is_measured_along_what_is_shown(tmp_path
         instance = Instance.build(table, {"size": sizes}, distances={"pay": spec})
         release = Release.of(instance, [1, 1], k=2)
         certificate = release.write(tmp_path / "r.csv", force=True)
-        # Released are 10, 10, 11 and 12: in {10, 12} 1/4 stands a place too high, in {10, 11} too low.
+        # Beside 10, 10, 11, 12 a quarter of {10, 12} is a place too high, of {10, 11} too low.
         assert certificate.privacy["t_closeness"] == 1 / 4 / places
         assert certificate.scales["pay"] == ("shown" if places == 2 else "declared")
 

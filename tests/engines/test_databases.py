@@ -14,6 +14,7 @@ from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -62,7 +63,7 @@ def people(rows: int = 400) -> list[tuple[Any, ...]]:
 
 def write_csv(path: Path) -> Path:
     def cell(value: Any) -> str:
-        text = "" if value is None else str(value)
+        text = "" if value is None else str(value).removesuffix(".0")  # as floats are written
         return '"' + text.replace('"', '""') + '"' if set(text) & set('",\n') else text
 
     rows = [("id", "age", "sex", "ill", "note", "pay"), *people()]
@@ -152,10 +153,17 @@ def test_a_database_is_checked_searched_and_released_as_a_file(
         run(tmp_path, "run", f"{name}.yaml", "--quiet")
     fronts = [(tmp_path / f"results-{n}" / "front.csv").read_bytes() for n in ("database", "file")]
     assert fronts[0] == fronts[1]
-    for ending in ("csv", "parquet"):
-        for name in ("database", "file"):
-            run(tmp_path, "export", f"results-{name}", "3", "--out", f"{name}.{ending}")
-    assert (tmp_path / "database.csv").read_bytes() == (tmp_path / "file.csv").read_bytes()
+    for order in (["--shuffle", "4"], ["--keep-order"]):
+        for ending in ("csv", "parquet"):
+            for name in ("database", "file"):
+                out = ["--out", f"{name}.{ending}", "--force", *order]
+                run(tmp_path, "export", f"results-{name}", "3", *out)
+        assert (tmp_path / "database.csv").read_bytes() == (tmp_path / "file.csv").read_bytes()
+        rows = [
+            duckdb.sql(f"SELECT * EXCLUDE (pay) FROM '{tmp_path}/{name}.parquet'").fetchall()
+            for name in ("database", "file")  # pay is a number in one and a text in the other
+        ]
+        assert rows[0] == rows[1]
     run(tmp_path, "export", "results-database", "3", "--to-table", "released")
     written, file = (
         json.loads((tmp_path / f"{name}.certificate.json").read_text())
@@ -199,8 +207,11 @@ def test_another_database_that_ibis_connects_to(tmp_path: Path) -> None:
     for source, more in sources.items():
         table = read_table(source, roles, missing="category", **more)
         release = Release.of(Instance.build(table, specs), [0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 1], k=5)
-        release.write(tmp_path / f"{len(written)}.csv")
-        written.append((tmp_path / f"{len(written)}.csv").read_bytes())
+        texts = []
+        for order in ({"keep_order": True}, {"shuffle": 4}):
+            release.write(tmp_path / "r.csv", force=True, **order)
+            texts.append((tmp_path / "r.csv").read_bytes())
+        written.append(texts)
     assert written[0] == written[1]
 
 
@@ -210,7 +221,8 @@ def test_rows_without_an_order_are_sorted_by_what_they_show(tmp_path: Path, serv
         server.url(), roles, query="SELECT age, ill FROM people WHERE age < 50 AND ill <> ''"
     )
     instance = Instance.build(table, {"age": _ages()})
-    certificate = Release.of(instance, [0, 1, 0, 1, 0, 0, 0, 0, 0]).write(tmp_path / "x.csv")
+    release = Release.of(instance, [0, 1, 0, 1, 0, 0, 0, 0, 0])
+    certificate = release.write(tmp_path / "x.csv", keep_order=True)
     assert certificate.origin.row_order == "sorted"
     header, *lines = (tmp_path / "x.csv").read_text().splitlines()
     assert header == "age,ill"

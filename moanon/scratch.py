@@ -19,6 +19,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import weakref
 import zlib
 from contextlib import suppress
 from pathlib import Path
@@ -41,7 +42,7 @@ class ScratchFolder:
     Raises
     ------
     OSError
-        If it cannot be made.
+        If it cannot be made, with a sentence that names ``TMPDIR``.
 
     Examples
     --------
@@ -54,10 +55,9 @@ class ScratchFolder:
     def __init__(self) -> None:
         clear_abandoned()
         for tries_left in reversed(range(_TRIES)):
-            self.path = Path(tempfile.gettempdir()) / f"{_prefix()}{secrets.token_hex(8)}"
-            self.path.mkdir(mode=_MODE)
-            self._descriptor = _opened(self.path)
-            if self._is_locked() or not tries_left:
+            self.path, descriptor = _made()
+            self._end = weakref.finalize(self, _remove, self.path, descriptor)
+            if _is_locked(self.path, descriptor) or not tries_left:
                 break
             self.remove()  # another process may have taken it for abandoned before it was locked
 
@@ -68,19 +68,36 @@ class ScratchFolder:
         self.remove()
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        if self._descriptor is not None:
-            os.close(self._descriptor)  # only now, since it also unlocks the folder
-            self._descriptor = None
+        """Remove the folder with all that is in it; at the latest this is done when Python ends."""
+        self._end()
 
-    def _is_locked(self) -> bool:
-        """Lock the folder; say whether that was possible, and it is still there."""
-        if self._descriptor is None or not lock(self._descriptor):
-            return False
-        with suppress(OSError):
-            return os.path.samestat(os.fstat(self._descriptor), self.path.lstat())
+
+def _made() -> tuple[Path, int | None]:
+    """Make a folder, and open it where that is possible."""
+    try:
+        path = Path(tempfile.gettempdir()) / f"{_prefix()}{secrets.token_hex(8)}"
+        path.mkdir(mode=_MODE)
+    except OSError as error:
+        raise OSError(
+            f"there is no place for temporary files ({error.strerror or error}); set TMPDIR to "
+            "another disk"
+        ) from None
+    return path, _opened(path)
+
+
+def _is_locked(folder: Path, descriptor: int | None) -> bool:
+    """Lock a folder; say whether that was possible, and it is still there."""
+    if descriptor is None or not lock(descriptor):
         return False
+    with suppress(OSError):
+        return os.path.samestat(os.fstat(descriptor), folder.lstat())
+    return False
+
+
+def _remove(folder: Path, descriptor: int | None) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if descriptor is not None:
+        os.close(descriptor)  # only now, since it also unlocks the folder
 
 
 def clear_abandoned() -> None:

@@ -163,6 +163,13 @@ def test_many_that_start_at_once_do_not_take_each_others(place: Path) -> None:
     assert not list(place.iterdir())
 
 
+def test_no_place_for_a_folder_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(place / "gone"))
+    told = r"^there is no place for temporary files \(No such .*\); set TMPDIR to another disk$"
+    with pytest.raises(OSError, match=told):
+        ScratchFolder()
+
+
 def test_no_descriptor_stays_open(place: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 (as many names)
     abandoned(place)

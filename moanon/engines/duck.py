@@ -185,10 +185,7 @@ def _scratch(source: str) -> ScratchFolder:
     try:
         return ScratchFolder()
     except OSError as error:
-        raise DataError(
-            f"{source} cannot be read: there is no place for temporary files "
-            f"({error.strerror or error}); set TMPDIR to another disk"
-        ) from None
+        raise DataError(f"{source} cannot be read: {error}") from None
 
 
 def _close(database: duckdb.DuckDBPyConnection, scratch: ScratchFolder) -> None:

@@ -6,12 +6,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from unittest.mock import Mock
 
 import duckdb
 import pytest
 
-from moanon.engines.duck import DuckSession
 from tests.checkout import environment
 
 CONFIG = """
@@ -103,15 +101,3 @@ def test_the_disk_that_is_written_to_whatever_a_folder_there_is_called(
     code, told, left = on_a_small_disk(folder, str(tmp_path), "-c", RELEASE, target)
     assert (code, told) == (1, f"{target} cannot be written: No space left on device")
     assert left == 'the "new" one\n'
-
-
-def test_the_disk_that_a_release_is_spilled_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = DuckSession("people.csv")
-    spilled = session.folder / "spilled" / "duckdb_temp_storage-0.tmp"
-    full = duckdb.IOException(f'Could not write file "{spilled}": No space left on device')
-    monkeypatch.setattr(session, "database", Mock(execute=Mock(side_effect=full)))
-    told = "^the disk that DuckDB spills to is full; set TMPDIR to a larger one$"
-    with pytest.raises(OSError, match=told):
-        session.write("COPY", tmp_path / "x.csv")

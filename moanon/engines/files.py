@@ -12,7 +12,7 @@ nearly all rows differ, all rows in a temporary Parquet file.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -61,6 +61,11 @@ class Relation:
 
     def place(self, name: str) -> str:
         """What SQL calls a column."""
+        if name not in self.header:
+            raise DataError(
+                f"{self.files[0]}: no copy is made of the identifying column {name!r}; read it in "
+                "another role"
+            )
         return f"c{self.header.index(name)}"
 
     def type_of(self, name: str) -> str:
@@ -76,6 +81,7 @@ def open_files(
     session: DuckSession,
     reading: CellReading,
     form: FileForm,
+    uncopied: Collection[str] = (),
 ) -> tuple[RowsInFiles, tuple[str, ...]] | None:
     """Open files of one kind as one table.
 
@@ -92,6 +98,9 @@ def open_files(
         How cells become values.
     form : FileForm
         How the files are written.
+    uncopied : collection of str
+        Columns that are in no temporary file. Where the files are not read as they are, nobody can
+        ask for such a column.
 
     Returns
     -------
@@ -105,11 +114,11 @@ def open_files(
             return None
         header = relation.header
     else:
-        found = _open_csv(files, names, asked, form, session)
+        found = _open_csv(files, names, asked, form, session, uncopied)
         if found is None:
             return None
         relation, header = found
-    ordered = [name for name in relation.header if names is None or name in set(names)]
+    ordered = [name for name in header if names is None or name in set(names)]
     return RowsInFiles(relation, ordered, reading), header
 
 
@@ -119,6 +128,7 @@ def _open_csv(
     asked: Sequence[str] | None,
     form: FileForm,
     session: DuckSession,
+    uncopied: Collection[str],
 ) -> tuple[Relation, tuple[str, ...]] | None:
     """Open CSV files as they are or, unless they are plain, as the strict reader writes them."""
 
@@ -133,7 +143,7 @@ def _open_csv(
         if is_staged(relation, plain.rows):
             return relation, plain.header
     place = session.folder / f"{session.new_name('rewritten')}.csv"
-    plain, header = rewrite(files, names, form, place)
+    plain, header = rewrite(files, names, form, place, uncopied)
     if not plain.rows:
         return None
     relation = _of_csv(session, (place,), plain, FileForm(trim=form.trim))

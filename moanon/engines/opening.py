@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -70,6 +70,7 @@ def read_table(
     table: str | None = None,
     query: str | None = None,
     order_by: Sequence[str] = (),
+    needed: Sequence[str] = (),
     **form: Unpack[FormKeys],
 ) -> Table:
     """Open the declared columns of a source and settle their missing values.
@@ -83,6 +84,9 @@ def read_table(
         however few.
     table, query, order_by
         Where the source is the address of a database; see `moanon.engines.databases.Address`.
+    needed : sequence of str
+        Identifying columns that are asked about all the same, such as a key. No temporary file
+        holds any other one.
 
     Raises
     ------
@@ -101,7 +105,17 @@ def read_table(
         opened = _open_database(address, tuple(given), asked, reading, memory)
     else:
         _refuse_table(table, query, order_by)
-        opened = _open(source, tuple(given), asked, missing_tokens, name, memory, file_form)
+        identifying = {column for column, role in given.items() if role is Role.IDENTIFYING}
+        opened = _open(
+            source,
+            tuple(given),
+            asked,
+            missing_tokens,
+            name,
+            memory,
+            file_form,
+            uncopied=identifying.difference(needed),
+        )
     if opened is None:
         read = read_into_memory(
             source, given, missing=missing, missing_tokens=missing_tokens, name=name, **form
@@ -149,6 +163,7 @@ def _open(
     name: str | None,
     memory: str | None,
     form: FileForm,
+    uncopied: Collection[str] = (),
 ) -> OpenedSource | None:
     """Open files without reading them into memory; None for what is read there."""
     if not isinstance(source, (str, os.PathLike)):
@@ -168,7 +183,9 @@ def _open(
     from moanon.engines.files import open_files
 
     session = DuckSession(name or path, memory)
-    opened = open_files(files, columns, asked, session=session, reading=reading, form=form)
+    opened = open_files(
+        files, columns, asked, session=session, reading=reading, form=form, uncopied=uncopied
+    )
     if opened is None or not opened[0].rows:
         return None
     rows, header = opened

@@ -351,7 +351,10 @@ def test_parts_that_do_not_measure_as_promised_leave_nothing(
     ("where", "told"),
     [
         ("{path}", "x.csv cannot be written: No space left on device"),
-        ("/tmp/spilled", "x.csv cannot be written: the disk that DuckDB spills to is full"),
+        (
+            "{folder}/spilled/duckdb_temp_storage-0.tmp",
+            "x.csv cannot be written: the disk that DuckDB spills to is full",
+        ),
     ],
 )
 def test_the_disk_that_is_full_is_the_one_that_is_told(
@@ -365,7 +368,8 @@ def test_the_disk_that_is_full_is_the_one_that_is_told(
         def execute(self, sql: str, *given: Any) -> Any:
             if not sql.startswith("COPY"):
                 return database.execute(sql, *given)
-            path = where.format(path=sql.split(" TO '")[1].split("'")[0])
+            target = sql.split(" TO '")[1].split("'")[0]
+            path = where.format(path=target, folder=session.folder)
             raise duckdb.IOException(f'IO Error: Could not write "{path}": No space left on device')
 
         def __getattr__(self, name: str) -> Any:

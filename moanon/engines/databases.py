@@ -276,7 +276,8 @@ class RowsInDatabase(RowsElsewhere):
         places = {name: f"own{i}" for i, name in enumerate(own)}
         values = {place: self._cleaned(name) for name, place in places.items()}
         rows = self._joined(codes, self._left_out, {**values, **others})
-        keys = {f"key{i}": pa.array(part) for i, part in enumerate(labelling.tuples)}
+        # Not every database has numbers without a sign, which codes of cells are.
+        keys = {f"key{i}": pa.array(part.astype(int)) for i, part in enumerate(labelling.tuples)}
         labels = {}
         for i, (texts, numbers) in enumerate(labelling.labels.values()):
             written = np.array([self._rewritten(labelling)(text) for text in texts], dtype=object)

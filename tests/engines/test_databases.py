@@ -27,6 +27,7 @@ from moanon.experiment import experiment
 from moanon.genome import Instance
 from moanon.release import Release, applied
 from tests.engines.servers import PASSWORD, Server, find_programs, running_server
+from tests.release.twins import draw_twins, public_files
 
 pytest.importorskip("ibis", reason="ibis is not installed: pip install 'moanon[engines]'")
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
@@ -486,3 +487,27 @@ def test_a_server_that_is_gone_before_a_table_is_measured(
     assert f"the table public.{left} may be left: drop it" in told
     with psycopg.connect(server.url()) as connection:
         connection.execute(f"DROP TABLE {left}")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_twins_in_a_database_have_the_same_public_files(
+    server: Server, tmp_path: Path, seed: int
+) -> None:
+    twins, found = draw_twins(seed), []
+    for number, frame in enumerate(twins.tables):
+        name = f"twin_{seed}_{number}"
+        rows = frame.astype(object).where(frame.notna(), None).assign(seen=frame["seen"].map(str))
+        with psycopg.connect(server.url(), autocommit=True) as connection:
+            kind = "integer" if frame["pay"].dtype.kind == "i" else "double precision"
+            connection.execute(
+                f"CREATE TABLE {name}(name text, age integer, town text, ill text, pay {kind}, "
+                "note text, seen text)"
+            )
+            with connection.cursor() as cursor:
+                statement = f"INSERT INTO {name} VALUES (%s, %s, %s, %s, %s, %s, %s)"
+                cursor.executemany(statement, rows.values.tolist())
+        instance = twins.instance(frame, source=server.url(), table=name)
+        found.append(public_files(twins, instance, tmp_path / str(number)))
+        with psycopg.connect(server.url(), autocommit=True) as connection:
+            connection.execute("DROP TABLE released")
+    assert found[0] == found[1]

@@ -21,6 +21,7 @@ from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, Release, Tree
 from moanon.baselines import find_baseline
 from moanon.data.domain import DomainSpec
 from moanon.data.rules import MaskRule
+from moanon.engines.databases import RowsInDatabase
 from moanon.grouping import Grouping
 from moanon.output.summary import summary_html
 from moanon.release.bucketized import BucketizedRelease
@@ -283,7 +284,7 @@ def public_files(twins: Twins, instance: Instance, folder: Path) -> dict[str, by
     folder.mkdir(exist_ok=True)
     release = twins.release(instance)
     seed = twins.seed
-    is_in_database = instance.table.source.startswith("sqlite")
+    is_in_database = isinstance(instance.table.store, RowsInDatabase)
     stars = bool(seed % 3 == 0) and not is_in_database
     order: dict[str, Any] = {"shuffle": seed} if seed % 2 else {"keep_order": True}
     written = release.write(

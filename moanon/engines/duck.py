@@ -66,6 +66,8 @@ class DuckSession:
             "temp_directory": str(self.folder / "spilled"),
         }
         self.database = duckdb.connect(":memory:", config=config)
+        # In a shell DuckDB would draw one over whatever is shown there.
+        self.database.execute("SET enable_progress_bar = false")
         self.threads = int(self.value("SELECT current_setting('threads')"))
         self._names = itertools.count(1)
         self._end = weakref.finalize(self, _close, self.database, self.folder)

@@ -85,6 +85,8 @@ def _database(kind: str) -> Iterator[DuckDBPyConnection]:
         }
         try:
             with duckdb.connect(":memory:", config=config) as database:
+                # In a shell DuckDB would draw one over whatever is shown there.
+                database.execute("SET enable_progress_bar = false")
                 yield database
         except duckdb.OutOfMemoryException:
             raise OSError(

@@ -391,3 +391,8 @@ def test_more_memory_than_duckdb_may_hold_is_told() -> None:
     session = DuckSession("people.parquet", "20MB")
     with pytest.raises(DataError, match="it needs more than the 20MB that it may hold; give more"):
         session.execute("SELECT list(md5(i::TEXT)) FROM range(2000000) r(i)")
+
+
+def test_no_bar_of_duckdb_is_drawn_in_a_shell() -> None:
+    session = DuckSession("people.parquet")
+    assert session.value("SELECT current_setting('enable_progress_bar')") is False

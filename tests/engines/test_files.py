@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import errno
+import subprocess
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -26,6 +28,7 @@ from moanon.engines.duck import DuckSession
 from moanon.engines.files import RowsInFiles
 from moanon.engines.plain_csv import look_at
 from moanon.errors import DataError
+from tests.checkout import environment
 
 MEMORY = "100MB"
 ROLES = {"a": "quasi", "b": "sensitive"}
@@ -394,5 +397,14 @@ def test_more_memory_than_duckdb_may_hold_is_told() -> None:
 
 
 def test_no_bar_of_duckdb_is_drawn_in_a_shell() -> None:
-    session = DuckSession("people.parquet")
-    assert session.value("SELECT current_setting('enable_progress_bar')") is False
+    """It draws one where Python was given no file to run."""
+    asked = "DuckSession('t').value(\"SELECT current_setting('enable_progress_bar')\")"
+    script = f"from moanon.engines.duck import DuckSession; print({asked})"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "False\n"

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -112,9 +113,9 @@ def test_a_statement_of_hours_ends(number: signal.Signals) -> None:
         timer.join()
 
 
-def test_a_signal_in_code_that_is_just_made_has_its_own_exit_code() -> None:
+def test_a_signal_in_code_that_is_just_made_has_its_own_exit_code(tmp_path: Path) -> None:
     # As where a module is imported: classes of data are made so.
-    script = (
+    (tmp_path / "ended.py").write_text(
         "import signal, sys\n"
         "from moanon.ending import Ending\n"
         "ending = Ending()\n"
@@ -124,5 +125,6 @@ def test_a_signal_in_code_that_is_just_made_has_its_own_exit_code() -> None:
         "except KeyboardInterrupt:\n"
         "    sys.exit(128 + ending.signal)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], env=environment(), check=False)
+    command = [sys.executable, "-m", "ended"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), check=False)
     assert done.returncode == 143

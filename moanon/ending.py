@@ -7,6 +7,7 @@ next one.
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -41,6 +42,16 @@ class Ended(KeyboardInterrupt):
     A class of its own, because Python remembers a bare KeyboardInterrupt that passed through
     ``exec``, as in many imports, and then ends by SIGINT whatever the exit code should be.
     """
+
+
+def _is_ending() -> bool:
+    """Whether what is done just now is done because a signal came."""
+    error = sys.exc_info()[1]
+    while error is not None:
+        if isinstance(error, Ended):
+            return True
+        error = error.__context__
+    return False
 
 
 class Ending:
@@ -86,13 +97,14 @@ class Ending:
     ) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        # Libraries make errors of their own of an interruption; DuckDB a RuntimeError.
-        if self._has_raised and error is not None and not isinstance(error, KeyboardInterrupt):
+        # Libraries make errors of their own of an interruption; DuckDB a RuntimeError. Python
+        # passes over one that is raised while it throws an object away.
+        if self._has_raised and not isinstance(error, KeyboardInterrupt):
             raise Ended from error
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """Handle a signal."""
-        if self.signal and number != signal.SIGINT:
+        if number != signal.SIGINT and _is_ending():
             return  # a terminal that closes says so twice, and clearing up goes on
         self.signal = self.signal or number
         for database in tuple(_databases):

@@ -128,3 +128,28 @@ def test_a_signal_in_code_that_is_just_made_has_its_own_exit_code(tmp_path: Path
     command = [sys.executable, "-m", "ended"]
     done = subprocess.run(command, cwd=tmp_path, env=environment(), check=False)
     assert done.returncode == 143
+
+
+class Dropped:
+    """Something during whose end a signal comes; what is raised there, Python passes over."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_signal_that_python_passes_over_ends_the_block_all_the_same() -> None:
+    ending = Ending()
+    with pytest.raises(KeyboardInterrupt), ending:
+        Dropped()
+    assert ending.signal == signal.SIGTERM
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_the_next_signal_counts_where_python_passed_over_the_first() -> None:
+    went_on = False
+    with pytest.raises(KeyboardInterrupt), Ending():
+        Dropped()
+        signal.raise_signal(signal.SIGTERM)
+        went_on = True
+    assert not went_on

@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,7 +177,9 @@ def record_release(
     """
     digest = read_record(folder).get("config", {}).get("digest")
     record = release.record(certificate, digest)
-    place = Path(folder) / _RELEASES / f"{certificate.output_digest[:16]}.json"
+    name = certificate.output_digest[:16]
+    places = (Path(folder) / _RELEASES / f"{name}-{number}.json" for number in count(1))
+    place = next(path for path in places if not path.exists())  # releases may have the same bytes
     text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     try:
         place.parent.mkdir(exist_ok=True)

@@ -31,8 +31,8 @@ from moanon import __version__
 from moanon.arrays import Bools, Ints, Outlined
 from moanon.atomic import StagedFiles, StagedFolder
 from moanon.data.column import Profile
-from moanon.data.digests import kept, new_key
-from moanon.data.domain import MISSING, Domain, TreeDomain
+from moanon.data.digests import is_of_counts, kept, new_key
+from moanon.data.domain import MISSING, Domain, IntervalDomain, TreeDomain
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import RowOrder, Shuffle
 from moanon.data.table import Role
@@ -528,6 +528,17 @@ class Release(Outlined):
             row_order,
             formula_cells,
             self.promises,
+            self._notes(),
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        """Say what nobody compared with what a search has read."""
+        table = self.instance.table
+        if not is_of_counts(table.digest) or not table.insensitive:
+            return ()
+        return (
+            f"{', '.join(table.insensitive)}: read from a database, and not compared with what the "
+            "run has read there",
         )
 
     @property
@@ -548,13 +559,30 @@ def sensitive_facts(column: Profile, domain: Domain | None) -> SensitiveFacts:
     rows = dict(zip(column.values, column.counts.tolist(), strict=True))
     if column.missing:
         rows[MISSING] = column.missing
-    levels: tuple[tuple[int, ...], ...] = ()
-    if isinstance(domain, TreeDomain):
-        tree = domain.hierarchy
-        cuts = list(dict.fromkeys(tree.levels))[:-1]  # nothing passes over the root
-        levels = tuple(tuple(sorted(tree.starts[node] for node in cut)) for cut in cuts)
-    ground = None if domain is None else label_rules(domain)
-    return SensitiveFacts(rows, ground, levels, declared=domain is None or domain.has_declared_ends)
+    if domain is None:
+        return SensitiveFacts(rows)
+    levels, bare, last_step = _levels(domain, with_missing=True), _levels(domain), None
+    if isinstance(domain, IntervalDomain) and domain.has_declared_ends:
+        steps = domain.steps
+        assert steps.high is not None
+        last_step = math.floor((steps.high - steps.origin) / steps.width) - steps.first
+    return SensitiveFacts(
+        rows, label_rules(domain), levels, domain.has_declared_ends, bare, last_step
+    )
+
+
+def _levels(domain: Domain, *, with_missing: bool = False) -> tuple[tuple[int, ...], ...]:
+    """Levels of a tree below its root, from the leaves on: the first places of their nodes."""
+    if not isinstance(domain, TreeDomain):
+        return ()
+    tree, dropped = domain.hierarchy, domain.has_missing and not with_missing
+    cuts = [
+        tuple(sorted(tree.starts[node] for node in cut))[: -1 if dropped else None]
+        for cut in tree.levels
+        if cut != (0,)
+    ]
+    # A level of one node is the root's, over which nothing passes.
+    return tuple(cut for cut in dict.fromkeys(cuts) if not dropped or len(cut) > 1)
 
 
 def check_k(k: int) -> int:

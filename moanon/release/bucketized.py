@@ -33,12 +33,14 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Outlined
 from moanon.atomic import StagedFiles
+from moanon.data.alike import alike_note
 from moanon.data.domain import MISSING
 from moanon.data.readers import long_fields
 from moanon.data.table import Role
 from moanon.errors import CertificateError, OutputError
 from moanon.release import formats
 from moanon.release.applied import Release, checked_order, sensitive_facts
+from moanon.release.certificate import VERSION, stated_promises
 from moanon.release.formats import ReleasedColumn
 from moanon.release.reader_privacy import GroupCounts, SensitiveFacts, worst_privacy
 
@@ -74,6 +76,10 @@ class BucketCertificate:
     models : mapping of str to mapping of str to float
         For each sensitive column every privacy model of the worst bucket, by the names that they
         have in a front.
+    notes : tuple of str
+        Sensitive columns whose values look alike: ℓ counts them as different ones.
+    promises : tuple of (str, float)
+        Bounds that were demanded and checked.
     scales : mapping of str to str
         What the distance of t_closeness is measured along; see ``moanon.release.certificate``.
     recursive_c : float
@@ -101,6 +107,8 @@ class BucketCertificate:
     formula_cells: int
     row_order: str
     digests: Mapping[str, str]
+    promises: tuple[tuple[str, float], ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def file(self) -> str:
@@ -120,6 +128,7 @@ class BucketCertificate:
         }
         return {
             "moanon": __version__,
+            "certificate": VERSION,
             "method": "bucketized",
             "presence": PRESENCE,
             "files": list(self.files),
@@ -137,6 +146,8 @@ class BucketCertificate:
             "scales": dict(self.scales),
             "recursive_c": self.recursive_c,
             "compared_with": "the released rows",
+            "promises": stated_promises(self.promises),
+            "notes": list(self.notes),
             "digests": dict(self.digests),
         }
 
@@ -316,6 +327,9 @@ class BucketizedRelease(Outlined):
             formula_cells,
             row_order,
             {names[0]: _digest(rows_file), names[1]: _digest(values_file)},
+            # k is not among them: it protects nobody in buckets.
+            tuple((name, bound) for name, bound in release.promises if name != "k"),
+            found.notes,
         )
 
 
@@ -347,6 +361,7 @@ class _Found:
     unique_rows: int
     models: Mapping[str, Mapping[str, float]]
     public: Mapping[str, Mapping[str, float]]
+    notes: tuple[str, ...]
 
 
 def _measure(
@@ -372,7 +387,7 @@ def _measure(
         if not rows.isascii() or not rows.isdigit() or int(rows) < 1:
             raise CertificateError("a line of the sensitive values counts no rows")
         told[column][bucket][value] = int(rows)
-    models, public = {}, {}
+    models, public, notes = {}, {}, []
     for column, of_buckets in told.items():
         if {bucket: sum(counts.values()) for bucket, counts in of_buckets.items()} != sizes:
             raise CertificateError(f"column {column!r} has not a value for each row of a bucket")
@@ -386,8 +401,11 @@ def _measure(
             released[value] += number
         besides = (facts[column], facts[column].among(released))
         models[column], public[column] = worst_privacy(GroupCounts.of(buckets), besides, c)
+        if note := alike_note(column, sorted(released)):
+            notes.append(note)
     alone = sum(1 for count in people.values() if count == 1)
-    return _Found(sum(sizes.values()), len(sizes), min(sizes.values()), alone, models, public)
+    smallest, every = min(sizes.values()), sum(sizes.values())
+    return _Found(every, len(sizes), smallest, alone, models, public, tuple(notes))
 
 
 def _read(path: Path, header: list[str]) -> Iterable[list[str]]:

@@ -58,12 +58,12 @@ from moanon.data.rows import RowOrder
 from moanon.data.source import digest_files
 from moanon.errors import CertificateError, DataError
 from moanon.measures import MEASURES
-from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE, Measure
+from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE
 from moanon.release.readback import Measured, NamedValues, measure_file
 from moanon.release.reading import Reading, parts_of
 
 #: Version of the entries; the first stated numbers that depend on suppressed rows.
-_VERSION = 2
+VERSION = 2
 _WHOLE_TABLE = "the whole table, suppressed rows included"
 _RELEASED = "the released rows"
 #: Measures of the whole file that stand in a certificate under their own names.
@@ -80,6 +80,8 @@ class Origin:
         As in the file.
     promises : tuple of (str, float)
         Names of measures with the bounds that were demanded of the release and checked.
+    notes : tuple of str
+        What was not checked.
     """
 
     rows_in: int
@@ -87,6 +89,7 @@ class Origin:
     row_order: RowOrder = "shuffled"
     formula_cells: int = 0
     promises: tuple[tuple[str, float], ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Certificate:
     checked : tuple of str
         Measures of the front that the file was found to have.
     notes : tuple of str
-        What a reader of the numbers should know.
+        What a reader of the numbers should know, and what was not checked.
     file, quasi, sensitive, recursive_c, suppressed_rows, spreadsheet_safe
         As in the file.
     output_digest, moanon
@@ -201,7 +204,7 @@ class Certificate:
                     sections.setdefault(section, {})[column] = value
         entries = {
             "moanon": self.moanon,
-            "certificate": _VERSION,
+            "certificate": VERSION,
             "file": self.file,
             "rows_in": origin.rows_in,
             "rows_dropped_missing": origin.rows_dropped,
@@ -222,7 +225,7 @@ class Certificate:
             "gl": whole["gl"],
             "sl": whole["sl"],
             "loss": whole["loss"],
-            "promises": [_promise(MEASURES[name], bound) for name, bound in origin.promises],
+            "promises": stated_promises(origin.promises),
             "checked": list(self.checked),
             "quasi": list(self.quasi),
             "sensitive": list(self.sensitive),
@@ -315,11 +318,14 @@ def _stated_models() -> list[tuple[str, str, str]]:
     return found
 
 
-def _promise(measure: Measure, bound: float) -> dict[str, Any]:
-    """A bound that was demanded and checked."""
-    side = "at_least" if measure.higher_is_better else "at_most"
-    whole_table = {"compared_with": _WHOLE_TABLE} if measure.beside_table else {}
-    return {"measure": measure.name, side: bound, **whole_table}
+def stated_promises(promises: Iterable[tuple[str, float]]) -> list[dict[str, Any]]:
+    """Bounds that were demanded and checked, as a certificate states them."""
+    stated = []
+    for measure, bound in ((MEASURES[name], bound) for name, bound in promises):
+        side = "at_least" if measure.higher_is_better else "at_most"
+        whole_table = {"compared_with": _WHOLE_TABLE} if measure.beside_table else {}
+        stated.append({"measure": measure.name, side: bound, **whole_table})
+    return stated
 
 
 def _written(value: Any) -> Any:
@@ -411,7 +417,7 @@ def certify(
         spreadsheet_safe=reading.defused,
         output_digest=digest,
         checked=tuple(dict.fromkeys(measure for measure, _ in stated if measure in shown)),
-        notes=found.notes,
+        notes=(*found.notes, *origin.notes),
     )
 
 

@@ -57,38 +57,36 @@ class SensitiveFacts(Outlined):
         Of a tree, for each level below the root, from the leaves on: the first places of its nodes.
     declared : bool
         Whether `ground` follows from what was declared, whatever the rows hold.
-    own_range : bool
-        Whether places are counted from the first to the last value of `rows` instead of over all of
-        `ground`.
-    unused : int
-        Places at the end of `ground` that do not count: that of missing values, if none is there.
-    has_distance : bool
-        Whether t-closeness by the ground distance is worked out.
+    bare_levels : tuple of tuple of int
+        Of a tree: its levels without the leaf of missing values.
+    last_step : int or None
+        Of an order of numbers or dates with declared ends: the step that its end is in.
+    is_released : bool
+        Whether `rows` are released ones. What is not declared then follows from them.
     """
 
     rows: Mapping[str, int]
     ground: BlockLabels | None = None
     levels: tuple[tuple[int, ...], ...] = ()
     declared: bool = True
-    own_range: bool = False
-    unused: int = 0
-    has_distance: bool = True
+    bare_levels: tuple[tuple[int, ...], ...] = ()
+    last_step: int | None = None
+    is_released: bool = False
 
     def among(self, released: Mapping[str, int]) -> SensitiveFacts:
         """The same column where groups are compared with the released rows.
 
-        What depends on other rows is left out: an order that the table gave its ends is cut to the
-        values that are shown, the place of missing values is there if one is released; by a tree
-        that was made from the table nothing is measured.
+        What depends on other rows is left out: an order whose ends nobody declared goes from the
+        first to the last value that is shown, missing values have a place only if one is shown, and
+        by a tree that was made from the table nothing is measured.
         """
-        if self.declared:
-            has_place = (
-                isinstance(self.ground, OrderLabels | IntervalLabels) and self.ground.missing
-            )
-            unused = int(has_place and _MISSING not in released)
-            return replace(self, rows=released, unused=unused)
-        is_tree = self.distance == "tree"
-        return replace(self, rows=released, own_range=not is_tree, has_distance=not is_tree)
+        levels = self.levels if _MISSING in released else self.bare_levels
+        return replace(self, rows=released, levels=levels, is_released=True)
+
+    @property
+    def has_distance(self) -> bool:
+        """Whether t-closeness is worked out by the ground distance."""
+        return self.declared or not self.is_released or self.distance != "tree"
 
     @property
     def distance(self) -> GroundDistance:
@@ -100,8 +98,9 @@ class SensitiveFacts(Outlined):
     @property
     def scale(self) -> Literal["declared", "shown", "none"]:
         """What the distance is measured along where groups are compared with released rows."""
-        among = self.among({})
-        return "shown" if among.own_range else "declared" if among.has_distance else "none"
+        if self.declared:
+            return "declared"
+        return "none" if self.distance == "tree" else "shown"
 
     @cached_property
     def table_rows(self) -> int:
@@ -113,25 +112,36 @@ class SensitiveFacts(Outlined):
         """How many of the shortest ways the longest one is; 0 where there is but one place."""
         if self.ground is None:
             return 1
-        if self.own_range:
-            return max(self.places.values(), default=0)
         if self.distance == "tree":
             return len(self.levels)
-        return self.ground.size - 1 - self.unused
+        if not self.is_released:
+            return self.ground.size - 1
+        return self._last_released + (_MISSING in self.rows)
 
     @cached_property
     def places(self) -> Mapping[str, int]:
         """Where each value stands."""
         places = {value: self._place(value) for value in self.rows}
-        if not self.own_range:
+        if not self.is_released or self.distance == "tree":
             return places
-        present = [place for value, place in places.items() if value != _MISSING]
-        first, last = min(present, default=0), max(present, default=-1)
-        # Missing values stand behind all others.
-        return {
-            value: (last + 1 if value == _MISSING else place) - first
-            for value, place in places.items()
-        }
+        first = 0 if self.declared else min(self._shown_places, default=0)
+        behind = self._last_released + 1
+        return {v: behind if v == _MISSING else place - first for v, place in places.items()}
+
+    @cached_property
+    def _shown_places(self) -> list[int]:
+        return [self._place(value) for value in self.rows if value != _MISSING]
+
+    @property
+    def _last_released(self) -> int:
+        """The last place of an order that is not that of missing values."""
+        if not self.declared:
+            shown = self._shown_places
+            return max(shown) - min(shown) if shown else -1
+        if self.last_step is not None:
+            return self.last_step
+        assert isinstance(self.ground, OrderLabels)
+        return self.ground.size - 1 - self.ground.missing
 
     def _place(self, value: str) -> int:
         ground, place = self.ground, None
@@ -142,7 +152,7 @@ class SensitiveFacts(Outlined):
         elif isinstance(ground, NamedLabels):
             place = ground.blocks.get(value, (None, None))[0]
         elif isinstance(ground, IntervalLabels):
-            place = _step(value, ground)
+            place = _step(value, ground, merge_end=not self.is_released)
         if place is None:
             raise CertificateError(
                 f"a value of the table has no place in its {self.distance} domain"
@@ -172,8 +182,12 @@ class SensitiveFacts(Outlined):
         return node, rows
 
 
-def _step(value: str, ground: IntervalLabels) -> int | None:
-    """Step of a number or date as it stands in the table; it may be written in any usual way."""
+def _step(value: str, ground: IntervalLabels, *, merge_end: bool = True) -> int | None:
+    """Step of a number or date as it stands in the table; it may be written in any usual way.
+
+    The end of a declared range belongs to the last step, if it is to be merged: whether it is in a
+    table depends on what other rows hold, whole numbers or fractions.
+    """
     if ground.missing and value == _MISSING:
         return ground.size - 1
     notation = ground.notation
@@ -191,7 +205,8 @@ def _step(value: str, ground: IntervalLabels) -> int | None:
     if ground.ends is not None:  # below them, in a step between them, or from the upper one on
         low, high = ground.ends
         return 0 if place < low else ground.steps + 1 if place >= high else step + 1
-    # The end of a declared range belongs to the last step.
+    if not merge_end:
+        return step
     return min(step, ground.steps - 1) if 0 <= step <= ground.steps else None
 
 

@@ -87,7 +87,9 @@ def test_export_writes_what_front_csv_says_and_shows_it(stored: Front, capsys: C
     certificate = Certificate.load("r.csv.certificate.json")
     assert len(pd.read_csv("r.csv")) == 120 - row["suppressed"]
     assert (certificate.k, certificate.suppressed) == (row["k"], row["suppressed"])
-    record = json.loads(Path(f"people/releases/{certificate.output_digest[:16]}.json").read_text())
+    record = json.loads(
+        Path(f"people/releases/{certificate.output_digest[:16]}-1.json").read_text()
+    )
     run = json.loads(Path("people/run.json").read_text())
     assert record["digests"] == {
         "input": run["data"]["digest"],

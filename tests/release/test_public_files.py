@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, Release, TreeSpec, read_table
 from moanon.cli import main
 from moanon.experiment import load_front
 from tests.release.tables import one_database
@@ -99,6 +100,35 @@ def test_commands_publish_the_same_of_tables_that_differ_in_suppressed_rows(
         assert path.read_bytes() == (tmp_path / "two" / "public" / path.name).read_bytes(), (
             path.name
         )
+
+
+CHAIN = Hierarchy.from_nested("any", {"one": ["a", "b", "c"]})
+
+
+@pytest.mark.parametrize(
+    ("values", "suppressed", "distance"),
+    [
+        # fractions make the end of the range belong to the step before it
+        (["0", "3", "4", "10"], ("3", "3.5"), IntervalSpec(granularity=2, range=(0, 10))),
+        # a leaf for missing values makes the only node below the root a level
+        (["a", "b", "b", "c"], ("c", None), TreeSpec(CHAIN)),
+        (["a", "b", "b", "c"], ("c", None), OrderedSpec(("a", "b", "c", "d"))),
+    ],
+)
+def test_distances_do_not_follow_a_suppressed_row(
+    tmp_path: Path, values: list[str], suppressed: tuple[Any, Any], distance: Any
+) -> None:
+    found = []
+    for number, value in enumerate(suppressed):
+        frame = pd.DataFrame({"size": list("SSMML"), "s": [*values, value]})
+        table = read_table(frame, {"size": "quasi", "s": "sensitive"}, missing="category")
+        sizes = OrderedSpec(("S", "M", "L"))
+        instance = Instance.build(table, {"size": sizes}, distances={"s": distance})
+        path = tmp_path / str(number) / "r.csv"
+        path.parent.mkdir()
+        Release.of(instance, [1, 1], k=2).write(path, shuffle=1)
+        found.append(path.with_name("r.csv.certificate.json").read_bytes())
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("seed", range(3))

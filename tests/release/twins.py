@@ -247,13 +247,13 @@ def _moved(rng: np.random.Generator, frame: pd.DataFrame, suppressed: np.ndarray
 
 
 def _can_move(one: Instance, two: Instance, suppressed: np.ndarray) -> bool:
-    """Whether domains are the same, and no suppressed row of the second came into a kept cell."""
+    """Whether domains are the same, and suppressed rows of the second are in cells of such."""
 
     def cells(instance: Instance, rows: np.ndarray) -> set[tuple[int, ...]]:
         return {tuple(cell) for cell in instance.cells.codes[:, instance.row_cell[rows]].T.tolist()}
 
     same = one.layout.domains == two.layout.domains
-    return same and not cells(one, ~suppressed) & cells(two, suppressed)
+    return same and cells(two, suppressed) <= cells(one, suppressed)
 
 
 # -- public files ----------------------------------------------------------------------------------
@@ -300,8 +300,9 @@ def public_files(twins: Twins, instance: Instance, folder: Path) -> dict[str, by
         (folder / "t.json").write_text(release.write_table("released").to_json())
     else:
         BucketizedRelease(release).write(folder / "b.csv", **order)
-    # A new sensitive value beyond the ends that the first table gave its order would be refused.
-    can_be_applied = all(d.is_declared for d in twins.original.distances.values())
+    # A sensitive value that the domains of the first table have no place for would be refused.
+    declared = all(d.is_declared for d in twins.original.distances.values())
+    can_be_applied = declared and (twins.missing == "error" or not twins.distances)
     if twins.k is not None and twins.recoding == "genome" and can_be_applied:
         applied = apply_to(instance.table, twins.original, release.grouping.genome, k=twins.k)
         applied.write(folder / "a.csv", **order)

@@ -33,12 +33,12 @@ from moanon.front import Front
 from moanon.front.results import DOMAINS, find_fronts, has_config, read_listed, read_record
 from moanon.genome import Instance
 from moanon.measures.solutions import OnPart
+from moanon.proofs.front_proof import FrontProof, ProofRecord
+from moanon.proofs.provable import check_provable, why_unprovable
 from moanon.recoding import GlobalRecodings
 from moanon.search.archive import Archive, front_of
-from moanon.search.checkpoint import Identity, read_arrays, write_arrays
-from moanon.search.front_proof import FrontProof, ProofRecord, check_provable, why_unprovable
+from moanon.search.checkpoint import Identity, PacedSaving, read_arrays, write_arrays
 from moanon.search.problem import SearchProblem
-from moanon.search.running import PacedSaving
 
 #: Seconds between two words about how far it is.
 _TELL_EVERY = 0.5
@@ -142,16 +142,15 @@ def prove_front(
     proof.table.warm_up()
     started = told = time.monotonic()
     saving = PacedSaving(lambda state: write_arrays(folder / PROOF, state, identity))
-    stopped = False
-    while not stopped and not (proof.current is None and proof.is_done):
-        proof.advance()
+    for _ in proof.advances():
         if on_progress is not None and time.monotonic() - told >= _TELL_EVERY:
             on_progress(_progress(proof))
             told = time.monotonic()
         if saving.is_due:
             saving.save(proof.state())
         over = seconds is not None and time.monotonic() - started >= seconds
-        stopped = over or (interrupted is not None and interrupted())
+        if over or (interrupted is not None and interrupted()):
+            break
     after = _merged(front, proof)
     after = replace(after, proven=proof.bounds(after))
     _write(folder, after, proof.work)
@@ -163,7 +162,7 @@ def prove_front(
         better=tuple(sorted(proof.better)),
         work=proof.work,
         seconds=time.monotonic() - started,
-        done=proof.current is None and proof.is_done,
+        done=proof.is_done,
         interrupted=interrupted is not None and interrupted(),
         notes=notes,
     )
@@ -206,9 +205,7 @@ def _merged(front: Front, proof: FrontProof) -> Front:
     if not proof.better:
         return front
     problem = SearchProblem(front.instance, front.objectives, front.suppression, 1, {})
-    genomes = np.unique(
-        np.concatenate([recodings.genomes, np.stack([*proof.better.values()])]), axis=0
-    )
+    genomes = np.unique(np.concatenate([recodings.genomes, proof.better_genomes()]), axis=0)
     archive = Archive.empty(len(front.objectives), front.instance.layout, len(front) + 100_000)
     archive.add(problem.points(genomes), genomes)
     merged = front_of(problem, archive, cap=100_000)

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import moanon
 from moanon.config import Config
+from moanon.config.sections import SearchSection
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeDomain, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
@@ -31,9 +32,11 @@ from moanon.grouping import Grouping
 from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
 from moanon.release import Certificate
-from moanon.search import global_groups, targets
+from moanon.search import targets
 from moanon.search.archive_search import ExhaustiveSearch
-from moanon.search.local import LocalLimits, LocalSearch, split_greedily
+from moanon.search.box_solving import split_greedily
+from moanon.search.limits import Limits
+from moanon.search.local import LocalSearch
 from moanon.search.problem import SearchProblem
 from moanon.search.targets import Effort
 from tests import naive
@@ -50,7 +53,7 @@ def _few_genomes() -> Iterator[None]:
     """Without the compiler, thousands of genomes would take minutes."""
     with pytest.MonkeyPatch.context() as patch:
         if UNCOMPILED:
-            patch.setattr(global_groups, "_EVALUATIONS", 20)
+            patch.setattr("moanon.search.local._GENOMES", 20)
         yield
 
 
@@ -104,7 +107,7 @@ def test_every_solution_is_what_the_front_says(instance: Instance, eta: float) -
     # sets of neighbouring nodes among its trees, too
     search = searched(instance, Suppression("limit", eta))
     front = search.front(1000)
-    assert front.found == len(front) == len(search.archive.groups)
+    assert front.found == len(front) == len(search.archive)
     for number in front.ids.tolist():
         grouping = front.grouping(number)
         k, loss = check_solution(instance, grouping)
@@ -483,15 +486,16 @@ def test_a_run_makes_a_folder_like_any_other(people: Path) -> None:
 def test_a_wider_limit_never_loses_more() -> None:
     problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.0))
     etas = (0.0, 0.05, 0.2)
-    limits = LocalLimits(problem, etas, {})
+    limits = Limits(problem, etas, "local", 1_000)
     for place in range(len(etas)):
-        search = limits.search_for(place, None)
+        search = limits.search_for(place, SearchSection())
         while not search.exhausted:
             search.step()
     fronts = {eta: limits.front(place, 1000) for place, eta in enumerate(limits.etas)}
-    again = LocalLimits(problem, etas, {0.0: fronts[0.0]})  # as after an earlier run
+    again = Limits(problem, etas, "local", 1_000)
+    again.keep({0.0: fronts[0.0]})  # as after an earlier run
     for place in range(2):
-        search = again.search_for(place, None)
+        search = again.search_for(place, SearchSection())
         while not search.exhausted:
             search.step()
     assert same(again.front(0, 1000), fronts[0.2])

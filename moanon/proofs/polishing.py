@@ -13,8 +13,6 @@ import numpy as np
 from moanon.arrays import Bits, Codes, Ints, Outlined
 from moanon.genome import Instance
 from moanon.kernels.best_cuts import add_shown, best_cut
-from moanon.search.problem import SearchProblem
-from moanon.search.provable import why_not
 
 #: Columns of more base values keep their cuts: pairs of edges would take longer than the cells.
 _MOST_VALUES = 400
@@ -141,11 +139,3 @@ class Polisher:
                 since = 1
             c = (c + 1) % len(self.columns)
         return genome
-
-
-def polisher_for(problem: SearchProblem) -> Polisher | None:
-    """What polishes the solutions of a problem; None where sizes of groups do not tell enough."""
-    bounds = [measure.name for measure in problem.bounds]
-    if why_not(problem.objectives, problem.suppression, bounds) is not None:
-        return None
-    return Polisher(problem.instance)

@@ -65,9 +65,9 @@ def check(
 
     checked = Config.load(config, sets or ())
     instance = checked.instance()
-    problem, recoding = make_problem(checked, instance), checked.problem.recoding
+    problem, has_boxes = make_problem(checked, instance), checked.problem.has_boxes
     _show_columns(instance)
-    show_facts(_facts(instance, recoding) | _task(problem, recoding))
+    show_facts(_facts(instance, has_boxes) | _task(problem, has_boxes))
     if measures:
         _show_measures(instance)
         typer.echo(f" {_SOURCES}")
@@ -154,14 +154,14 @@ def _show_columns(instance: Instance) -> None:
     show_grid(headers, rows, right=range(3, 6), overflow="fold")
 
 
-def _facts(instance: Instance, recoding: str) -> dict[str, str]:
+def _facts(instance: Instance, has_boxes: bool) -> dict[str, str]:
     from moanon.data.cells import raw_group_sizes
 
     table, counts = instance.table, instance.cells.counts
     facts = {
         "rows": f"{table.rows_in:,} read, {table.rows_dropped:,} dropped for missing values",
         "distinct cells": f"{len(counts):,}",
-        **_space(instance, recoding),
+        **_space(instance, has_boxes),
         "k of the raw table": f"{_exposure(raw_group_sizes(table))}, values as they were read",
         "k of the base table": f"{_exposure(counts)}, the finest a release can show",
     }
@@ -171,11 +171,11 @@ def _facts(instance: Instance, recoding: str) -> dict[str, str]:
     return facts
 
 
-def _space(instance: Instance, recoding: str) -> dict[str, str]:
+def _space(instance: Instance, has_boxes: bool) -> dict[str, str]:
     """What is searched: genomes, or boxes that each group has for itself."""
     from moanon.data.domain import TreeDomain
 
-    if recoding == "global":
+    if not has_boxes:
         return {
             "valid genomes": f"{large(instance.layout.count())} ({instance.layout.bits:,} bits)"
         }
@@ -188,7 +188,7 @@ def _space(instance: Instance, recoding: str) -> dict[str, str]:
     return {"possible boxes": large(blocks)}
 
 
-def _task(problem: SearchProblem, recoding: str) -> dict[str, str]:
+def _task(problem: SearchProblem, has_boxes: bool) -> dict[str, str]:
     """What is optimized, under which bounds."""
     from moanon.measures import find_measure
 
@@ -199,7 +199,7 @@ def _task(problem: SearchProblem, recoding: str) -> dict[str, str]:
         )
     }
     rule = problem.suppression
-    if recoding == "local":
+    if has_boxes:
         task["recoding"] = "local: every group has blocks of its own"
     elif rule.kind == "limit":
         task["suppressed"] = f"the worst groups by {rule.by}, within eta"

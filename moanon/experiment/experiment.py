@@ -1,6 +1,6 @@
 """Experiments: how a run comes to its results folder.
 
-`Experiment.prepare` and `Experiment.run` tell the story; each of their steps stands below them.
+Read `Experiment.prepare` and `Experiment.run` first; each of their steps stands below them.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _PARTS = {"known", "force", "phase", "courses"}
 
 
 def make_record(config: Config, instance: Instance, identity: Identity) -> dict[str, Any]:
-    """What ``run.json`` tells about results of any kind: what they were made from, and by what."""
+    """What ``run.json`` says about results of any kind: what they were made from, and by what."""
     table = instance.table
     return {
         "name": config.name,
@@ -233,7 +233,7 @@ class Experiment(Outlined):
         on_generation, interrupted
             As for `moanon.search.running.run_search`.
         on_step : callable, optional
-            Told what is done after the search, and how far that is.
+            Called with what is done after the search, and how far that is.
 
         Raises
         ------
@@ -347,7 +347,7 @@ class Experiment(Outlined):
                     clear_results(path)
 
     def _record(self, eta: float, config: Config) -> dict[str, Any]:
-        """What ``run.json`` tells about the run."""
+        """What ``run.json`` says about the run."""
         record = make_record(config, self.instance, self.identity)
         record |= {"seed": self.identity.seed, "cap": self.config.search.cap}
         if eta in self.runner.courses:
@@ -410,7 +410,7 @@ class Experiment(Outlined):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was noticed on the way and should be told."""
+        """What was noticed on the way and the user should know."""
         return self.runner.notes
 
     def load_fronts(self) -> dict[float, Front]:

@@ -14,6 +14,7 @@ from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.measures import find_measure
 from moanon.measures.suppression import find_preset, suppress_by
+from moanon.search.algorithms import ALGORITHMS, choose_algorithm
 from moanon.search.problem import SearchProblem
 
 #: What takes the place of a loss in presets where columns have weights.
@@ -107,6 +108,12 @@ def objectives_of(config: Config) -> tuple[str, ...]:
     return tuple(renamed.get(name, name) for name in find_preset(section.preset).objectives)
 
 
+def algorithm_for(config: Config, instance: Instance) -> str:
+    """The algorithm that searches a table; what ``auto`` becomes on it."""
+    space, cells = instance.layout.count(), len(instance.cells)
+    return choose_algorithm(space, config.search, config.problem.recoding, cells=cells)
+
+
 def make_problem(config: Config, instance: Instance, threads: int = 1) -> SearchProblem:
     """Build what a configuration optimizes, for the widest of its limits."""
     section = config.problem
@@ -124,10 +131,8 @@ def make_problem(config: Config, instance: Instance, threads: int = 1) -> Search
         suppression = replace(suppression, by=section.suppress_by or suppress_by(objectives))
     elif section.suppress_by is not None:
         suppression = replace(suppression, by=section.suppress_by)
-    search = config.search
-    is_plain = search.algorithm == "nsga2" and search.front_of == "population"
-    problem = SearchProblem(
-        instance, objectives, suppression, threads, config.bounds, steps=not is_plain
-    )
+    kind = ALGORITHMS[algorithm_for(config, instance)].load()
+    steps = kind.wants_steps(config.search)
+    problem = SearchProblem(instance, objectives, suppression, threads, config.bounds, steps=steps)
     check_reach(config.bounds, instance)
     return problem

@@ -41,7 +41,7 @@ from moanon.search.checkpoint import Identity, PacedSaving, read_arrays, write_a
 from moanon.search.problem import SearchProblem
 
 #: Seconds between two words about how far it is.
-_TELL_EVERY = 0.5
+_SAY_EVERY = 0.5
 #: What a front itself writes; other files of a folder stay as they are.
 _TABLE, _SOLUTIONS = "front.csv", "solutions.json"
 #: What ``run.json`` says anew whenever a front is saved.
@@ -140,12 +140,12 @@ def prove_front(
     identity = _identity(folder, front)
     proof, notes = _restored(folder / PROOF, partial(FrontProof, front, ks, gap), identity)
     proof.table.warm_up()
-    started = told = time.monotonic()
+    started = said = time.monotonic()
     saving = PacedSaving(lambda state: write_arrays(folder / PROOF, state, identity))
     for _ in proof.advances():
-        if on_progress is not None and time.monotonic() - told >= _TELL_EVERY:
+        if on_progress is not None and time.monotonic() - said >= _SAY_EVERY:
             on_progress(_progress(proof))
-            told = time.monotonic()
+            said = time.monotonic()
         if saving.is_due:
             saving.save(proof.state())
         over = seconds is not None and time.monotonic() - started >= seconds
@@ -187,14 +187,13 @@ def _restored(
     except SearchError as error:
         return make(), (f"{error}; proving from the beginning",)
     except (KeyError, ValueError):
-        told = f"{path} is of an earlier version of moanon; proving from the beginning"
-        return make(), (told,)
+        return make(), (f"{path} is of an earlier version of moanon; proving from the beginning",)
     return proof, ()
 
 
 def _progress(proof: FrontProof) -> ProofProgress:
-    told = proof.record()
-    return ProofProgress(proof.current, told.bounds, told.steps, told.optimal)
+    record = proof.record()
+    return ProofProgress(proof.current, record.bounds, record.steps, record.optimal)
 
 
 def _merged(front: Front, proof: FrontProof) -> Front:
@@ -258,10 +257,10 @@ def prove_limits(
 ) -> dict[float, Front]:
     """Prove the fronts that a run has written, each in an equal share of the time.
 
-    `on_part` is told how many solutions are proven optimal, of how many.
+    `on_part` is called with how many solutions are proven optimal, of how many.
     """
 
-    def tell(progress: ProofProgress) -> None:
+    def show(progress: ProofProgress) -> None:
         if on_part is not None:
             on_part(progress.optimal, progress.steps)
 
@@ -271,7 +270,7 @@ def prove_limits(
             place,
             fronts[eta],
             seconds=seconds / len(places),
-            on_progress=tell,
+            on_progress=show,
             interrupted=interrupted,
         )
         proven[eta] = found.front
@@ -354,8 +353,8 @@ def _show_anew(results: Path, fronts: Mapping[Path, Front]) -> None:
     """Make figures, pages and the table of several limits anew, where they are there."""
     runs = [run_of(path, front) for path, front in fronts.items()]
     if len(runs) > 1:
-        told = {"config.yaml": (results / "config.yaml").read_text(encoding="utf-8")}
-        write_eta_table(results, {run.front.suppression.eta: run.front for run in runs}, told)
+        texts = {"config.yaml": (results / "config.yaml").read_text(encoding="utf-8")}
+        write_eta_table(results, {run.front.suppression.eta: run.front for run in runs}, texts)
     if any((place / "plots").is_dir() for place in (results, *fronts)):
         draw_plots(runs, results)
     for place in dict.fromkeys((results, *fronts)):

@@ -82,7 +82,7 @@ def unite(fronts: Sequence[Front]) -> Front:
 
 
 def _united_bounds(fronts: Sequence[Front], measures: Mapping[str, Values]) -> Floats | None:
-    """What is proven of solutions by any of some fronts, whoever has found them.
+    """What is proven of solutions by any of some fronts, for all of them.
 
     A bound holds for all generalizations with as large a k, or a larger one.
     """
@@ -159,7 +159,7 @@ def write_union(
 def _record(
     config: Config, union: Front, runs: Mapping[int, Mapping[float, Front]], folder: Path
 ) -> dict[str, Any]:
-    """What ``run.json`` of a union tells: what it was made from, and of which seeds."""
+    """What ``run.json`` of a union says: what it was made from, and of which seeds."""
     assert union.instance is not None
     identity = identity_of(config, union.instance)
     seeds = sorted(runs)

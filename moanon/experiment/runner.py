@@ -21,13 +21,13 @@ import numpy as np
 from moanon.arrays import Outlined, State, part_of, prefixed
 from moanon.config import Config
 from moanon.errors import ConfigError, got
-from moanon.experiment.planning import etas_of, make_problem
+from moanon.experiment.planning import algorithm_for, etas_of, make_problem
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.progress import OnStep, on_part
 from moanon.proofs.front_proof import FrontProof, ProofRecord, bounds_of_all, prove_within_budget
 from moanon.proofs.provable import LOCAL, why_unprovable
-from moanon.search.algorithms import choose_algorithm, foreign_settings, room_of
+from moanon.search.algorithms import foreign_settings, room_of
 from moanon.search.limits import Limits
 from moanon.search.problem import SearchProblem
 from moanon.search.running import OnGeneration, Outcome, Progress, run_search
@@ -121,7 +121,7 @@ class Runner:
     known : sequence of float
         Those of them that were searched for earlier.
     notes : sequence of str
-        What was noticed before, to be told with how the search went.
+        What was noticed before; it is recorded with how the search went.
 
     Attributes
     ----------
@@ -149,11 +149,8 @@ class Runner:
     ) -> None:
         problem = make_problem(config, instance, threads)
         _check_proof(config, problem)
-        space, cells = instance.layout.count(), len(instance.cells)
         self.config = config
-        self.algorithm = choose_algorithm(
-            space, config.search, config.problem.recoding, cells=cells
-        )
+        self.algorithm = algorithm_for(config, instance)
         room = room_of(config.search, self.algorithm)
         self.limits = Limits(problem, etas or etas_of(config), self.algorithm, room)
         self.kind = self.limits.kind

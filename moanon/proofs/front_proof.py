@@ -11,7 +11,7 @@ a shortest path. Of the proofs, steps that hold a round k (2, 3, 5, 10, 20, …)
 others where bounds are farthest from the front. All get their turn again and again, with twice the
 work each time, until their gap is as small as wanted.
 
-Whoever has seen all genomes has the optimum for every k, and needs no proof (`bounds_of_all`).
+A search that has seen all genomes has the optimum for every k, without a proof (`bounds_of_all`).
 Otherwise, without suppression, branch and bound often settles a whole front in the time of the
 search before it (`prove_within_budget`). How much of that is done is a number of bounds, not of
 seconds, so that the same run ends in the same front on every machine.
@@ -42,7 +42,7 @@ _FIRST_TURN = 128
 _AHEAD = 5
 #: A proof with more open genomes than this is left as it is: they have to be kept and saved.
 _MOST_OPEN = 200_000
-#: Most bounds that a run computes, and most cells that are gone through for them: some 20 seconds.
+#: Most bounds that a run computes, and most cells that are read for them: some 20 seconds.
 EXACT_BOUNDS, _MOST_CELLS = 40_000, 800_000_000
 #: After this share of them, it goes on only if this share of the solutions is proven optimal.
 _SO_FAR = 0.2
@@ -61,7 +61,7 @@ class Step:
 
 @dataclass(frozen=True)
 class ProofRecord:
-    """What ``run.json`` tells of a proof.
+    """What ``run.json`` says about a proof.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class ProofRecord:
 
     @classmethod
     def of(cls, front: Front, bounds: int) -> ProofRecord:
-        """What a front with its bounds tells."""
+        """What the bounds of a front say."""
         assert front.proven is not None
         optimal = int((front.proven >= front.measures["loss"]).sum())
         return cls(bounds, len(front), optimal)
@@ -205,7 +205,7 @@ class FrontProof:
         return self.current is None and not self._rough and not self._wanting()
 
     def advances(self) -> Iterator[None]:
-        """Advance again and again until all is done; whoever goes through it can stop before."""
+        """Advance again and again until all is done; the caller can stop before."""
         while not self.is_done:
             self.advance()
             yield

@@ -37,8 +37,7 @@ _TRIED = 8
 _SMALLER = 5
 #: Gains of free bits are kept in so many steps of the gap.
 _GAIN_STEPS = 255
-#: At the end of a search: most bounds for one k and for all, and most cells that are gone through
-#: for them.
+#: At the end of a search: most bounds for one k and for all, and most cells that are read for them.
 _FOR_ONE, _FOR_ALL, _MOST_CELLS = 1_500, 8_000, 160_000_000
 #: Proofs that may remain open before it ends.
 _MOST_OPEN = 2
@@ -170,7 +169,7 @@ class Proof:
         return chosen
 
     def _candidates(self, node: Open) -> list[int]:
-        """Bits to try, the most promising first: those nobody knows, and the best one known."""
+        """Bits to try, the most promising first: those not tried yet, and the best one known."""
         free = np.flatnonzero(node.state == FREE)
         gap = max(self.best - node.lower * self.table.unit, 0) / self.table.whole
         seen = np.stack([node.zero, node.one])[:, free] * (gap / _GAIN_STEPS)

@@ -1,4 +1,4 @@
-"""Of which fronts the sizes of groups tell everything: what can be polished, and proven.
+"""Which fronts can be polished and proven: those that depend on the sizes of groups alone.
 
 Shortest paths and bounds go by the sizes of groups and by losses that add up over columns. So they
 are for the objectives k and loss, where groups are suppressed by their size and nothing else is

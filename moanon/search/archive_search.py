@@ -349,7 +349,7 @@ class ArchiveSearch(Search):
 
 
 def polisher_for(problem: SearchProblem) -> Polisher | None:
-    """What polishes the solutions of a problem; None where sizes of groups do not tell enough."""
+    """What polishes the solutions of a problem; None where sizes of groups are not enough."""
     return Polisher(problem.instance) if problem.why_unprovable is None else None
 
 

@@ -31,7 +31,7 @@ from moanon.measures.scores import objective_matrix
 from moanon.measures.solutions import OnPart
 from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings, LocalRecodings
-from moanon.search.algorithms import ALGORITHMS, SearchSettings
+from moanon.search.algorithms import SearchSettings
 from moanon.search.archive import Archive, join_bytes, part_bytes, thin
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.box_solving import Workplace, grouping_of, solve, with_size
@@ -61,7 +61,7 @@ class LocalSearch(Search):
     is_random = False
     of_genomes = False
 
-    def __init__(self, problem: SearchProblem, room: int = ALGORITHMS["local"].room) -> None:
+    def __init__(self, problem: SearchProblem, room: int = 1_000_000) -> None:
         self.problem = problem
         self.generation = 0
         self._reached = 0

@@ -19,6 +19,7 @@ from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
 from moanon.arrays import Bits, Floats, Ints, State
 from moanon.errors import SearchError
+from moanon.search.algorithms import SearchSettings
 from moanon.search.archive import Archive, thin
 from moanon.search.checkpoint import generator_state, restore_generator
 from moanon.search.operators import (
@@ -101,6 +102,11 @@ class NSGA2Search(Search):
         self._settings = json.dumps(
             ["nsga2", population, seed, crossover, mutation, moves, *chosen]
         )
+
+    @classmethod
+    def wants_steps(cls, settings: SearchSettings) -> bool:
+        """D's own front is of the last population, with one solution of each genome."""
+        return bool(getattr(settings, "front_of", "archive") != "population")
 
     @property
     def evaluations(self) -> int:

@@ -128,7 +128,7 @@ class SearchProblem:
 
     @property
     def why_unprovable(self) -> str | None:
-        """Why sizes of groups do not tell everything about its solutions; None if they do."""
+        """Why nothing can be proven about its solutions, as a sentence; None if it can."""
         return why_not(self.objectives, self.suppression, [bound.name for bound in self.bounds])
 
     def with_eta(self, eta: float) -> SearchProblem:

@@ -48,7 +48,7 @@ class Progress:
     hypervolume : float or None
         As last taken; None where there is none for these objectives.
     done : float or None
-        Share of the nearest limit; None where only a stall will tell.
+        Share of the nearest limit; None where only a stall ends it.
     eta : float or None
         Limit of suppression that is searched for; None where there is only one.
     stage : str

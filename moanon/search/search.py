@@ -1,9 +1,9 @@
-"""`Search`: what every algorithm is to whoever runs it.
+"""`Search`: what every algorithm is to the code that runs it.
 
 A search goes one generation at a time. Between any two it can be saved, and another one of the same
 settings goes on from there. It says itself when it ends, what has to be compiled before, what is
-worth doing once at the end, and how what it found becomes a front. So nobody who runs a search has
-to ask which one it is.
+worth doing once at the end, and how what it found becomes a front. So the code that runs a search
+never asks which one it is.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Search(ABC):
         Whether it draws random numbers: then other seeds find other solutions, and a head start
         makes it shorter.
     of_genomes : bool
-        Whether its solutions are genomes: then one evaluation tells for all limits of suppression,
-        and whoever has seen all of them has the best solutions there are.
+        Whether its solutions are genomes: then one evaluation counts for all limits of suppression,
+        and a search that has seen all of them has found the best solutions there are.
     keeps_all : bool
         Whether it offers every threshold of every genome that it evaluates to its archive.
     problem : SearchProblem
@@ -83,6 +83,11 @@ class Search(ABC):
             problem.evaluator.evaluate(genomes, rule, measures=names, steps=steps, mode=way)
         if cls.is_random:
             Moves(problem.layout).warm_up(genomes)
+
+    @classmethod
+    def wants_steps(cls, settings: SearchSettings) -> bool:
+        """Whether every step of a genome's staircase is a solution to it, where there are any."""
+        return True
 
     @classmethod
     def empty_archive(cls, problem: SearchProblem, room: int) -> Archive:

@@ -46,12 +46,12 @@ _Task = tuple[Sequence[Suppression], Ints | None]
 #: Tables of up to so many cells are searched without suppression, too, whatever the limit, and
 #: begin with all that a search for global recodings finds.
 _SMALL_TABLE = 2_000
-#: One solution at a time: its row, and what it has in the place of a genome's thresholds.
-_FIRST, _NO_THRESHOLDS = np.zeros(1, dtype=np.int64), np.zeros((1, 2), dtype=np.int64)
 #: Genomes that are evaluated for that, in generations of so many; a smaller space is enumerated.
 _GENOMES, _POPULATION = 10_000, 200
 #: The search draws the same numbers every time.
 _SEED = 0
+#: One solution at a time: its row, and what it has in the place of a genome's thresholds.
+_FIRST, _NO_THRESHOLDS = np.zeros(1, dtype=np.int64), np.zeros((1, 2), dtype=np.int64)
 
 
 class LocalSearch(Search):
@@ -196,9 +196,7 @@ class LocalSearch(Search):
         scores = score_grouping(grouping, measures, self.problem.suppression)
         if all(measure.meets(measure.of(scores), bound)[0] for measure, bound in bounds.items()):
             values = objective_matrix(scores, self.problem.objectives)
-            self.archive.add(
-                Points(values, np.zeros(1, dtype=np.int64), _NO_THRESHOLDS), group[None]
-            )
+            self.archive.add(Points(values, _FIRST, _NO_THRESHOLDS), group[None])
 
     @classmethod
     def front_of(

@@ -89,3 +89,39 @@ def test_it_is_resumed_and_shares_what_it_finds_with_other_limits(sampled: moano
     for eta in ("eta-0.0", "eta-0.1"):
         found = (Path(folder, eta, "front.csv").read_bytes() for folder in ("a", "b"))
         assert len({*found}) == 1
+
+
+# -- boxes -----------------------------------------------------------------------------------------
+
+
+BOXES = "problem={preset: k-suppression, recoding: local, eta: [0, 0.1]}"
+
+
+def fronts_of(folder: str) -> list[bytes]:
+    return [Path(folder, eta, "front.csv").read_bytes() for eta in ("eta-0.0", "eta-0.1")]
+
+
+@pytest.mark.parametrize("phase", [1, 2])
+def test_boxes_for_several_limits_are_resumed(config: Path, phase: int) -> None:
+    sets = [BOXES, "search={}", "columns.age.granularity=2"]
+    (whole,) = plan([config], sets, out="a")
+    Experiment.prepare(whole).run()
+    (begun,) = plan([config], sets, out="b")
+    etas: list[float | None] = []
+    cut = Experiment.prepare(begun).run(
+        lambda progress: etas.append(progress.eta), lambda: len({*etas}) == phase
+    )
+    assert (cut.outcome.reason, etas[-1]) == ("interrupted", (0.1, 0.0)[phase - 1])
+    Experiment.prepare(begun, resume=True).run()
+    assert fronts_of("a") == fronts_of("b")
+
+
+def test_boxes_of_a_narrower_limit_count_when_a_wider_one_is_added(config: Path) -> None:
+    sets = ["search={}", "columns.age.granularity=2"]
+    (whole,) = plan([config], [BOXES, *sets], out="a")
+    result = Experiment.prepare(whole).run()
+    for eta in (0.0, 0.1):
+        (one,) = plan([config], [BOXES, *sets], etas=[eta], out="b")
+        added = Experiment.prepare(one).run()
+    assert fronts_of("a") == fronts_of("b")
+    assert 0 < added.evaluations < result.evaluations

@@ -229,6 +229,18 @@ def test_a_long_search_that_is_resumed_ends_in_the_same_bytes(
     assert Path("a/solutions.json").read_bytes() == Path("b/solutions.json").read_bytes()
 
 
+@pytest.mark.parametrize("missing", ["courses", "limits.evaluated"])
+def test_a_checkpoint_that_lacks_something_is_refused(config: Path, missing: str) -> None:
+    """As one of an earlier version may."""
+    checkpoints = interrupted(config, out="a").checkpoints
+    loaded = checkpoints.load()
+    assert loaded is not None
+    checkpoints.save({name: array for name, array in loaded[0].items() if name != missing})
+    told = "a holds a checkpoint that this version does not understand; start anew with --force"
+    with pytest.raises(SearchError, match=told):
+        run(config, out="a", resume=True)
+
+
 def test_a_run_killed_between_its_results_and_the_end_is_resumed(
     config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ from moanon.front import Front
 from moanon.proofs import front_proof
 from moanon.proofs.front_proof import FrontProof
 from moanon.search import archive_search
+from moanon.search.stopping import Stop
 from tests.cli.commands import Captured
 from tests.search.people import config_text
 
@@ -212,7 +213,8 @@ def test_bounds_that_no_proof_takes_up_do_not_stand_in_the_way_of_a_limit(
 ) -> None:
     assert main(["run", "people.yaml", *EVERY, "--out", "a"]) == 0
     monkeypatch.setattr("moanon.proofs.provable.MOST_VALUES", 1)
-    monkeypatch.setattr(Experiment, "algorithm", "archive")  # which ends before it has seen all
+    rule = "moanon.search.archive_search.ExhaustiveSearch.stop_rule"
+    monkeypatch.setattr(rule, lambda *_: Stop(evaluations=40))  # before it has seen all
     assert main(["run", "people.yaml", *EVERY, "--eta", "0.2", "--out", "a"]) == 0
     assert [Front.load(Path(f"a/eta-{eta}")).proven for eta in (0.0, 0.2)] == [None, None]
 

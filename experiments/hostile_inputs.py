@@ -6,7 +6,10 @@ The default run of the tests does a little of each (``tests/fuzz``); this does m
   is answered with 0, 1 or 2 and without a traceback.
 - releases: random tables, written by random solutions, read again and compared with the oracle.
 - kills: runs that are killed at random moments and resumed end with the same bytes as any other.
+- ends: ``export``, ``apply`` and ``run``, ended by SIGKILL, SIGTERM and SIGHUP at random moments,
+  leave nothing that points to a person, and the next command clears the rest.
 - canaries: values that must stay with the table, searched in all files that are made of it.
+- boxes: cells of the table that the results of a local recoding tell, beyond what releases show.
 
     python experiments/hostile_inputs.py
 
@@ -29,9 +32,10 @@ from hypothesis import HealthCheck, given, settings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the tests, whose generators these are
 
+from tests.fuzz.box_attack import attack_random
 from tests.fuzz.canaries import leaks
 from tests.fuzz.inputs import KINDS, Campaign, options
-from tests.fuzz.kills import kill_runs
+from tests.fuzz.kills import kill_commands, kill_runs
 from tests.fuzz.releases import Case, cases, mismatches
 
 #: What is killed: some seconds of work beside some two for starting up.
@@ -51,7 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         wrong = _attack(folder / "inputs", chosen.inputs)
         wrong += _release(chosen.releases)
         wrong += _kill(folder / "kills", chosen.kills)
+        wrong += _end(folder / "ends", chosen.ends)
         wrong += _search(folder / "canaries", chosen.canaries)
+        wrong += _recover(folder / "boxes", chosen.boxes)
     print(f"{wrong} wrong in all")
     return int(wrong > 0)
 
@@ -61,7 +67,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--inputs", type=int, default=20_000)
     parser.add_argument("--releases", type=int, default=2_000)
     parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--ends", type=int, default=60)
     parser.add_argument("--canaries", type=int, default=10, help="tables to make everything of")
+    parser.add_argument("--boxes", type=int, default=50, help="tables to attack the boxes of")
     parser.add_argument("--only", nargs=2, metavar=("KIND", "NUMBER"))
     return parser.parse_args(arguments)
 
@@ -127,6 +135,19 @@ def _kill(folder: Path, kills: int) -> int:
     return wrong
 
 
+def _end(folder: Path, ends: int) -> int:
+    """End commands by signals; how often something was left that must not be."""
+    began = time.monotonic()
+    folder.mkdir()
+    seen, wrong = kill_commands(ends, folder) if ends else (Counter[str](), [])
+    for finding in wrong:
+        print(finding)
+    for what, times in sorted(seen.items()):
+        print(f"  {times} x {what}")
+    _tell(f"{ends} ends", f"{len(wrong)} wrong", began)
+    return len(wrong)
+
+
 def _search(folder: Path, tables: int) -> int:
     """Look for canaries; how many are where they must not be."""
     began, files, values, wrong = time.monotonic(), 0, 0, 0
@@ -137,6 +158,23 @@ def _search(folder: Path, tables: int) -> int:
         for leak in found:
             print(f"table {seed}: {leak}")
     _tell(f"{tables} tables", f"{values} canaries, {files} files; {wrong} leaks", began)
+    return wrong
+
+
+def _recover(folder: Path, tables: int) -> int:
+    """Recover cells from results folders; how many are told, or were wrongly taken to be."""
+    began, cells, shown, wrong = time.monotonic(), 0, 0, 0
+    for seed in range(tables):
+        (folder / str(seed)).mkdir(parents=True)
+        finding = attack_random(folder / str(seed), seed)
+        if finding is None:
+            continue
+        cells, shown = cells + finding.cells, shown + finding.shown
+        wrong += len(finding.recovered) + finding.wrong
+        if finding.recovered or finding.wrong:
+            print(f"boxes {seed}: {finding}")
+    what = f"{cells} cells, {shown} of them shown by releases; {wrong} others recovered"
+    _tell(f"boxes of {tables} tables", what, began)
     return wrong
 
 

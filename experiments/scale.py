@@ -144,7 +144,7 @@ def _time_writing(release: Release, path: Path) -> float:
         return certify_file(*given, **named)
 
     applied.certify_file = noting
-    release.write(path)
+    release.write(path, keep_order=True)  # as the copy that it is compared with
     return stood[0]
 
 

@@ -44,9 +44,10 @@ The way of the data, and where each station stands::
 - ``moanon.diagnosis``: how exposed a table is, before anything is generalized (`Diagnosis`).
 - ``moanon.learning``: what models still learn from a release, and which losses tell (`Study`).
 - ``moanon.cli``: the command ``moanon``.
-- ``moanon.arrays``, ``errors``, ``paths``, ``atomic``, ``progress``: types of arrays, what can go
-  wrong, names that no file can have, files that appear at once or not at all, how far a run is and
-  who stops it.
+- ``moanon.arrays``, ``errors``, ``sealing``, ``paths``, ``atomic``, ``scratch``, ``ending``,
+  ``progress``: types of arrays, what can go wrong, texts that only whoever has the table reads,
+  names that no file can have, files that appear at once or not at all, temporary folders that go
+  with the process, signals that end it, how far a run is and who stops it.
 
 The words, each with one meaning:
 

@@ -138,7 +138,7 @@ class StagedFiles:
                 flags = os.O_CREAT | os.O_EXCL | os.O_RDWR
                 self._descriptors.append(descriptor := os.open(path, flags, asked))
                 if _LOCKS_FILES:
-                    _lock(descriptor)
+                    lock(descriptor)
             if not _LOCKS_FILES:  # on Windows an open file could not be moved
                 self._close()
         except BaseException:
@@ -278,7 +278,7 @@ class StagedFolder:
         """Keep others from taking a folder for a leftover, whatever it is called."""
         if _LOCKS_FILES:
             self._descriptors.append(descriptor := os.open(folder, os.O_RDONLY))
-            _lock(descriptor)
+            lock(descriptor)
 
     def sync(self) -> None:
         """Have the written bytes on the disk before they are read again."""
@@ -404,7 +404,7 @@ def _clear(folders: Iterable[Path]) -> None:
                     with suppress(OSError):  # it is somebody else's
                         descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
                         try:
-                            if not _lock(descriptor):
+                            if not lock(descriptor):
                                 pass
                             elif is_folder:
                                 shutil.rmtree(path)
@@ -414,7 +414,7 @@ def _clear(folders: Iterable[Path]) -> None:
                             os.close(descriptor)
 
 
-def _lock(descriptor: int, *, wait: bool = False) -> bool:
+def lock(descriptor: int, *, wait: bool = False) -> bool:
     """Lock a file or folder until it is closed; say whether that was possible."""
     if sys.platform == "win32":
         return False
@@ -437,7 +437,7 @@ def _locked(folders: Iterable[Path]) -> Iterator[bool]:
             if sys.platform != "win32":  # where a folder cannot be opened
                 descriptor = os.open(folder, os.O_RDONLY)
                 stack.callback(os.close, descriptor)  # which also unlocks
-                is_locked &= _lock(descriptor, wait=True)
+                is_locked &= lock(descriptor, wait=True)
         yield is_locked
 
 

@@ -17,8 +17,9 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bits, Bools, Ints, Outlined
+from moanon.arrays import Bits, Bools, Ints, Outlined, State
 from moanon.data.cells import Cells, SensitiveCounts, check_rows, count_values
+from moanon.data.digests import with_cells
 from moanon.data.domain import Domain, DomainSpec, OrderedDomain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.populations import PopulationRule, Populations
@@ -30,6 +31,7 @@ from moanon.kernels.costs import Prices
 from moanon.kernels.histograms import Plan, Sensitive, make_plan
 from moanon.kernels.join import LossScale
 from moanon.kernels.population import PopulationKernel
+from moanon.sealing import table_key
 
 #: Blocks of each column, each as (start, stop) over its base values.
 Generalization = dict[str, tuple[tuple[int, int], ...]]
@@ -139,6 +141,14 @@ class Layout(Outlined):
         """Genomes that were packed."""
         free = np.unpackbits(packed, axis=1, count=len(self.free))
         return free.take(self._free_place, axis=1) if self._has_settled else free
+
+    def saved(self, packed: Bits) -> State:
+        """Packed genomes as arrays for a file; they say nothing of the rows."""
+        return {"genomes": packed}
+
+    def loaded(self, state: State) -> Bits:
+        """Packed genomes from what `saved` made of them."""
+        return state["genomes"]
 
     @cached_property
     def _has_settled(self) -> bool:
@@ -339,6 +349,11 @@ class Instance(Outlined):
         return find_tuples(self.cells.codes, coded).astype(np.int32)
 
     @cached_property
+    def key(self) -> bytes:
+        """What is sealed with it can be read by whoever has the table; see `moanon.sealing`."""
+        return table_key(self.table.digest, self.cells.codes, self.cells.counts)
+
+    @cached_property
     def prices(self) -> Prices:
         """What cells cost by other measures than D's loss."""
         return price_cells(self.layout.domains, self.cells, self.weights)
@@ -378,6 +393,11 @@ class Instance(Outlined):
             np.concatenate([np.zeros(0, dtype=np.int64), *owners]),
             *_list_by_cell(columns, [numbers[column.name] for column in columns], len(self.cells)),
         )
+
+    @cached_property
+    def digest(self) -> str:
+        """That of the table; if it is one of counts, together with those of the cells."""
+        return with_cells(self.table.digest, self.cells)
 
     @property
     def plan(self) -> Plan:

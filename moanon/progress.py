@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from moanon.ending import Ending
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -178,8 +180,8 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600}:{whole % 3600 // 60:02d} h"
 
 
-class Interruption:
-    """Turns Ctrl-C and SIGTERM into a question that can be asked; a second Ctrl-C ends at once.
+class Interruption(Ending):
+    """Turns signals into a question that can be asked; a second Ctrl-C ends at once.
 
     Examples
     --------
@@ -189,24 +191,11 @@ class Interruption:
     True 15
     """
 
-    def __init__(self) -> None:
-        self.signal = 0  # the number of the signal that came
-        self._before: dict[signal.Signals, Any] = {}
-
-    def __enter__(self) -> Interruption:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._note)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
     def __call__(self) -> bool:
         """Whether somebody has asked for the end."""
         return self.signal != 0
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
+    def note(self, number: int, frame: FrameType | None) -> None:
         if self.signal and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        self.signal = number
+            super().note(number, frame)
+        self.signal = self.signal or number

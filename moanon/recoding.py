@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bits, Ints, Outlined
-from moanon.errors import GenomeError, got
+from moanon.arrays import Bits, Ints, Outlined, Values
+from moanon.data.digests import is_kept_as, kept, new_key
+from moanon.errors import DataError, GenomeError, got
 from moanon.measures.suppression import Suppression
+from moanon.sealing import packed_numbers, seal, unpacked_numbers, unseal
 
 if TYPE_CHECKING:  # a front can be read and asked without the compiler, which these wait for
     from moanon.genome import Generalization, Instance, Layout
@@ -169,37 +171,47 @@ class GlobalRecodings(Outlined):
 class LocalRecodings(Outlined):
     """Boxes of one table, and which of them each of its cells is in.
 
-    On another table a cell goes into the box that loses least of those that hold it.
+    The boxes are what releases show. Which one a cell is in is sealed, solution by solution (see
+    `moanon.sealing`): with the table at hand it can be read, and a file of it does not tell the
+    table. On another table a cell goes into the box that loses least of those that hold it.
 
     Attributes
     ----------
     digest : str
-        Of the table.
-    cell_group : tuple of arrays (cells,)
-        For each solution the box of each cell, or `moanon.grouping.NO_GROUP` where it is
-        suppressed.
+        Of the table; with the key under which it was kept, if it was.
+    sealed : tuple of bytes
+        For each solution the box of each cell, counted from 1; 0 where it is suppressed.
     starts, stops : tuple of arrays (columns, boxes)
-        Its boxes: base values ``start .. stop - 1``.
+        Its boxes: base values ``start .. stop - 1``. In their own order, which says nothing of the
+        cells in them.
     """
 
     digest: str
-    cell_group: tuple[Ints, ...]
+    sealed: tuple[bytes, ...]
     starts: tuple[Ints, ...]
     stops: tuple[Ints, ...]
+    key: str | None = None
 
     @classmethod
     def of_groupings(cls, groupings: Iterable[Grouping]) -> LocalRecodings:
         """Keep what is released of some groupings of one table, each of whole cells."""
-        group, starts, stops = [], [], []
+        from moanon.grouping import Grouping
+
+        sealed, starts, stops = [], [], []
         for grouping in groupings:
-            released = grouping.released()
+            instance, released = grouping.instance, grouping.released()
+            if released.matched_by != "boxes":  # others stand in the order of their cells
+                told = released.cell_group, released.starts, released.stops
+                released = Grouping.of_boxes(instance, *map(np.asarray, told))
             assert released.cell_group is not None
             assert released.starts is not None
             assert released.stops is not None
-            group.append(released.cell_group)
+            text = packed_numbers(released.cell_group + 1, len(released) + 1)
+            context = _context(released.starts, released.stops)
+            sealed.append(seal(instance.key, text, context))
             starts.append(released.starts)
             stops.append(released.stops)
-        return cls(grouping.table.digest, tuple(group), tuple(starts), tuple(stops))
+        return cls(instance.table.digest, tuple(sealed), tuple(starts), tuple(stops))
 
     @classmethod
     def of_file(cls, content: bytes) -> LocalRecodings:
@@ -208,7 +220,7 @@ class LocalRecodings(Outlined):
         Raises
         ------
         KeyError, TypeError, ValueError, zipfile.BadZipFile
-            If it is something else, or damaged.
+            If it is something else, damaged, or of a version that sealed nothing.
         """
         try:
             return cls._of_arrays(content)
@@ -218,42 +230,68 @@ class LocalRecodings(Outlined):
     @classmethod
     def _of_arrays(cls, content: bytes) -> LocalRecodings:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            if "group0" in arrays:
+                raise ValueError(
+                    f"{BOXES} is of an earlier version, and gives rows of the table away; run it "
+                    "again with --force"
+                )
             digest = arrays["digest"].tobytes().decode()
+            key = arrays["key"].tobytes().decode() if "key" in arrays else None
             number = int(arrays["solutions"])
-            group = tuple(arrays[f"group{i}"].astype(np.int64) - 1 for i in range(number))
+            sealed = tuple(arrays[f"sealed{i}"].tobytes() for i in range(number))
             boxes = [arrays[f"boxes{i}"].astype(np.int64) for i in range(number)]
-        for cells, (first, last) in zip(group, boxes, strict=True):
-            if cells.ndim != 1 or first.ndim != 2 or cells.max() + 1 != first.shape[1]:
-                raise ValueError(f"boxes of shape {first.shape} for {cells.max() + 1} groups")
-            if cells.min() < -1 or first.min() < 0:
-                raise ValueError("groups and blocks are counted from 0")
+        for first, last in boxes:
+            if first.ndim != 2 or first.size == 0:
+                raise ValueError(f"boxes of shape {first.shape}")
+            if first.min() < 0:
+                raise ValueError("blocks are counted from 0")
             if not (first < last).all():
                 raise ValueError("a block without values")
-        return cls(digest, group, *zip(*boxes, strict=True)) if boxes else cls(digest, (), (), ())
+        starts, stops = zip(*boxes, strict=True) if boxes else ((), ())
+        return cls(digest, sealed, starts, stops, key)
 
     def __len__(self) -> int:
-        return len(self.cell_group)
+        return len(self.sealed)
 
     def take(self, rows: Ints) -> LocalRecodings:
         chosen = rows.tolist()
         return LocalRecodings(
             self.digest,
-            tuple(self.cell_group[row] for row in chosen),
+            tuple(self.sealed[row] for row in chosen),
             tuple(self.starts[row] for row in chosen),
             tuple(self.stops[row] for row in chosen),
+            self.key,
         )
 
     def all_groups(self, row: int, instance: Instance) -> Grouping:
         from moanon.grouping import Grouping
 
         starts, stops = self.starts[row], self.stops[row]
-        if instance.table.digest == self.digest:
-            return Grouping.of_boxes(instance, self.cell_group[row], starts, stops)
+        if is_kept_as(instance.table.digest, self.digest, self.key):
+            return Grouping.of_boxes(instance, self.cell_group(row, instance), starts, stops)
         box = _find_boxes(instance, starts, stops)
         used = np.unique(box[box >= 0])
         number = np.full(starts.shape[1] + 1, -1, dtype=np.int64)  # the last: in no box
         number[used] = np.arange(len(used))
         return Grouping.of_boxes(instance, number[box], starts[:, used], stops[:, used])
+
+    def cell_group(self, row: int, instance: Instance) -> Ints:
+        """The box of each cell of the table, or `moanon.grouping.NO_GROUP` where it is suppressed.
+
+        Raises
+        ------
+        DataError
+            If these are not the cells that the boxes were found on.
+        """
+        starts, stops = self.starts[row], self.stops[row]
+        try:
+            text = unseal(instance.key, self.sealed[row], _context(starts, stops))
+        except ValueError:
+            raise DataError(
+                f"the boxes were found on other cells than {instance.table.source} has as it is "
+                "read now; bring back the data and the hierarchies of the run, or run it again"
+            ) from None
+        return unpacked_numbers(text, len(instance.cells), starts.shape[1] + 1) - 1
 
     def grouping(self, row: int, instance: Instance) -> Grouping:
         return self.all_groups(row, instance)
@@ -292,13 +330,16 @@ class LocalRecodings(Outlined):
         return {"boxes": self.starts[row].shape[1]}
 
     def files(self) -> Mapping[str, bytes]:
+        new = new_key(self.digest)
+        key = new or self.key
         arrays: dict[str, npt.NDArray[Any]] = {
-            "digest": np.frombuffer(self.digest.encode(), dtype=np.uint8),
+            "digest": np.frombuffer(kept(self.digest, new).encode(), dtype=np.uint8),
             "solutions": np.array(len(self)),
         }
-        for i, group in enumerate(self.cell_group):
-            small = np.uint16 if group.max() + 1 < 2**16 else np.uint32
-            arrays[f"group{i}"] = (group + 1).astype(small)
+        if key is not None:
+            arrays["key"] = np.frombuffer(key.encode(), dtype=np.uint8)
+        for i, sealed in enumerate(self.sealed):
+            arrays[f"sealed{i}"] = np.frombuffer(sealed, dtype=np.uint8)
             arrays[f"boxes{i}"] = np.stack([self.starts[i], self.stops[i]]).astype(np.uint32)
         buffer = io.BytesIO()
         np.savez_compressed(buffer, allow_pickle=False, **arrays)
@@ -318,10 +359,16 @@ def joined(several: Sequence[Recodings]) -> Recodings:
     boxes = [each for each in several if isinstance(each, LocalRecodings)]
     return LocalRecodings(
         boxes[0].digest,
-        tuple(group for each in boxes for group in each.cell_group),
+        tuple(sealed for each in boxes for sealed in each.sealed),
         tuple(starts for each in boxes for starts in each.starts),
         tuple(stops for each in boxes for stops in each.stops),
+        boxes[0].key,
     )
+
+
+def _context(starts: Values, stops: Values) -> bytes:
+    """The boxes of a solution, to which its groups belong."""
+    return np.stack([starts, stops]).astype("<i8").tobytes()
 
 
 def _find_boxes(instance: Instance, starts: Ints, stops: Ints) -> Ints:

@@ -1,4 +1,4 @@
-"""A run that is killed twenty times ends with the same bytes as one that is not."""
+"""Runs that are killed end with the same bytes as others; no command leaves names behind."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.kills import kill_runs
+from tests.fuzz.kills import kill_commands, kill_runs
 
 #: Configuration, settings for a few seconds of work beside some two for starting up, and kills.
 _BARE = ["output.plots=false", "output.report=false"]
@@ -21,3 +21,15 @@ RUNS = [
 @pytest.mark.parametrize(("config", "sets", "kills"), RUNS, ids=lambda value: str(value))
 def test_kills_leave_no_trace(config: str, sets: list[str], kills: int, tmp_path: Path) -> None:
     assert kill_runs(config, sets, kills, tmp_path) == 0
+
+
+def test_killed_commands_leave_nothing_that_points_to_a_person(tmp_path: Path) -> None:
+    seen, wrong = kill_commands(3, tmp_path, commands=["export"], places=["out of core"], rows=3000)
+    assert not wrong
+    assert seen.total() == 3
+
+
+@pytest.mark.slow
+def test_no_command_leaves_anything_that_points_to_a_person(tmp_path: Path) -> None:
+    _, wrong = kill_commands(18, tmp_path)
+    assert not wrong

@@ -20,7 +20,7 @@ from moanon.compare import compare
 from moanon.data.domain import IntervalSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
-from moanon.errors import CertificateError, ConfigError, GenomeError, OutputError
+from moanon.errors import CertificateError, ConfigError, DataError, GenomeError, OutputError
 from moanon.front import Front
 from moanon.genome import Generalization, Instance
 from moanon.grouping import NO_GROUP, Grouping
@@ -28,7 +28,14 @@ from moanon.measures import MEASURES, applicable
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.measuring import measure_grouping
 from moanon.measures.suppression import Suppression
-from moanon.recoding import BOXES, Blocks, GlobalRecodings, LocalRecodings, Recodings
+from moanon.recoding import (
+    BOXES,
+    Blocks,
+    GlobalRecodings,
+    LocalRecodings,
+    Recodings,
+    joined,
+)
 from moanon.release import Certificate, Release, read_released
 from tests import naive, naive_measures
 from tests.strategies import populations, rich_instances
@@ -443,8 +450,7 @@ def test_a_file_of_boxes_that_cannot_be_unpacked_is_damaged() -> None:
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("group1", -3, "groups and blocks are counted from 0"),
-        ("boxes1", -1, "groups and blocks are counted from 0"),
+        ("boxes1", -1, "blocks are counted from 0"),
         ("boxes1", 99, "a block without values"),
     ],
 )
@@ -452,8 +458,8 @@ def test_a_file_of_boxes_with_impossible_numbers_is_refused(
     name: str, change: int, message: str
 ) -> None:
     with np.load(io.BytesIO(stored_boxes().files()[BOXES])) as arrays:
-        changed = {each: arrays[each].astype(np.int64) for each in arrays.files}
-    changed["digest"] = changed["digest"].astype(np.uint8)
+        changed = dict(arrays)
+    changed[name] = changed[name].astype(np.int64)
     changed[name].reshape(-1)[0] = change
     buffer = io.BytesIO()
     np.savez(buffer, **changed)
@@ -466,6 +472,36 @@ def test_a_box_that_is_no_node_of_a_tree_has_no_label() -> None:
     stops = boxes.stops[0].copy()
     stops[1, stops[1] == 2] = 3  # Oslo to Rome
     with pytest.raises(GenomeError, match="a box of column 'place' is no node of its tree"):
-        LocalRecodings(
-            boxes.digest, boxes.cell_group, boxes.starts, (stops, *boxes.stops[1:])
-        ).blocks(table())
+        LocalRecodings(boxes.digest, boxes.sealed, boxes.starts, (stops, *boxes.stops[1:])).blocks(
+            table()
+        )
+
+
+def test_a_file_of_boxes_that_tells_the_box_of_each_cell_is_refused() -> None:
+    buffer = io.BytesIO()
+    np.savez(buffer, digest=np.zeros(0, dtype=np.uint8), solutions=1, group0=[1], boxes0=[[[0]]])
+    with pytest.raises(ValueError, match="an earlier version, and gives rows of the table away"):
+        LocalRecodings.of_file(buffer.getvalue())
+
+
+def test_boxes_are_not_put_on_other_rows_that_pass_for_the_table() -> None:
+    instance = table()
+    fewer = instance.over(instance.table.only(np.arange(10) > 0))
+    with pytest.raises(DataError, match=r"found on other cells than .* has as it is read now"):
+        stored_boxes().grouping(0, fewer)
+
+
+def test_a_file_of_boxes_comes_back_after_any_choice_of_solutions() -> None:
+    boxes, order = stored_boxes(), np.array([2, 0, 2])
+    again = LocalRecodings.of_file(joined([boxes, boxes]).take(order + 3).files()[BOXES])
+    for row, chosen in enumerate(order.tolist()):
+        assert np.array_equal(again.cell_group(row, table()), boxes.cell_group(chosen, table()))
+
+
+def test_boxes_stand_in_their_own_order_whatever_they_come_from() -> None:
+    instance = table()
+    genome = instance.layout.encode({"age": ((0, 2), (2, 4)), "place": (EVERYWHERE,)})
+    whole = Grouping.of_genome(instance, genome)
+    found = LocalRecodings.of_groupings([whole])
+    assert found.starts[0][0].tolist() == [0, 2]
+    assert sorted(naive.members(found.grouping(0, instance))) == sorted(naive.members(whole))

@@ -1,7 +1,7 @@
 """The command line itself, and how anything that goes wrong is told.
 
-Exit codes: 0 done, 1 the answer is no, 2 bad input, 70 a defect of moanon (as in sysexits.h), 130
-and 143 interrupted (by Ctrl-C, by SIGTERM).
+Exit codes: 0 done, 1 the answer is no, 2 bad input, 70 a defect of moanon (as in sysexits.h), 129,
+130 and 143 interrupted (by SIGHUP, Ctrl-C, SIGTERM).
 
 The traceback of a defect goes to a file that only the user can read; with ``MOANON_DEBUG=1`` it
 goes to stderr instead. The sentence about it says nothing of the exception, whose text may quote
@@ -25,8 +25,10 @@ import typer
 
 from moanon import __version__
 from moanon.cli.printing import on_one_line
+from moanon.ending import Ending
 from moanon.errors import ExistsError, ImpossibleError, InfeasibleError, MoanonError
 from moanon.kernels.notices import on_notice
+from moanon.scratch import clear_abandoned
 
 DONE, NO = 0, 1
 _BAD_INPUT, _DEFECT, _INTERRUPTED, _PIPE_CLOSED = 2, 70, 130, 141
@@ -103,9 +105,12 @@ def load_commands(name: str = "") -> None:
 
 
 def _answer(arguments: list[str]) -> int:
+    ending = Ending()
     try:
-        load_commands(arguments[0])
-        code = app(arguments, prog_name="moanon", standalone_mode=False)
+        with ending:
+            clear_abandoned()
+            load_commands(arguments[0])
+            code = app(arguments, prog_name="moanon", standalone_mode=False)
     except ImpossibleError as error:
         return _refuse(str(error))
     except InfeasibleError as error:
@@ -119,7 +124,7 @@ def _answer(arguments: list[str]) -> int:
         command = error.ctx.command_path if getattr(error, "ctx", None) else "moanon"
         return _refuse(f"{error.format_message().rstrip('.')} (see {command} --help)")
     except (KeyboardInterrupt, typer.Abort):
-        return _INTERRUPTED
+        return 128 + ending.signal if ending.signal else _INTERRUPTED
     except (BrokenPipeError, SystemExit):  # rich and typer turn a closed pipe into an exit
         _silence(sys.stdout)
         return _PIPE_CLOSED
@@ -129,6 +134,8 @@ def _answer(arguments: list[str]) -> int:
         if isinstance(error, OSError) and error.errno is not None and error.filename is None:
             return _refuse_output(error)
         return _own_up(error)  # also to an error about a file, which somebody should have seen to
+    if code == _INTERRUPTED and ending.signal:  # typer has answered it, as if it were Ctrl-C
+        return 128 + ending.signal
     return code if isinstance(code, int) else DONE
 
 

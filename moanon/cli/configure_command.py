@@ -60,8 +60,8 @@ def check(
     what that merges already is told for each column, with the share of its entropy that is lost.
     """
     from moanon.config import Config
-    from moanon.data.coarsening import note_on_merged
     from moanon.experiment import make_problem
+    from moanon.experiment.table_notes import notes_on_table
 
     checked = Config.load(config, sets or ())
     instance = checked.instance()
@@ -71,8 +71,8 @@ def check(
     if measures:
         _show_measures(instance)
         typer.echo(f" {_SOURCES}")
-    merged = note_on_merged(instance.table.columns, instance.layout.domains)
-    for note in (*map(on_one_line, merged), *_notes(checked)):
+    noted = notes_on_table(checked, instance, examples=True)
+    for note in (*map(on_one_line, noted), *_notes(checked)):
         typer.echo(f" note: {note}")
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -42,15 +42,6 @@ class _WhenSmall(StrEnum):
     KEEP = "keep"
 
 
-def _seed(text: str) -> int:
-    """Read the seed of a permutation."""
-    if text == "random":
-        return secrets.randbits(128)
-    if not text.isascii() or not text.isdigit():
-        raise typer.BadParameter(f"a seed is a whole number, or 'random'. Got {text!r}")
-    return int(text)
-
-
 _PLACES = "A .csv or .parquet file; or a folder, whose name ends in /, which gets a file in parts."
 _OutOption = Annotated[str, given("FILE", _PLACES)]
 _SuppressedOption = Annotated[_Shown, typer.Option(help="How suppressed rows are shown.")]
@@ -63,9 +54,16 @@ _ShuffleOption = Annotated[
     int | None,
     given(
         "SEED",
-        "Write the rows in another order, where that of the source tells something; 'random' draws "
-        "a seed that nobody knows.",
-        parser=_seed,
+        "Shuffle the rows by this seed, to get the same file again; by default the system's "
+        "randomness shuffles them.",
+        min=0,
+    ),
+]
+_OrderOption = Annotated[
+    bool,
+    flag(
+        "--keep-order",
+        "Leave the rows in the order of the source; a line number may then say who it is.",
     ),
 ]
 _DataOption = Annotated[
@@ -114,6 +112,7 @@ def export(
         ),
     ] = False,
     shuffle: _ShuffleOption = None,
+    keep_order: _OrderOption = False,
     spreadsheet_safe: _SafeOption = False,
     data: _DataOption = None,
     summary: Annotated[
@@ -136,6 +135,7 @@ def export(
         raise typer.BadParameter("--max-suppression goes with --k; a solution has its own limit")
     if (out is None) == (to_table is None):
         raise typer.BadParameter("a release goes into a file (--out) or a table (--to-table)")
+    order = _Order(shuffle, keep_order)
     front = load_front(results, data)
     release = front.release(solution, k=k, max_suppression=max_suppression)
     if bucketize:
@@ -145,28 +145,30 @@ def export(
                 "out --to-table, --summary, --spreadsheet-safe and --suppressed stars"
             )
         assert out is not None
-        _write_buckets(release, front, results, Path(out), shuffle, force=force)
+        _write_buckets(release, front, results, Path(out), order, force=force)
         return
     if to_table is not None:
-        if summary or shuffle is not None or spreadsheet_safe or suppressed is not _Shown.ABSENT:
+        if summary or order.is_given or spreadsheet_safe or suppressed is not _Shown.ABSENT:
             raise typer.BadParameter(
-                "--summary, --shuffle, --spreadsheet-safe and --suppressed are for files"
+                "--summary, --shuffle, --keep-order, --spreadsheet-safe and --suppressed are for "
+                "files"
             )
-        _show(_write_table(release, results, to_table, force), Path(to_table), front, beside=None)
+        written = _write_table(release, results, to_table, force)
+        _show(release, written, Path(to_table), front, beside=None)
         return
     assert out is not None
     place = Path(out)
     with _claimed(place, results, front, force=force, wanted=summary) as staged:
         certificate = _write(
-            release, front, results, out, suppressed, shuffle, safe=spreadsheet_safe, force=force
+            release, front, results, out, suppressed, order, safe=spreadsheet_safe, force=force
         )
         if staged is not None:
             _write_summary(
                 release, certificate, staged, place, f"solution {solution} of {results.name}"
             )
-    _show(certificate, place, front, beside=None if k is None else solution)
+    _show(release, certificate, place, front, beside=None if k is None else solution)
     if k is None:
-        agree = len([name for name, _ in release.stated if name in certificate.measures])
+        agree = len(certificate.checked)
         typer.echo(f"  {'checked':<20}{agree} measures of the file, all as in front.csv")
     show_effects(column_effects(release.grouping))
     if summary:
@@ -198,6 +200,7 @@ def apply(
     ] = None,
     suppressed: _SuppressedOption = _Shown.ABSENT,
     shuffle: _ShuffleOption = None,
+    keep_order: _OrderOption = False,
     spreadsheet_safe: _SafeOption = False,
     data: _DataOption = None,
     force: _ForceOption = False,
@@ -218,15 +221,16 @@ def apply(
     release = front.apply(
         solution, read_rows(results, rows), outside=outside.value, small=small.value, k=k
     )
+    order = _Order(shuffle, keep_order)
     certificate = _write(
-        release, front, results, out, suppressed, shuffle, safe=spreadsheet_safe, force=force
+        release, front, results, out, suppressed, order, safe=spreadsheet_safe, force=force
     )
     reasons = {
         "with values outside the run's domains": release.rows_outside,
         "in groups that have too little": certificate.suppressed - release.rows_outside,
     }
     why = ", ".join(f"{number:,} {reason}" for reason, number in reasons.items() if number)
-    _show(certificate, Path(out), front, beside=solution, why=why)
+    _show(release, certificate, Path(out), front, beside=solution, why=why)
     rule = front.suppression
     if certificate.sl > rule.eta and rule.kind != "weighted-k" and k is None:
         typer.echo(
@@ -235,55 +239,74 @@ def apply(
         )
 
 
+@dataclass(frozen=True)
+class _Order:
+    """How rows stand in the file."""
+
+    shuffle: int | None
+    keep: bool
+
+    def __post_init__(self) -> None:
+        if self.keep and self.shuffle is not None:
+            raise typer.BadParameter("--shuffle and --keep-order exclude each other; leave one out")
+
+    @property
+    def is_given(self) -> bool:
+        """Whether anything was said about it."""
+        return self.keep or self.shuffle is not None
+
+
 def _write(
     release: Release,
     front: Front,
     results: Path,
     out: str,
     suppressed: _Shown,
-    shuffle: int | None,
+    order: _Order,
     *,
     safe: bool,
     force: bool,
 ) -> Certificate:
-    from moanon.experiment.finished import files_of
-    from moanon.front.results import read_record
+    from moanon.experiment.finished import files_of, record_release
 
-    return release.write(
+    certificate = release.write(
         out,
         suppressed="star" if suppressed is _Shown.STARS else "absent",
         force=force,
         spreadsheet_safe=safe,
-        config_digest=read_record(results).get("config", {}).get("digest"),
-        shuffle=shuffle,
+        shuffle=order.shuffle,
+        keep_order=order.keep,
         spared=files_of(results, front),
     )
+    record_release(results, release, certificate)
+    return certificate
 
 
 def _write_buckets(
-    release: Release, front: Front, results: Path, out: Path, shuffle: int | None, *, force: bool
+    release: Release, front: Front, results: Path, out: Path, order: _Order, *, force: bool
 ) -> None:
     """Write a release as buckets, and show the few numbers that matter."""
-    from moanon.experiment.finished import files_of
-    from moanon.front.results import read_record
+    from moanon.experiment.finished import files_of, record_release
     from moanon.release.bucketized import PRESENCE, BucketizedRelease
 
     certificate = BucketizedRelease(release).write(
         out,
         force=force,
-        config_digest=read_record(results).get("config", {}).get("digest"),
-        shuffle=shuffle,
+        shuffle=order.shuffle,
+        keep_order=order.keep,
         spared=files_of(results, front),
     )
+    record_release(results, release, certificate)
     path, beside = (on_one_line(str(out.with_name(name))) for name in certificate.files)
     typer.echo(f" Wrote {path} ({counted(certificate.rows, 'row')}), {beside} and")
     typer.echo(f"  {path}.certificate.json")
     smallest = f"the smallest of {counted(certificate.smallest_bucket, 'row')}"
     typer.echo(f"  {'buckets':<20}{certificate.buckets:,}, {smallest}")
     for column, models in certificate.models.items():
-        told = f"l {models['l_distinct']} distinct, {models['l_frequency']} frequency; "
-        told += f"t_closeness {models['t_closeness']:.3f}, t_js {models['t_js']:.3f}"
-        typer.echo(f"  {on_one_line(column):<20}{told}")
+        close = {name: release.promised[name, column] for name in ("t_closeness", "t_js")}
+        parts = [f"l {models['l_distinct']} distinct, {models['l_frequency']} frequency"]
+        parts += [f"{name} {float(value):.3f}" for name, value in close.items()]
+        typer.echo(f"  {on_one_line(column):<20}{'; '.join(parts)}")
     typer.echo(f"  {'unique':<20}{counted(certificate.unique_rows, 'row')} in quasi-identifiers")
     typer.echo(f" note: {PRESENCE}")
 
@@ -291,14 +314,17 @@ def _write_buckets(
 def _write_table(release: Release, results: Path, name: str, force: bool) -> Certificate:
     """Write a table, and its certificate beside where the command was called."""
     from moanon.atomic import StagedFiles
-    from moanon.front.results import read_record
+    from moanon.experiment.finished import record_release
 
     notice = Path(f"{name}.certificate.json")
     with StagedFiles(notice, force=force) as staged:
-        digest = read_record(results).get("config", {}).get("digest")
-        certificate = release.write_table(name, force=force, config_digest=digest)
-        staged[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
+
+        def keep(certificate: Certificate) -> None:
+            staged[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
+
+        certificate = release.write_table(name, force=force, keep=keep)
         staged.move()
+    record_release(results, release, certificate)
     return certificate
 
 
@@ -330,9 +356,18 @@ def _write_summary(
 
 
 def _show(
-    certificate: Certificate, out: Path, front: Front, *, beside: int | None, why: str = ""
+    release: Release,
+    certificate: Certificate,
+    out: Path,
+    front: Front,
+    *,
+    beside: int | None,
+    why: str = "",
 ) -> None:
-    """Show the few numbers that matter; beside those of a solution where they may differ."""
+    """Show the few numbers that matter; beside those of a solution where they may differ.
+
+    They are for the publisher: closeness is that to the whole table, as on the front.
+    """
     from moanon.front import shown
 
     path = on_one_line(str(out))
@@ -344,9 +379,10 @@ def _show(
             f"{certificate.privacy_of(name)[f'l_{rule}']} {rule} ({on_one_line(name)})"
             for name in certificate.sensitive
         )
-    texts |= {name: _model(certificate, name) for name in _other_models(front)}
-    parts = f"generalization {certificate.gl:.1%}, suppression {certificate.sl:.1%}"
-    texts["loss"] = f"{certificate.loss:.1%} ({parts})"
+    texts |= {name: _model(release, certificate, name) for name in _other_models(front)}
+    gl, loss = (float(release.promised[name, ""]) for name in ("gl", "loss"))
+    parts = f"generalization {gl:.1%}, suppression {certificate.sl:.1%}"
+    texts["loss"] = f"{loss:.1%} ({parts})"
     if beside is not None:
         for name in texts.keys() & front.measures.keys():
             value = shown(name, front.measures[name][beside - 1], _digits(name))
@@ -357,6 +393,8 @@ def _show(
         texts["dropped"] = f"{counted(certificate.origin.rows_dropped, 'row')} for missing values"
     for name, text in texts.items():
         typer.echo(f"  {name:<20}{text}")
+    for note in certificate.notes:
+        typer.echo(f" note: {on_one_line(note)}")
     if cells := certificate.origin.formula_cells:
         safe = "--spreadsheet-safe puts an apostrophe before each"
         became = f"released as they are ({safe})"
@@ -375,13 +413,13 @@ def _other_models(front: Front) -> list[str]:
     return [name for name in others if find_measure(name).group]
 
 
-def _model(certificate: Certificate, name: str) -> str:
+def _model(release: Release, certificate: Certificate, name: str) -> str:
     """A privacy model of each sensitive column."""
     from moanon.front import shown
 
     parts = []
     for column in certificate.sensitive:
-        value = shown(name, certificate.privacy_of(column)[name], _digits(name))
+        value = shown(name, float(release.promised[name, column]), _digits(name))
         by = f" by the {certificate.distances[column]} distance" if name == "t_closeness" else ""
         parts.append(f"{value}{by} ({on_one_line(column)})")
     return ", ".join(parts)

@@ -48,7 +48,9 @@ from moanon.config.sections import (
     SearchSection,
 )
 from moanon.data.domain import DomainSpec
+from moanon.data.file_form import FormKeys
 from moanon.data.populations import PopulationRule
+from moanon.data.rules import declared_texts
 from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text
 from moanon.data.table import Role, Table
 from moanon.engines import read_table
@@ -289,8 +291,11 @@ class Config(BaseModel):
         """Bound of each measure that has one, in its better direction."""
         return bounds_of(self.problem.constraints)
 
-    def read_table(self) -> Table:
-        """Read the declared columns and settle their missing values."""
+    def read_table(self, needed: Sequence[str] = ()) -> Table:
+        """Read the declared columns and settle their missing values.
+
+        Identifying ones that are `needed` all the same are named.
+        """
         data = self.data
         return read_table(
             datasets.load(data.source) if data.source in datasets.names() else data.source,
@@ -302,13 +307,23 @@ class Config(BaseModel):
             table=data.table,
             query=data.query,
             order_by=data.order_by or (),
-            **data.form,
+            needed=needed,
+            **self.form,
         )
 
-    def instance(self) -> Instance:
-        """Read the table, build the domains and count the cells."""
+    @property
+    def form(self) -> FormKeys:
+        """How the source is written and its texts are read; reads hierarchies that spell them."""
+        form = self.data.form
+        if self.data.normalize:
+            specs = {**self.specs(), **self.distances()}
+            form["spellings"] = {name: declared_texts(spec) for name, spec in specs.items()}
+        return form
+
+    def instance(self, needed: Sequence[str] = ()) -> Instance:
+        """Read the table, build the domains and count the cells; see `read_table`."""
         self.specs()  # first, because a wrong hierarchy shows sooner than a large table
-        return self.instance_of(self.read_table())
+        return self.instance_of(self.read_table(needed))
 
     def instance_of(self, table: Table) -> Instance:
         """Build the domains of a table that has been read, and count its cells."""

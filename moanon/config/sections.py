@@ -287,6 +287,12 @@ class DataSection(BaseModel):
     was there before gets a number (age, age.2), and a column without one is called by its place."""
     trim: bool | None = None
     """Whether blanks around the cells of a CSV file are no part of them. Default: they are."""
+    normalize: bool | None = None
+    """Whether texts, in any column and of any source, are one value if they differ only in white
+    space, invisible characters, Unicode form (NFKC) or case. It is read, and released, as the
+    order or hierarchy of its column spells it; where there is none, in lower case (casefolded),
+    with one blank between words. Default: they are different values, and check and run name
+    the columns that have such."""
     decimal: Annotated[Sign | None, 'one sign, e.g. ","'] = None
     """What stands before the fraction of numbers in texts. Default: a point."""
     thousands: Annotated[Sign | None, 'one sign, e.g. "."'] = None
@@ -314,6 +320,8 @@ class DataSection(BaseModel):
             form["header"] = self.header
         if self.trim is not None:
             form["trim"] = self.trim
+        if self.normalize is not None:
+            form["normalize"] = self.normalize
         return form
 
     @model_validator(mode="after")

@@ -1,7 +1,9 @@
 """From a file to cells: everything that happens before a genome is looked at.
 
-- ``source`` reads frames and, through ``readers``, CSV and Parquet files; a ``column`` comes out as
-  distinct texts and one code per row.
+- ``source`` reads frames and, through ``readers``, CSV, Parquet and Excel files (``spreadsheets``,
+  opened by ``workbooks``); a ``column`` comes out as distinct texts and one code per row.
+- ``cell_reading`` says which texts mean that there is no value, and which are the same one because
+  they look ``alike``.
 - ``rows`` says what is asked of the rows of a table, and answers it for rows in memory.
 - ``table`` gives the columns roles and settles missing values.
 - ``domain`` says what a column's values are and how blocks of them are called: numbers and dates in

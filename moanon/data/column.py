@@ -42,6 +42,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "time": (time,),
     "UUID": (UUID,),
 }
+#: Floats hold every whole number up to here.
+_WHOLE = 2**53
 _SIGNS = {"\0": "a NUL character", "\ufeff": "a byte order mark"}
 _UNSEEN = re.compile("[\0\ufeff]")
 
@@ -180,18 +182,17 @@ def typed_column(
 
 
 def _float_texts(native: Values, tokens: frozenset[str]) -> list[str | None]:
-    """Write floats; as integers if all that are not missing are whole.
+    """Write floats, each by itself; whole ones as integers.
 
     Frames turn integers with gaps into floats, and 39 must not become 39.0 because another row
-    misses its age.
+    misses its age, nor because another one, which may be suppressed, has a fraction.
     """
-    whole = [str(int(v)) if v.is_integer() else None for v in native.tolist()]
-    short = [str(v) for v in native]
-    gone = [
-        v != v or s in tokens or w in tokens for v, s, w in zip(native, short, whole, strict=True)
-    ]
-    texts = short if any(w is None for w, g in zip(whole, gone, strict=True) if not g) else whole
-    return [None if g else text for text, g in zip(texts, gone, strict=True)]
+    texts: list[str | None] = []
+    for value, short in zip(native.tolist(), map(str, native), strict=True):
+        whole = str(int(value)) if value.is_integer() and abs(value) < _WHOLE else short
+        is_gone = value != value or short in tokens or whole in tokens
+        texts.append(None if is_gone else whole)
+    return texts
 
 
 def _date_texts(
@@ -242,6 +243,14 @@ def _short_time(value: object) -> str:
 def is_zoned(native: Values | None, texts: Sequence[str | None] | Values) -> bool:
     """Whether a column holds instants: times in UTC, whose texts say so."""
     return native is not None and native.dtype.kind == "M" and str(texts[0]).endswith("+00:00")
+
+
+def holds_texts(column: Profile) -> bool:
+    """Whether the values of a column are texts in their source, and not numbers, dates or such."""
+    native = column.native
+    return native is None or (
+        native.dtype.kind == "O" and all(isinstance(value, str) for value in native)
+    )
 
 
 def sql_type(native: Values | None, zoned: bool) -> str:

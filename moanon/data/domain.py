@@ -68,6 +68,19 @@ class Domain(Outlined, ABC):
         """Whether the last base value stands for missing cells."""
 
     @property
+    @abstractmethod
+    def has_declared_ends(self) -> bool:
+        """Whether all base values but that of missing cells follow from the declaration alone."""
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether all base values follow from the declaration alone, whatever the rows hold.
+
+        If not, numbers that depend on them say something about rows that no release shows.
+        """
+        return self.has_declared_ends and not self.has_missing
+
+    @property
     def several(self) -> Mapping[int, int]:
         """Base values that stand for more than one value, each with how many: clamped ends."""
         return {}
@@ -183,6 +196,10 @@ class IntervalDomain(Domain):
         return self.steps.size + self.has_missing
 
     @property
+    def has_declared_ends(self) -> bool:
+        return self.steps.is_declared
+
+    @property
     def several(self) -> Mapping[int, int]:
         return self.steps.several
 
@@ -211,6 +228,10 @@ class OrderedDomain(Domain):
     @property
     def size(self) -> int:
         return len(self.order)
+
+    @property
+    def has_declared_ends(self) -> bool:
+        return True
 
     @property
     def _declared(self) -> tuple[str, ...]:
@@ -265,7 +286,8 @@ class TreeDomain(Domain):
     Leaves are values as they are written, or `steps` of numbers or dates under the names that these
     have; some may be `hidden`. With `sets`, a group that has blocks of its own may also show
     several nodes that stand side by side, as ``{Married, Widowed}``: the largest nodes that make up
-    the block. `telling` says which names come from the table.
+    the block. `telling` says which names come from the table; `made` says that a rule made the tree
+    from the values of the column, rather than somebody who wrote it down.
     """
 
     hierarchy: Hierarchy
@@ -274,11 +296,16 @@ class TreeDomain(Domain):
     sets: bool = False
     hidden: HiddenLeaves | None = None
     telling: Telling = "nothing"
+    made: bool = False
     kind: ClassVar[str] = "tree"
 
     @property
     def size(self) -> int:
         return len(self.hierarchy.leaves)
+
+    @property
+    def has_declared_ends(self) -> bool:
+        return not self.made
 
     @property
     def several(self) -> Mapping[int, int]:
@@ -551,7 +578,10 @@ class TreeSpec:
                     f"{where}: the hierarchy has a node called {name!r}, which reads as a set of "
                     "values; rename it, or do without sets"
                 )
-        return TreeDomain(hierarchy, missing, sets=self.sets, steps=steps, telling=telling)
+        made = not isinstance(self.hierarchy, Hierarchy)
+        return TreeDomain(
+            hierarchy, missing, sets=self.sets, steps=steps, telling=telling, made=made
+        )
 
 
 def _quoted(name: str) -> str:

@@ -8,8 +8,8 @@ how columns are to be called (`FileForm.names_of`); `likely_header` proposes it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
 from moanon.data.decoding import DEFAULT_ENCODING, checked_encoding
@@ -36,6 +36,8 @@ class FormKeys(TypedDict, total=False):
     sheet: str | None
     header: Header
     trim: bool
+    normalize: bool
+    spellings: Mapping[str, Sequence[str] | None]
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,12 @@ class FileForm:
         gets a number (``age``, ``age.2``), and a column without one is called by its place.
     trim : bool
         Of CSV files: whether blanks around cells are no part of them.
+    normalize : bool
+        Of any source: whether texts are one value that differ only in white space, invisible
+        characters, Unicode form or case; see `moanon.data.cell_reading.CellReading`.
+    spellings : mapping of str to (sequence of str or None)
+        How such values are written, column by column; None for columns of numbers and dates. Where
+        nothing is said they are written without upper case.
     """
 
     delimiter: str | None = None
@@ -64,6 +72,8 @@ class FileForm:
     sheet: str | None = None
     header: Header = True
     trim: bool = False
+    normalize: bool = False
+    spellings: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what no file has."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 
-from moanon.data.column import Profile
+from moanon.data.column import Profile, holds_texts
 from moanon.errors import DataError
 
 #: Blanks that typesetters put between thousands: a plain one stands for all of them.
@@ -80,11 +80,7 @@ class Notation:
 
     def of(self, column: Profile) -> Notation:
         """The notation of a column: values that are no texts in their source are plain already."""
-        native = column.native
-        is_text = native is None or (
-            native.dtype.kind == "O" and all(isinstance(value, str) for value in native)
-        )
-        return self if is_text else PLAIN
+        return self if holds_texts(column) else PLAIN
 
     def plain_numbers(self, texts: Iterable[str]) -> Iterable[str | None]:
         """Each text as a plain number; None where it is none in this notation."""

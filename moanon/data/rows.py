@@ -85,6 +85,21 @@ class RowStore(ABC):
         """The rows that hold none of some values."""
 
 
+@dataclass(frozen=True)
+class Shuffle:
+    """How released rows are shuffled.
+
+    Attributes
+    ----------
+    seed : int or None
+        With a seed, rows are sorted by digests of it and of what they show, so that the same rows
+        have the same order wherever they come from (`moanon.release.formats.shuffled`). None takes
+        the system's randomness, and no order comes again.
+    """
+
+    seed: int | None = None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Labelling(Outlined):
     """How rows are shown, for rows that are elsewhere.
@@ -101,10 +116,12 @@ class Labelling(Outlined):
         The released columns in order, and what they are called in the release.
     gaps : mapping of str to str
         Columns of which a missing cell shows something, and what; in others it stays missing.
+    with_gaps : set of str
+        Those of them of which a row that is shown has a missing cell.
     stars : bool
         Whether rows that are not shown are there all the same, every cell a star.
-    shuffle : int or None
-        Seed of the order of rows; None for that of the source.
+    shuffle : Shuffle or None
+        None leaves rows in the order of the source.
     rewrite : function or None
         What to make of a text before it is shown.
     """
@@ -114,8 +131,9 @@ class Labelling(Outlined):
     labels: Mapping[str, tuple[Sequence[str], npt.NDArray[np.int32]]]
     columns: Mapping[str, str]
     gaps: Mapping[str, str]
+    with_gaps: Collection[str] = ()
     stars: bool = False
-    shuffle: int | None = None
+    shuffle: Shuffle | None = None
     rewrite: Callable[[str], str] | None = None
 
 

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from moanon.data.column import Profile
-from moanon.data.domain import IntervalSpec, Telling
+from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, Telling
 from moanon.data.hierarchy import SUPPRESSED, Hierarchy
 from moanon.data.steps import DATE_UNITS, Number, Steps
 from moanon.data.treefile import MAX_LEVELS
@@ -398,6 +398,19 @@ def rule_of(written: Written, interval: IntervalSpec) -> TreeRule:
     if "group" in rule:
         return GroupRule(rule["group"], rule.get("rest"))
     return StepsRule(tuple(rule.get("dates") or rule["intervals"]), interval)
+
+
+def declared_texts(spec: DomainSpec) -> Sequence[str] | None:
+    """Give the values that a declared domain spells; None if they are numbers or dates."""
+    if isinstance(spec, OrderedSpec):
+        return spec.order
+    if isinstance(spec, IntervalSpec):
+        return None
+    if isinstance(spec.hierarchy, Hierarchy):
+        return spec.hierarchy.leaves
+    if isinstance(spec.hierarchy, GroupRule):
+        return _leaves(spec.hierarchy.groups)
+    return None if isinstance(spec.hierarchy, StepsRule) else ()
 
 
 def takes_steps(written: Written) -> bool:

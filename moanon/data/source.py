@@ -11,7 +11,7 @@ import glob
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from moanon.arrays import Outlined
+from moanon.data.cell_reading import CellReading
 from moanon.data.column import (
     Column,
     chosen_positions,
@@ -26,7 +27,6 @@ from moanon.data.column import (
     one_kind,
     refuse_bad_names,
     typed_column,
-    without_tokens,
 )
 from moanon.data.decoding import READ_ERRORS, guess_encoding, unreadable
 from moanon.data.file_form import FileForm, FormKeys, header_of, likely_blanks, split_at_blanks
@@ -107,17 +107,18 @@ def read_source(
     columns
         The columns to read; by default all.
     **form
-        How files are written: attributes of :class:`moanon.data.file_form.FileForm`.
+        How files are written and texts are read: attributes of
+        :class:`moanon.data.file_form.FileForm`.
 
     Raises
     ------
     DataError
         If the source cannot be read exactly as it stands.
     """
-    tokens = checked_tokens(missing_tokens)
-    if not isinstance(source, (str, os.PathLike)):
-        return _read_frame(source, name or "DataFrame", tokens, columns)
     file_form = FileForm(**form)
+    reading = CellReading.of(missing_tokens, file_form)
+    if not isinstance(source, (str, os.PathLike)):
+        return _read_frame(source, name or "DataFrame", reading, columns)
     path = os.fspath(source)
     try:
         files = find_files(path)
@@ -128,7 +129,7 @@ def read_source(
     plain, rows, unread = read_files(files, columns, file_form)
     if not rows:
         raise DataError(f"{path} has no rows")
-    read = tuple(without_tokens(column, tokens) for column in plain)
+    read = tuple(map(reading.settle, plain))
     return Source(name or path, read, rows, digest, unread, resolved)
 
 
@@ -160,22 +161,6 @@ def likely_form(source: str | os.PathLike[str], **given: Unpack[FormKeys]) -> Fo
     except READ_ERRORS as error:
         raise unreadable(os.fspath(source), error) from None
     return found
-
-
-def checked_tokens(tokens: Sequence[str]) -> frozenset[str]:
-    """Refuse what could never match: cells are compared as texts, and -9 is none."""
-    if isinstance(tokens, str):
-        raise DataError(f"missing_tokens must be a list of texts. Got the text {tokens!r}")
-    if not isinstance(tokens, Iterable):
-        raise DataError(f"missing_tokens must be a list of texts. Got {tokens!r}")
-    known = list(tokens)
-    for token in known:
-        if not isinstance(token, str):
-            raise DataError(
-                f"missing_tokens must be texts, as they stand in the table. Got {token!r}; "
-                f"write {str(token)!r}"
-            )
-    return frozenset(known)
 
 
 # -- files ---------------------------------------------------------------------------------------
@@ -273,7 +258,7 @@ def digest_files(files: Sequence[Path]) -> str:
 
 
 def _read_frame(
-    frame: pd.DataFrame, name: str, tokens: frozenset[str], columns: Sequence[str] | None
+    frame: pd.DataFrame, name: str, reading: CellReading, columns: Sequence[str] | None
 ) -> Source:
     import pandas as pd  # here, because a file must not wait for pandas
 
@@ -303,7 +288,7 @@ def _read_frame(
     for column in plain:
         digest.update(json.dumps([column.name, column.values]).encode())
         digest.update(column.codes.astype("<i4").tobytes())
-    read = tuple(without_tokens(column, tokens) for column in plain)
+    read = tuple(map(reading.settle, plain))
     read_at = set(chosen)
     unread = tuple(n for i, n in enumerate(header) if i not in read_at)
     return Source(name, read, len(frame), digest.hexdigest(), unread)

@@ -1,4 +1,4 @@
-"""Excel files (.xlsx), one sheet of each, through openpyxl.
+"""Excel files (.xlsx), one sheet of each; see ``workbooks`` for how they are opened.
 
 A sheet has types cell by cell, a table column by column. A column of numbers, of dates or of truth
 values keeps its type; one that mixes them, or has texts among them, becomes one of texts, as the
@@ -13,18 +13,19 @@ from datetime import date, datetime, time
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from moanon.data.column import Column, did_you_mean, sorted_column, typed_column
-from moanon.data.decoding import unreadable
 from moanon.data.file_form import NUMBERED, FileForm
 from moanon.data.readers import BLOCK_ROWS, FileReader
+from moanon.data.workbooks import Workbook
 from moanon.errors import DataError
 
 #: A cell: what it is, so that 1 and TRUE stay apart, and its value.
 _Cell = tuple[str, Any]
+#: The number of a row, and its values up to the last one.
+_Row = tuple[int, list[Any]]
 
 
 class SheetReader(FileReader):
@@ -49,29 +50,17 @@ class SheetReader(FileReader):
         return sorted_column(name, [_text(*cell) for cell in cells], None, codes)
 
     def read(self, file: Path) -> None:
-        try:
-            import openpyxl  # here, because it is an extra, and slow to load
-        except ImportError:
-            raise DataError(
-                f"{file} is an Excel file, and openpyxl, which reads them, is not installed: "
-                "pip install 'moanon[excel]'"
-            ) from None
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about styles, which are not read
-                book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-        except (BadZipFile, KeyError, OSError, ValueError, TypeError, SyntaxError) as error:
-            raise unreadable(file, error) from None
-        try:
-            self._read_rows(file, book[self._name(file, book.sheetnames)])
-        except (BadZipFile, KeyError, OSError, ValueError, TypeError, SyntaxError) as error:
-            raise unreadable(file, error) from None
-        finally:
-            book.close()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about styles, which are not read
+            with Workbook(file) as book:
+                sheet = self._name(file, book.sheets)
+                self._read_rows(file, sheet, book.rows(sheet))
 
     def _name(self, file: Path, names: Sequence[str]) -> str:
         """The sheet that was asked for, or the only one."""
         wanted = self._form.sheet
+        if not names:
+            raise DataError(f"{file} has no sheet with rows")
         listed = ", ".join(map(repr, names))
         if wanted is None and len(names) > 1:
             raise DataError(f"{file} has the sheets {listed}; name one of them (sheet: {names[0]})")
@@ -81,14 +70,14 @@ class SheetReader(FileReader):
             )
         return names[0] if wanted is None else wanted
 
-    def _read_rows(self, file: Path, sheet: Any) -> None:
-        rows = _filled(sheet)
-        number, first = next(rows, (1, ()))
+    def _read_rows(self, file: Path, sheet: str, written: Iterator[_Row]) -> None:
+        rows: Iterator[_Row] = ((number, row) for number, row in written if row)
+        number, first = next(rows, (1, []))
         line = ["" if name is None else _text(*_cell(name)) for name in first]
         while line and not line[-1]:
             line.pop()
         if not line:
-            raise DataError(f"{file}: the sheet {sheet.title!r} is empty")
+            raise DataError(f"{file}: the sheet {sheet!r} is empty")
         header = self._form.names_of(str(file), line)
         self.check_header(file, header)
         if not self._form.first_line_names:
@@ -98,19 +87,12 @@ class SheetReader(FileReader):
             for number, row in block:
                 if any(value is not None for value in row[len(header) :]):
                     raise DataError(
-                        f"{file}, row {number} of the sheet {sheet.title!r} has more cells than "
+                        f"{file}, row {number} of the sheet {sheet!r} has more cells than "
                         f"the header, which has {len(header)}"
                     )
                 cells = [None if value is None else _cell(value) for value in row[: len(header)]]
                 whole.append([*cells, *[None] * (len(header) - len(cells))])
             self.add_rows(whole, self.wanted)
-
-
-def _filled(sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    """Rows with a value in them, each with its number in the sheet."""
-    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
-        if any(value is not None for value in row):
-            yield number, row
 
 
 def _cell(value: Any) -> _Cell:

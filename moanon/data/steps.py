@@ -278,6 +278,11 @@ class Steps(Outlined):
         return self.count + 2 * self.clamped
 
     @property
+    def is_declared(self) -> bool:
+        """Whether the steps are those of a declared range, and do not depend on any values."""
+        return self.low is not None and not self.clamped
+
+    @property
     def clamped_at(self) -> tuple[Fraction, Fraction] | None:
         """Below and from where values are clamped; None where they are not."""
         if not self.clamped or self.low is None or self.high is None:

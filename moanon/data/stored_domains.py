@@ -74,6 +74,7 @@ def domain_record(domain: Domain, blocks: Iterable[tuple[int, int]], salt: str) 
             if tree.stops[node] - tree.starts[node] == 1 and domain.steps is None
         },
         "telling": domain.telling,
+        "made": domain.made,
         "forms": [[node, *_form(domain, node)] for node in unnamed if _shows_parts(domain, node)],
     }
 
@@ -135,7 +136,9 @@ def _domain_from(record: Mapping[str, Any]) -> Domain:
     forms = {node: (shown, rest) for node, shown, rest in record.get("forms", ())}
     hidden = HiddenLeaves(str(record["salt"]), dict(record["hidden"]), forms)
     telling = record.get("telling", "nothing")
-    return TreeDomain(hierarchy, missing, steps, record["sets"], hidden, telling)
+    # Earlier versions did not store it: then nothing is known to be declared.
+    made = record.get("made", True)
+    return TreeDomain(hierarchy, missing, steps, record["sets"], hidden, telling, made)
 
 
 def _tuples(part: Any) -> Any:

@@ -49,7 +49,7 @@ class Table(Outlined):
     Attributes
     ----------
     source, digest : str
-        What was read, and its SHA-256.
+        What was read, and its SHA-256; of a database that of counts, see `moanon.data.digests`.
     roles : mapping of str to Role
         The declared columns, in file order.
     columns : mapping of str to Profile
@@ -123,8 +123,12 @@ class Table(Outlined):
         return self._with(Role.INSENSITIVE)
 
     def only(self, rows: Bools) -> Table:
-        """Give the table with some of its rows, as if the others had not been read."""
-        in_memory = RowsInMemory({name: self.store.column(name) for name in self.columns})
+        """Give the table with some of its rows, as if the others had not been read.
+
+        Identifying columns stay behind.
+        """
+        shown = [name for name, role in self.roles.items() if role is not Role.IDENTIFYING]
+        in_memory = RowsInMemory({name: self.store.column(name) for name in shown})
         return self._over(in_memory.only(rows))
 
     def without(self, values: Mapping[str, Bools]) -> Table:

@@ -145,7 +145,7 @@ class Diagnosis(Outlined):
         settled = (*quasi, *own) if data.missing != "category" else ()
         wanted = (*chosen, *settled, *hidden, *also)
         tokens = data.missing_tokens if missing_tokens is None else missing_tokens
-        form = data.form
+        form = config.form
         if delimiter is not None:
             form["delimiter"] = delimiter
         read = _read(

@@ -6,12 +6,14 @@ import re
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
-from moanon.errors import DataError
+from moanon.errors import DataError, OutputError
 
 #: Parameters of addresses that are secrets, by a part of their names.
 _SECRET = re.compile("passw|passphrase|pwd|secret|token", re.IGNORECASE)
 #: What the environment is asked for.
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+#: A name of a table or a schema that nobody can take for SQL or a path.
+_PLAIN = re.compile(r"[\w$#@]([\w $#@-]*[\w$#@])?")
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,34 @@ class Address:
 
     def __str__(self) -> str:
         return f"{self.url} {self.table or '(query)'}"
+
+
+@dataclass(frozen=True)
+class TableName:
+    """The name of a table, and of the schema it is in where that is said."""
+
+    schema: str | None
+    name: str
+
+    def __str__(self) -> str:
+        return self.name if self.schema is None else f"{self.schema}.{self.name}"
+
+    @classmethod
+    def of(cls, text: str) -> TableName:
+        """Take a name as it is written in a configuration."""
+        schema, _, name = text.rpartition(".")
+        return cls(schema or None, name)
+
+    @classmethod
+    def of_new(cls, text: str) -> TableName:
+        """Take the name of a table that is to be written; refused if it could mean two things."""
+        parts = text.split(".")
+        if len(parts) > 2 or not all(map(_PLAIN.fullmatch, parts)):
+            raise OutputError(
+                "a new table is named as NAME or SCHEMA.NAME, each of letters, digits and _, - or "
+                f"blanks between them, without quotes. Got {text!r}"
+            )
+        return cls.of(text)
 
 
 def is_address(source: str) -> bool:

@@ -36,14 +36,19 @@ def direct_text(store: RowsInFiles, name: str) -> tuple[str, str] | None:
     None where only a table of distinct values has the texts.
     """
     kind = re.sub(r"\(.*", "", store.relation.type_of(name))
-    if kind not in _DIRECT:
+    if kind not in _DIRECT or is_respelled(store, name):
         return None
     text, typed = _DIRECT[kind]
     shown = text.format(f"r.{store.relation.place(name)}")
-    if store.tokens:
-        tokens = ", ".join(map(literal, sorted(store.tokens)))
+    if store.reading.tokens:
+        tokens = ", ".join(map(literal, sorted(store.reading.tokens)))
         shown = f"CASE WHEN {shown} IN ({tokens}) THEN NULL ELSE {shown} END"
     return shown, typed
+
+
+def is_respelled(store: RowsInFiles, name: str) -> bool:
+    """Whether the texts of a column are other ones in its profile than in its files."""
+    return store.reading.normalize and store.relation.type_of(name) == "VARCHAR"
 
 
 def text_table(store: RowsInFiles, name: str, texts: Sequence[str]) -> str:

@@ -11,23 +11,20 @@ counts as well.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import secrets
-import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from re import Match
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import quote
 
 import numpy as np
 
 from moanon.arrays import Bools, Ints, Values
+from moanon.data.cell_reading import CellReading
 from moanon.data.column import (
     Column,
     absent_column,
@@ -35,21 +32,25 @@ from moanon.data.column import (
     refuse_bad_names,
     sql_type,
     typed_column,
-    without_tokens,
 )
+from moanon.data.digests import digest_of_columns
 from moanon.data.rows import Labelling, RowOrder
-from moanon.engines.addresses import VARIABLE, Address, refuse_password
+from moanon.engines.addresses import VARIABLE, Address, TableName, refuse_password
+from moanon.engines.connecting import connect, missing_package
 from moanon.engines.duck import (
+    RANDOM_KEY,
     DuckSession,
     copy_columns,
     copy_lines,
+    csv_line,
     in_quotes,
     is_formula_sql,
-    literal,
     quoted,
+    shuffled,
 )
 from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
-from moanon.errors import DataError, OutputError
+from moanon.engines.replacing import catalogue_of, unused_name
+from moanon.errors import DataError, MoanonError, OutputError
 
 
 class Database:
@@ -60,7 +61,7 @@ class Database:
         self.address = address
         self._secrets: list[str] = []
         with self.telling("cannot be reached"):
-            self.connection = _connect(VARIABLE.sub(self._variable, address.url))
+            self.connection = connect(VARIABLE.sub(self._variable, address.url))
         if self.connection.name == "postgres":
             weakref.finalize(self, self.connection.con.close)
 
@@ -78,25 +79,29 @@ class Database:
         with self.telling("cannot be read"):
             if address.query is not None:
                 return self._query(address.query)
-            schema, _, name = (address.table or "").rpartition(".")
-            return self.connection.table(name, **({"database": schema} if schema else {}))
+            name = TableName.of(address.table or "")
+            within = {} if name.schema is None else {"database": name.schema}
+            return self.connection.table(name.name, **within)
 
     def _query(self, query: str) -> Any:
         """A query as a view that goes with the connection.
 
-        The way of ibis to ask PostgreSQL for the columns of a query fails with some versions of its
-        own parts.
+        The way of ibis to ask for the columns of a query fails with some versions of its own parts.
         """
-        if self.connection.name not in ("postgres", "pyspark"):
+        if self.connection.name not in ("postgres", "pyspark", "duckdb"):
             return self.connection.sql(query)
-        view = f"moanon_{secrets.token_hex(8)}"
+        view = unused_name()
         self.run(f"CREATE TEMPORARY VIEW {view} AS {query}")
         return self.connection.table(view)
 
     def run(self, statement: str) -> None:
         """Run a statement of which nothing comes back."""
+        if self.connection.name == "postgres":  # ibis would end the transaction if it fails
+            self.connection.con.execute(statement).close()
+            return
         done = self.connection.raw_sql(statement)
-        if hasattr(done, "close"):
+        # DuckDB gives the connection itself, which is still needed.
+        if hasattr(done, "close") and done is not getattr(self.connection, "con", None):
             done.close()
 
     @contextmanager
@@ -107,10 +112,8 @@ class Database:
         except (DataError, OutputError):
             raise
         except ImportError as error:
-            raise DataError(
-                f"{self.address} {what}: the package {error.name or 'ibis'} is not installed "
-                "(pip install 'moanon[engines]', for Spark 'moanon[spark]')"
-            ) from None
+            missing = missing_package(self.address.url, error)
+            raise DataError(f"{self.address} {what}: {missing}") from None
         except Exception as error:
             raise error_type(f"{self.address} {what}: {self._reason(error)}") from None
 
@@ -124,38 +127,8 @@ class Database:
         return reason.removesuffix(".")
 
 
-def _connect(url: str) -> Any:
-    """Connect by ibis; PostgreSQL by its own client, which knows services and password files."""
-    import ibis
-
-    if url.startswith(("postgres://", "postgresql://")):
-        import psycopg
-
-        # Keepalives: a server that is gone is noticed while a query runs.
-        connection = psycopg.connect(url, autocommit=True, connect_timeout=20)
-        return ibis.postgres.from_connection(connection)
-    if url.startswith(("spark://", "pyspark://")):
-        return ibis.pyspark.connect(_spark_session(url))
-    return ibis.connect(url)
-
-
-def _spark_session(url: str) -> Any:
-    """A session of Spark: of a master, or with the settings that the address lists."""
-    with warnings.catch_warnings():
-        # Of versions of pandas that its own functions do not know; none of them is used here.
-        warnings.simplefilter("ignore", FutureWarning)
-        from pyspark.sql import SparkSession
-
-        builder = SparkSession.builder.appName("moanon")
-        if url.startswith("spark://"):
-            builder = builder.master(url)
-        for key, value in parse_qsl(urlsplit(url).query):
-            builder = builder.config(key, value)
-        return builder.getOrCreate()
-
-
 def open_database(
-    address: Address, names: Sequence[str] | None, *, tokens: frozenset[str], memory: str | None
+    address: Address, names: Sequence[str] | None, *, reading: CellReading, memory: str | None
 ) -> tuple[RowsInDatabase, tuple[str, ...]]:
     """Open columns of a table; given are also the names of all its columns."""
     database = Database(address)
@@ -167,7 +140,7 @@ def open_database(
         if name not in header:
             raise absent_column(str(address), name, header)
     ordered = [name for name in header if name in set(names)]
-    return RowsInDatabase(database, rows, ordered, tokens, memory), header
+    return RowsInDatabase(database, rows, ordered, reading, memory), header
 
 
 class RowsInDatabase(RowsElsewhere):
@@ -178,25 +151,25 @@ class RowsInDatabase(RowsElsewhere):
         database: Database,
         rows: Any,
         names: Sequence[str],
-        tokens: frozenset[str],
+        reading: CellReading,
         memory: str | None,
     ) -> None:
         super().__init__(names)
         self.database = database
         self._rows = rows
-        self._tokens = tokens
+        self._reading = reading
         self._memory = memory
         self._raw: dict[str, Any] = {}  # of each column the array of its distinct values
 
     def digest(self, names: Sequence[str]) -> str:
-        """SHA-256 of the values of some columns, with their counts."""
-        found = hashlib.sha256()
+        """Give the digest of the values of some columns, with their counts."""
+        columns = []
         for name in sorted(names):
             distinct = self.distinct(name)
             counts = np.zeros(len(distinct.column.values) + 1, dtype=np.int64)
             np.add.at(counts, distinct.codes, distinct.counts)
-            found.update(json.dumps([name, distinct.column.values, counts.tolist()]).encode())
-        return found.hexdigest()
+            columns.append((name, distinct.column.values, counts))
+        return digest_of_columns(columns)
 
     def look_up(self, name: str) -> DistinctValues:
         import pyarrow as pa
@@ -214,15 +187,15 @@ class RowsInDatabase(RowsElsewhere):
         numbers = np.arange(len(texts), dtype=np.int32)
         typed = typed_column(where, name, texts, numbers)
         return DistinctValues(
-            without_tokens(typed, self._tokens), np.append(counts[present], nothing).astype(int)
+            self._reading.settle(typed), np.append(counts[present], nothing).astype(int)
         )
 
     def _cleaned(self, name: str) -> Any:
-        """A number that is none is no value."""
+        """A number that is none is no value; SQLite has no such number."""
         import ibis
 
         column = self._rows[name]
-        if column.type().is_floating():
+        if column.type().is_floating() and self.database.connection.name != "sqlite":
             return ibis.ifelse(column.isnan(), ibis.null(column.type()), column + 0.0)
         return column
 
@@ -303,7 +276,8 @@ class RowsInDatabase(RowsElsewhere):
         places = {name: f"own{i}" for i, name in enumerate(own)}
         values = {place: self._cleaned(name) for name, place in places.items()}
         rows = self._joined(codes, self._left_out, {**values, **others})
-        keys = {f"key{i}": pa.array(part) for i, part in enumerate(labelling.tuples)}
+        # Not every database has numbers without a sign, which codes of cells are.
+        keys = {f"key{i}": pa.array(part.astype(int)) for i, part in enumerate(labelling.tuples)}
         labels = {}
         for i, (texts, numbers) in enumerate(labelling.labels.values()):
             written = np.array([self._rewritten(labelling)(text) for text in texts], dtype=object)
@@ -316,6 +290,7 @@ class RowsInDatabase(RowsElsewhere):
             for name in own
             if name in labelling.gaps
             or labelling.rewrite is not None
+            or (self._reading.normalize and self._rows[name].type().is_string())
             or not (typed or self._rows[name].type().is_string())
         ]
         for name in as_texts:
@@ -330,8 +305,8 @@ class RowsInDatabase(RowsElsewhere):
                     column = column.fill_null(self._rewritten(labelling)(labelling.gaps[name]))
             else:
                 column = rows[places[name]]
-                if self._tokens and column.type().is_string():
-                    tokens = sorted(self._tokens)
+                if self._reading.tokens and column.type().is_string():
+                    tokens = sorted(self._reading.tokens)
                     column = ibis.ifelse(column.isin(tokens), ibis.null("string"), column)
             shown[f"c{place}"] = column
         return rows.select(**shown, **{key: rows[key] for key in others})
@@ -365,27 +340,26 @@ class RowsInDatabase(RowsElsewhere):
                 insert = "INSERT INTO fetched" if number else "CREATE TABLE fetched AS"
                 session.execute(f"{insert} SELECT * FROM batch").fetchall()
                 session.database.unregister("batch")
-        columns = [f"c{i}::VARCHAR" for i in range(len(labelling.columns))]
-        by = [*order] or [f"c{i} NULLS FIRST" for i in range(len(columns))]
-        kept: RowOrder = "source" if order else "sorted"
-        if labelling.shuffle is not None:
-            place = f"row_number() OVER (ORDER BY {', '.join(by)})"
-            by = [f"md5({literal(str(labelling.shuffle))} || '/' || {place})"]
-            kept = "shuffled"
-        rows_sql = f"FROM fetched ORDER BY {', '.join(by)}"
+        texts = [f"c{i}::VARCHAR" for i in range(len(labelling.columns))]
+        line, header = csv_line(list(map(in_quotes, texts))), ""
+        columns: dict[str, str] = {}
         if spell is None:
-            types = [self._sql_type(name, labelling) for name in labelling.columns]
-            names = labelling.columns.values()
-            cells = ", ".join(
-                f"CAST({column} AS {kind}) AS {quoted(name)}"
-                for column, kind, name in zip(columns, types, names, strict=True)
-            )
-            session.write(copy_columns(f"SELECT {cells} {rows_sql}", path), path)
+            shown = zip(texts, labelling.columns.items(), strict=True)
+            for text, (name, written) in shown:
+                columns[written] = f"CAST({text} AS {self._sql_type(name, labelling)})"
         else:
             header = ",".join(map(spell, labelling.columns.values()))
-            cells = ", ".join(f"coalesce({in_quotes(column)}, '')" for column in columns)
-            line = f"SELECT concat_ws(',', {cells}) AS {quoted(header)} {rows_sql}"
-            session.write(copy_lines(line, path), path)
+        shuffle = labelling.shuffle
+        kept: RowOrder = "shuffled" if shuffle else "source" if order else "sorted"
+        if shuffle is not None and shuffle.seed is not None:
+            query = shuffled(line, "FROM fetched", shuffle.seed, header, columns)
+        else:
+            by = [*order] or [f"c{i} NULLS FIRST" for i in range(len(texts))]
+            by = [RANDOM_KEY] if shuffle else by
+            cells = ", ".join(f"{cell} AS {quoted(name)}" for name, cell in columns.items())
+            cells = cells or f"{line} AS {quoted(header)}"
+            query = f"SELECT {cells} FROM fetched ORDER BY {', '.join(by)}"
+        session.write((copy_lines if spell else copy_columns)(query, path), path)
         texts = [
             f"c{i}"
             for i, name in enumerate(labelling.columns)
@@ -406,7 +380,7 @@ class RowsInDatabase(RowsElsewhere):
         if name in labelling.labels:
             return "VARCHAR"
         profile = self.columns[name]
-        is_typed = profile.native is not None and not (name in labelling.gaps and profile.missing)
+        is_typed = profile.native is not None and name not in labelling.with_gaps
         return (
             sql_type(profile.native, is_zoned(profile.native, profile.values))
             if is_typed
@@ -420,38 +394,39 @@ class RowsInDatabase(RowsElsewhere):
         It is written under a name that nobody can guess, and gets its own when the block ends; if
         something goes wrong there, nothing is left.
         """
-        database, connection = self.database, self.database.connection
-        written = f"moanon_{secrets.token_hex(8)}"
-        failing = database.telling(f"takes no table {name!r}", OutputError)
-        with failing:
-            if name in connection.list_tables():
-                if name == database.address.table:
-                    raise OutputError(f"{name!r} is the table that is read; name another one")
-                if not force:
-                    raise OutputError(f"there is a table {name!r} already (--force replaces it)")
+        database, new = self.database, TableName.of_new(name)
+        catalogue = catalogue_of(database, self._rows)
+
+        def failing() -> AbstractContextManager[None]:
+            return database.telling(f"takes no table {name!r}", OutputError)
+
+        with failing():
+            catalogue.check(new, force)
+            place = replace(catalogue.settled(new), name=unused_name())
             rows = self.labelled(labelling, {}, typed=True)
             named = {shown: rows[f"c{i}"] for i, shown in enumerate(labelling.columns.values())}
+            within = {} if place.schema is None else {"database": place.schema}
         try:
-            with database.telling(f"takes no table {name!r}", OutputError):
-                connection.create_table(written, obj=rows.select(**named))
-            yield replace(database.address, table=written, query=None)
-            with database.telling(f"takes no table {name!r}", OutputError):
-                if force:
-                    connection.drop_table(name, force=True)
-                database.run(f"ALTER TABLE {written} RENAME TO {_quoted_for(connection, name)}")
-        except BaseException:
-            with suppress(Exception):
-                connection.drop_table(written, force=True)
+            with failing():
+                database.connection.create_table(place.name, obj=rows.select(**named), **within)
+            yield replace(database.address, table=str(place), query=None)
+            with failing():
+                catalogue.take(place.name, new, force)
+        except BaseException as error:
+            if not self._is_cleared(place) and isinstance(error, MoanonError):
+                raise type(error)(f"{error}; the table {place} may be left: drop it") from None
             raise
+
+    def _is_cleared(self, place: TableName) -> bool:
+        """Remove a table that was written in vain, over another connection if this one is lost."""
+        for is_lost in (False, True):
+            with suppress(Exception):
+                database = Database(self.database.address) if is_lost else self.database
+                catalogue_of(database, self._rows).clear(place)
+                return True
+        return False
 
 
 def _plain(joined: Any) -> Any:
     """A join as a table of its own: ibis would go on with the join where it cannot."""
     return joined.select(*joined.columns).view()
-
-
-def _quoted_for(connection: Any, name: str) -> str:
-    """A name as the database's own SQL writes it."""
-    from sqlglot import exp
-
-    return str(exp.to_identifier(name, quoted=True).sql(dialect=connection.dialect))

@@ -11,8 +11,6 @@ import errno
 import itertools
 import os
 import re
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -25,7 +23,9 @@ import numpy as np
 from moanon.arrays import Ints, Values
 from moanon.atomic import part_name
 from moanon.data.formulas import FORMULA, NUMBER
+from moanon.ending import interrupt_with_us
 from moanon.errors import DataError
+from moanon.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     import duckdb
@@ -60,7 +60,8 @@ class DuckSession:
         self.source = source
         self._owner: DuckSession | None = None
         self.memory = memory or DEFAULT_MEMORY
-        self.folder = Path(tempfile.mkdtemp(prefix="moanon-"))  # which nobody else can read
+        scratch = _scratch(source)
+        self.folder = scratch.path
         config: dict[str, Any] = {
             "memory_limit": self.memory,
             "temp_directory": str(self.folder / "spilled"),
@@ -68,7 +69,8 @@ class DuckSession:
         self.database = duckdb.connect(":memory:", config=config)
         self.threads = int(self.value("SELECT current_setting('threads')"))
         self._names = itertools.count(1)
-        self._end = weakref.finalize(self, _close, self.database, self.folder)
+        interrupt_with_us(self.database)
+        self._end = weakref.finalize(self, _close, self.database, scratch)
 
     def beside(self, source: str) -> DuckSession:
         """The same database, for another table."""
@@ -112,7 +114,8 @@ class DuckSession:
         try:
             self.database.execute(sql)
         except duckdb.Error as error:
-            if _is_full(error) and str(path.absolute()) in str(error):  # not that of spilled data
+            # Its own folder has a plain name, which is in the message if that disk is the full one.
+            if _is_full(error) and self.folder.name not in str(error):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
             told = _reason(error, self.memory).replace(f' "{path.absolute()}"', "")
             raise OSError(told) from None
@@ -178,9 +181,16 @@ def _trim() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _close(database: duckdb.DuckDBPyConnection, folder: Path) -> None:
+def _scratch(source: str) -> ScratchFolder:
+    try:
+        return ScratchFolder()
+    except OSError as error:
+        raise DataError(f"{source} cannot be read: {error}") from None
+
+
+def _close(database: duckdb.DuckDBPyConnection, scratch: ScratchFolder) -> None:
     database.close()
-    shutil.rmtree(folder, ignore_errors=True)
+    scratch.remove()
 
 
 def _reason(error: Exception, memory: str) -> str:
@@ -229,6 +239,41 @@ def in_quotes(cell: str) -> str:
     )
     doubled = f"'\"' || replace({cell}, '\"', '\"\"') || '\"'"
     return f"CASE WHEN {cell} = '' OR {signs} THEN {doubled} ELSE {cell} END"
+
+
+def csv_line(cells: Sequence[str]) -> str:
+    """A line of a CSV file in SQL, from cells that are spelled for one; NULL is an empty cell."""
+    whole = ", ".join(f"coalesce({cell}, '')" for cell in cells)
+    return f"concat_ws(',', {whole})"
+
+
+def shuffled(line: str, rows: str, seed: int, header: str, columns: Mapping[str, str]) -> str:
+    """SQL of rows that are shuffled by a seed; see `moanon.release.formats.shuffled`.
+
+    Parameters
+    ----------
+    line : str
+        A row as a line of a CSV file.
+    rows : str
+        Where its cells come from: everything from FROM on.
+    seed : int
+    header : str
+        What lines are called, where nothing else is selected.
+    columns : mapping of str to str
+        What is selected instead, by names.
+    """
+    cells = "".join(f"{cell} AS cell{i}, " for i, cell in enumerate(columns.values()))
+    names = [f"cell{i} AS {quoted(name)}" for i, name in enumerate(columns)]
+    selected = ", ".join(names) or f"line AS {quoted(header)}"
+    counted = f"SELECT {cells}{line} AS line, count(*) AS n {rows} GROUP BY ALL"
+    return (
+        f"SELECT {selected} FROM (SELECT *, unnest(range(n)) AS number FROM ({counted})) "
+        f"ORDER BY md5({literal(f'{seed}/')} || number || '/' || line)"
+    )
+
+
+#: What sorts rows at random; the state behind it comes from the system.
+RANDOM_KEY = "gen_random_uuid()"
 
 
 def is_formula_sql(text: str) -> str:

@@ -12,7 +12,7 @@ nearly all rows differ, all rows in a temporary Parquet file.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,8 @@ from types import MappingProxyType
 import numpy as np
 
 from moanon.arrays import Bools, Ints, Values
-from moanon.data.column import Column, refuse_bad_names, typed_column, without_tokens
+from moanon.data.cell_reading import CellReading
+from moanon.data.column import Column, refuse_bad_names, typed_column
 from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.file_form import BLANKS, FileForm
 from moanon.data.readers import FETCH, NATIVE, ZONED, top_level
@@ -60,6 +61,11 @@ class Relation:
 
     def place(self, name: str) -> str:
         """What SQL calls a column."""
+        if name not in self.header:
+            raise DataError(
+                f"{self.files[0]}: no copy is made of the identifying column {name!r}; read it in "
+                "another role"
+            )
         return f"c{self.header.index(name)}"
 
     def type_of(self, name: str) -> str:
@@ -73,8 +79,9 @@ def open_files(
     asked: Sequence[str] | None,
     *,
     session: DuckSession,
-    tokens: frozenset[str],
+    reading: CellReading,
     form: FileForm,
+    uncopied: Collection[str] = (),
 ) -> tuple[RowsInFiles, tuple[str, ...]] | None:
     """Open files of one kind as one table.
 
@@ -87,10 +94,13 @@ def open_files(
         Those of them that tuples will be counted of.
     session : DuckSession
         The database that reads them.
-    tokens : set of str
-        Texts that mean "no value".
+    reading : CellReading
+        How cells become values.
     form : FileForm
         How the files are written.
+    uncopied : collection of str
+        Columns that are in no temporary file. Where the files are not read as they are, nobody can
+        ask for such a column.
 
     Returns
     -------
@@ -104,12 +114,12 @@ def open_files(
             return None
         header = relation.header
     else:
-        found = _open_csv(files, names, asked, form, session)
+        found = _open_csv(files, names, asked, form, session, uncopied)
         if found is None:
             return None
         relation, header = found
-    ordered = [name for name in relation.header if names is None or name in set(names)]
-    return RowsInFiles(relation, ordered, tokens), header
+    ordered = [name for name in header if names is None or name in set(names)]
+    return RowsInFiles(relation, ordered, reading), header
 
 
 def _open_csv(
@@ -118,6 +128,7 @@ def _open_csv(
     asked: Sequence[str] | None,
     form: FileForm,
     session: DuckSession,
+    uncopied: Collection[str],
 ) -> tuple[Relation, tuple[str, ...]] | None:
     """Open CSV files as they are or, unless they are plain, as the strict reader writes them."""
 
@@ -132,7 +143,7 @@ def _open_csv(
         if is_staged(relation, plain.rows):
             return relation, plain.header
     place = session.folder / f"{session.new_name('rewritten')}.csv"
-    plain, header = rewrite(files, names, form, place)
+    plain, header = rewrite(files, names, form, place, uncopied)
     if not plain.rows:
         return None
     relation = _of_csv(session, (place,), plain, FileForm(trim=form.trim))
@@ -256,10 +267,10 @@ def _stage(relation: Relation, asked: Sequence[str], rows: int) -> bool:
 class RowsInFiles(RowsElsewhere):
     """Rows of Parquet and CSV files."""
 
-    def __init__(self, relation: Relation, names: Sequence[str], tokens: frozenset[str]) -> None:
+    def __init__(self, relation: Relation, names: Sequence[str], reading: CellReading) -> None:
         super().__init__(names)
         self.relation = relation
-        self.tokens = tokens
+        self.reading = reading
         self._tables: dict[str, str] = {}  # of the distinct values of a column: v, number
 
     @property
@@ -332,7 +343,7 @@ class RowsInFiles(RowsElsewhere):
         column = typed_column(first, name, values, numbers, utc=sql_type in ZONED)
         if not _is_parquet(self.relation.files):
             column = Column(column.name, column.codes, column.values, None)  # texts have no type
-        return without_tokens(column, self.tokens)
+        return self.reading.settle(column)
 
     def tally(
         self, codes: Mapping[str, Ints], left_out: Mapping[str, Bools]

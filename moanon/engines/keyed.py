@@ -152,7 +152,7 @@ class KeyedFiles:
             return "o.text", f"LEFT JOIN {table} AS o ON {column} = o.v"
         if not self._are_whole:
             return direct[0], ""
-        if store.tokens <= {""}:  # which is no number
+        if store.reading.tokens <= {""}:  # which is no number
             return f"{column}::BIGINT", ""
         return f"CASE WHEN {direct[0]} IS NULL THEN NULL ELSE {column}::BIGINT END", ""
 

@@ -15,9 +15,20 @@ import numpy as np
 
 from moanon.arrays import Ints
 from moanon.data.column import is_zoned, sql_type
+from moanon.data.formulas import is_formula
 from moanon.data.rows import Labelling
-from moanon.engines.cell_texts import direct_text, text_table
-from moanon.engines.duck import TupleKeys, in_bytes, in_quotes, is_formula_sql, literal, quoted
+from moanon.engines.cell_texts import direct_text, is_respelled, text_table
+from moanon.engines.duck import (
+    RANDOM_KEY,
+    TupleKeys,
+    csv_line,
+    in_bytes,
+    in_quotes,
+    is_formula_sql,
+    literal,
+    quoted,
+    shuffled,
+)
 
 if TYPE_CHECKING:
     from moanon.engines.files import RowsInFiles
@@ -45,7 +56,7 @@ class LabelledRows:
         self._tables: list[str] = []
         self._types: list[str] = []
         self._joins: list[str] = []
-        self._direct_texts: list[str] = []
+        self._formulas: list[str] = []  # SQL: whether a row has such a cell
         self._by_code = self._label_codes()
         self._rows = rows = store.joined(labelling.codes, self._by_code)
         self._tables += rows.tables
@@ -64,32 +75,45 @@ class LabelledRows:
     def query(self) -> str:
         """All rows, their cells in columns, in order."""
         names = self._labelling.columns.values()
-        typed = zip(self.cells, self._types, names, strict=True)
-        return self._ordered(
-            ", ".join(f"CAST({cell} AS {kind}) AS {quoted(name)}" for cell, kind, name in typed)
-        )
+        typed = zip(names, self.cells, self._types, strict=True)
+        columns = {name: f"CAST({cell} AS {kind})" for name, cell, kind in typed}
+        if (seed := self._seed) is not None:
+            line = csv_line([in_quotes(cell) for cell in self.cells])
+            return shuffled(line, self._all_rows, seed, "", columns)
+        return self._in_order(", ".join(f"{c} AS {quoted(name)}" for name, c in columns.items()))
 
     def lines(self) -> str:
         """All rows, each as one text, under the text of the header."""
         assert self._spell is not None
         header = ",".join(map(self._spell, self._labelling.columns.values()))
-        cells = ", ".join(f"coalesce({cell}, '')" for cell in self.cells)
-        return self._ordered(f"concat_ws(',', {cells}) AS {quoted(header)}")
+        line = csv_line(self.cells)
+        if (seed := self._seed) is not None:
+            return shuffled(line, self._all_rows, seed, header, {})
+        return self._in_order(f"{line} AS {quoted(header)}")
 
-    def _ordered(self, selected: str) -> str:
-        rows, order, seed = self._store.relation.rows, "", self._labelling.shuffle
-        if seed is not None or self.is_large:
+    @property
+    def _seed(self) -> int | None:
+        shuffle = self._labelling.shuffle
+        return None if shuffle is None else shuffle.seed
+
+    @property
+    def _all_rows(self) -> str:
+        return self._from.format(rows=self._store.relation.rows)
+
+    def _in_order(self, selected: str) -> str:
+        """Rows in the order of the source, or of the source shuffled: as such they are narrow."""
+        rows, order = self._store.relation.rows, ""
+        if self._labelling.shuffle is not None:
+            rows = f"(SELECT * FROM {rows} ORDER BY {RANDOM_KEY})"
+        if self.is_large:
             rows = f"(SELECT *, row_number() OVER () AS place FROM {rows})"
             order = "ORDER BY place"
-            if seed is not None:  # the place after it decides where two are alike
-                order = f"ORDER BY md5({literal(str(seed))} || '/' || place::VARCHAR), place"
         return f"SELECT {selected} {self._from.format(rows=rows)} {order}"
 
     def formula_cells(self) -> int:
-        """Cells of texts that went through directly and that a spreadsheet would run."""
+        """Cells of columns without a label that hold texts which a spreadsheet would run."""
         found = 0
-        for text in self._direct_texts:
-            runs = is_formula_sql(text)
+        for runs in self._formulas:
             rows = self._store.relation.rows
             if self._session.value(f"SELECT count(*) FROM {rows} AS r WHERE {runs}"):
                 joined = self._from.format(rows=rows)
@@ -173,10 +197,12 @@ class LabelledRows:
         labelling = self._labelling
         direct = None if name in labelling.gaps else direct_text(self._store, name)
         if direct is None:
+            if name not in labelling.gaps and is_respelled(self._store, name):
+                self._find_formulas(name)
             return self._by_distinct_value(name)
         shown, typed = direct
         if typed == "VARCHAR":
-            self._direct_texts.append(shown)
+            self._formulas.append(is_formula_sql(shown))
             if labelling.rewrite is not None:
                 return self._by_distinct_value(name)
             if self._spell is not None:
@@ -184,11 +210,20 @@ class LabelledRows:
         self._types.append(typed)
         return shown
 
+    def _find_formulas(self, name: str) -> None:
+        """Look for formulas among the distinct values of a column, as they are shown."""
+        store = self._store
+        if any(map(is_formula, store.columns[name].values)):
+            table = text_table(store, name, store.columns[name].values)
+            self._tables.append(table)
+            runs = f"SELECT v FROM {table} WHERE {is_formula_sql('text')}"
+            self._formulas.append(f"r.{store.relation.place(name)} IN ({runs})")
+
     def _by_distinct_value(self, name: str) -> str:
         """Show a column through a table of what each of its distinct values looks like."""
         store, gap = self._store, self._labelling.gaps.get(name)
         profile = store.columns[name]
-        is_typed = profile.native is not None and not (gap is not None and profile.missing)
+        is_typed = profile.native is not None and name not in self._labelling.with_gaps
         is_text = not is_typed or profile.native is None or profile.native.dtype.kind == "O"
         texts = [self._written(t) if is_text else t for t in profile.values]
         table, alias = text_table(store, name, texts), f"o{len(self._joins)}"

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from moanon.arrays import Outlined
+from moanon.data.cell_reading import CellReading
 from moanon.data.decoding import checked_encoding, unreadable
 from moanon.data.file_form import FileForm, FormKeys
 from moanon.data.rows import RowStore
-from moanon.data.source import checked_tokens, digest_files, find_files, read_source
+from moanon.data.source import digest_files, find_files, read_source
 from moanon.data.table import (
     MissingPolicy,
     Role,
@@ -69,6 +70,7 @@ def read_table(
     table: str | None = None,
     query: str | None = None,
     order_by: Sequence[str] = (),
+    needed: Sequence[str] = (),
     **form: Unpack[FormKeys],
 ) -> Table:
     """Open the declared columns of a source and settle their missing values.
@@ -82,6 +84,9 @@ def read_table(
         however few.
     table, query, order_by
         Where the source is the address of a database; see `moanon.engines.databases.Address`.
+    needed : sequence of str
+        Identifying columns that are asked about all the same, such as a key. No temporary file
+        holds any other one.
 
     Raises
     ------
@@ -96,10 +101,21 @@ def read_table(
     opened: OpenedSource | None
     if isinstance(source, str) and is_address(source):
         address = Address(source, table, query, tuple(order_by))
-        opened = _open_database(address, tuple(given), asked, missing_tokens, memory)
+        reading = CellReading.of(missing_tokens, file_form)
+        opened = _open_database(address, tuple(given), asked, reading, memory)
     else:
         _refuse_table(table, query, order_by)
-        opened = _open(source, tuple(given), asked, missing_tokens, name, memory, file_form)
+        identifying = {column for column, role in given.items() if role is Role.IDENTIFYING}
+        opened = _open(
+            source,
+            tuple(given),
+            asked,
+            missing_tokens,
+            name,
+            memory,
+            file_form,
+            uncopied=identifying.difference(needed),
+        )
     if opened is None:
         read = read_into_memory(
             source, given, missing=missing, missing_tokens=missing_tokens, name=name, **form
@@ -130,9 +146,8 @@ def open_source(
 ) -> OpenedSource:
     """Open columns of a source, by default all, without roles; see `read_table`."""
     if isinstance(source, str) and is_address(source):
-        return _open_database(
-            Address(source, table, query), columns, columns, missing_tokens, memory
-        )
+        reading = CellReading.of(missing_tokens, FileForm(**form))
+        return _open_database(Address(source, table, query), columns, columns, reading, memory)
     opened = _open(source, columns, columns, missing_tokens, name, memory, FileForm(**form))
     if opened is not None:
         return opened
@@ -148,12 +163,13 @@ def _open(
     name: str | None,
     memory: str | None,
     form: FileForm,
+    uncopied: Collection[str] = (),
 ) -> OpenedSource | None:
     """Open files without reading them into memory; None for what is read there."""
     if not isinstance(source, (str, os.PathLike)):
         return None
     path = os.fspath(source)
-    tokens = checked_tokens(missing_tokens)
+    reading = CellReading.of(missing_tokens, form)
     try:
         files = find_files(path)
         is_known = files[0].suffix.lower() in _KNOWN and form.sheet is None
@@ -167,7 +183,9 @@ def _open(
     from moanon.engines.files import open_files
 
     session = DuckSession(name or path, memory)
-    opened = open_files(files, columns, asked, session=session, tokens=tokens, form=form)
+    opened = open_files(
+        files, columns, asked, session=session, reading=reading, form=form, uncopied=uncopied
+    )
     if opened is None or not opened[0].rows:
         return None
     rows, header = opened
@@ -190,7 +208,8 @@ def open_beside(source: str | os.PathLike[str], store: RowStore, form: FileForm)
         if files[0].suffix.lower() not in _KNOWN:
             return None
         session = store.session.beside(path)
-        opened = open_files(files, None, None, session=session, tokens=frozenset(), form=form)
+        reading = CellReading.of((), form)
+        opened = open_files(files, None, None, session=session, reading=reading, form=form)
     except OSError as error:
         raise unreadable(path, error) from None
     return None if opened is None or not opened[0].rows else opened[0]
@@ -200,15 +219,14 @@ def _open_database(
     address: Address,
     columns: Sequence[str] | None,
     asked: Sequence[str] | None,
-    missing_tokens: Sequence[str],
+    reading: CellReading,
     memory: str | None,
 ) -> OpenedSource:
     if (address.table is None) == (address.query is None):
         raise DataError(f"{address.url} needs a table or a query: what is read there")
     from moanon.engines.databases import open_database  # here, because few tables are such
 
-    tokens = checked_tokens(missing_tokens)
-    rows, header = open_database(address, columns, tokens=tokens, memory=memory)
+    rows, header = open_database(address, columns, reading=reading, memory=memory)
     digest = rows.digest(header if asked is None else asked)
     if not rows.rows:
         raise DataError(f"{address} has no rows")

@@ -5,7 +5,7 @@ folder, reads the data and finds where to go on; `Experiment.run` searches and w
 
 - ``front.csv``: one row per solution, ``id``, the objectives, every other measure;
 - ``solutions.json``: the genome, thresholds and blocks of each; where the recoding is local,
-  ``boxes.npz`` holds its boxes and which cells are in each;
+  ``boxes.npz`` holds its boxes and, sealed, which cells are in each;
 - ``config.yaml``: the configuration with all defaults stated; it can be run again;
 - ``run.json``: versions, seed, digests, counts, times, and why the search stopped;
 - ``.evaluated.npz``: the genomes that were evaluated, for runs with other limits of suppression.

@@ -18,7 +18,7 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Outlined, State
 from moanon.config import Config
-from moanon.data.coarsening import note_on_merged
+from moanon.data.digests import kept, new_key
 from moanon.errors import InfeasibleError, OutputError, SearchError
 from moanon.experiment.finished import ETA_TABLE, draw_plots, run_of, write_eta_table, write_page
 from moanon.experiment.folder import (
@@ -45,6 +45,7 @@ from moanon.experiment.planning import changed, etas_of, with_eta
 from moanon.experiment.proving import earlier_proof, keep_proof, prove_limits
 from moanon.experiment.runner import Found, Runner, Watch, checked_threads
 from moanon.experiment.stored import domains_texts
+from moanon.experiment.table_notes import notes_on_table
 from moanon.front import Front
 from moanon.front.results import DOMAINS
 from moanon.genome import Instance
@@ -66,6 +67,8 @@ _PARTS = {"known", "force", "phase", "courses"}
 def make_record(config: Config, instance: Instance, identity: Identity) -> dict[str, Any]:
     """What ``run.json`` says about results of any kind: what they were made from, and by what."""
     table = instance.table
+    key = new_key(table.digest)
+    keyed = {} if key is None else {"key": key, "cells_digest": kept(instance.digest, key)}
     return {
         "name": config.name,
         "moanon": __version__,
@@ -75,11 +78,11 @@ def make_record(config: Config, instance: Instance, identity: Identity) -> dict[
         "roles": config.roles,
         "data": {
             "source": table.source,
-            "digest": table.digest,
+            "digest": kept(table.digest, key),
+            **keyed,
             "rows_in": table.rows_in,
             "rows_dropped": table.rows_dropped,
             "rows": table.rows,
-            "cells": len(instance.cells),
         },
     }
 
@@ -202,7 +205,7 @@ class Experiment(Outlined):
                 raise already(folder)
             if saved is None:
                 notes += notes_on_folder(folder, known, etas, resume=resume)
-            notes += note_on_merged(instance.table.columns, instance.layout.domains)
+            notes += notes_on_table(config, instance)
             if dropped := instance.table.dropped:
                 notes.insert(0, dropped)
             return cls(

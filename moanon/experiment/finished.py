@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import glob
 import io
+import json
 import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -45,12 +46,18 @@ from moanon.progress import on_part as told_parts
 from moanon.search.checkpoint import NAMES
 from moanon.search.convergence import Convergence
 
+if TYPE_CHECKING:  # nothing of it is needed to read a folder
+    from moanon.release import Certificate, Release
+    from moanon.release.bucketized import BucketCertificate
+
 #: The table above the folders of several limits.
 ETA_TABLE = "comparison.csv"
 #: How the name of the folder for one limit of several begins.
 _LIMIT = "eta-"
 #: How the name of a page ends: a configuration or a table has no such name.
 _PAGES = (".html", ".htm")
+#: Folder of the records of releases.
+_RELEASES = "releases"
 #: Most knees that a page points at.
 _MOST_MARKS = 5
 
@@ -98,7 +105,7 @@ def load_front(
         hint = f"; if it has moved, say where with {option}" if moved else ""
         raise type(error)(f"the table of {folder} cannot be read: {error}{hint}") from None
     # First, since other data may also be at odds with the domains, which would explain less.
-    check_data(folder, read_record(folder), table.source, table.digest)
+    check_data(folder, read_record(folder), table)
     return Front.load(folder, config.instance_of(table))
 
 
@@ -157,6 +164,31 @@ def files_of(folder: str | Path, front: Front) -> tuple[Path, ...]:
         config = _config_of(folder, None)
         found += (Path(config.data.source), *config.hierarchy_files)
     return found
+
+
+def record_release(
+    folder: str | Path, release: Release, certificate: Certificate | BucketCertificate
+) -> Path:
+    """Write down in a results folder what a certificate does not say of a release.
+
+    The folder is as secret as the table: the record has exact measures of all rows, and digests
+    that tie the release to its original (`Release.record`).
+    """
+    digest = read_record(folder).get("config", {}).get("digest")
+    record = release.record(certificate, digest)
+    place = Path(folder) / _RELEASES / f"{certificate.output_digest[:16]}.json"
+    try:
+        place.parent.mkdir(exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"{place.parent} cannot be made for the record of the release, which was written: "
+            f"{error.strerror}"
+        ) from None
+    with StagedFiles(place, force=True) as staged:
+        text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        staged[place].write_text(text, encoding="utf-8", newline="\n")
+        staged.move()
+    return place
 
 
 # -- figures and pages ---------------------------------------------------------------------------

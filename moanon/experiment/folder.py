@@ -158,7 +158,7 @@ def identity_of(config: Config, instance: Instance) -> Identity:
             trees[name] = [tree.names, tree.starts, tree.stops, tree.levels]
     text = json.dumps([chosen, trees], sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return Identity(digest, instance.table.digest, config.search.seed)
+    return Identity(digest, instance.digest, config.search.seed)
 
 
 def with_limits(identity: Identity, etas: tuple[float, ...]) -> Identity:
@@ -236,10 +236,12 @@ def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
             if "baseline" in record:  # which has no seed, and nothing to start from
                 difference: str | None = f"of the baseline {record['baseline']['name']}"
             else:
+                data = record["data"]
                 difference = identity.difference(
                     {
                         "versions": record["versions"],
-                        "data": record["data"]["digest"],
+                        "data": data.get("cells_digest", data["digest"]),
+                        "key": data.get("key"),
                         "seed": record["seed"],
                         "config": record["config"]["search"],
                     }

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -194,7 +194,8 @@ def _configured(config: Config, source: str | None, known: KnownColumns) -> _Ori
     # Insensitive, so that no row is dropped for a gap in them.
     extra = [*(known.sensitive or ()), *([known.key] if known.key else ())]
     added = {n: ColumnSection(role="insensitive") for n in extra if n not in config.columns}
-    instance = config.model_copy(update={"columns": {**config.columns, **added}}).instance()
+    # A key may well be a number that points to a person, and rows cannot be found without it.
+    instance = config.model_copy(update={"columns": {**config.columns, **added}}).instance(extra)
     return _of_instance(instance, known)
 
 
@@ -227,7 +228,7 @@ def _plain(source: str, known: KnownColumns, released: Sequence[str]) -> _Origin
     if source in datasets.names():
         read = open_source(datasets.load(source), name=source)
     else:
-        read = open_source(source, delimiter=known.delimiter)
+        read = open_source(source, _named(known, hierarchies), delimiter=known.delimiter)
     sensitive = tuple(known.sensitive or ())
     quasi = known.quasi or list(hierarchies) or _shared(read, known, sensitive, released)
     for name in quasi:
@@ -243,6 +244,13 @@ def _plain(source: str, known: KnownColumns, released: Sequence[str]) -> _Origin
         return table, sensitive
     specs = {name: TreeSpec(hierarchies[name]) for name in table.quasi}
     return Instance.build(table, specs), sensitive
+
+
+def _named(known: KnownColumns, hierarchies: Mapping[str, Hierarchy]) -> list[str] | None:
+    """The columns that are asked about; None where that is for the released files to say."""
+    quasi = [*known.quasi, *hierarchies]
+    more = [*(known.sensitive or ()), *([known.key] if known.key else [])]
+    return list(dict.fromkeys([*quasi, *more])) if quasi else None
 
 
 def _hierarchies(given: Sequence[str]) -> dict[str, Hierarchy]:
@@ -305,7 +313,7 @@ def read_anonymized(
     files = [text for text in given if text not in solutions]
     fronts = load_fronts([folder for folder, _ in solutions.values()], original)
     own = Config.load(next(iter(fronts)) / "config.yaml") if fronts else None
-    undeclared = own is not None and not set(known.sensitive or ()) <= set(own.columns)
+    undeclared = own is not None and not set(known.sensitive or ()) <= _readable(own)
     if files or original is not None or known.config is not None or undeclared or own is None:
         origin, sensitive = read_original(original, known, files, own)
     else:
@@ -325,6 +333,11 @@ def read_anonymized(
                 read_released(text, origin, key=known.key, stars=stars, delimiter=known.delimiter)
             )
     return found, sensitive
+
+
+def _readable(config: Config) -> set[str]:
+    """The columns that the table of a run can be asked about."""
+    return {name for name, column in config.columns.items() if column.role != "identifying"}
 
 
 def load_fronts(folders: Sequence[Path], original: str | None) -> dict[Path, Front]:

@@ -16,6 +16,7 @@ from pathlib import Path, PurePath
 
 from moanon.arrays import Outlined
 from moanon.compare.comparison import other_base_values
+from moanon.data.digests import is_kept_as
 from moanon.errors import ConfigError, DataError
 from moanon.experiment.finished import (
     FinishedRun,
@@ -123,7 +124,7 @@ def _refuse_other_table(one: FinishedRun, other: FinishedRun) -> None:
                 f"{run.folder} does not say which table it is of, as results of moanon run and "
                 "baseline do; laid over one another are results of one table"
             )
-    if any(here.get(key) != there.get(key) for key in ("digest", "rows")):
+    if not _is_same_table(one, other):
         raise ConfigError(
             f"{one.folder} and {other.folder} are of different tables; laid over one another are "
             "results of one table"
@@ -142,6 +143,18 @@ def _refuse_other_table(one: FinishedRun, other: FinishedRun) -> None:
             f"{other.folder} counts losses in other base values than {one.folder} (column "
             f"{column!r}), so that they cannot be compared; declare the column alike"
         )
+
+
+def _is_same_table(one: FinishedRun, other: FinishedRun) -> bool:
+    """Whether results state the same data; those of databases where one can be read."""
+    here, there = (run.record["data"] for run in (one, other))
+    if here.get("rows") != there.get("rows"):
+        return False
+    for run, stated in ((one, there), (other, here)):
+        if run.front.instance is not None:  # which is what the run itself states
+            digest = run.front.instance.table.digest
+            return is_kept_as(digest, stated["digest"], stated.get("key"))
+    return bool(here["digest"] == there["digest"])
 
 
 def _shared_axes(runs: Sequence[FinishedRun]) -> tuple[str, str]:

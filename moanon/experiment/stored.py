@@ -19,6 +19,7 @@ from moanon import datasets
 from moanon.config import Config
 from moanon.data.cells import Cells, SensitiveCounts
 from moanon.data.column import Column
+from moanon.data.digests import kept, new_key
 from moanon.data.rows import RowsInMemory
 from moanon.data.source import files_behind
 from moanon.data.stored_domains import domain_from, domain_record
@@ -39,12 +40,14 @@ def domains_texts(front: Front) -> dict[str, str]:
     assert instance is not None
     if instance.distances:
         return {}
+    digest = instance.table.digest
+    salt = kept(digest, new_key(digest))
     quasi = {}
     for name, domain in instance.layout.domains.items():
         rules = label_rules(domain)
         labels = {label for blocks in front.blocks for label in blocks[name]}
         shown = sorted(block for label in labels if (block := rules.find(label)) is not None)
-        quasi[name] = domain_record(domain, shown, f"{instance.table.digest} {name}")
+        quasi[name] = domain_record(domain, shown, f"{salt} {name}")
     stored = {"columns": list(instance.table.roles), "quasi": quasi}
     return {DOMAINS: json.dumps(stored, ensure_ascii=False) + "\n"}
 

@@ -37,6 +37,7 @@ from moanon.front.choices import Solutions, front_html, front_sentence
 from moanon.front.results import (
     FORMAT,
     RECORD,
+    check_cells,
     check_data,
     columns_of,
     read_listed,
@@ -592,7 +593,7 @@ def _check_table(folder: Path, record: Mapping[str, Any], front: Front, instance
     """Refuse a table that is not the one the front was found on, or is read otherwise."""
     from moanon.front.told_labels import told_as
 
-    check_data(folder, record, instance.table.source, instance.table.digest)
+    check_data(folder, record, instance.table)
     # The same data can be read with a hierarchy that was edited since.
     try:
         blocks = front.recodings.blocks(instance)
@@ -609,3 +610,4 @@ def _check_table(folder: Path, record: Mapping[str, Any], front: Front, instance
                     f"solution {number} would show other labels; bring back the hierarchies of the "
                     "run, or run it again"
                 )
+    check_cells(folder, record, instance)

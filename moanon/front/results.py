@@ -17,18 +17,23 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from sys import float_info
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from moanon import __version__
 from moanon.arrays import Values
+from moanon.data.digests import is_kept_as, is_of_counts
 from moanon.errors import DataError, got
 from moanon.measures import find_measure
 from moanon.measures.measure import is_number
 from moanon.measures.optimality import BOUND, GAP
 from moanon.paths import checked_path
 from moanon.recoding import BOXES
+
+if TYPE_CHECKING:  # which wait for the compiler
+    from moanon.data.table import Table
+    from moanon.genome import Instance
 
 #: What results files look like; others are refused. To be raised when an old reader would
 #: misunderstand a new file or the other way round.
@@ -210,7 +215,9 @@ _PARTS: dict[str, tuple[Callable[[object], bool], str]] = {
     "config": (_is_object, "be an object"),
     "config.digest": (_is_text, "be a text"),
     "data": (_is_object, "be an object"),
+    "data.cells_digest": (_is_text, "be a text"),
     "data.digest": (_is_text, "be a text"),
+    "data.key": (_is_text, "be a text"),
     "data.source": (_is_text, "be a text"),
     "files": (_is_object, "be an object"),
     "front": (_is_object, "be an object"),
@@ -272,14 +279,26 @@ def has_config(record: Mapping[str, Any]) -> bool:
     return "config.yaml" in record.get("files", {})
 
 
-def check_data(folder: str | Path, record: Mapping[str, Any], source: str, digest: str) -> None:
+def check_data(folder: str | Path, record: Mapping[str, Any], table: Table) -> None:
     """Refuse data that are not those of the run: ``run.json`` states another digest."""
+    _check_digest(folder, record, table, "digest", table.digest)
+
+
+def check_cells(folder: str | Path, record: Mapping[str, Any], instance: Instance) -> None:
+    """Refuse rows of a database that do not count as those of the run did; as `check_data`."""
+    if is_of_counts(instance.table.digest):
+        _check_digest(folder, record, instance.table, "cells_digest", instance.digest)
+
+
+def _check_digest(
+    folder: str | Path, record: Mapping[str, Any], table: Table, entry: str, digest: str
+) -> None:
     data = record.get("data")
-    stated = data.get("digest") if isinstance(data, dict) else None
-    if stated is not None and stated != digest:
+    told = data if isinstance(data, dict) else {}
+    if entry in told and not is_kept_as(digest, told[entry], told.get("key")):
         raise DataError(
-            f"the front in {folder} belongs to other data than {source} holds now; bring back the "
-            "data of the run, or run it again"
+            f"the front in {folder} belongs to other data than {table.source} holds now; bring "
+            "back the data of the run, or run it again"
         )
 
 

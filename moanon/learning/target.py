@@ -111,18 +111,18 @@ def _check_role(table: Table, name: str) -> None:
             f"the target {name!r} has no role in the configuration, so no release shows it; "
             "declare it as sensitive or insensitive and run again"
         )
+    role = table.roles.get(name)
+    if role is Role.IDENTIFYING:
+        raise ConfigError(
+            f"the target {name!r} is identifying, and such columns are never released; name "
+            "another, or give it the role sensitive or insensitive and run again"
+        )
     table.column(name)
-    role = table.roles[name]
     if role is Role.QUASI:
         raise ConfigError(
             f"the target {name!r} is a quasi-identifier: releases show it generalized, so that "
             "their rows have no class to learn; give it the role sensitive or insensitive and run "
             "again (it is then released as it is, and no longer counts for k)"
-        )
-    if role is Role.IDENTIFYING:
-        raise ConfigError(
-            f"the target {name!r} is identifying, and such columns are never released; name "
-            "another, or give it the role sensitive or insensitive and run again"
         )
 
 

@@ -216,8 +216,13 @@ class Measure:
         What the table must have.
     group : GroupScale or None
         How kernels see it, where every group has a value of it and a release that of its worst one.
-    certified : bool
-        Whether a certificate states it, read from the released file.
+    certified : str
+        Where a certificate states it, read from the released file: ``whole`` for a number of the
+        whole file; for a privacy model of a sensitive column the entry that it stands in. Empty
+        where a certificate does not state it.
+    beside_table : bool
+        Whether it compares groups with the whole table, suppressed rows included. A certificate
+        then states what comes of a comparison with the released rows instead.
     reads_labels : bool
         Whether it follows from what labels stand for.
     reads_groups : bool
@@ -250,7 +255,8 @@ class Measure:
     precision: Precision = "summed"
     requires: Requirement = ""
     group: GroupScale | None = None
-    certified: bool = False
+    certified: str = ""
+    beside_table: bool = False
     reads_labels: bool = False
     reads_groups: bool = False
     attained: tuple[str, int] | None = None

@@ -15,6 +15,7 @@ of values.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import log
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,7 @@ _PRESENT_RATIOS = replace(_RATIOS, model="delta_present")
     "mean size of the group a row sits in, over all rows, before any suppression",
     "D eq. 6: sum of size² / n",
     precision="quotient",
-    certified=True,
+    certified="whole",
     on_pairs=True,
     label="weighted-k (mean group size of a row)",
     short="weighted-k",
@@ -73,7 +74,7 @@ def weighted_k(scores: Scores) -> Values:
     "mean size of the group a row sits in, over the kept rows alone",
     "D eq. 6 on the released rows",
     precision="quotient",
-    certified=True,
+    certified="whole",
 )
 def weighted_k_kept(scores: Scores) -> Values:
     """``Σ N² / (rows kept)`` over the kept groups (D eq. 6); suppression raises it, mostly."""
@@ -87,7 +88,7 @@ def weighted_k_kept(scores: Scores) -> Values:
     "size of the smallest kept group",
     "D def. 3; d + 1 of eq. 7 where the smallest groups are given up",
     group=GroupScale(""),
-    certified=True,
+    certified="whole",
     on_pairs=True,
     label="k (rows in the smallest group)",
 )
@@ -189,7 +190,7 @@ def l(scores: Scores) -> Values:  # noqa: E743 - the papers' name
     "least number of distinct sensitive values in a kept group",
     "D §4.3; Machanavajjhala et al.",
     group=GroupScale("distinct"),
-    certified=True,
+    certified="l",
     label="ℓ (fewest sensitive values in a group)",
 )
 def l_distinct(scores: Scores) -> Values:
@@ -204,7 +205,7 @@ def l_distinct(scores: Scores) -> Values:
     "least floor(size / count of the most frequent sensitive value) of a kept group",
     "D def. 4, eq. 1",
     group=GroupScale("frequency"),
-    certified=True,
+    certified="l",
     label="ℓ (by the most frequent sensitive value)",
 )
 def l_frequency(scores: Scores) -> Values:
@@ -220,7 +221,7 @@ def l_frequency(scores: Scores) -> Values:
     "D §4.2; Machanavajjhala et al.",
     precision="logarithm",
     group=_ENTROPIES,
-    certified=True,
+    certified="l",
 )
 def l_entropy(scores: Scores) -> Values:
     """``min exp(-Σ p_s ln p_s)``, entropy ℓ-diversity (Machanavajjhala et al.; D §4.2).
@@ -238,7 +239,7 @@ def l_entropy(scores: Scores) -> Values:
     "largest l for which every kept group is recursive (c,l)-diverse, for the configured c",
     "D §4.2; Machanavajjhala et al.",
     group=GroupScale("recursive", lowest=lambda rows: 0.0),
-    certified=True,
+    certified="l",
 )
 def l_recursive(scores: Scores) -> Values:
     """Largest ℓ with ``r_1 < c (r_ℓ + r_{ℓ+1} + … + r_m)`` in every kept group.
@@ -258,7 +259,7 @@ def l_recursive(scores: Scores) -> Values:
     "D §2: (alpha,k)-anonymity; Wong et al.",
     precision="exact",
     group=_distances("alpha"),
-    certified=True,
+    certified="alpha",
 )
 def alpha(scores: Scores) -> Values:
     """``max p_s`` over values and kept groups: the α of (α,k)-anonymity (Wong et al., KDD 2006).
@@ -275,7 +276,7 @@ def alpha(scores: Scores) -> Values:
     "least number of distinct sensitive values in a kept group, as p of p-sensitive k-anonymity",
     "D §2: p-sensitive k-anonymity; Truta and Vinay",
     group=GroupScale("distinct"),
-    certified=True,
+    certified="p_sensitive",
 )
 def p_sensitive(scores: Scores) -> Values:
     """``min |{s : c_s > 0}|`` over groups *and* sensitive columns (Truta and Vinay, 2006).
@@ -288,8 +289,10 @@ def p_sensitive(scores: Scores) -> Values:
 
 # -- closeness to the whole table ------------------------------------------------------------------
 
+_closeness_measure = partial(sensitive_measure, certified="closeness", beside_table=True)
 
-@sensitive_measure(
+
+@_closeness_measure(
     "min",
     between(0, 1),
     "distance",
@@ -297,7 +300,6 @@ def p_sensitive(scores: Scores) -> Values:
     "Li et al. §5 (t-closeness); L §2.2",
     precision="quotient",
     group=_distances("closeness"),
-    certified=True,
 )
 def t_closeness(scores: Scores) -> Values:
     """``max EMD(P, Q)`` over the kept groups (Li, Li and Venkatasubramanian, ICDE 2007).
@@ -311,7 +313,7 @@ def t_closeness(scores: Scores) -> Values:
     return -scores.goodness("closeness")
 
 
-@sensitive_measure(
+@_closeness_measure(
     "min",
     between(0, 1, without="high"),
     "distance",
@@ -319,14 +321,13 @@ def t_closeness(scores: Scores) -> Values:
     "Li et al. §5.1, equal distance",
     precision="quotient",
     group=_distances("equal"),
-    certified=True,
 )
 def t_equal(scores: Scores) -> Values:
     """``max ½ Σ |p_s - q_s|`` over the kept groups: t-closeness with the equal distance."""
     return -scores.goodness("equal")
 
 
-@sensitive_measure(
+@_closeness_measure(
     "min",
     between(0, "ln 2"),
     "nats",
@@ -335,7 +336,6 @@ def t_equal(scores: Scores) -> Values:
     most=lambda instance: log(2),
     precision="logarithm",
     group=_DIVERGENCES,
-    certified=True,
 )
 def t_js(scores: Scores) -> Values:
     """``max ½ [KL(Q, M) + KL(P, M)]``, M = ½ (P + Q), over the kept groups (L §4.1).
@@ -346,7 +346,7 @@ def t_js(scores: Scores) -> Values:
     return -scores.goodness("js")
 
 
-@sensitive_measure(
+@_closeness_measure(
     "min",
     between(0, "inf"),
     "nats",
@@ -356,7 +356,6 @@ def t_js(scores: Scores) -> Values:
     most=lambda instance: log(max(2, instance.cells.rows)),
     precision="logarithm",
     group=_RATIOS,
-    certified=True,
 )
 def delta(scores: Scores) -> Values:
     """``max |ln(p_s / q_s)|`` over values and kept groups (semantic privacy, L §2.2).
@@ -366,7 +365,7 @@ def delta(scores: Scores) -> Values:
     return -scores.goodness("delta")
 
 
-@sensitive_measure(
+@_closeness_measure(
     "min",
     between(0, "inf", without="high"),
     "nats",
@@ -376,7 +375,6 @@ def delta(scores: Scores) -> Values:
     most=lambda instance: log(max(2, instance.cells.rows)),
     precision="logarithm",
     group=_PRESENT_RATIOS,
-    certified=True,
 )
 def delta_present(scores: Scores) -> Values:
     """``max |ln(p_s / q_s)|`` over the values that occur in a kept group.

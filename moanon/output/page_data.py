@@ -330,8 +330,18 @@ def _groups(
         told["examples"].append(_examples(grouping, places))
         if on_part is not None:
             on_part(done, len(front))
-    drawn = [each.counts.tolist() if len(each.counts) <= MAX_DRAWN else [] for each in before]
-    return {**told, "before": drawn}
+    return {**told, "before": [_drawn(front, each.counts) for each in before]}
+
+
+def _drawn(front: Front, rows: Ints) -> list[int]:
+    """The rows of each base value of a column, where they are drawn beside those of its blocks.
+
+    Boxes are not drawn that way. A value that fewer rows have than the groups of any solution is
+    told as one that none has.
+    """
+    assert front.instance is not None
+    is_drawn = len(rows) <= MAX_DRAWN and front.recodings.generalization(0, front.instance)
+    return np.where(rows < front.measures["k"].min(), 0, rows).tolist() if is_drawn else []
 
 
 def _places(labels: Sequence[str], domain: Domain) -> Callable[[int, int], int]:
@@ -479,7 +489,6 @@ def _facts(front: Front, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]
             dropped not in ("", "0"),
         ),
     )
-    yield "Distinct rows of quasi-identifiers", _told(data, "cells")
     yield "Objectives", ", ".join(front.objectives)
     # What every group has to meet, and what a release as a whole.
     bounds = (*front.suppression.constraints, *front.bounds.items())

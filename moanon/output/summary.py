@@ -1,8 +1,10 @@
 """A page to attach to a release: one sheet of paper for whoever signs it.
 
 It says in plain words what is published, how people are protected, what was given up and what is
-not promised. Every number is the certificate's or counted from the groups that are released; the
-only values it names are labels that the released file shows.
+not promised. It goes with the release, so every number is the certificate's or can be counted in
+the released file, and the only values it names are labels that the file shows. What depends on rows
+that are left out (losses of information, closeness to the whole table) is for the publisher alone:
+`Release.record` has it.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from moanon.data.coarsening import Coarsening, merged_before
-from moanon.measures.column_effects import ColumnEffect, column_effects, entropy_loss
+from moanon.measures import MEASURES
+from moanon.measures.column_effects import ColumnEffect, column_effects
 from moanon.output.html_page import as_text, fill, page_html, part
 from moanon.release import Certificate, Release
 
@@ -19,7 +21,7 @@ from moanon.release import Certificate, Release
 SUMMARY_ENDING = ".summary.html"
 #: With more columns lines are closer and single; beyond the last, columns are only named.
 _MANY, _MOST_COLUMNS = 10, 26
-#: Sensitive columns that are told one by one.
+#: Sensitive columns that are described one by one.
 _MOST_SENSITIVE = 3
 #: Labels of a column that are named, and how long each may be.
 _LISTED, _LONGEST = 6, 24
@@ -49,7 +51,7 @@ def summary_html(release: Release, certificate: Certificate, name: str) -> str:
         "title": as_text(title),
         "lead": as_text(_lead(release, certificate)),
         "protection": _facts(_protection(release, certificate)),
-        "losses": _facts(_losses(release, certificate, effects)),
+        "losses": _facts(_losses(certificate)),
         "columns": _table(_columns(release, effects)),
         "made": as_text(_made(certificate, name)),
     }
@@ -98,15 +100,22 @@ def _protection(release: Release, certificate: Certificate) -> Iterator[_Fact]:
     yield "small groups", f"{small / rows:.1%}", f"of the rows, in groups of fewer than {_SMALL}"
     for name, models, distance in _models(certificate):
         distinct, frequency = int(models["l_distinct"]), int(models["l_frequency"])
-        diverse, close = f"{distinct:,} distinct, {frequency:,} by frequency", models["t_closeness"]
+        diverse = f"{distinct:,} distinct, {frequency:,} by frequency"
+        if "t_closeness" not in models:  # a tree that was made from the table says too much
+            distance = "equal"
+        close = models.get("t_closeness", models["t_equal"])
         most = f"none fills more than {models['alpha']:.1%} of one"
         if len(certificate.sensitive) == 1:
             yield f"ℓ of {name}", diverse, f"different values in every group; {most}"
-            away = f"largest distance of a group from the whole table ({distance})"
+            away = f"largest distance of a group from the published rows ({distance})"
             yield f"t of {name}", f"{close:.3f}", away
         else:  # several, and one sheet of paper
-            words = f"values in every group, {most}; distance from the table ({distance})"
+            words = f"values in every group, {most}; distance from the published rows ({distance})"
             yield name, f"ℓ {diverse}; t {close:.3f}", words
+    for measure, bound in certificate.origin.promises:
+        if MEASURES[measure].beside_table:
+            asked = f"{MEASURES[measure].bound_text(bound)}, suppressed rows included"
+            yield f"{measure} to the whole table", asked, "as was demanded, and checked"
 
 
 def _models(certificate: Certificate) -> Iterator[tuple[str, dict[str, float], str]]:
@@ -120,18 +129,19 @@ def _models(certificate: Certificate) -> Iterator[tuple[str, dict[str, float], s
         yield _short(column), models, certificate.distances[column]
 
 
-def _losses(
-    release: Release, certificate: Certificate, effects: Sequence[ColumnEffect]
-) -> Iterator[_Fact]:
+def _losses(certificate: Certificate) -> Iterator[_Fact]:
     dropped = certificate.origin.rows_dropped
     yield (
         "left out",
         f"{_counted(certificate.suppressed, 'row')} ({certificate.sl:.1%})",
         (f"and {dropped:,} more for missing values" if dropped else "to protect the others"),
     )
-    yield "loss", f"{certificate.loss:.1%}", "of the declared values that cells could tell apart"
-    told = "of what the table told about people, by how many share a label"
-    yield "entropy loss", f"{entropy_loss(effects):.1%}", told
+    if certificate.loss is not None:
+        yield (
+            "loss",
+            f"{certificate.loss:.1%}",
+            "of the declared values that cells could tell apart",
+        )
     groups = "different combinations of labels"
     yield "groups", f"{certificate.groups:,}", groups
 
@@ -145,7 +155,7 @@ def _facts(facts: Iterator[_Fact]) -> str:
 
 # -- columns ---------------------------------------------------------------------------------------
 
-#: A line of the table: the column, what was done to it, and three numbers.
+#: A line of the table: the column, what was done to it, and two numbers.
 _Line = tuple[str, ...]
 
 
@@ -154,11 +164,9 @@ def _columns(release: Release, effects: Sequence[ColumnEffect]) -> list[_Line]:
     table = release.instance.table
     lines: list[_Line] = []
     for effect in effects:
-        shares = (f"{effect.loss:.1%}", f"{effect.entropy_kept:.1%}")
-        counts = f"{effect.shown:,} of {effect.base_values:,}"
-        merged = merged_before(table.columns[effect.name], effect.domain)
-        lines.append((effect.name, _done(effect, merged), counts, *shares))
-    nothing = ("", "", "")
+        largest = f"{effect.rows.max() / effect.rows.sum():.1%}"
+        lines.append((effect.name, _done(effect), f"{effect.shown:,}", largest))
+    nothing = ("", "")
     lines += [(name, "published unchanged (sensitive)", *nothing) for name in table.sensitive]
     lines += [(name, "published unchanged", *nothing) for name in table.insensitive]
     removed = (*table.identifying, *table.undeclared)
@@ -170,17 +178,18 @@ def _columns(release: Release, effects: Sequence[ColumnEffect]) -> list[_Line]:
     return lines
 
 
-def _done(effect: ColumnEffect, merged: Coarsening) -> str:
+def _done(effect: ColumnEffect) -> str:
     """Say what became of a column; labels with most rows first."""
-    if effect.is_whole:
-        return f"not shown ({_short(effect.labels[int(effect.rows.argmax())])} in every row)"
-    if effect.is_kept and not merged.is_any:
-        return "shown as it is"
+    if effect.shown == 1:
+        return f"the same in every row ({_short(effect.labels[int(effect.rows.argmax())])})"
     order = sorted(range(len(effect.labels)), key=lambda place: -int(effect.rows[place]))
-    filled = [_short(effect.labels[place]) for place in order if effect.rows[place]]
+    filled = [effect.labels[place] for place in order if effect.rows[place]]
+    # Steps of several numbers are labels such as [20-24], also where nothing was generalized.
+    steps = any(label.startswith(("[", "<", ">=")) for label in filled)
+    if effect.is_kept and not (steps and effect.domain.kind == "interval"):
+        return "shown as it is"
     more = f", {len(filled) - _LISTED:,} more" if len(filled) > _LISTED else ""
-    steps = f"; {merged.base_values:,} steps of {merged.values:,} values" if merged.is_any else ""
-    return f"grouped: {', '.join(filled[:_LISTED])}{more}{steps}"
+    return f"grouped: {', '.join(map(_short, filled[:_LISTED]))}{more}"
 
 
 def _short(label: str) -> str:
@@ -192,8 +201,8 @@ def _table(lines: Sequence[_Line]) -> str:
     for name, done, *numbers in lines:
         cells = "".join(f'<td class="number">{as_text(number)}</td>' for number in numbers)
         title = as_text(done)
-        told = f'<td title="{title}"><div>{title}</div></td>'
-        rows.append(f"<tr><th>{as_text(name)}</th>{told}{cells}</tr>")
+        shown = f'<td title="{title}"><div>{title}</div></td>'
+        rows.append(f"<tr><th>{as_text(name)}</th>{shown}{cells}</tr>")
     return "\n".join(rows)
 
 

@@ -15,24 +15,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from moanon import __version__
 from moanon.arrays import Bools, Ints, Outlined
 from moanon.atomic import StagedFiles, StagedFolder
 from moanon.data.column import Profile
+from moanon.data.digests import kept, new_key
 from moanon.data.domain import MISSING, Domain, TreeDomain
 from moanon.data.hierarchy import SUPPRESSED
-from moanon.data.rows import RowOrder
+from moanon.data.rows import RowOrder, Shuffle
 from moanon.data.table import Role
 from moanon.engines.elsewhere import RowsElsewhere
 from moanon.engines.table_readback import count_cells
@@ -44,7 +46,13 @@ from moanon.measures.measure import LARGEST, is_number
 from moanon.measures.measuring import score_grouping
 from moanon.measures.optimality import optimality
 from moanon.measures.suppression import RECURSIVE_C, Suppression, check_recursive_c
-from moanon.release.certificate import Certificate, Origin, certify, certify_file
+from moanon.release.certificate import (
+    Certificate,
+    Origin,
+    certify,
+    certify_file,
+    front_measures,
+)
 from moanon.release.formats import ReleasedColumn
 from moanon.release.labels import label_rules
 from moanon.release.readback import NamedValues, TalliedCells, measure_counted
@@ -54,6 +62,8 @@ from moanon.release.released_rows import LabelledElsewhere, ReleasedRows, RowsHe
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from moanon.release.bucketized import BucketCertificate
 
 #: How suppressed rows are shown: not at all, or as rows of stars.
 SuppressedRows = Literal["absent", "star"]
@@ -79,6 +89,8 @@ class Release(Outlined):
     least : float or None
         A loss that no generalization of the table with as large a k goes below, where one was
         proven.
+    promises : tuple of (str, float)
+        Bounds on measures that were demanded of the release and that it meets.
 
     Examples
     --------
@@ -99,6 +111,7 @@ class Release(Outlined):
     outside: Bools | int | None = None
     stated: tuple[tuple[str, float], ...] = ()
     least: float | None = None
+    promises: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a release of nothing, or of what no label can be written for."""
@@ -275,7 +288,8 @@ class Release(Outlined):
         column = self.instance.table.column(name)
         gap = MISSING if role is Role.SENSITIVE else None
         texts = np.array([*column.values, gap], dtype=object)
-        typed = role is Role.INSENSITIVE or column.missing == 0
+        # Gaps of suppressed rows do not count: the type of a released column must not tell of them.
+        typed = role is Role.INSENSITIVE or bool((column.codes[self.kept] >= 0).all())
         codes = np.where(column.codes < 0, len(column.values), column.codes)
         return ReleasedColumn(name, texts, codes, column.native if typed else None)
 
@@ -324,8 +338,8 @@ class Release(Outlined):
         suppressed: SuppressedRows = "absent",
         force: bool = False,
         spreadsheet_safe: bool = False,
-        config_digest: str | None = None,
         shuffle: int | None = None,
+        keep_order: bool = False,
         spared: Iterable[Path] = (),
     ) -> Certificate:
         """Write the release and its certificate, ``PATH.certificate.json``.
@@ -345,19 +359,18 @@ class Release(Outlined):
         spreadsheet_safe : bool
             Put an apostrophe before cells that a spreadsheet would run as formulas; by default they
             are written as they are. The certificate says how many there are, and which was done.
-        config_digest : str, optional
-            SHA-256 of the configuration that led here, for the certificate.
         shuffle : int, optional
-            Seed of a permutation of the written rows, which otherwise keep the order of the source.
-            Whoever guesses the seed can undo it: take a large random one, such as
-            ``secrets.randbits(128)``, and keep it to yourself. It is not in the certificate.
+            Seed of the order of rows, to get the same file again: that depends on nothing but the
+            seed and what the rows show. By default the system's randomness shuffles them.
+        keep_order : bool
+            Leave the rows in the order of the source, where that has one.
         spared : iterable of path
             Files that must not be replaced; those of the table are none that may.
 
         Raises
         ------
         ConfigError
-            If `suppressed`, `config_digest` or `shuffle` cannot be used.
+            If `suppressed`, `shuffle` or `keep_order` cannot be used.
         OutputError
             If the files exist and `force` is not set, if one of them was read as the table or is
             spared, or if they cannot be written.
@@ -367,9 +380,8 @@ class Release(Outlined):
         in_parts = os.fspath(path).endswith(("/", os.sep))
         path = Path(path)
         form = _format(path, in_parts)
-        if not isinstance(config_digest, (str, NoneType)):
-            raise ConfigError(f"config_digest must be a text. Got {config_digest!r}")
-        held = [self._released_rows(suppressed, shuffle, spreadsheet_safe)]
+        order = checked_order(shuffle, keep_order)
+        held = [self._released_rows(suppressed, order, spreadsheet_safe)]
         header = held[0].header
         notice = path.with_name(path.name + ".certificate.json")
         spared = (*self.instance.table.files, *spared)
@@ -381,8 +393,9 @@ class Release(Outlined):
                 place,
                 self._reading(form, header, stars=suppressed == "star", defused=spreadsheet_safe),
                 self.promised,
-                self._origin(config_digest, row_order, formula_cells),
+                self._origin(row_order, formula_cells),
                 stated=self.stated,
+                known=self._known,
                 name=path.name,
             )
 
@@ -392,7 +405,11 @@ class Release(Outlined):
             raise OutputError(f"{path} cannot be written: a text is not Unicode: {error}") from None
 
     def write_table(
-        self, name: str, *, force: bool = False, config_digest: str | None = None
+        self,
+        name: str,
+        *,
+        force: bool = False,
+        keep: Callable[[Certificate], None] | None = None,
     ) -> Certificate:
         """Write the release into a table of the database that its rows are in.
 
@@ -402,11 +419,12 @@ class Release(Outlined):
         Parameters
         ----------
         name : str
-            Of the new table.
+            Of the new table: ``NAME`` or ``SCHEMA.NAME``.
         force : bool
-            Replace a table that exists.
-        config_digest : str, optional
-            As for `write`.
+            Replace a table that exists, unless the release is made of it.
+        keep : callable, optional
+            Given the certificate before the table gets its name, which it does not get if this
+            fails.
         """
         store = self.instance.table.store
         if not isinstance(store, RowsElsewhere) or not hasattr(store, "new_table"):
@@ -417,29 +435,70 @@ class Release(Outlined):
             measured = tuple(rows.header[place] for place in reading.measured)
             counted = count_cells(address, rows.header, measured)
             listed = sorted((list(map(str, cells)), n) for cells, n in counted.items())
-            return certify(
+            certificate = certify(
                 lambda: measure_counted(TalliedCells(counted, reading), reading),
                 reading,
                 self.promised,
-                self._origin(config_digest, "unordered", formula_cells=0),
+                self._origin("unordered", formula_cells=0),
                 stated=self.stated,
+                known=self._known,
                 name=name,
                 digest=hashlib.sha256(json.dumps(listed).encode()).hexdigest(),
             )
+            if keep is not None:
+                keep(certificate)
+        return certificate
+
+    def record(
+        self, certificate: Certificate | BucketCertificate, config_digest: str | None = None
+    ) -> dict[str, Any]:
+        """What the publisher may want to know beside a certificate; as secret as the table.
+
+        Exact measures beside the whole table, suppressed rows included, the generalization, how far
+        it can be from the optimum, and digests that tie the release to its original.
+        """
+        genome, digest = self.grouping.genome, self.instance.table.digest
+        key = new_key(digest)  # of counts, which could be guessed
+        columns: dict[str, dict[str, Any]] = {}
+        for (name, column), value in self.promised.items():
+            if column:
+                columns.setdefault(column, {})[name] = _plain_number(value)
+        return {
+            "moanon": __version__,
+            "secret": "These numbers depend on rows that were not released. Do not publish them.",
+            "file": certificate.file,
+            "rows_in": self.instance.table.rows_in + self.rows_outside,
+            "measures": {
+                name: _plain_number(value)
+                for name, value in {
+                    **front_measures(self.promised),
+                    **self._known,
+                    **dict(self.stated),
+                }.items()
+            },
+            "columns": columns,
+            "least_loss": self.least,
+            "optimality": None if self.least is None else self._optimality(self.least),
+            "genome": None if genome is None else self.instance.layout.text(genome),
+            "digests": {
+                "input": kept(digest, key),
+                "input_key": key,
+                "config": config_digest,
+                "output": certificate.output_digest,
+            },
+        }
 
     def _released_rows(
-        self, suppressed: SuppressedRows, shuffle: int | None, safe: bool
+        self, suppressed: SuppressedRows, shuffle: Shuffle | None, safe: bool
     ) -> ReleasedRows:
         """What is written, from wherever the rows are."""
         _check_shown(suppressed)
-        check_shuffle(shuffle)
         store = self.instance.table.store
         if isinstance(store, RowsElsewhere) and self.grouping.cell_group is not None:
             return LabelledElsewhere(
                 store, self.grouping, stars=suppressed == "star", shuffle=shuffle, safe=safe
             )
-        order: RowOrder = "source" if shuffle is None else "shuffled"
-        return RowsHere(shuffled(self._columns(suppressed), shuffle), safe, order)
+        return RowsHere(self._columns(suppressed), safe, shuffle)
 
     def _reading(
         self, form: Format, header: tuple[str, ...], *, stars: bool, defused: bool
@@ -458,26 +517,26 @@ class Release(Outlined):
             stars=stars,
             defused=defused,
             c=self.recursive_c,
+            declared=all(d.is_declared for d in self.instance.layout.domains.values()),
         )
 
-    def _origin(self, config_digest: str | None, row_order: RowOrder, formula_cells: int) -> Origin:
-        table, grouping = self.instance.table, self.grouping
-        before = None
-        if grouping.is_complete:
-            before = Fraction(int((grouping.sizes**2).sum()), self.rows)
-        genome = grouping.genome
+    def _origin(self, row_order: RowOrder, formula_cells: int) -> Origin:
+        table = self.instance.table
         return Origin(
-            rows_in=table.rows_in + self.rows_outside,
-            rows_dropped=table.rows_dropped,
-            weighted_k=before,
-            genome=None if genome is None else self.instance.layout.text(genome),
-            input_digest=table.digest,
-            config_digest=config_digest,
-            row_order=row_order,
-            formula_cells=formula_cells,
-            least_loss=self.least,
-            optimality=None if self.least is None else self._optimality(self.least),
+            table.rows_in + self.rows_outside,
+            table.rows_dropped,
+            row_order,
+            formula_cells,
+            self.promises,
         )
+
+    @property
+    def _known(self) -> dict[str, float]:
+        """Measures that the file does not show and a front has: of all groups, if all are known."""
+        if not self.grouping.is_complete:
+            return {}
+        squares = int((self.grouping.sizes**2).sum())
+        return {"weighted_k": float(Fraction(squares, self.rows))}
 
     def _optimality(self, least: float) -> str:
         """Say how far the release can be above the optimum."""
@@ -494,7 +553,8 @@ def sensitive_facts(column: Profile, domain: Domain | None) -> SensitiveFacts:
         tree = domain.hierarchy
         cuts = list(dict.fromkeys(tree.levels))[:-1]  # nothing passes over the root
         levels = tuple(tuple(sorted(tree.starts[node] for node in cut)) for cut in cuts)
-    return SensitiveFacts(rows, None if domain is None else label_rules(domain), levels)
+    ground = None if domain is None else label_rules(domain)
+    return SensitiveFacts(rows, ground, levels, declared=domain is None or domain.has_declared_ends)
 
 
 def check_k(k: int) -> int:
@@ -511,19 +571,22 @@ def _check_shown(suppressed: str) -> None:
         raise ConfigError(f"suppressed rows are 'absent' or 'star'. Got {suppressed!r}")
 
 
-def check_shuffle(seed: int | None) -> None:
-    """Refuse what cannot be the seed of a permutation."""
-    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
-    if seed is not None and not (whole and seed >= 0):
-        raise ConfigError(f"shuffle must be a whole number of at least 0. Got {seed!r}")
+def checked_order(shuffle: int | None, keep_order: bool) -> Shuffle | None:
+    """How rows are shuffled; None where they keep the order of the source."""
+    whole = isinstance(shuffle, (int, np.integer)) and not isinstance(shuffle, bool)
+    if shuffle is not None and not (whole and shuffle >= 0):
+        raise ConfigError(f"shuffle must be a whole number of at least 0. Got {shuffle!r}")
+    if keep_order:
+        if shuffle is not None:
+            raise ConfigError("rows are shuffled, or keep the order of the source. Got both")
+        return None
+    return Shuffle(None if shuffle is None else int(shuffle))
 
 
-def shuffled(columns: list[ReleasedColumn], seed: int | None) -> list[ReleasedColumn]:
-    """Permute the rows, all columns alike, so that a line number tells nothing."""
-    if seed is None:
-        return columns
-    order = np.random.default_rng(seed).permutation(len(columns[0].codes))
-    return [replace(column, codes=column.codes[order]) for column in columns]
+def _plain_number(value: float | Fraction) -> Any:
+    """A number as JSON can hold it."""
+    number = float(value) if isinstance(value, Fraction) else value
+    return "inf" if number == math.inf else number
 
 
 def write_staged(

@@ -38,7 +38,7 @@ from moanon.data.readers import long_fields
 from moanon.data.table import Role
 from moanon.errors import CertificateError, OutputError
 from moanon.release import formats
-from moanon.release.applied import Release, check_shuffle, sensitive_facts, shuffled
+from moanon.release.applied import Release, checked_order, sensitive_facts
 from moanon.release.formats import ReleasedColumn
 from moanon.release.reader_privacy import SensitiveFacts, worst_privacy
 
@@ -54,7 +54,10 @@ _TOLD = ("bucket", "column", "value", "rows")
 
 @dataclass(frozen=True)
 class BucketCertificate:
-    """What two linked files were measured to be; it holds no value of the table.
+    """What two linked files were measured to be, for everybody to read.
+
+    Like `Certificate` it states only what anybody can find in the files, and how many rows were
+    read and left out; ℓ, t and δ compare buckets with the released rows.
 
     Attributes
     ----------
@@ -71,14 +74,16 @@ class BucketCertificate:
     models : mapping of str to mapping of str to float
         For each sensitive column every privacy model of the worst bucket, by the names that they
         have in a front.
+    scales : mapping of str to str
+        What the distance of t_closeness is measured along; see ``moanon.release.certificate``.
     recursive_c : float
         The constant of recursive (c,ℓ)-diversity.
     formula_cells : int
         Cells that a spreadsheet would run.
     row_order : str
         ``source`` or ``shuffled``.
-    digests : mapping of str to str or None
-        SHA-256 of the source, of the configuration, and of the two files.
+    digests : mapping of str to str
+        SHA-256 of the two files.
     """
 
     files: tuple[str, str]
@@ -91,14 +96,25 @@ class BucketCertificate:
     smallest_bucket: int
     unique_rows: int
     models: Mapping[str, Mapping[str, float]]
+    scales: Mapping[str, str]
     recursive_c: float
     formula_cells: int
     row_order: str
-    digests: Mapping[str, str | None]
+    digests: Mapping[str, str]
+
+    @property
+    def file(self) -> str:
+        """Name of the file with the rows."""
+        return self.files[0]
+
+    @property
+    def output_digest(self) -> str:
+        """SHA-256 of the file with the rows."""
+        return self.digests[self.file]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries as numbers, texts, lists and dicts only."""
-        told = {
+        models = {
             column: {name: "inf" if value == math.inf else value for name, value in found.items()}
             for column, found in self.models.items()
         }
@@ -117,9 +133,10 @@ class BucketCertificate:
             "buckets": self.buckets,
             "smallest_bucket": self.smallest_bucket,
             "unique_rows": self.unique_rows,
-            "privacy_of_buckets": told,
+            "privacy_of_buckets": models,
+            "scales": dict(self.scales),
             "recursive_c": self.recursive_c,
-            "compared_with": "all rows of the table, suppressed ones included",
+            "compared_with": "the released rows",
             "digests": dict(self.digests),
         }
 
@@ -206,8 +223,8 @@ class BucketizedRelease(Outlined):
         path: str | Path,
         *,
         force: bool = False,
-        config_digest: str | None = None,
         shuffle: int | None = None,
+        keep_order: bool = False,
         spared: Iterable[Path] = (),
     ) -> BucketCertificate:
         """Write both files and their certificate, all of them or none.
@@ -216,7 +233,7 @@ class BucketizedRelease(Outlined):
         ----------
         path : path
             Of the file with the rows; ends in ``.csv``.
-        force, config_digest, shuffle, spared
+        force, shuffle, keep_order, spared
             As for `moanon.release.Release.write`.
 
         Raises
@@ -229,12 +246,13 @@ class BucketizedRelease(Outlined):
         path = Path(path)
         if path.suffix.lower() != ".csv":
             raise OutputError(f"a bucketized release is a .csv file. Got {path.name!r}")
-        check_shuffle(shuffle)
+        order = checked_order(shuffle, keep_order)
         beside = path.with_name(f"{path.stem}.sensitive.csv")
         notice = path.with_name(path.name + ".certificate.json")
         spared = (*self.release.instance.table.files, *spared)
         rows, told = self.columns()
-        rows = shuffled(rows, shuffle)
+        if order is not None:
+            rows = formats.shuffled(rows, order.seed)
         try:
             with StagedFiles(path, beside, notice, force=force, spared=spared) as staged:
                 formats.write_csv(staged[path], rows)
@@ -245,9 +263,8 @@ class BucketizedRelease(Outlined):
                     staged[path],
                     staged[beside],
                     (path.name, beside.name),
-                    config_digest,
                     formats.formula_cells(rows) + formats.formula_cells(told),
-                    "source" if shuffle is None else "shuffled",
+                    "source" if order is None else "shuffled",
                 )
                 staged[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
                 staged.move()
@@ -260,7 +277,6 @@ class BucketizedRelease(Outlined):
         rows_file: Path,
         values_file: Path,
         names: tuple[str, str],
-        config_digest: str | None,
         formula_cells: int,
         row_order: str,
     ) -> BucketCertificate:
@@ -294,16 +310,12 @@ class BucketizedRelease(Outlined):
             found.buckets,
             found.smallest,
             found.unique_rows,
-            found.models,
+            found.public,
+            {name: each.scale for name, each in facts.items()},
             release.recursive_c,
             formula_cells,
             row_order,
-            {
-                "input": table.digest,
-                "config": config_digest,
-                names[0]: _digest(rows_file),
-                names[1]: _digest(values_file),
-            },
+            {names[0]: _digest(rows_file), names[1]: _digest(values_file)},
         )
 
 
@@ -327,11 +339,14 @@ def _column(name: str, values: Sequence[object], at: int) -> ReleasedColumn:
 
 @dataclass(frozen=True)
 class _Found:
+    """What is in the files; `models` beside the whole table, `public` beside the released rows."""
+
     rows: int
     buckets: int
     smallest: int
     unique_rows: int
     models: Mapping[str, Mapping[str, float]]
+    public: Mapping[str, Mapping[str, float]]
 
 
 def _measure(
@@ -357,13 +372,15 @@ def _measure(
         if not rows.isascii() or not rows.isdigit() or int(rows) < 1:
             raise CertificateError("a line of the sensitive values counts no rows")
         told[column][bucket][value] = int(rows)
-    models = {}
+    models, public = {}, {}
     for column, of_buckets in told.items():
         if {bucket: sum(counts.values()) for bucket, counts in of_buckets.items()} != sizes:
             raise CertificateError(f"column {column!r} has not a value for each row of a bucket")
-        models[column] = worst_privacy(list(of_buckets.values()), facts[column], c)
+        released = sum(map(Counter, of_buckets.values()), Counter())
+        besides = (facts[column], facts[column].among(released))
+        models[column], public[column] = worst_privacy(list(of_buckets.values()), besides, c)
     alone = sum(1 for count in people.values() if count == 1)
-    return _Found(sum(sizes.values()), len(sizes), min(sizes.values()), alone, models)
+    return _Found(sum(sizes.values()), len(sizes), min(sizes.values()), alone, models, public)
 
 
 def _read(path: Path, header: list[str]) -> Iterable[list[str]]:

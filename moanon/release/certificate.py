@@ -1,41 +1,46 @@
-"""Certificates: what a released file was measured to be.
+"""Certificates: what a released file was measured to be, for everybody to read.
 
 `certify_file` measures a file with the independent reader (``readback``), compares the result with
-what was promised, and states it together with where the file comes from. The certificate is
-published with the release, so it holds no value of the table: only counts, fractions, the names of
-released columns, digests and the genome.
+what was promised, and states what may be published of it. A certificate goes with the release, so
+it holds only what anybody can find in the released file, what was demanded of it and checked, and
+how many rows were read and left out. No number depends on suppressed rows, on identifying columns
+or on values that the file does not show: two tables that differ in nothing else have the same
+certificate. What the publisher wants to know beyond that is `Release.record`.
 
 The keys of ``FILE.certificate.json``:
 
-- ``moanon``: version that wrote it. ``file``: name of the release.
+- ``moanon``: version that wrote it. ``certificate``: version of this list. ``file``: name of the
+  release.
 - ``rows_in``, ``rows_dropped_missing``: rows of the source, and those dropped for missing values.
 - ``rows``, ``suppressed``: rows released, and rows of the table that are not.
 - ``suppressed_rows``: how those are shown, ``absent`` or ``star``.
-- ``row_order``: rows as in the ``source``, ``shuffled`` or, where the source has no order,
-  ``sorted`` by what they show.
+- ``row_order``: rows are ``shuffled``, as in the ``source`` or, where the source has no order,
+  ``sorted`` by what they show; in a table of a database they are ``unordered``.
 - ``formula_cells``: cells that a spreadsheet would run, because they begin with ``= + - @`` and the
   like and are no plain numbers; in a table of a database none is counted. ``spreadsheet_safe``:
   whether these carry an apostrophe; otherwise they are as they were.
 - ``k``, ``groups``: rows in the smallest group, and the number of groups.
-- ``weighted_k_released``: of the released rows. ``weighted_k``: of all rows, before suppression;
-  the only measure that the file cannot show. Both also exactly, as ``…_exact: "29/7"``.
+- ``weighted_k_released``: mean size of the group that a released row sits in; also exactly, as
+  ``weighted_k_released_exact: "29/7"``.
 - ``privacy``: every privacy model by its name in a front, of the worst group and the worst of the
   sensitive columns; what follows says it for each column.
-- ``l``: the diversity by the rules ``distinct`` (also the p of p-sensitive k-anonymity),
-  ``frequency``, ``entropy`` and ``recursive`` (largest ℓ for the constant ``recursive_c``).
+- ``l``: the diversity by the rules ``distinct``, ``frequency``, ``entropy`` and ``recursive``
+  (largest ℓ for the constant ``recursive_c``). ``p_sensitive``: the p of p-sensitive k-anonymity.
 - ``alpha``: the largest share of one value in a group.
-- ``closeness``: how far a group is from the whole table: ``t_closeness`` by the ground ``distance``
-  (``equal``, ``ordered`` or ``tree``), ``t_equal``, ``t_js``, ``delta``, which is ``"inf"`` where a
-  group lacks a value, and ``delta_present``, which passes over such values. ``compared_with``: what
-  the whole table is, in words. The file alone does not show what was suppressed, so only who has
-  the original can check these.
-- ``gl``, ``sl``, ``loss``: fractions of all cells of the quasi-identifiers.
-- ``least_loss``: a loss that no generalization of the table with as large a k goes below, within
-  the same limit of suppression, and ``optimality``: how far this one can be above the optimum.
-  Only where it was proven (``moanon prove``); the file does not show it.
-- ``quasi``, ``sensitive``: columns. ``genome``: the generalization, as 0 and 1.
-- ``digests``: SHA-256 of ``input``, ``config`` (null where there was none) and ``output``; of
-  several files that of the lines ``digest  name``, in the order of their names.
+- ``closeness``: how far a group is from all released rows (``compared_with``): ``t_closeness`` by
+  the ground ``distance`` (``equal``, ``ordered`` or ``tree``), ``t_equal``, ``t_js``, ``delta``,
+  which is ``"inf"`` where a group lacks a value, and ``delta_present``, which passes over such
+  values. ``scale``: what the distance is measured along, ``declared`` or, where nobody declared the
+  ends of an order, the values that are ``shown``; ``none`` where a rule made the tree from the
+  table, and ``t_closeness`` is not stated.
+- ``gl``, ``sl``, ``loss``: fractions of all cells of the quasi-identifiers. ``gl`` and ``loss``
+  are null where the number of values of a column was taken from the table.
+- ``promises``: bounds that were demanded, and that the release meets. Where ``compared_with`` is
+  the whole table, suppressed rows count there; only whoever has the table can check those.
+- ``checked``: measures of the front that the file was found to have.
+- ``quasi``, ``sensitive``: columns. ``notes``: what a reader of the numbers should know.
+- ``digests``: SHA-256 of the ``output``; of several files that of the lines ``digest  name``, in
+  the order of their names.
 """
 
 from __future__ import annotations
@@ -43,7 +48,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -53,39 +58,35 @@ from moanon.data.rows import RowOrder
 from moanon.data.source import digest_files
 from moanon.errors import CertificateError, DataError
 from moanon.measures import MEASURES
-from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE
-from moanon.release.readback import NamedValues, measure_file
+from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE, Measure
+from moanon.release.readback import Measured, NamedValues, measure_file
 from moanon.release.reading import Reading, parts_of
 
-#: How the entries ``l`` and ``closeness`` of a certificate file call the models of a column.
-_DIVERSITY = {
-    "distinct": "l_distinct",
-    "frequency": "l_frequency",
-    "entropy": "l_entropy",
-    "recursive": "l_recursive",
-}
-_CLOSENESS = ("t_closeness", "t_equal", "t_js", "delta", "delta_present")
+#: Version of the entries; the first stated numbers that depend on suppressed rows.
+_VERSION = 2
+_WHOLE_TABLE = "the whole table, suppressed rows included"
+_RELEASED = "the released rows"
+#: Measures of the whole file that stand in a certificate under their own names.
+_WHOLE = ("rows", "suppressed", "groups", "k", "gl", "sl", "loss")
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a release comes from: what its file cannot show.
+    """What a certificate states beside what was measured.
 
-    The entries of a certificate say what each is. `weighted_k` is known where suppressed groups
-    are, a genome is there if the generalization is one of the whole table, and the digest of a
-    configuration if there was one.
+    Attributes
+    ----------
+    rows_in, rows_dropped, row_order, formula_cells
+        As in the file.
+    promises : tuple of (str, float)
+        Names of measures with the bounds that were demanded of the release and checked.
     """
 
     rows_in: int
     rows_dropped: int
-    weighted_k: Fraction | None
-    genome: str | None
-    input_digest: str
-    config_digest: str | None = None
-    row_order: RowOrder = "source"
+    row_order: RowOrder = "shuffled"
     formula_cells: int = 0
-    least_loss: float | None = None
-    optimality: str | None = None
+    promises: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,13 +96,18 @@ class Certificate:
     Attributes
     ----------
     values : mapping of (str, str) to number
-        Everything that was found in the file: by the names of measures, each with the sensitive
-        column that it is of, or an empty name.
+        What was found in the file, as far as it may be published: by the names of measures, each
+        with the sensitive column that it is of, or an empty name. Closeness is that to the
+        released rows.
     origin : Origin
-        What the file cannot show.
-    distances : mapping of str to str
-        The ground distance of each sensitive column.
-    file, quasi, sensitive, recursive_c, compared_with, suppressed_rows, spreadsheet_safe
+        What else is stated.
+    distances, scales : mapping of str to str
+        The ground distance of each sensitive column, and what it is measured along.
+    checked : tuple of str
+        Measures of the front that the file was found to have.
+    notes : tuple of str
+        What a reader of the numbers should know.
+    file, quasi, sensitive, recursive_c, suppressed_rows, spreadsheet_safe
         As in the file.
     output_digest, moanon
         Likewise.
@@ -113,12 +119,14 @@ class Certificate:
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
     distances: Mapping[str, str]
+    scales: Mapping[str, str]
     recursive_c: float
-    compared_with: str | None
     suppressed_rows: Literal["absent", "star"]
     spreadsheet_safe: bool
     output_digest: str
-    moanon: str = __version__
+    checked: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    moanon: str = field(default=__version__)
 
     @property
     def rows(self) -> int:
@@ -141,108 +149,86 @@ class Certificate:
         return int(self.values["k", ""])
 
     @property
-    def gl(self) -> float:
-        """Generalization loss of the released rows, as a fraction of all cells."""
-        return float(self.values["gl", ""])
-
-    @property
     def sl(self) -> float:
-        """Suppression loss, likewise."""
+        """Suppression loss: the share of rows that are not released."""
         return float(self.values["sl", ""])
 
     @property
-    def loss(self) -> float:
-        """Both together."""
-        return float(self.values["loss", ""])
-
-    @property
-    def digests(self) -> dict[str, str | None]:
-        """SHA-256 of the source, of the configuration where there was one, and of the file."""
-        source, config = self.origin.input_digest, self.origin.config_digest
-        return {"input": source, "config": config, "output": self.output_digest}
+    def loss(self) -> float | None:
+        """Share of cells that is lost; None where it would depend on rows that are not there."""
+        return self.values.get(("loss", ""))  # type: ignore[return-value]
 
     def privacy_of(self, column: str) -> dict[str, float]:
         """Privacy models of a sensitive column, by the names they have in a front."""
-        return {name: float(v) if isinstance(v, Fraction) else v for name, v in self._of(column)}
-
-    def _of(self, column: str) -> list[tuple[str, Any]]:
-        return [(name, value) for (name, of), value in self.values.items() if of == column]
+        return {name: value for (name, of), value in self.values.items() if of == column}  # type: ignore[misc]
 
     @property
     def privacy(self) -> dict[str, float]:
-        """Every privacy model by the name it has in a front; with several columns, of the worst."""
-        shown: dict[str, float] = {"k": self.k}
-        for column in self.sensitive:
-            for name, value in self.privacy_of(column).items():
-                worse = min if MEASURES[name].higher_is_better else max
-                shown[name] = worse(shown.get(name, value), value)
-        return shown
+        """Every privacy model by the name it has in a front; with several columns, of the worst.
 
-    @property
-    def measures(self) -> dict[str, float]:
-        """What the file shows, by the names that measures have in a front."""
-        squares = self.values["weighted_k_kept", ""] * self.rows
-        whole = {
-            name: float(value) if isinstance(value, Fraction) else value
-            for name, value in self._of("")
-            if name != "rows"
-        }
-        known = {} if self.origin.weighted_k is None else {"weighted_k": self.origin.weighted_k}
-        return {
-            **self.privacy,
-            **{name: float(value) for name, value in known.items()},
-            **whole,
-            "average_class_size": self.rows / self.groups,
-            "c_avg": self.rows / self.groups / self.k,
-            "dm": int(squares) + (self.rows + self.suppressed) * self.suppressed,
-        }
+        What is not stated of one column is not stated of all of them.
+        """
+        models = [self.privacy_of(column) for column in self.sensitive]
+        shown: dict[str, float] = {"k": self.k}
+        for name in models[0] if models else ():
+            if all(name in found for found in models):
+                worse = min if MEASURES[name].higher_is_better else max
+                shown[name] = worse(found[name] for found in models)
+        return shown
 
     # -- files -------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries as numbers, texts, lists and dicts only."""
-        origin, models = self.origin, {name: self.privacy_of(name) for name in self.sensitive}
+        origin = self.origin
+        whole = {name: self.values.get((name, "")) for name in _WHOLE}
+        squares = Fraction(self.values["weighted_k_kept", ""])
+        sections: dict[str, Any] = {
+            "l": {},
+            "p_sensitive": {},
+            "alpha": {},
+            "closeness": {
+                column: {"distance": self.distances[column], "scale": self.scales[column]}
+                for column in self.sensitive
+            },
+        }
+        for section, key, name in _stated_models():
+            for column in self.sensitive:
+                value = self.privacy_of(column).get(name)
+                if key:
+                    sections.setdefault(section, {}).setdefault(column, {})[key] = value
+                else:
+                    sections.setdefault(section, {})[column] = value
         entries = {
             "moanon": self.moanon,
+            "certificate": _VERSION,
             "file": self.file,
             "rows_in": origin.rows_in,
             "rows_dropped_missing": origin.rows_dropped,
-            "rows": self.rows,
-            "suppressed": self.suppressed,
+            "rows": whole["rows"],
+            "suppressed": whole["suppressed"],
             "suppressed_rows": self.suppressed_rows,
             "row_order": origin.row_order,
             "formula_cells": origin.formula_cells,
             "spreadsheet_safe": self.spreadsheet_safe,
-            "k": self.k,
-            "groups": self.groups,
-            **_exactly("weighted_k", origin.weighted_k),
-            **_exactly("weighted_k_released", Fraction(self.values["weighted_k_kept", ""])),
+            "k": whole["k"],
+            "groups": whole["groups"],
+            "weighted_k_released": float(squares),
+            "weighted_k_released_exact": f"{squares.numerator}/{squares.denominator}",
             "privacy": self.privacy,
-            "l": {
-                column: {rule: found[name] for rule, name in _DIVERSITY.items()}
-                for column, found in models.items()
-            },
+            **sections,
             "recursive_c": self.recursive_c,
-            "alpha": {column: found["alpha"] for column, found in models.items()},
-            "closeness": {
-                column: {
-                    "distance": self.distances[column],
-                    **{name: found[name] for name in _CLOSENESS},
-                }
-                for column, found in models.items()
-            },
-            "compared_with": self.compared_with,
-            "gl": self.gl,
-            "sl": self.sl,
-            "loss": self.loss,
+            "compared_with": _RELEASED if self.sensitive else None,
+            "gl": whole["gl"],
+            "sl": whole["sl"],
+            "loss": whole["loss"],
+            "promises": [_promise(MEASURES[name], bound) for name, bound in origin.promises],
+            "checked": list(self.checked),
             "quasi": list(self.quasi),
             "sensitive": list(self.sensitive),
-            "genome": origin.genome,
-            "digests": self.digests,
+            "notes": list(self.notes),
+            "digests": {"output": self.output_digest},
         }
-        if origin.least_loss is not None:
-            entries["least_loss"] = origin.least_loss
-            entries["optimality"] = origin.optimality
         written: dict[str, Any] = _written(entries)
         return written
 
@@ -266,6 +252,12 @@ class Certificate:
         except ValueError as error:
             raise DataError(f"certificate {path} is not valid JSON: {error}") from None
         try:
+            if "k" in entries and "certificate" not in entries:
+                raise DataError(
+                    f"certificate {path} was written by moanon {entries.get('moanon')}, whose "
+                    "certificates state numbers that depend on suppressed rows; do not publish it, "
+                    "and export the release again"
+                )
             return cls._of_entries(entries)
         except KeyError as error:
             raise DataError(f"certificate {path} has no entry {error}") from None
@@ -275,51 +267,59 @@ class Certificate:
     @classmethod
     def _of_entries(cls, entries: Mapping[str, Any]) -> Certificate:
         """Undo `to_dict`."""
-        released = Fraction(entries["weighted_k_released_exact"])
-        values: NamedValues = {(name, ""): entries[name] for name in ("rows", "suppressed")}
-        values |= {("groups", ""): entries["groups"], ("k", ""): entries["k"]}
-        values["weighted_k_kept", ""] = released
-        values |= {(name, ""): entries[name] for name in ("gl", "sl", "loss")}
-        for column in entries["sensitive"]:
-            diversity, closeness = entries["l"][column], entries["closeness"][column]
-            found = {name: diversity[rule] for rule, name in _DIVERSITY.items()}
-            found |= {"p_sensitive": found["l_distinct"], "alpha": entries["alpha"][column]}
-            found |= {name: closeness[name] for name in _CLOSENESS}
-            found["delta"] = float(found["delta"])
-            values |= {(name, column): value for name, value in found.items()}
-        before, digests = entries["weighted_k_exact"], entries["digests"]
+        values: NamedValues = {
+            (name, ""): entries[name] for name in _WHOLE if entries[name] is not None
+        }
+        values["weighted_k_kept", ""] = Fraction(entries["weighted_k_released_exact"])
+        for section, key, name in _stated_models():
+            for column, stated in entries[section].items():
+                value = stated[key] if key else stated
+                if value is not None:
+                    values[name, column] = math.inf if value == "inf" else value
+        closeness = entries["closeness"]
         return cls(
             file=entries["file"],
             values=values,
             origin=Origin(
                 entries["rows_in"],
                 entries["rows_dropped_missing"],
-                None if before is None else Fraction(before),
-                entries["genome"],
-                digests["input"],
-                digests["config"],
                 entries["row_order"],
                 entries["formula_cells"],
-                entries.get("least_loss"),
-                entries.get("optimality"),
+                tuple(
+                    (each["measure"], each.get("at_least", each.get("at_most")))
+                    for each in entries["promises"]
+                ),
             ),
             quasi=tuple(entries["quasi"]),
             sensitive=tuple(entries["sensitive"]),
-            distances={name: each["distance"] for name, each in entries["closeness"].items()},
+            distances={name: each["distance"] for name, each in closeness.items()},
+            scales={name: each["scale"] for name, each in closeness.items()},
             recursive_c=entries["recursive_c"],
-            compared_with=entries["compared_with"],
             suppressed_rows=entries["suppressed_rows"],
             spreadsheet_safe=entries["spreadsheet_safe"],
-            output_digest=digests["output"],
+            output_digest=entries["digests"]["output"],
+            checked=tuple(entries["checked"]),
+            notes=tuple(entries["notes"]),
             moanon=entries["moanon"],
         )
 
 
-def _exactly(name: str, value: Fraction | None) -> dict[str, Any]:
-    """A quotient as a number, and in all its digits."""
-    if value is None:
-        return {name: None, f"{name}_exact": None}
-    return {name: float(value), f"{name}_exact": f"{value.numerator}/{value.denominator}"}
+def _stated_models() -> list[tuple[str, str, str]]:
+    """Where a certificate states each privacy model: the entry, the key in it, and its name."""
+    found = []
+    for measure in MEASURES.values():
+        if measure.certified and measure.requires == "sensitive":
+            section, name = measure.certified, measure.name
+            key = "" if section == name else name.removeprefix(f"{section}_")
+            found.append((section, key, name))
+    return found
+
+
+def _promise(measure: Measure, bound: float) -> dict[str, Any]:
+    """A bound that was demanded and checked."""
+    side = "at_least" if measure.higher_is_better else "at_most"
+    whole_table = {"compared_with": _WHOLE_TABLE} if measure.beside_table else {}
+    return {"measure": measure.name, side: bound, **whole_table}
 
 
 def _written(value: Any) -> Any:
@@ -339,12 +339,14 @@ def certify_file(
     origin: Origin,
     *,
     stated: Iterable[tuple[str, float]],
+    known: Mapping[str, float],
     name: str,
 ) -> Certificate:
     """Measure a released file and certify it, if it is what was promised.
 
     What a front says about the release (`stated`, by names of measures) is compared with it, as far
-    as a file shows it. The certificate calls it `name`, wherever it lies for now.
+    as a file shows it or the writer has it (`known`). The certificate calls it `name`, wherever it
+    lies for now.
 
     Raises
     ------
@@ -358,25 +360,27 @@ def certify_file(
         promised,
         origin,
         stated=stated,
+        known=known,
         name=name,
         digest=digest_files(parts_of(path)),
     )
 
 
 def certify(
-    measure_it: Callable[[], NamedValues],
+    measure_it: Callable[[], Measured],
     reading: Reading,
     promised: NamedValues,
     origin: Origin,
     *,
     stated: Iterable[tuple[str, float]],
+    known: Mapping[str, float],
     name: str,
     digest: str,
 ) -> Certificate:
     """Measure a release by whatever reads it, and certify it; see `certify_file`."""
     try:
         found = measure_it()
-        for (measure, column), here in found.items():
+        for (measure, column), here in found.values.items():
             there = promised[measure, column]
             if not _agree(measure, here, there, reading):
                 where = f" of column {column!r}" if column else ""
@@ -385,27 +389,50 @@ def certify(
                 )
     except CertificateError as error:
         raise CertificateError(f"{name} does not measure as promised: {error}") from None
-    certificate = Certificate(
+    shown = front_measures(found.values)
+    stated = dict.fromkeys(stated)
+    for measure, said in stated:
+        here = shown.get(measure, known.get(measure, said))
+        if not _agree(measure, here, said, reading):
+            raise CertificateError(
+                f"{name} does not measure as the front says: {measure} is {here} in the "
+                f"file and {said} in the front"
+            )
+    return Certificate(
         file=name,
-        values=found,
+        values=found.public,
         origin=origin,
         quasi=tuple(reading.quasi),
         sensitive=tuple(reading.sensitive),
         distances={column: facts.distance for column, facts in reading.sensitive.items()},
+        scales={column: facts.scale for column, facts in reading.sensitive.items()},
         recursive_c=reading.c,
-        compared_with=_whole_table(reading),
         suppressed_rows="star" if reading.stars else "absent",
         spreadsheet_safe=reading.defused,
         output_digest=digest,
+        checked=tuple(dict.fromkeys(measure for measure, _ in stated if measure in shown)),
+        notes=found.notes,
     )
-    shown = certificate.measures
-    for measure, said in stated:
-        if measure in shown and not _agree(measure, shown[measure], said, reading):
-            raise CertificateError(
-                f"{name} does not measure as the front says: {measure} is {shown[measure]} in the "
-                f"file and {said} in the front"
-            )
-    return certificate
+
+
+def front_measures(values: NamedValues) -> dict[str, float]:
+    """What a file was measured to be, by the names that measures have in a front."""
+    found: dict[str, float] = {}
+    for (name, column), value in values.items():
+        number = float(value) if isinstance(value, Fraction) else value
+        if column and name in found:
+            worse = min if MEASURES[name].higher_is_better else max
+            number = worse(found[name], number)
+        found[name] = number
+    rows, groups, suppressed = (int(found[name]) for name in ("rows", "groups", "suppressed"))
+    squares = int(values["weighted_k_kept", ""] * rows)
+    del found["rows"]
+    return {
+        **found,
+        "average_class_size": rows / groups,
+        "c_avg": rows / groups / found["k"],
+        "dm": squares + (rows + suppressed) * suppressed,
+    }
 
 
 def _agree(name: str, here: float | Fraction, there: float | Fraction, reading: Reading) -> bool:
@@ -418,13 +445,3 @@ def _agree(name: str, here: float | Fraction, there: float | Fraction, reading: 
     if isinstance(here, int | Fraction) or precision in ("exact", "quotient"):
         return False
     return math.isclose(here, there, rel_tol=TOLERANCE, abs_tol=LEAST_TOLERANCE)
-
-
-def _whole_table(reading: Reading) -> str | None:
-    """Say what groups are compared with; nothing where no column is sensitive."""
-    facts = next(iter(reading.sensitive.values()), None)
-    if facts is None:
-        return None
-    outside = reading.table_rows - facts.table_rows
-    what = f"all {facts.table_rows} rows of the table, suppressed ones included"
-    return f"{what}, without {outside} outside its domains" if outside else what

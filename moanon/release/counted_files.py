@@ -8,7 +8,6 @@ at a time.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -18,10 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from moanon.ending import interrupt_with_us
 from moanon.errors import CertificateError
 from moanon.release.many_groups import Histograms, WorstGroups
 from moanon.release.reader_privacy import SensitiveFacts
 from moanon.release.reading import Counted, Reading, Spelled
+from moanon.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -77,14 +78,15 @@ def _database(kind: str) -> Iterator[DuckDBPyConnection]:
     """A database that spills to a folder of its own, and what goes wrong with it as a sentence."""
     import duckdb  # here, because a small CSV must not wait for it
 
-    with tempfile.TemporaryDirectory(prefix="moanon-") as folder:
+    with ScratchFolder() as scratch:
         config: dict[str, str | bool | int | float | list[str]] = {
-            "temp_directory": folder,
+            "temp_directory": str(scratch.path / "spilled"),
             "memory_limit": _MEMORY,
             "preserve_insertion_order": False,
         }
         try:
             with duckdb.connect(":memory:", config=config) as database:
+                interrupt_with_us(database)
                 yield database
         except duckdb.OutOfMemoryException:
             raise OSError(
@@ -226,13 +228,17 @@ class CellsInDatabase(Counted):
         )
 
     def worst_privacy(
-        self, name: str, texts: Mapping[str | None, str], facts: SensitiveFacts, c: Fraction
-    ) -> dict[str, float]:
+        self,
+        name: str,
+        texts: Mapping[str | None, str],
+        besides: Sequence[SensitiveFacts],
+        c: Fraction,
+    ) -> list[dict[str, float]]:
         column = self._columns[name]
         said = [texts[cell] for cell in self._codes[column]]
         if len(set(said)) < len(said):
             raise CertificateError("two different cells stand for the same value")
-        worst = WorstGroups(said, facts, c)
+        worst = WorstGroups(said, besides, c)
         for histograms in self._histograms(column):
             worst.add(histograms)
         return worst.values()

@@ -10,8 +10,11 @@ of files alike.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import secrets
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -89,6 +92,29 @@ def in_parts(columns: Sequence[ReleasedColumn]) -> Iterator[list[ReleasedColumn]
     """Cut rows into parts."""
     for start in range(0, len(columns[0].codes), _PART_ROWS):
         yield [replace(c, codes=c.codes[start : start + _PART_ROWS]) for c in columns]
+
+
+def shuffled(columns: Sequence[ReleasedColumn], seed: int | None) -> list[ReleasedColumn]:
+    """Put rows in an order that depends on the seed and on what they show, and on nothing else.
+
+    Without a seed the system's randomness orders them. Otherwise they are sorted by a digest of the
+    seed and their line of a CSV file; lines that are the same are numbered. So the same rows have
+    the same order wherever they come from, and neither a line number nor the seed tells where a row
+    stood in the source. Engines sort by the same digests (`moanon.engines.duck.shuffled`).
+    """
+    if seed is None:
+        drawn = np.random.default_rng(secrets.randbits(128)).permutation(len(columns[0].codes))
+        return [replace(column, codes=column.codes[drawn]) for column in columns]
+    spelled = [np.array([spell(text) for text in c.texts], dtype=object) for c in columns]
+    cells = [texts[c.codes] for texts, c in zip(spelled, columns, strict=True)]
+    seen: Counter[str] = Counter()
+    digests = []
+    for line in map(",".join, zip(*cells, strict=True)):
+        key = f"{seed}/{seen[line]}/{line}"
+        digests.append(hashlib.md5(key.encode(), usedforsecurity=False).digest())
+        seen[line] += 1
+    order = np.array(sorted(range(len(digests)), key=digests.__getitem__), dtype=np.int64)
+    return [replace(column, codes=column.codes[order]) for column in columns]
 
 
 def write_csv(path: Path, columns: Sequence[ReleasedColumn]) -> None:

@@ -7,6 +7,7 @@ tell which these can be; what is certified is then worked out for them alone, in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -59,23 +60,24 @@ class WorstGroups:
     ----------
     texts : list of str
         Of each numbered value.
-    facts : SensitiveFacts
+    besides : sequence of SensitiveFacts
+        What groups are compared with.
     c : Fraction
         The constant of recursive (c,ℓ)-diversity.
     """
 
-    def __init__(self, texts: list[str], facts: SensitiveFacts, c: Fraction) -> None:
-        if strangers := set(texts) - facts.rows.keys():
-            raise CertificateError(f"the table has no value {min(strangers)!r}")
-        self._texts, self._facts, self._c = texts, facts, c
-        self._table = np.array([facts.rows[text] for text in texts], dtype=np.int64)
+    def __init__(self, texts: list[str], besides: Sequence[SensitiveFacts], c: Fraction) -> None:
+        for facts in besides:
+            if strangers := set(texts) - facts.rows.keys():
+                raise CertificateError(f"the table has no value {min(strangers)!r}")
+        self._texts, self._besides, self._c = texts, besides, c
         self._found: dict[tuple[str, float], dict[str, int]] = {}
         self._worst: dict[str, float] = {}
 
-    def values(self) -> dict[str, float]:
-        """Every model in the worst of all groups."""
+    def values(self) -> list[dict[str, float]]:
+        """Every model in the worst of all groups, beside each of what they are compared with."""
         chosen = {tuple(sorted(group.items())) for group in self._found.values()}
-        return worst_privacy([dict(group) for group in chosen], self._facts, self._c)
+        return worst_privacy([dict(group) for group in chosen], self._besides, self._c)
 
     def add(self, groups: Histograms) -> None:
         """Look at some more groups."""
@@ -96,11 +98,26 @@ class WorstGroups:
 
     def _badness(self, groups: Histograms) -> dict[str, Floats]:
         """Every model of each group as a float; the larger, the worse."""
-        counts = groups.counts
-        size = groups.sums(counts)
-        largest = np.maximum.reduceat(counts, groups.starts)
-        share = counts / groups.spread(size)
-        expected = self._table[groups.values] / self._facts.table_rows
+        size = groups.sums(groups.counts)
+        largest = np.maximum.reduceat(groups.counts, groups.starts)
+        share = groups.counts / groups.spread(size)
+        found = {
+            "distinct": -groups.lengths,
+            "frequency": -(size // largest),
+            "entropy": groups.sums(share * np.log(share)),
+            "recursive": -self._recursive(groups, size, largest),
+            "alpha": largest / size,
+        }
+        for number, facts in enumerate(self._besides):
+            beside = self._badness_beside(groups, size, share, facts)
+            found |= {f"{name} {number}": values for name, values in beside.items()}
+        return {name: np.asarray(each, dtype=np.float64) for name, each in found.items()}
+
+    def _badness_beside(
+        self, groups: Histograms, size: Ints, share: Floats, facts: SensitiveFacts
+    ) -> dict[str, Floats]:
+        rows = np.array([facts.rows[text] for text in self._texts], dtype=np.int64)
+        expected = rows[groups.values] / facts.table_rows
         ratio = np.maximum.reduceat(np.abs(np.log(share / expected)), groups.starts)
         mean = (share + expected) / 2
         absent = 1 - groups.sums(expected)
@@ -108,21 +125,16 @@ class WorstGroups:
             share * np.log(share / mean) + expected * np.log(expected / mean)
         ) + absent * np.log(2)
         found = {
-            "distinct": -groups.lengths,
-            "frequency": -(size // largest),
-            "entropy": groups.sums(share * np.log(share)),
-            "recursive": -self._recursive(groups, size, largest),
-            "alpha": largest / size,
             "equal": groups.sums(np.maximum(share - expected, 0)),
             "divergence": divergence,
             "present": ratio,
-            "delta": np.where(groups.lengths < len(self._facts.rows), np.inf, ratio),
+            "delta": np.where(groups.lengths < len(facts.rows), np.inf, ratio),
         }
-        if self._facts.distance == "ordered":
-            found["closeness"] = self._ordered(groups, size)
-        elif self._facts.distance == "tree":
-            found["closeness"] = self._tree(groups, size)
-        return {name: np.asarray(each, dtype=np.float64) for name, each in found.items()}
+        if facts.has_distance and facts.distance == "ordered":
+            found["closeness"] = self._ordered(groups, size, facts)
+        elif facts.has_distance and facts.distance == "tree":
+            found["closeness"] = self._tree(groups, size, facts)
+        return found
 
     def _recursive(self, groups: Histograms, size: Ints, largest: Ints) -> Ints:
         """How many values can be left out, the most frequent ones first."""
@@ -136,19 +148,18 @@ class WorstGroups:
             np.where(ends, place, groups.spread(groups.lengths)), groups.starts
         )
 
-    def _by_place(self, groups: Histograms) -> tuple[Ints, Ints, Ints]:
+    def _by_place(self, groups: Histograms, facts: SensitiveFacts) -> tuple[Ints, Ints, Ints]:
         """Entries in the order of their places in the domain: group, place and rows of each."""
-        places = np.array([self._facts.places[text] for text in self._texts])[groups.values]
+        places = np.array([facts.places[text] for text in self._texts])[groups.values]
         number = groups.spread(np.arange(len(groups.starts)))
         order = np.lexsort([places, number])
         return number[order], places[order], groups.counts[order]
 
-    def _ordered(self, groups: Histograms, size: Ints) -> Floats:
+    def _ordered(self, groups: Histograms, size: Ints, facts: SensitiveFacts) -> Floats:
         """As `moanon.release.reader_privacy` does it, between each place and the next one."""
-        facts, last = self._facts, self._facts.span
-        if not last:
+        if not (last := facts.span):
             return np.zeros(len(size))
-        number, places, counts = self._by_place(groups)
+        number, places, counts = self._by_place(groups, facts)
         below = np.array(facts.below) / facts.table_rows
         sums = np.concatenate([[0.0], np.cumsum(below)])
         seen = np.cumsum(counts)
@@ -162,12 +173,11 @@ class WorstGroups:
         moved += sums[there] - sums[turn]
         return np.asarray((groups.sums(moved) + sums[here[groups.starts]]) / last)
 
-    def _tree(self, groups: Histograms, size: Ints) -> Floats:
+    def _tree(self, groups: Histograms, size: Ints, facts: SensitiveFacts) -> Floats:
         """Sum over the levels of what leaves their nodes."""
-        facts = self._facts
         if not facts.span:
             return np.zeros(len(size))
-        number, places, counts = self._by_place(groups)
+        number, places, counts = self._by_place(groups, facts)
         table = sorted((place, facts.rows[text]) for text, place in facts.places.items())
         stands, rows = np.array(table, dtype=np.int64).T
         moved = np.zeros(len(size))

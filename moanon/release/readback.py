@@ -5,18 +5,23 @@ labels are taken apart as texts, and groups are counted from those labels: in pl
 large files by DuckDB out of core (``counted_files``). All that the reader is told (`Reading`) are
 plain facts: the columns' roles, what a label of each column may say, how many rows the table had
 and with which sensitive values. A mistake in the writer can therefore not hide behind itself.
+
+Everything is measured twice over where that makes a difference (`Measured`): beside the whole
+table, to be compared with what was promised, and by the file alone, to be published.
 """
 
 from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from operator import itemgetter
 from pathlib import Path
 
+from moanon.data.alike import alike_note
 from moanon.data.readers import long_fields
 from moanon.errors import CertificateError
 from moanon.release.counted_files import count_csv, count_parquet
@@ -30,6 +35,8 @@ _STAR = "*"
 #: sensitive column that it is of, or an empty name where it is of the whole file. ``rows`` are
 #: those released.
 NamedValues = dict[tuple[str, str], int | float | Fraction]
+#: Numbers of the whole file that depend on how many base values its columns have.
+_OF_DOMAINS = (("gl", ""), ("loss", ""))
 #: How often each tuple of measured cells occurs: the quasi-identifiers, then the sensitive ones.
 #: Cells as they stand in the file; apostrophes are taken away only where a text is looked at.
 Tally = dict[tuple[str | None, ...], int]
@@ -37,7 +44,28 @@ Tally = dict[tuple[str | None, ...], int]
 _LARGE = 32 << 20
 
 
-def measure_file(path: Path, reading: Reading) -> NamedValues:
+@dataclass(frozen=True)
+class Measured:
+    """What a released file was measured to be.
+
+    Attributes
+    ----------
+    values : mapping
+        All that was promised; groups are compared with the whole table.
+    public : mapping
+        What follows from the file, from declared domains and from the number of rows of the table:
+        groups are compared with the released rows, and what else would depend on rows that are not
+        released is absent.
+    notes : tuple of str
+        Sensitive columns whose released values look alike: ℓ counts them as different ones.
+    """
+
+    values: NamedValues
+    public: NamedValues
+    notes: tuple[str, ...] = ()
+
+
+def measure_file(path: Path, reading: Reading) -> Measured:
     """Measure a released file, or a folder of parts, from what is in it.
 
     Raises
@@ -50,7 +78,7 @@ def measure_file(path: Path, reading: Reading) -> NamedValues:
         return measure_counted(counted, reading)
 
 
-def measure_counted(counted: Counted, reading: Reading) -> NamedValues:
+def measure_counted(counted: Counted, reading: Reading) -> Measured:
     """Measure what was counted in a file or table; see `measure_file`."""
     rows = sum(counted.cells[next(iter(reading.quasi))].values())
     if not rows:
@@ -70,14 +98,27 @@ def measure_counted(counted: Counted, reading: Reading) -> NamedValues:
         ("sl", ""): float(sl),
         ("loss", ""): float(gl + sl),
     }
+    public = {
+        measure: value
+        for measure, value in found.items()
+        if reading.declared or measure not in _OF_DOMAINS
+    }
+    notes: list[str] = []
     for name, facts in reading.sensitive.items():
         texts = reading.texts(name, counted.cells[name], counted.spelled)
+        released: defaultdict[str, int] = defaultdict(int)
+        for cell, count in counted.cells[name].items():
+            released[texts[cell]] += count
+        besides = (facts, facts.among(dict(released)))
         try:
-            values = counted.worst_privacy(name, texts, facts, Fraction(str(reading.c)))
+            table, file = counted.worst_privacy(name, texts, besides, Fraction(str(reading.c)))
         except CertificateError as error:
             raise CertificateError(f"column {name!r}: {error}") from None
-        found |= {(measure, name): value for measure, value in values.items()}
-    return found
+        found |= {(measure, name): value for measure, value in table.items()}
+        public |= {(measure, name): value for measure, value in file.items()}
+        if note := alike_note(name, sorted(released)):
+            notes.append(note)
+    return Measured(found, public, tuple(notes))
 
 
 def _lost(counted: Counted, reading: Reading) -> Fraction:
@@ -124,13 +165,17 @@ class TalliedCells(Counted):
         return found
 
     def worst_privacy(
-        self, name: str, texts: Mapping[str | None, str], facts: SensitiveFacts, c: Fraction
-    ) -> dict[str, float]:
+        self,
+        name: str,
+        texts: Mapping[str | None, str],
+        besides: Sequence[SensitiveFacts],
+        c: Fraction,
+    ) -> list[dict[str, float]]:
         groups: defaultdict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         place = self._names.index(name)
         for group, (cells, count) in zip(self._groups, self._tally.items(), strict=True):
             groups[group][texts[cells[place]]] += count
-        return worst_privacy(list(groups.values()), facts, c)
+        return worst_privacy(list(groups.values()), besides, c)
 
 
 # -- reading ------------------------------------------------------------------------------------

@@ -6,9 +6,10 @@ means than the compiled loops of a search: whole numbers of any size, and one di
 Two kinds of models:
 
 - Diversity and α look at a group by itself.
-- t-closeness and δ compare it with the *whole table*: all its rows, suppressed ones included, as
-  in a search. A released file does not show the suppressed ones, so the reader is told how often
-  each value occurs in the table, and how far apart values are (`SensitiveFacts`).
+- t-closeness and δ compare it with many rows: with the *whole table*, suppressed rows included, as
+  a search does, and with the *released rows*. A released file does not show suppressed rows, so
+  the reader is given how often each value occurs in the table, and how far apart values are
+  (`SensitiveFacts`). Only the comparison with the released rows may be published.
 
 Formulas and citations: `moanon.measures.privacy`.
 """
@@ -19,8 +20,8 @@ import datetime
 import math
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -40,21 +41,51 @@ Counts = Mapping[str, int]
 
 @dataclass(frozen=True, repr=False)
 class SensitiveFacts(Outlined):
-    """What the reader is told about a sensitive column.
+    """What groups are compared with in a sensitive column.
 
     Attributes
     ----------
     rows : mapping of str to int
-        Rows of the whole table with each value that occurs there, suppressed rows included.
+        Rows with each value that occurs: those of the whole table, suppressed rows included, or
+        those that were released.
     ground : BlockLabels or None
         Where the values stand, if they are not all equally far apart.
     levels : tuple of tuple of int
         Of a tree, for each level below the root, from the leaves on: the first places of its nodes.
+    declared : bool
+        Whether `ground` follows from what was declared, whatever the rows hold.
+    own_range : bool
+        Whether places are counted from the first to the last value of `rows` instead of over all of
+        `ground`.
+    unused : int
+        Places at the end of `ground` that do not count: that of missing values, if none is there.
+    has_distance : bool
+        Whether t-closeness by the ground distance is worked out.
     """
 
     rows: Mapping[str, int]
     ground: BlockLabels | None = None
     levels: tuple[tuple[int, ...], ...] = ()
+    declared: bool = True
+    own_range: bool = False
+    unused: int = 0
+    has_distance: bool = True
+
+    def among(self, released: Mapping[str, int]) -> SensitiveFacts:
+        """The same column where groups are compared with the released rows.
+
+        What depends on other rows is left out: an order that the table gave its ends is cut to the
+        values that are shown, the place of missing values is there if one is released; by a tree
+        that was made from the table nothing is measured.
+        """
+        if self.declared:
+            has_place = (
+                isinstance(self.ground, OrderLabels | IntervalLabels) and self.ground.missing
+            )
+            unused = int(has_place and _MISSING not in released)
+            return replace(self, rows=released, unused=unused)
+        is_tree = self.distance == "tree"
+        return replace(self, rows=released, own_range=not is_tree, has_distance=not is_tree)
 
     @property
     def distance(self) -> GroundDistance:
@@ -63,9 +94,15 @@ class SensitiveFacts(Outlined):
             return "equal"
         return "tree" if isinstance(self.ground, NamedLabels) else "ordered"
 
+    @property
+    def scale(self) -> Literal["declared", "shown", "none"]:
+        """What the distance is measured along where groups are compared with released rows."""
+        among = self.among({})
+        return "shown" if among.own_range else "declared" if among.has_distance else "none"
+
     @cached_property
     def table_rows(self) -> int:
-        """Rows of the whole table."""
+        """All these rows."""
         return sum(self.rows.values())
 
     @property
@@ -73,12 +110,25 @@ class SensitiveFacts(Outlined):
         """How many of the shortest ways the longest one is; 0 where there is but one place."""
         if self.ground is None:
             return 1
-        return len(self.levels) if self.distance == "tree" else self.ground.size - 1
+        if self.own_range:
+            return max(self.places.values(), default=0)
+        if self.distance == "tree":
+            return len(self.levels)
+        return self.ground.size - 1 - self.unused
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """Where each value of the table stands."""
-        return {value: self._place(value) for value in self.rows}
+        """Where each value stands."""
+        places = {value: self._place(value) for value in self.rows}
+        if not self.own_range:
+            return places
+        present = [place for value, place in places.items() if value != _MISSING]
+        first, last = min(present, default=0), max(present, default=-1)
+        # Missing values stand behind all others.
+        return {
+            value: (last + 1 if value == _MISSING else place) - first
+            for value, place in places.items()
+        }
 
     def _place(self, value: str) -> int:
         ground, place = self.ground, None
@@ -98,9 +148,8 @@ class SensitiveFacts(Outlined):
 
     @cached_property
     def below(self) -> list[int]:
-        """Of an order: rows of the table at each place or before it."""
-        assert self.ground is not None
-        at_place = [0] * self.ground.size
+        """Of an order: rows at each place or before it."""
+        at_place = [0] * (self.span + 1)
         for value, rows in self.rows.items():
             at_place[self.places[value]] += rows
         return list(accumulate(at_place))
@@ -120,7 +169,7 @@ class SensitiveFacts(Outlined):
 
     @cached_property
     def node_rows(self) -> Mapping[tuple[int, int], int]:
-        """Of a tree: rows of the table in each node, by its level and number."""
+        """Of a tree: rows in each node, by its level and number."""
         return _by_node(self.rows, self.paths)
 
 
@@ -151,32 +200,35 @@ def _step(value: str, ground: IntervalLabels) -> int | None:
 
 
 def worst_privacy(
-    groups: Collection[Counts], facts: SensitiveFacts, c: Fraction
-) -> dict[str, float]:
+    groups: Collection[Counts], besides: Sequence[SensitiveFacts], c: Fraction
+) -> list[dict[str, float]]:
     """Every model of a sensitive column, by its name in a front, in the worst group.
 
     Parameters
     ----------
     groups : collection of mapping of str to int
         How often each value occurs in each group.
-    facts : SensitiveFacts
+    besides : sequence of SensitiveFacts
+        What groups are compared with; the answer has an entry for each.
     c : Fraction
         The constant of recursive (c,ℓ)-diversity.
 
     Raises
     ------
     CertificateError
-        If a group has a value that the table has not, or one that has no place in its domain.
+        If a group has a value that is not among those it is compared with, or one that has no
+        place in its domain.
     """
     # Small groups have few different histograms between them.
     alone = [_alone(n, c) for n in {tuple(sorted(g.values(), reverse=True)) for g in groups}]
-    beside = [
-        _beside_table(dict(counts), facts)
-        for counts in {tuple(sorted(counts.items())) for counts in groups}
-    ]
     worst = {name: min(each[name] for each in alone) for name in alone[0] if name != "alpha"}
     worst["alpha"] = max(each["alpha"] for each in alone)
-    return worst | {name: max(each[name] for each in beside) for name in beside[0]}
+    different = [dict(counts) for counts in {tuple(sorted(counts.items())) for counts in groups}]
+    found = []
+    for facts in besides:
+        beside = [_beside(counts, facts) for counts in different]
+        found.append(worst | {name: max(each[name] for each in beside) for name in beside[0]})
+    return found
 
 
 def _alone(counts: tuple[int, ...], c: Fraction) -> dict[str, float]:
@@ -204,17 +256,18 @@ def _alone(counts: tuple[int, ...], c: Fraction) -> dict[str, float]:
     }
 
 
-# -- groups beside the whole table -----------------------------------------------------------------
+# -- groups beside the whole table, or the released rows -------------------------------------------
 
 
-def _beside_table(counts: Counts, facts: SensitiveFacts) -> dict[str, float]:
-    """How far one group is from the whole table."""
+def _beside(counts: Counts, facts: SensitiveFacts) -> dict[str, float]:
+    """How far one group is from all rows that it is compared with."""
     if not counts.keys() <= facts.rows.keys():
         stranger = min(counts.keys() - facts.rows.keys())
         raise CertificateError(f"the table has no value {stranger!r}")
     own = {"equal": _equal, "ordered": _ordered, "tree": _tree}[facts.distance]
+    distance = {"t_closeness": own(counts, facts)} if facts.has_distance else {}
     return {
-        "t_closeness": own(counts, facts),
+        **distance,
         "t_equal": _equal(counts, facts),
         "t_js": _divergence(counts, facts),
         "delta": _delta(counts, facts),

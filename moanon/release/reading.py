@@ -48,6 +48,9 @@ class Reading(Outlined):
         Whether cells that a spreadsheet would run carry an apostrophe.
     c : float
         The constant of recursive (c,ℓ)-diversity.
+    declared : bool
+        Whether the base values of all quasi-identifiers follow from what was declared, so that a
+        loss does not depend on rows that are not released.
     """
 
     format: Format
@@ -58,6 +61,7 @@ class Reading(Outlined):
     stars: bool = False
     defused: bool = False
     c: float = 3
+    declared: bool = True
 
     @property
     def measured(self) -> tuple[int, ...]:
@@ -116,9 +120,16 @@ class Counted(ABC):
 
     @abstractmethod
     def worst_privacy(
-        self, name: str, texts: Mapping[str | None, str], facts: SensitiveFacts, c: Fraction
-    ) -> Mapping[str, float]:
-        """Every privacy model of a sensitive column, whose cells have these texts, at its worst."""
+        self,
+        name: str,
+        texts: Mapping[str | None, str],
+        besides: Sequence[SensitiveFacts],
+        c: Fraction,
+    ) -> list[dict[str, float]]:
+        """Every privacy model of a sensitive column, whose cells have these texts, at its worst.
+
+        Once for each of what groups are compared with.
+        """
 
 
 def undefuse(cell: str) -> str:

@@ -12,7 +12,7 @@ from moanon.atomic import part_name
 from moanon.data.domain import MISSING
 from moanon.data.formulas import defuse, is_formula
 from moanon.data.hierarchy import SUPPRESSED
-from moanon.data.rows import Labelling, RowOrder
+from moanon.data.rows import Labelling, RowOrder, Shuffle
 from moanon.data.table import Role
 from moanon.engines.elsewhere import RowsElsewhere
 from moanon.errors import OutputError
@@ -41,20 +41,22 @@ class ReleasedRows(ABC):
 class RowsHere(ReleasedRows):
     """Rows in memory, column by column."""
 
-    def __init__(self, columns: list[ReleasedColumn], safe: bool, order: RowOrder) -> None:
-        self._columns, self._safe, self._order = columns, safe, order
+    def __init__(self, columns: list[ReleasedColumn], safe: bool, shuffle: Shuffle | None) -> None:
+        self._columns, self._safe, self._shuffle = columns, safe, shuffle
         self.header = tuple(column.name for column in columns)
 
     def write(self, path: Path, form: Format) -> tuple[int, RowOrder]:
         columns = self._columns
         written = formats.spreadsheet_safe(columns) if self._safe else columns
+        if self._shuffle is not None:
+            written = formats.shuffled(written, self._shuffle.seed)
         write = formats.write_csv if form == "csv" else formats.write_parquet
         if path.is_dir():
             for number, part in enumerate(formats.in_parts(written)):
                 write(path / part_name(number, f".{form}"), part)
         else:
             write(path, written)
-        return formats.formula_cells(columns), self._order
+        return formats.formula_cells(columns), "source" if self._shuffle is None else "shuffled"
 
 
 class LabelledElsewhere(ReleasedRows):
@@ -65,8 +67,10 @@ class LabelledElsewhere(ReleasedRows):
     store : RowsElsewhere
     grouping : Grouping
         Groups of cells, some of them kept.
-    stars, shuffle, safe
+    stars, safe
         As of `Release.write`.
+    shuffle : Shuffle or None
+        None leaves rows in the order of the source.
     """
 
     def __init__(
@@ -75,7 +79,7 @@ class LabelledElsewhere(ReleasedRows):
         grouping: Grouping,
         *,
         stars: bool,
-        shuffle: int | None,
+        shuffle: Shuffle | None,
         safe: bool,
     ) -> None:
         self._store, self._grouping = store, grouping
@@ -92,6 +96,7 @@ class LabelledElsewhere(ReleasedRows):
             labels,
             {name: defuse(name) if safe else name for name in self.header},
             dict.fromkeys(grouping.table.sensitive, MISSING),
+            self._shown_gaps(),
             stars,
             shuffle,
             defuse if safe else None,
@@ -126,6 +131,19 @@ class LabelledElsewhere(ReleasedRows):
             shown = np.repeat(is_shown, np.diff(column.starts))
             found += int(column.counts[shown & runs[column.values]].sum())
         return found
+
+    def _shown_gaps(self) -> frozenset[str]:
+        """Sensitive columns of which a released row has a missing cell."""
+        grouping = self._grouping
+        assert grouping.cell_group is not None
+        is_shown = np.append(grouping.kept, False)[grouping.cell_group]
+        found = set()
+        for column in grouping.instance.cells.sensitive:
+            if grouping.table.columns[column.name].missing:
+                shown = np.repeat(is_shown, np.diff(column.starts))
+                if MISSING in {column.labels[value] for value in np.unique(column.values[shown])}:
+                    found.add(column.name)
+        return frozenset(found)
 
     def _refuse_doubtful_stars(self) -> None:
         """Refuse stars that could mean two things: a value of the table, or a suppressed row."""

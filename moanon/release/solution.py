@@ -65,7 +65,9 @@ class ChosenSolution(Outlined):
             for name, value in self.measures.items()
             if name != "l_recursive" or c == self.rule.recursive_c
         )
-        return Release(self._grouping(instance), c, stated=stated, least=self.least)
+        return Release(
+            self._grouping(instance), c, stated=stated, least=self.least, promises=self._promises()
+        )
 
     def release_with(
         self,
@@ -82,7 +84,8 @@ class ChosenSolution(Outlined):
         grouping = wanted.keep_within(groups, limit, name=f"solution {self.number}")
         # Of all that the front says, this holds for any k; not all fronts know it.
         stated = tuple(item for item in self.measures.items() if item[0] == "weighted_k")
-        release = Release(grouping, self._c(recursive_c), stated=stated)
+        promises = self._promises(k)
+        release = Release(grouping, self._c(recursive_c), stated=stated, promises=promises)
         name = f"solution {self.number} with k = {k:,}"
         _check_bounds(release, self.rule, self.bounds, name=name)
         return release
@@ -124,7 +127,8 @@ class ChosenSolution(Outlined):
                 f"no row of {table.source} would be released: none of its {len(groups):,} groups "
                 f"has {wanted}; choose a smaller k, or keep small groups"
             )
-        release = Release(groups.keep(kept), self._c(recursive_c), is_outside)
+        promises = self._promises(k) if small == "suppress" else self._promises()
+        release = Release(groups.keep(kept), self._c(recursive_c), is_outside, promises=promises)
         name = f"solution {self.number} on {table.source}"
         _check_bounds(release, self.rule, bounds, name=name)
         return release
@@ -183,6 +187,16 @@ class ChosenSolution(Outlined):
     def _demands(self) -> dict[str, float]:
         """Bounds on measures of groups, without those that only keep out what cannot be ranked."""
         return {name: bound for name, bound in self.rule.constraints if bound < float_info.max}
+
+    def _promises(self, k: int | None = None) -> tuple[tuple[str, float], ...]:
+        """Bounds that somebody asked for and that a release meets: those of the run, and another k.
+
+        What the solution attained beyond them is not among them: it depends on suppressed rows.
+        """
+        asked = {**self._demands, **self.bounds}
+        if k is not None:
+            asked["k"] = max(k, asked.get("k", k))
+        return tuple((self.rule.own_name(name), bound) for name, bound in asked.items())
 
     def _limit(self, max_suppression: float | None, rows: int) -> int:
         """Most rows that a release with another k may suppress."""

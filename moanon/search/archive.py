@@ -7,7 +7,7 @@ the even choice among more of them begins to cost as much as evaluating.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ import numpy as np
 from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, State, Values
 from moanon.errors import InfeasibleError
 from moanon.front import Front
+from moanon.genome import Instance
 from moanon.measures import find_measure
 from moanon.measures.solutions import OnPart
 from moanon.recoding import LocalRecodings
@@ -54,6 +55,14 @@ class Packing(Protocol):
 
     def unpack(self, packed: Any, /) -> Values:
         """Unpack them again."""
+        ...
+
+    def saved(self, packed: Any, /) -> State:
+        """Packed solutions as arrays for a file, which may hold no row of the table."""
+        ...
+
+    def loaded(self, state: State, /) -> Values:
+        """Packed solutions from what `saved` made of them."""
         ...
 
     @property
@@ -115,14 +124,18 @@ class Archive(Outlined):
         points = Points(other.values, np.arange(len(other)), other.thresholds)
         return self._take(points, lambda rows: other.packed[rows])
 
-    def add_boxes(self, front: Front) -> None:
-        """Take in the solutions of a local front of the same objectives."""
-        assert isinstance(front.recodings, LocalRecodings)
+    def add_boxes(self, front: Front, instance: Instance) -> None:
+        """Take in the solutions of a local front of the same table and objectives."""
+        boxes = front.recodings
+        assert isinstance(boxes, LocalRecodings)
         signs = [-1.0 if find_measure(name).higher_is_better else 1.0 for name in front.objectives]
         values = np.stack([front.measures[name] for name in front.objectives], axis=1) * signs
-        groups, none = front.recodings.cell_group, np.zeros((len(values), 2), dtype=np.int64)
-        points = Points(values, np.arange(len(values)), none)
-        self._take(points, lambda rows: self.packing.pack([groups[i] for i in rows.tolist()]))
+        none = np.zeros((len(values), 2), dtype=np.int64)
+
+        def packed(rows: Ints) -> Values:
+            return self.packing.pack([boxes.cell_group(row, instance) for row in rows.tolist()])
+
+        self._take(Points(values, np.arange(len(values)), none), packed)
 
     def _take(self, points: Points, packed: _Packed) -> int:
         """Take in points; `packed` gives the solutions at some rows of their population."""
@@ -174,7 +187,7 @@ class Archive(Outlined):
 
     def state(self) -> State:
         """The solutions, as arrays."""
-        return _saved(self.packed) | {
+        return self.packing.saved(self.packed) | {
             "values": self.values,
             "thresholds": self.thresholds,
             "thinned": np.array(self.thinned),
@@ -183,38 +196,13 @@ class Archive(Outlined):
     def restore(self, state: State) -> None:
         """Hold saved solutions instead of those that are here."""
         self.values = state["values"]
-        self.packed = _loaded(state)
+        self.packed = self.packing.loaded(state)
         self.thresholds = state["thresholds"]
         self.thinned = bool(state["thinned"])
 
 
 #: Packed solutions at some rows of a population.
 _Packed = Callable[[Ints], Values]
-
-
-def _saved(packed: Values) -> State:
-    """Packed solutions as arrays that need no pickling."""
-    return {"genomes": packed} if packed.dtype != object else join_bytes(packed)
-
-
-def _loaded(state: State) -> Values:
-    """Packed solutions from what `_saved` made of them."""
-    return state["genomes"] if "genomes" in state else part_bytes(state)
-
-
-def join_bytes(packed: Sequence[bytes] | Values) -> State:
-    """Texts of bytes as two arrays."""
-    lengths = np.array([len(each) for each in packed], dtype=np.int64)
-    return {"bytes": np.frombuffer(b"".join(packed), dtype=np.uint8), "lengths": lengths}
-
-
-def part_bytes(state: State) -> Values:
-    """Texts of bytes from what `join_bytes` made of them."""
-    stops = np.cumsum(state["lengths"]).tolist()
-    texts, found = state["bytes"].tobytes(), np.zeros(len(stops), dtype=object)
-    for row, (start, stop) in enumerate(zip([0, *stops], stops, strict=False)):
-        found[row] = texts[start:stop]
-    return found
 
 
 def front_of(

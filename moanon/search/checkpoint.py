@@ -26,6 +26,7 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Bits, State
 from moanon.atomic import StagedFiles, sync_folder
+from moanon.data.digests import is_kept_as, kept, new_key
 from moanon.errors import OutputError, SearchError
 
 #: The names a checkpoint can have in its folder.
@@ -51,6 +52,12 @@ class Identity:
     seed: int
     versions: dict[str, str] = field(default_factory=versions)
 
+    def header(self) -> dict[str, object]:
+        """What a file says of it."""
+        key = new_key(self.data)
+        told = asdict(self) | {"data": kept(self.data, key)}
+        return told if key is None else told | {"key": key}
+
     def difference(self, header: dict[str, object]) -> str | None:
         """Say in what a checkpoint's header differs from this run; None if in nothing."""
         theirs = header.get("versions")
@@ -58,7 +65,7 @@ class Identity:
         for name, here in self.versions.items():
             if theirs.get(name) != here:
                 return f"it was written with {name} {theirs.get(name)}, and this is {here}"
-        if header.get("data") != self.data:
+        if not is_kept_as(self.data, header.get("data"), header.get("key")):
             return "it belongs to other data"
         if header.get("seed") != self.seed:
             return f"it has the seed {header.get('seed')}, and this run has {self.seed}"
@@ -181,7 +188,7 @@ class _RefusedError(Exception):
 
 
 def _pack(state: State, identity: Identity) -> bytes:
-    header = json.dumps({"format": _FORMAT, **asdict(identity)}, sort_keys=True)
+    header = json.dumps({"format": _FORMAT, **identity.header()}, sort_keys=True)
     arrays = {**state, "header": np.frombuffer(header.encode(), dtype=np.uint8)}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:  # as numpy's savez, which may pickle

@@ -105,7 +105,7 @@ class Limits:
         """Take in fronts of boxes that an earlier run has found; they stay as they are."""
         for eta, front in fronts.items():
             self._fronts[eta] = front
-            self.archives[self.etas.index(eta)].add_boxes(front)
+            self.archives[self.etas.index(eta)].add_boxes(front, self.problems[0].instance)
 
     def learn(self, packed: Bits) -> None:
         """Take in the solutions of packed genomes that an earlier run has evaluated."""

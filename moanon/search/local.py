@@ -20,19 +20,22 @@ import zlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
+from itertools import pairwise
 
 import numpy as np
 
 from moanon.arrays import Ints, State, Values, part_of, prefixed
 from moanon.errors import ImpossibleError, InfeasibleError, SearchError
 from moanon.front import Front
+from moanon.genome import Instance
 from moanon.measures.measuring import score_grouping
 from moanon.measures.scores import objective_matrix
 from moanon.measures.solutions import OnPart
 from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings, LocalRecodings
+from moanon.sealing import seal, unseal
 from moanon.search.algorithms import SearchSettings
-from moanon.search.archive import Archive, join_bytes, part_bytes, thin
+from moanon.search.archive import Archive, thin
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.box_solving import Workplace, grouping_of, solve, with_size
 from moanon.search.problem import Points, SearchProblem
@@ -73,6 +76,7 @@ class LocalSearch(Search):
                 "suppresses have none; take eta 0, or another measure"
             )
         self.archive = self.empty_archive(problem, room)
+        self._packing = _CellGroups(problem.instance)
         self._runs = self._find_runs()
         self._workplaces: list[Workplace] = []
         self._starts: list[tuple[int, bytes]] = []  # what the first target of each run came to
@@ -111,7 +115,7 @@ class LocalSearch(Search):
 
     @classmethod
     def empty_archive(cls, problem: SearchProblem, room: int) -> Archive:
-        return Archive.empty(len(problem.objectives), _CellGroups(), room)
+        return Archive.empty(len(problem.objectives), _CellGroups(problem.instance), room)
 
     @property
     def evaluations(self) -> int:
@@ -224,7 +228,7 @@ class LocalSearch(Search):
     def state(self) -> State:
         """Everything the next step depends on."""
         return self.archive.state() | {
-            **prefixed("starts.", join_bytes([group for _, group in self._starts])),
+            **prefixed("starts.", self._packing.saved([group for _, group in self._starts])),
             "losses": np.array([loss for loss, _ in self._starts], dtype=np.int64),
             "done": np.array([self.generation, self._reached]),
         }
@@ -232,7 +236,7 @@ class LocalSearch(Search):
     def restore(self, state: State) -> None:
         """Go on from a saved state."""
         self.archive.restore(state)
-        starts = part_bytes(part_of(state, "starts."))
+        starts = self._packing.loaded(part_of(state, "starts."))
         self._starts = list(zip(state["losses"].tolist(), starts.tolist(), strict=True))
         self.generation, self._reached = state["done"].tolist()
 
@@ -249,6 +253,9 @@ class _CellGroups:
 
     packed_bytes = None
 
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+
     def pack(self, groups: Sequence[Ints] | Ints) -> Values:
         """Bytes of each row."""
         packed = np.zeros(len(groups), dtype=object)
@@ -258,6 +265,32 @@ class _CellGroups:
     def unpack(self, packed: Values) -> Ints:
         """The rows again."""
         return np.stack([_unpack(each) for each in packed])
+
+    def saved(self, packed: Sequence[bytes] | Values) -> State:
+        """Packed groups as two arrays, sealed: a file of them would give the table away."""
+        text = seal(self._instance.key, b"".join(packed), b"checkpoint")
+        lengths = np.array([len(each) for each in packed], dtype=np.int64)
+        return {"bytes": np.frombuffer(text, dtype=np.uint8), "lengths": lengths}
+
+    def loaded(self, state: State) -> Values:
+        """Packed groups from what `saved` made of them.
+
+        Raises
+        ------
+        SearchError
+            If they were not sealed, or not with this table.
+        """
+        try:
+            text = unseal(self._instance.key, state["bytes"].tobytes(), b"checkpoint")
+        except ValueError:
+            raise SearchError(
+                "the checkpoint is of an earlier version, or of other cells; start anew with "
+                "--force"
+            ) from None
+        stops = np.cumsum(state["lengths"]).tolist()
+        packed = np.zeros(len(stops), dtype=object)
+        packed[:] = [text[start:stop] for start, stop in pairwise([0, *stops])]
+        return packed
 
 
 def _pack(group: Ints) -> bytes:

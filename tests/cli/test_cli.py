@@ -332,7 +332,12 @@ def test_an_interrupt_is_quiet(
     assert capsys.readouterr() == ("", "")
 
 
-def test_ctrl_c_ends_the_process_quietly(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_ends_the_process_quietly(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
     fifo = tmp_path / "t.yaml"
     os.mkfifo(fifo)  # reading it waits until somebody writes
     command = [sys.executable, "-m", "moanon", "check", str(fifo)]
@@ -340,9 +345,9 @@ def test_ctrl_c_ends_the_process_quietly(tmp_path: Path) -> None:
         command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     with fifo.open("w"):  # returns when the command has opened its end
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (130, b"", b"")
+    assert (process.returncode, out, err) == (code, b"", b"")
 
 
 @pytest.mark.parametrize("command", [["schema"], ["check", str(QUICKSTART)], ["--help"]])

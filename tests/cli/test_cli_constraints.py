@@ -14,6 +14,7 @@ from moanon.cli import main
 from moanon.experiment import load_front
 from moanon.front import Front
 from moanon.measures import MEASURES
+from moanon.release.certificate import front_measures
 from tests.cli.commands import Captured, done, refused
 from tests.release.test_certified_models import check_certificate
 from tests.search.people import AGE_AND_SIZE, ILL_TREE, config_text, people_frame
@@ -65,14 +66,20 @@ def test_every_id_of_a_front_over_any_model_is_certified(model: str, capsys: Cap
     for solution in front.ids.tolist():
         path = Path(f"{solution}.csv")
         said = done(capsys, "export", "results", solution, "--out", path)
-        assert "  checked             23 measures of the file, all as in front.csv" in said
+        assert "  checked             21 measures of the file, all as in front.csv" in said
         certificate = Certificate.load(f"{path}.certificate.json")
-        check_certificate(certificate, front.instance, path, 2.5)
+        release = front.release(solution)
+        assert release.recursive_c == 2.5
+        check_certificate(release, certificate, front.instance, path)
+        promised = [each["measure"] for each in certificate.to_dict()["promises"]]
         name = "l_distinct" if model == "l" else model
+        assert promised == [name]
         stated = front.measures[model][solution - 1]
         if name in ("l_entropy", "t_js", "delta", "delta_present"):  # logarithms
             stated = pytest.approx(stated, rel=1e-9, abs=1e-10)
-        assert certificate.privacy[name] == stated
+        assert front_measures(release.promised)[name] == stated
+        if not MEASURES[name].beside_table:
+            assert certificate.privacy[name] == stated
 
 
 def test_export_shows_the_models_that_were_searched_for(capsys: Captured) -> None:
@@ -82,8 +89,10 @@ def test_export_shows_the_models_that_were_searched_for(capsys: Captured) -> Non
     )
     solution = len(front) // 2
     lines = done(capsys, "export", "results", solution, "--out", "r.csv")
+    # for the publisher: beside the whole table, as on the front
     certificate = Certificate.load("r.csv.certificate.json")
-    ill, pay = (certificate.privacy_of(name) for name in ("ill", "pay"))
+    columns = front.release(solution).record(certificate)["columns"]
+    ill, pay = columns["ill"], columns["pay"]
     assert lines[3:6] == [
         f"  t_closeness         {ill['t_closeness']:.3f} by the tree distance (ill), "
         f"{pay['t_closeness']:.3f} by the ordered distance (pay)",
@@ -148,8 +157,11 @@ def test_new_rows_that_break_a_bound_are_refused(capsys: Captured) -> None:
     solution = 2
     done(capsys, "apply", "results", solution, "new.csv", *words, "keep")
     certificate = Certificate.load("r.csv.certificate.json")
-    assert certificate.loss <= 0.4
-    assert certificate.measures["dm"] <= 4000
+    assert certificate.origin.promises == (("loss", 0.4), ("dm", 4000))
+    (record,) = Path("results/releases").iterdir()
+    measures = json.loads(record.read_text())["measures"]
+    assert measures["loss"] <= 0.4
+    assert measures["dm"] <= 4000
 
 
 def test_rows_outside_the_domains_count_against_a_bound(capsys: Captured) -> None:
@@ -192,7 +204,8 @@ def test_new_rows_need_no_identifying_columns(capsys: Captured) -> None:
     new.to_csv("named.csv", index=False)
     new.drop(columns="name").to_csv("new.csv", index=False)
     for name in ("named", "new"):
-        done(capsys, "apply", "results", len(front), f"{name}.csv", "--out", f"{name}-r.csv")
+        words = [f"{name}.csv", "--out", f"{name}-r.csv", "--shuffle", 1]
+        done(capsys, "apply", "results", len(front), *words)
     assert list(pd.read_csv("new-r.csv")) == ["age", "size", "ill", "pay"]
     assert Path("new-r.csv").read_bytes() == Path("named-r.csv").read_bytes()
 
@@ -205,6 +218,7 @@ def test_a_sensitive_value_that_no_distance_knows_is_outside(capsys: Captured) -
     words = ["apply", "results", len(front), "new.csv", "--out", "r.csv"]
     assert "column 'ill': 1 row holds a value outside its tree domain" in refused(capsys, *words)
     done(capsys, *words, "--outside", "suppress")
-    assert Certificate.load("r.csv.certificate.json").compared_with == (
-        "all 299 rows of the table, suppressed ones included, without 1 outside its domains"
-    )
+    certificate = Certificate.load("r.csv.certificate.json")
+    assert certificate.origin.rows_in == 300
+    assert (certificate.rows + certificate.suppressed, certificate.suppressed >= 1) == (300, True)
+    assert "plague" not in Path("r.csv").read_text()

@@ -87,8 +87,15 @@ def test_export_writes_what_front_csv_says_and_shows_it(stored: Front, capsys: C
     certificate = Certificate.load("r.csv.certificate.json")
     assert len(pd.read_csv("r.csv")) == 120 - row["suppressed"]
     assert (certificate.k, certificate.suppressed) == (row["k"], row["suppressed"])
-    assert certificate.digests["config"] == json.loads(Path("people/run.json").read_text())[
-        "config"]["digest"]  # fmt: skip
+    record = json.loads(Path(f"people/releases/{certificate.output_digest[:16]}.json").read_text())
+    run = json.loads(Path("people/run.json").read_text())
+    assert record["digests"] == {
+        "input": run["data"]["digest"],
+        "config": run["config"]["digest"],
+        "output": certificate.output_digest,
+    }
+    assert record["file"] == "r.csv"
+    assert record["measures"]["loss"] == row["loss"]
     n, share = int(row["suppressed"]), row["suppressed"] / 120
     assert lines[:6] == [
         f" Wrote r.csv ({120 - n} rows) and r.csv.certificate.json",
@@ -97,7 +104,7 @@ def test_export_writes_what_front_csv_says_and_shows_it(stored: Front, capsys: C
         f"  loss                {row['loss']:.1%} (generalization {row['gl']:.1%}, suppression "
         f"{row['sl']:.1%})",
         f"  suppressed          {n} row{'s' * (n > 1)} ({share:.1%})",
-        "  checked             23 measures of the file, all as in front.csv",
+        "  checked             21 measures of the file, all as in front.csv",
     ]
 
 
@@ -133,13 +140,20 @@ def test_stars_and_shuffling(stored: Front, capsys: Captured) -> None:
     solution = str(middle(stored))
     done(capsys, "export", "people", solution, "--out", "a.csv", "--suppressed", "stars")
     assert len(pd.read_csv("a.csv")) == 120
-    done(capsys, "export", "people", solution, "--out", "b.csv")
+    done(capsys, "export", "people", solution, "--out", "b.csv", "--keep-order")
     done(capsys, "export", "people", solution, "--out", "c.csv", "--shuffle", "7")
-    done(capsys, "export", "people", solution, "--out", "d.csv", "--shuffle", "random")
-    b, c, d = (Path(f"{name}.csv").read_text().splitlines() for name in "bcd")
+    done(capsys, "export", "people", solution, "--out", "d.csv")
+    done(capsys, "export", "people", solution, "--out", "e.csv", "--shuffle", "7")
+    b, c, d, e = (Path(f"{name}.csv").read_text().splitlines() for name in "bcde")
     assert sorted(b) == sorted(c) == sorted(d)
     assert b != c != d
-    assert Certificate.load("c.csv.certificate.json").origin.row_order == "shuffled"
+    assert c == e
+    orders = [Certificate.load(f"{name}.csv.certificate.json").origin.row_order for name in "bcd"]
+    assert orders == ["source", "shuffled", "shuffled"]
+    assert b[1:] == [
+        ",".join(row)
+        for row in stored.release(int(solution)).to_frame().astype(str).to_numpy().tolist()
+    ]
 
 
 @pytest.fixture
@@ -404,8 +418,9 @@ def test_bad_words_are_one_sentence(
         (["--k", "0"], "Invalid value for '--k'"),
         (["--max-suppression", "20%"], "--max-suppression goes with --k"),
         (["--k", "2", "--max-suppression", "2"], "a share is from 0 to 1"),
-        (["--shuffle", "x"], "a seed is a whole number, or 'random'. Got 'x'"),
-        (["--shuffle", "-3"], "a seed is a whole number, or 'random'. Got '-3'"),
+        (["--shuffle", "x"], "Invalid value for '--shuffle'"),
+        (["--shuffle", "-3"], "Invalid value for '--shuffle'"),
+        (["--shuffle", "1", "--keep-order"], "--shuffle and --keep-order exclude each other"),
         (["--suppressed", "gone"], "Invalid value for '--suppressed'"),
         (["--data", "place.yaml"], "place.yaml has an ending that is not read"),
         (["--data", "gone.csv"], "gone.csv does not exist"),

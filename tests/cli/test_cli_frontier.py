@@ -133,11 +133,11 @@ def test_what_is_there_is_replaced_only_with_force(results: str, capsys: Capture
 def test_a_solution_is_exported_as_buckets(results: str, capsys: Captured) -> None:
     lines = done(capsys, "export", results, 2, "--bucketize", "--out", "r.csv")
     assert any("k does not protect against presence disclosure" in line for line in lines)
-    entries = json.loads(Path("r.csv.certificate.json").read_text())
+    (record,) = Path(results, "releases").iterdir()
     placed = "frontier", results, "--queries", 0, "--out", "plane"
     done(capsys, *placed)
     p_loss = float(rows("plane/frontier.csv")[1]["p_loss"])
-    (models,) = entries["privacy_of_buckets"].values()
+    (models,) = json.loads(record.read_text())["columns"].values()
     assert models["t_js"] == pytest.approx(p_loss, rel=1e-9)
     assert "--bucketize writes released rows only, into files" in refused(
         capsys, "export", results, 2, "--bucketize", "--spreadsheet-safe", "--out", "s.csv"

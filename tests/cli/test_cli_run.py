@@ -250,7 +250,9 @@ def test_a_table_on_which_nothing_meets_the_constraints_has_no_solution(
 # -- being interrupted ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_an_interrupted_run_says_how_to_go_on(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:

@@ -14,6 +14,7 @@ from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -26,6 +27,7 @@ from moanon.experiment import runner
 from moanon.genome import Instance
 from moanon.release import Release, applied
 from tests.engines.servers import PASSWORD, Server, find_programs, running_server
+from tests.release.twins import draw_twins, public_files
 
 pytest.importorskip("ibis", reason="ibis is not installed: pip install 'moanon[engines]'")
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
@@ -62,7 +64,7 @@ def people(rows: int = 400) -> list[tuple[Any, ...]]:
 
 def write_csv(path: Path) -> Path:
     def cell(value: Any) -> str:
-        text = "" if value is None else str(value)
+        text = "" if value is None else str(value).removesuffix(".0")  # as floats are written
         return '"' + text.replace('"', '""') + '"' if set(text) & set('",\n') else text
 
     rows = [("id", "age", "sex", "ill", "note", "pay"), *people()]
@@ -152,10 +154,17 @@ def test_a_database_is_checked_searched_and_released_as_a_file(
         run(tmp_path, "run", f"{name}.yaml", "--quiet")
     fronts = [(tmp_path / f"results-{n}" / "front.csv").read_bytes() for n in ("database", "file")]
     assert fronts[0] == fronts[1]
-    for ending in ("csv", "parquet"):
-        for name in ("database", "file"):
-            run(tmp_path, "export", f"results-{name}", "3", "--out", f"{name}.{ending}")
-    assert (tmp_path / "database.csv").read_bytes() == (tmp_path / "file.csv").read_bytes()
+    for order in (["--shuffle", "4"], ["--keep-order"]):
+        for ending in ("csv", "parquet"):
+            for name in ("database", "file"):
+                out = ["--out", f"{name}.{ending}", "--force", *order]
+                run(tmp_path, "export", f"results-{name}", "3", *out)
+        assert (tmp_path / "database.csv").read_bytes() == (tmp_path / "file.csv").read_bytes()
+        rows = [
+            duckdb.sql(f"SELECT * EXCLUDE (pay) FROM '{tmp_path}/{name}.parquet'").fetchall()
+            for name in ("database", "file")  # pay is a number in one and a text in the other
+        ]
+        assert rows[0] == rows[1]
     run(tmp_path, "export", "results-database", "3", "--to-table", "released")
     written, file = (
         json.loads((tmp_path / f"{name}.certificate.json").read_text())
@@ -199,8 +208,11 @@ def test_another_database_that_ibis_connects_to(tmp_path: Path) -> None:
     for source, more in sources.items():
         table = read_table(source, roles, missing="category", **more)
         release = Release.of(Instance.build(table, specs), [0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 1], k=5)
-        release.write(tmp_path / f"{len(written)}.csv")
-        written.append((tmp_path / f"{len(written)}.csv").read_bytes())
+        texts = []
+        for order in ({"keep_order": True}, {"shuffle": 4}):
+            release.write(tmp_path / "r.csv", force=True, **order)
+            texts.append((tmp_path / "r.csv").read_bytes())
+        written.append(texts)
     assert written[0] == written[1]
 
 
@@ -210,7 +222,8 @@ def test_rows_without_an_order_are_sorted_by_what_they_show(tmp_path: Path, serv
         server.url(), roles, query="SELECT age, ill FROM people WHERE age < 50 AND ill <> ''"
     )
     instance = Instance.build(table, {"age": _ages()})
-    certificate = Release.of(instance, [0, 1, 0, 1, 0, 0, 0, 0, 0]).write(tmp_path / "x.csv")
+    release = Release.of(instance, [0, 1, 0, 1, 0, 0, 0, 0, 0])
+    certificate = release.write(tmp_path / "x.csv", keep_order=True)
     assert certificate.origin.row_order == "sorted"
     header, *lines = (tmp_path / "x.csv").read_text().splitlines()
     assert header == "age,ill"
@@ -470,3 +483,31 @@ def test_a_server_that_is_gone_before_a_table_is_measured(
     with psycopg.connect(server.url()) as connection:
         names = {name for (name,) in connection.execute("SELECT tablename FROM pg_tables")}
     assert "half" not in names
+    (left,) = [name for name in names if name.startswith("moanon_")]
+    assert f"the table public.{left} may be left: drop it" in told
+    with psycopg.connect(server.url()) as connection:
+        connection.execute(f"DROP TABLE {left}")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_twins_in_a_database_have_the_same_public_files(
+    server: Server, tmp_path: Path, seed: int
+) -> None:
+    twins, found = draw_twins(seed), []
+    for number, frame in enumerate(twins.tables):
+        name = f"twin_{seed}_{number}"
+        rows = frame.astype(object).where(frame.notna(), None).assign(seen=frame["seen"].map(str))
+        with psycopg.connect(server.url(), autocommit=True) as connection:
+            kind = "integer" if frame["pay"].dtype.kind == "i" else "double precision"
+            connection.execute(
+                f"CREATE TABLE {name}(name text, age integer, town text, ill text, pay {kind}, "
+                "note text, seen text)"
+            )
+            with connection.cursor() as cursor:
+                statement = f"INSERT INTO {name} VALUES (%s, %s, %s, %s, %s, %s, %s)"
+                cursor.executemany(statement, rows.values.tolist())
+        instance = twins.instance(frame, source=server.url(), table=name)
+        found.append(public_files(twins, instance, tmp_path / str(number)))
+        with psycopg.connect(server.url(), autocommit=True) as connection:
+            connection.execute("DROP TABLE released")
+    assert found[0] == found[1]

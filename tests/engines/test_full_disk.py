@@ -22,12 +22,15 @@ columns:
 problem: {preset: k-suppression, eta: 0.1}
 """
 RELEASE = """
+import sys
+from pathlib import Path
 from moanon import Config, Release
 from moanon.errors import MoanonError
 
 instance = Config.load("parquet.yaml").instance()
+Path(sys.argv[1]).parent.mkdir(exist_ok=True)
 try:
-    Release.of(instance, [0] * instance.layout.bits).write("small/x.parquet")
+    Release.of(instance, [0] * instance.layout.bits).write(sys.argv[1])
 except MoanonError as error:
     raise SystemExit(str(error))
 """
@@ -82,8 +85,19 @@ def test_the_disk_that_is_spilled_to(folder: Path) -> None:
     assert left == ""
 
 
-def test_the_disk_that_is_written_to(folder: Path, tmp_path: Path) -> None:
-    code, told, left = on_a_small_disk(folder, str(tmp_path), "-c", RELEASE)
-    assert (code, told) == (1, "small/x.parquet cannot be written: No space left on device")
+@pytest.mark.parametrize("target", ["small/x.parquet", "small/x.csv", "small/parts.csv/"])
+def test_the_disk_that_is_written_to(folder: Path, tmp_path: Path, target: str) -> None:
+    code, told, left = on_a_small_disk(folder, str(tmp_path), "-c", RELEASE, target)
+    name = target.rstrip("/")
+    assert (code, told) == (1, f"{name} cannot be written: No space left on device")
     assert left == ""
     assert not list(tmp_path.iterdir())
+
+
+def test_the_disk_that_is_written_to_whatever_a_folder_there_is_called(
+    folder: Path, tmp_path: Path
+) -> None:
+    target = 'small/the "new" one/x.csv'
+    code, told, left = on_a_small_disk(folder, str(tmp_path), "-c", RELEASE, target)
+    assert (code, told) == (1, f"{target} cannot be written: No space left on device")
+    assert left == 'the "new" one\n'

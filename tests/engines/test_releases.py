@@ -78,7 +78,12 @@ def instances(path: Path, **options: Any) -> tuple[Instance, Instance]:
 
 
 def same_files(folder: Path, here: Release, there: Release, ending: str, **options: Any) -> None:
-    """Two releases write the same bytes (of Parquet: rows) and the same certificate."""
+    """Two releases write the same bytes (of Parquet: rows) and certificates, in either order."""
+    for order in ({"keep_order": True}, {"shuffle": 2**127 + 5}):
+        _same_files(folder, here, there, ending, **order, **options)
+
+
+def _same_files(folder: Path, here: Release, there: Release, ending: str, **options: Any) -> None:
     paths = [folder / f"{name}.{ending}" for name in ("here", "there")]
     for release, path in zip((here, there), paths, strict=True):
         release.write(path, force=True, **options)
@@ -149,7 +154,7 @@ def test_shuffled_rows_are_the_same_rows(tmp_path: Path, both: tuple[Instance, I
     release = Release.of(both[0], MIXED, k=4)
     files = {seed: tmp_path / f"{seed}.csv" for seed in (1, 2)}
     certificates = [release.write(path, shuffle=seed) for seed, path in files.items()]
-    release.write(tmp_path / "plain.csv")
+    release.write(tmp_path / "plain.csv", keep_order=True)
     texts = [path.read_text() for path in (*files.values(), tmp_path / "plain.csv")]
     assert len(set(texts)) == 3
     with duckdb.connect() as database:
@@ -161,6 +166,30 @@ def test_shuffled_rows_are_the_same_rows(tmp_path: Path, both: tuple[Instance, I
     assert certificates[0].origin.row_order == "shuffled"
     release.write(tmp_path / "again.csv", shuffle=1)
     assert (tmp_path / "again.csv").read_bytes() == files[1].read_bytes()
+    digests = {release.write(tmp_path / f"unknown-{i}.csv").output_digest for i in range(3)}
+    assert len(digests) == 3
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_order_of_a_seed_says_nothing_about_that_of_the_source(
+    tmp_path: Path, ending: str
+) -> None:
+    path = write_csv(tmp_path / "people.csv")
+    turned = tmp_path / "turned.csv"
+    with duckdb.connect() as database:
+        options = "header = true, all_varchar = true, nullstr = ['ω'], quote = '\"'"
+        rows = f"SELECT * FROM read_csv('{path}', {options}) ORDER BY id::INTEGER DESC"
+        database.execute(f"COPY ({rows}) TO '{turned}' (HEADER)")
+    files = []
+    for source in (path, turned):
+        for number, instance in enumerate(instances(source)):
+            files.append(tmp_path / f"{source.stem}-{number}.{ending}")
+            Release.of(instance, MIXED, k=4).write(files[-1], shuffle=6)
+    shown = [
+        each.read_text() if ending == "csv" else duckdb.sql(_texts(each)).fetchall()
+        for each in files
+    ]
+    assert shown[0] == shown[1] == shown[2] == shown[3]
 
 
 def test_labels_that_do_not_fit_beside_a_join_keep_the_order(
@@ -239,9 +268,14 @@ def test_large_files_are_measured_out_of_core(
     assert not (tmp_path / "x.csv").exists()
 
 
+@pytest.mark.parametrize("order", [{"keep_order": True}, {"shuffle": 8}])
 @pytest.mark.parametrize("name", ["release", "release.parquet", "release.csv"])
 def test_a_folder_of_parts_has_the_rows_of_a_file(
-    tmp_path: Path, both: tuple[Instance, Instance], monkeypatch: pytest.MonkeyPatch, name: str
+    tmp_path: Path,
+    both: tuple[Instance, Instance],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    order: dict[str, Any],
 ) -> None:
     monkeypatch.setattr("moanon.engines.duck.PART_BYTES", 20_000)
     monkeypatch.setattr("moanon.release.formats._PART_ROWS", 100)
@@ -250,8 +284,8 @@ def test_a_folder_of_parts_has_the_rows_of_a_file(
         release = Release.of(instance, MIXED, k=4)
         (tmp_path / str(number)).mkdir()
         folder = tmp_path / str(number) / name
-        certificate = release.write(f"{folder}/")
-        whole = release.write(tmp_path / str(number) / f"whole.{ending}")
+        certificate = release.write(f"{folder}/", **order)
+        whole = release.write(tmp_path / str(number) / f"whole.{ending}", **order)
         parts = sorted(folder.iterdir())
         assert [part.name for part in parts] == [f"part-{i:05}.{ending}" for i in range(len(parts))]
         assert number == 0 or len(parts) > 1  # DuckDB writes in large blocks
@@ -284,11 +318,11 @@ def test_a_folder_that_exists_is_replaced_only_if_it_holds_parts_alone(
     tmp_path: Path, both: tuple[Instance, Instance]
 ) -> None:
     release = Release.of(both[1], MIXED, k=4)
-    release.write(f"{tmp_path}/parts/")
+    release.write(f"{tmp_path}/parts/", shuffle=1)
     with pytest.raises(OutputError, match="parts exists already"):
-        release.write(f"{tmp_path}/parts/")
+        release.write(f"{tmp_path}/parts/", shuffle=1)
     before = (tmp_path / "parts.certificate.json").read_bytes()
-    release.write(f"{tmp_path}/parts/", force=True)
+    release.write(f"{tmp_path}/parts/", shuffle=1, force=True)
     assert (tmp_path / "parts.certificate.json").read_bytes() == before
     (tmp_path / "parts" / "letter.txt").write_text("dear")
     with pytest.raises(OutputError, match=r"it holds letter\.txt, which is no part of a release"):
@@ -317,7 +351,10 @@ def test_parts_that_do_not_measure_as_promised_leave_nothing(
     ("where", "told"),
     [
         ("{path}", "x.csv cannot be written: No space left on device"),
-        ("/tmp/spilled", "x.csv cannot be written: the disk that DuckDB spills to is full"),
+        (
+            "{folder}/spilled/duckdb_temp_storage-0.tmp",
+            "x.csv cannot be written: the disk that DuckDB spills to is full",
+        ),
     ],
 )
 def test_the_disk_that_is_full_is_the_one_that_is_told(
@@ -331,7 +368,8 @@ def test_the_disk_that_is_full_is_the_one_that_is_told(
         def execute(self, sql: str, *given: Any) -> Any:
             if not sql.startswith("COPY"):
                 return database.execute(sql, *given)
-            path = where.format(path=sql.split(" TO '")[1].split("'")[0])
+            target = sql.split(" TO '")[1].split("'")[0]
+            path = where.format(path=target, folder=session.folder)
             raise duckdb.IOException(f'IO Error: Could not write "{path}": No space left on device')
 
         def __getattr__(self, name: str) -> Any:

@@ -16,6 +16,9 @@ import pytest
 from moanon.data.domain import IntervalSpec, OrderedSpec
 from moanon.data.table import Table
 from moanon.engines import read_table
+from moanon.engines.addresses import TableName
+from moanon.engines.replacing import _InSpark
+from moanon.errors import OutputError
 from moanon.genome import Instance
 from moanon.release import Release
 from tests.engines.test_databases import COLUMNS, called, people, run, write_csv
@@ -92,7 +95,7 @@ def test_a_cluster_is_released_as_a_file_byte_for_byte_and_as_a_table(
 ) -> None:
     here, there = releases(tables)
     certificates = [
-        release.write(tmp_path / f"{name}.csv")
+        release.write(tmp_path / f"{name}.csv", shuffle=4)
         for name, release in (("here", here), ("there", there))
     ]
     assert (tmp_path / "here.csv").read_bytes() == (tmp_path / "there.csv").read_bytes()
@@ -108,6 +111,49 @@ def test_a_cluster_is_released_as_a_file_byte_for_byte_and_as_a_table(
     assert rows[0] == written.rows
 
 
+def test_a_table_of_a_cluster_is_replaced_unless_it_is_read(
+    source: dict[str, Any], tables: tuple[Table, Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = tables[0].store.database.connection._session  # type: ignore[attr-defined]
+
+    def count(name: str) -> int:
+        return int(session.sql(f"SELECT count(*) FROM {name}").collect()[0][0])
+
+    def release_of(**given: str) -> Release:
+        table = read_table(source["source"], {"sex": "quasi"}, **given)
+        return Release.of(Instance.build(table, {"sex": OrderedSpec(("f", "m"))}), [1])
+
+    session.sql(f"CREATE TABLE own USING parquet AS {source['query']}")
+    session.sql("CREATE TABLE earlier USING parquet AS SELECT 7 AS old")
+    session.sql("CREATE VIEW seen AS SELECT * FROM own")
+    release = release_of(table="own")
+    for name in ("own", "OWN", "default.own"):
+        with pytest.raises(OutputError, match="is the table that is read"):
+            release.write_table(name, force=True)
+    for other in (release_of(query="SELECT * FROM own"), release_of(table="seen")):
+        with pytest.raises(OutputError, match="cannot be told, so that it is not replaced"):
+            other.write_table("own", force=True)
+    with pytest.raises(OutputError, match="there is a table 'Earlier' already"):
+        release.write_table("Earlier")
+
+    renaming = _InSpark.rename
+
+    def failing(self: _InSpark, place: TableName, to: TableName) -> None:
+        if place.name.startswith("moanon_") and to.name == "earlier" and count(str(place)) > 1:
+            raise RuntimeError("the new table gets no name")
+        renaming(self, place, to)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_InSpark, "rename", failing)
+        with pytest.raises(OutputError, match="the new table gets no name"):
+            release.write_table("earlier", force=True)
+    assert (count("own"), count("earlier")) == (400, 1)
+    release.write_table("earlier", force=True)
+    assert (count("own"), count("earlier")) == (400, 400)
+    names = [table.name for table in session.catalog.listTables() if not table.isTemporary]
+    assert not [name for name in names if name.startswith("moanon_")]
+
+
 @pytest.mark.slow
 def test_a_cluster_is_checked_searched_and_released_by_the_commands(
     tmp_path: Path, source: dict[str, Any], tables: tuple[Table, Table]
@@ -121,7 +167,7 @@ def test_a_cluster_is_checked_searched_and_released_by_the_commands(
     assert run(tmp_path, "check", "cluster.yaml") == run(tmp_path, "check", "file.yaml")
     for name in data:
         run(tmp_path, "run", f"{name}.yaml", "--quiet")
-        run(tmp_path, "export", f"results-{name}", "3", "--out", f"{name}.csv")
+        run(tmp_path, "export", f"results-{name}", "3", "--out", f"{name}.csv", "--keep-order")
     for file in ("results-{}/front.csv", "results-{}/solutions.json", "{}.csv"):
         one, other = ((tmp_path / file.format(name)).read_bytes() for name in data)
         assert one == other, file

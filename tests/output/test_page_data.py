@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon.front import Front
+from moanon.grouping import Grouping
 from moanon.measures.suppression import Suppression
 from moanon.output.page_data import (
     MAX_STEPS,
@@ -23,6 +24,7 @@ from moanon.output.page_data import (
     rule_in_words,
     size_steps,
 )
+from moanon.recoding import LocalRecodings
 from tests.output.fronts import RECORD
 
 # -- group sizes ---------------------------------------------------------------------------------
@@ -74,6 +76,33 @@ def test_a_front_on_two_pages_is_grouped_once(front: Front, monkeypatch):
     assert asked == [len(own)]
     assert again["tabs"][0] == first["tabs"][0]
     assert told == [(len(own), 2 * len(own)), (2 * len(own), 2 * len(own))]
+
+
+def rows_before(front: Front) -> list[list[int]]:
+    """The rows of each base value, as a page of the front knows them."""
+    (tab,) = page_data([Tab("one", front, RECORD, "results")])["tabs"]
+    before: list[list[int]] = tab["before"]
+    return before
+
+
+def test_values_of_fewer_rows_than_any_group_are_told_as_none(front: Front) -> None:
+    least = 12
+    measures = {**front.measures, "k": np.full(len(front), least)}
+    told = np.concatenate(rows_before(replace(front, measures=measures)))
+    rows = np.concatenate(
+        rows_before(replace(front, measures={**measures, "k": measures["k"] * 0}))
+    )
+    assert 0 < np.count_nonzero(rows[rows < least]) < np.count_nonzero(rows)
+    assert told.tolist() == np.where(rows < least, 0, rows).tolist()
+
+
+def test_the_rows_of_each_value_are_not_told_of_boxes(front: Front) -> None:
+    assert front.instance is not None
+    whole = front.grouping(1).released()
+    boxes = Grouping.of_boxes(front.instance, whole.cell_group, whole.starts, whole.stops)
+    local = LocalRecodings.of_groupings([boxes])
+    found = Front.of_recodings(front.instance, Suppression("none"), ("k", "loss"), local)
+    assert rows_before(found) == [[]] * len(front.instance.layout.columns)
 
 
 # -- in words ------------------------------------------------------------------------------------

@@ -8,18 +8,22 @@ import os
 import resource
 import secrets
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, Release, TreeSpec, read_table
+from moanon.data.rows import RowsInMemory
 from moanon.errors import CertificateError, ConfigError, GenomeError, OutputError
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES
@@ -91,9 +95,9 @@ def test_missing_cells_are_a_value_except_in_insensitive_columns(tmp_path: Path)
     assert shown["q"].tolist() == ["S", "(missing)"]
     assert shown["s"].tolist() == ["(missing)", "7"]
     assert shown["i"].isna().tolist() == [True, False]
-    release.write(tmp_path / "r.csv")
+    release.write(tmp_path / "r.csv", keep_order=True)
     assert (tmp_path / "r.csv").read_text() == "q,s,i\nS,(missing),\n(missing),7,3\n"
-    release.write(tmp_path / "r.parquet")
+    release.write(tmp_path / "r.parquet", keep_order=True)
     assert values_of(tmp_path / "r.parquet") == [("S", "(missing)", None), ("(missing)", "7", 3)]
 
 
@@ -135,7 +139,7 @@ def test_typed_columns_keep_their_types_in_a_frame() -> None:
 
 def test_typed_columns_keep_their_types_in_parquet(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
-    Release.of(shirts(**NATIVE), [1, 1], k=2).write(path)
+    Release.of(shirts(**NATIVE), [1, 1], k=2).write(path, keep_order=True)
     types = duckdb.sql(f"DESCRIBE SELECT * FROM read_parquet('{path}')").fetchall()
     assert {name: kind for name, kind, *_ in types} == {
         "size": "VARCHAR",
@@ -158,7 +162,8 @@ def test_typed_columns_keep_their_types_in_parquet(tmp_path: Path) -> None:
 
 def test_parquet_of_rows_of_stars_is_text(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
-    Release.of(shirts(i=[1, 2, 3, 4, 5]), [1, 1], k=2).write(path, suppressed="star")
+    release = Release.of(shirts(i=[1, 2, 3, 4, 5]), [1, 1], k=2)
+    release.write(path, suppressed="star", keep_order=True)
     assert values_of(path) == [("S", "1"), ("S", "2"), ("M", "3"), ("*", "*"), ("M", "5")]
 
 
@@ -248,12 +253,6 @@ def test_several_genomes_are_refused(genomes: Any) -> None:
         Release.of(shirts(), genomes)
 
 
-def test_the_digest_of_a_configuration_is_text(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"config_digest must be a text\. Got b'00'"):
-        Release.of(shirts(), [0, 0]).write(tmp_path / "r.csv", config_digest=b"00")  # type: ignore[arg-type]
-    assert names_in(tmp_path) == []
-
-
 # -- order of rows --------------------------------------------------------------------------------
 
 
@@ -265,8 +264,9 @@ def test_rows_are_shuffled_as_a_whole(tmp_path: Path, name: str, suppressed: Any
     found = {}
     for seed in (None, *range(9)):
         path = tmp_path / f"{seed}-{name}"
-        certificate = release.write(path, suppressed=suppressed, shuffle=seed)
-        assert certificate.origin.row_order == ("source" if seed is None else "shuffled")
+        keep = seed is None
+        certificate = release.write(path, suppressed=suppressed, shuffle=seed, keep_order=keep)
+        assert certificate.origin.row_order == ("source" if keep else "shuffled")
         if name == "r.csv":
             found[seed] = [tuple(row) for row in pd.read_csv(path).to_numpy()]
         else:
@@ -274,6 +274,45 @@ def test_rows_are_shuffled_as_a_whole(tmp_path: Path, name: str, suppressed: Any
     assert found[None] == in_order
     assert all(sorted(rows) == sorted(in_order) for rows in found.values())
     assert any(rows != in_order for rows in found.values())
+
+
+def test_rows_are_shuffled_by_a_seed_that_nobody_knows_unless_told(tmp_path: Path) -> None:
+    release = Release.of(shirts(i=[1, 2, 3, 4, 5]), [0, 0])
+    texts = set()
+    for number in range(9):
+        certificate = release.write(tmp_path / f"{number}.csv")
+        assert certificate.origin.row_order == "shuffled"
+        texts.add((tmp_path / f"{number}.csv").read_text())
+    assert len(texts) > 1  # all nine alike: once in 120 ** 8
+
+
+@given(releases(), st.data(), st.sampled_from(["absent", "star"]), st.booleans())
+def test_the_order_of_a_seed_says_nothing_about_that_of_the_source(
+    made: tuple[Release, int], data: st.DataObject, suppressed: Any, safe: bool
+) -> None:
+    release, k = made
+    assume(suppressed == "absent" or not (release.to_frame() == "*").all(axis=1).any())
+    table = release.instance.table
+    order = np.array(data.draw(st.permutations(range(table.rows))))
+    columns = {
+        name: replace(table.store.column(name), codes=table.store.column(name).codes[order])
+        for name in table.columns
+    }
+    turned = release.instance.over(replace(table, store=RowsInMemory(columns)))
+    assert release.grouping.genome is not None
+    other = Release.of(turned, release.grouping.genome, k=k, recursive_c=release.recursive_c)
+    options = {"suppressed": suppressed, "spreadsheet_safe": safe, "shuffle": 3}
+    with TemporaryDirectory() as folder:
+        paths = [Path(folder) / name for name in ("one.csv", "two.csv")]
+        for each, path in zip((release, other), paths, strict=True):
+            each.write(path, **options)
+        assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_a_seed_and_the_order_of_the_source_exclude_each_other(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"keep the order of the source\. Got both"):
+        Release.of(shirts(), [0, 0]).write(tmp_path / "r.csv", shuffle=1, keep_order=True)
+    assert names_in(tmp_path) == []
 
 
 def test_the_same_seed_shuffles_alike(tmp_path: Path) -> None:
@@ -615,13 +654,13 @@ def test_an_interruption_leaves_nothing(target: Path, monkeypatch: pytest.Monkey
 def test_if_one_file_cannot_be_moved_neither_is(
     target: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, links: bool
 ) -> None:
-    replace = Path.replace
+    move = Path.replace
 
     def failing(self: Path, other: Path) -> Path:
         if other.name == "r.csv.certificate.json" and "size" not in self.read_text()[:4]:
             monkeypatch.undo()
             raise error
-        return replace(self, other)
+        return move(self, other)
 
     def no_links(*args: object, **options: object) -> None:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))

@@ -46,7 +46,7 @@ def lines(path: Path) -> list[list[str]]:
 
 
 def test_two_files_link_rows_with_the_values_of_their_buckets(tmp_path: Path) -> None:
-    BucketizedRelease(release()).write(tmp_path / "r.csv")
+    BucketizedRelease(release()).write(tmp_path / "r.csv", keep_order=True)
     # 20-39 has four rows; 40-59 has one, which is suppressed.
     assert lines(tmp_path / "r.csv") == [
         ["age", "note", "bucket"],
@@ -73,8 +73,23 @@ def test_the_certificate_says_what_k_does_not_protect_from(tmp_path: Path) -> No
     assert entries["formula_cells"] == 1
     found = entries["privacy_of_buckets"]["ill"]
     assert (found["l_distinct"], found["l_frequency"], found["alpha"]) == (2, 2, 0.5)
-    assert found["t_equal"] == pytest.approx(0.1)  # 1/2 of gout instead of 2/5
-    assert list(entries["digests"]) == ["input", "config", "r.csv", "r.sensitive.csv"]
+    assert (found["t_equal"], found["delta"]) == (0, 0)  # one bucket, which is all that is shown
+    assert entries["compared_with"] == "the released rows"
+    assert (entries["scales"], entries["row_order"]) == ({"ill": "declared"}, "shuffled")
+    assert list(entries["digests"]) == ["r.csv", "r.sensitive.csv"]
+
+
+def test_the_record_has_buckets_beside_the_whole_table(tmp_path: Path) -> None:
+    plain = release()
+    certificate = BucketizedRelease(plain).write(tmp_path / "r.csv")
+    record = plain.record(certificate, "ab12")
+    assert record["columns"]["ill"]["t_equal"] == pytest.approx(0.1)  # 1/2 of gout, not 2/5
+    assert record["file"] == "r.csv"
+    assert record["digests"] == {
+        "input": plain.instance.table.digest,
+        "config": "ab12",
+        "output": certificate.digests["r.csv"],
+    }
 
 
 @settings(max_examples=30, deadline=None)
@@ -82,9 +97,10 @@ def test_the_certificate_says_what_k_does_not_protect_from(tmp_path: Path) -> No
 def test_every_model_of_buckets_is_the_oracles(data: st.DataObject) -> None:
     instance = data.draw(rich_instances(20))
     grouping = Grouping.of_boxes(instance, *data.draw(boxes(instance)))
+    plain = Release(grouping)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "r.csv"
-        certificate = BucketizedRelease(Release(grouping)).write(path)
+        certificate = BucketizedRelease(plain).write(path)
         shown = lines(path)[1:]
         told = lines(path.with_name("r.sensitive.csv"))[1:]
     groups = naive.members(grouping)
@@ -102,8 +118,12 @@ def test_every_model_of_buckets_is_the_oracles(data: st.DataObject) -> None:
         found = certificate.models[name]
         assert found["l_distinct"] == min(map(naive.distinct_l, here))
         assert found["alpha"] == float(max(map(naive_measures.alpha, here)))
-        js = max(naive_measures.js_divergence(each, column) for each in here)
+        released = [value for each in here for value in each]
+        js = max(naive_measures.js_divergence(each, released) for each in here)
         assert found["t_js"] == pytest.approx(js, rel=1e-9, abs=1e-12)
+        js = max(naive_measures.js_divergence(each, column) for each in here)
+        hidden = plain.record(certificate)["columns"][name]
+        assert hidden["t_js"] == pytest.approx(js, rel=1e-9, abs=1e-12)
 
 
 def test_a_table_may_have_a_column_called_bucket(tmp_path: Path) -> None:
@@ -115,8 +135,9 @@ def test_a_table_may_have_a_column_called_bucket(tmp_path: Path) -> None:
     assert lines(tmp_path / "r.csv")[0] == ["age", "bucket", "bucket_"]
 
 
-def test_shuffled_rows_keep_their_buckets(tmp_path: Path) -> None:
-    certificate = BucketizedRelease(release(None)).write(tmp_path / "r.csv", shuffle=7)
+@pytest.mark.parametrize("seed", [None, 7])
+def test_shuffled_rows_keep_their_buckets(tmp_path: Path, seed: int | None) -> None:
+    certificate = BucketizedRelease(release(None)).write(tmp_path / "r.csv", shuffle=seed)
     assert certificate.row_order == "shuffled"
     ages = {row[0]: row[-1] for row in lines(tmp_path / "r.csv")[1:]}
     assert ages == {"21": "1", "24": "1", "25": "1", "38": "1", "52": "2"}

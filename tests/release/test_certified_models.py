@@ -1,7 +1,8 @@
-"""What certificates say about any front, against an oracle that reads the file and the original.
+"""What certificates and records say about any front, against an oracle that reads the file.
 
 The oracle takes the released file as text, groups its rows by their labels, and works out every
-privacy model from its definition, with the sensitive values of all rows of the original beside it.
+privacy model from its definition: with the sensitive values of all released rows beside it, as a
+certificate does, and with those of all rows of the original, as a record does.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from moanon.measures import MEASURES
 from moanon.measures.measuring import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.release import Certificate, Release
+from moanon.release.certificate import front_measures
 from moanon.search.problem import INFEASIBLE, SearchProblem
 from tests import naive, naive_measures
 from tests.strategies import populations, rich_instances
@@ -81,24 +83,32 @@ def shown_groups(path: Path, quasi: Sequence[str]) -> list[list[dict[str, str]]]
     return [[rows[i] for i in members] for members in alike.values()]
 
 
-def distance(instance: Instance, name: str, values: Sequence[str]) -> Fraction:
-    """EMD of released values from those of the whole original."""
-    column = instance.table.columns[name]
-    whole = [column.values[code] for code in column.codes.tolist()]
+def distance(
+    instance: Instance, name: str, values: Sequence[str], whole: Sequence[str], shown: bool
+) -> Fraction:
+    """EMD of released values from all others, over the domain or over what is shown of it."""
     if name not in instance.distances:
         return naive_measures.emd_equal(values, whole)
     domain = instance.distances[name]
     here, there = (domain.find(texts).tolist() for texts in (values, whole))
     if isinstance(domain, TreeDomain):
         return naive_measures.emd_tree(here, there, domain.hierarchy)
-    return naive_measures.emd_ordered(here, there, domain.size)
+    first, size = 0, domain.size
+    if shown and not domain.is_declared:
+        first, size = min(there), max(there) - min(there) + 1
+    here, there = ([place - first for place in places] for places in (here, there))
+    return naive_measures.emd_ordered(here, there, size)
 
 
 def column_models(
-    instance: Instance, name: str, groups: Sequence[Sequence[str]], c: Fraction
+    instance: Instance,
+    name: str,
+    groups: Sequence[Sequence[str]],
+    c: Fraction,
+    whole: Sequence[str],
+    shown: bool,
 ) -> dict[str, float]:
-    """Every privacy model of a sensitive column, of its worst group."""
-    whole = naive.sensitive_rows(instance, name)
+    """Every privacy model of a sensitive column beside all rows, of its worst group."""
     return {
         "l_distinct": min(map(naive.distinct_l, groups)),
         "l_frequency": min(map(naive.frequency_l, groups)),
@@ -106,7 +116,9 @@ def column_models(
         "l_recursive": min(naive.recursive_l(values, c) for values in groups),
         "p_sensitive": min(map(naive.distinct_l, groups)),
         "alpha": float(max(map(naive_measures.alpha, groups))),
-        "t_closeness": float(max(distance(instance, name, values) for values in groups)),
+        "t_closeness": float(
+            max(distance(instance, name, values, whole, shown) for values in groups)
+        ),
         "t_equal": float(max(naive_measures.emd_equal(values, whole) for values in groups)),
         "t_js": max(naive_measures.js_divergence(values, whole) for values in groups),
         "delta": max(naive_measures.delta(values, whole) for values in groups),
@@ -118,28 +130,41 @@ def worse(name: str, values: Sequence[float]) -> float:
     return min(values) if MEASURES[name].direction == "max" else max(values)
 
 
-def check_certificate(certificate: Certificate, instance: Instance, path: Path, c: float) -> None:
-    """Compare all that a certificate says about privacy with the oracle's."""
-    groups = shown_groups(path, instance.layout.columns)
-    expected = {
-        name: column_models(
-            instance, name, [[row[name] for row in rows] for rows in groups], Fraction(str(c))
-        )
-        for name in instance.table.sensitive
-    }
+def check_certificate(
+    release: Release, certificate: Certificate, instance: Instance, path: Path
+) -> None:
+    """Compare all that a certificate and a record say about privacy with the oracle's."""
+    groups, c = shown_groups(path, instance.layout.columns), Fraction(str(release.recursive_c))
     assert certificate.k == min(map(len, groups))
-    for name, models in expected.items():
-        agree(certificate.privacy_of(name), models)
-        kind = instance.distances[name].kind if name in instance.distances else "equal"
+    record = release.record(certificate)
+    expected, hidden = {}, {}
+    for name in instance.table.sensitive:
+        values = [[row[name] for row in rows] for rows in groups]
+        released = [value for group in values for value in group]
+        expected[name] = column_models(instance, name, values, c, released, True)
+        agree(certificate.privacy_of(name), expected[name])
+        domain = instance.distances.get(name)
+        kind = "equal" if domain is None else domain.kind
         assert certificate.distances[name] == {"interval": "ordered"}.get(kind, kind)
-    worst = {
-        m: worse(m, [models[m] for models in expected.values()])
-        for m in next(iter(expected.values()))
-    }
-    agree(certificate.privacy, worst | {"k": certificate.k})
-    assert certificate.compared_with == (
-        f"all {instance.table.rows} rows of the table, suppressed ones included"
-    )
+        declared = domain is None or domain.is_declared
+        assert certificate.scales[name] == ("declared" if declared else "shown")
+        whole = naive.sensitive_rows(instance, name)
+        hidden[name] = column_models(instance, name, values, c, whole, False)
+        agree(plain(record["columns"][name]), hidden[name])
+    agree(certificate.privacy, worst(expected) | {"k": certificate.k})
+    measures = plain(record["measures"])
+    agree({name: measures[name] for name in worst(hidden)}, worst(hidden))
+
+
+def worst(models: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Of several columns."""
+    names = next(iter(models.values()))
+    return {name: worse(name, [each[name] for each in models.values()]) for name in names}
+
+
+def plain(record: Mapping[str, float | str]) -> dict[str, float]:
+    """Numbers of a record, where infinity is a text."""
+    return {name: float(v) if isinstance(v, str) else v for name, v in record.items()}
 
 
 def agree(found: Mapping[str, float], expected: Mapping[str, float]) -> None:
@@ -205,10 +230,13 @@ def test_every_number_of_every_certificate_is_what_the_oracle_finds(front: Front
     with TemporaryDirectory() as folder:
         for solution in front.ids.tolist():
             path = Path(folder) / f"{solution}.csv"
-            certificate = front.release(solution).write(path)
-            check_certificate(certificate, instance, path, front.suppression.recursive_c)
+            release = front.release(solution)
+            certificate = release.write(path)
+            check_certificate(release, certificate, instance, path)
             assert Certificate.load(f"{path}.certificate.json") == certificate
-            for name, value in certificate.measures.items():
+            found = front_measures(release.promised)
+            assert {*certificate.checked} == {*found} & {*front.measures}
+            for name, value in found.items():
                 stated = front.measures[name][solution - 1].item()
                 assert value == pytest.approx(stated, rel=1e-9, abs=1e-10), name
 
@@ -308,11 +336,13 @@ def check_release(
             assert float(bound) == pytest.approx(bounds[name], rel=1e-11)
             assert side == ("least" if MEASURES[name].direction == "max" else "most")
         return
+    written = release()
+    assert written.recursive_c == front.suppression.recursive_c
     with TemporaryDirectory() as folder:
         path = Path(folder) / "r.csv"
-        certificate = release().write(path)
-        check_certificate(certificate, instance, path, front.suppression.recursive_c)
-    for name, value in certificate.measures.items():
+        certificate = written.write(path)
+        check_certificate(written, certificate, instance, path)
+    for name, value in front_measures(written.promised).items():
         if name in found:
             assert value == pytest.approx(found[name], rel=1e-9, abs=1e-10), name
 
@@ -414,14 +444,17 @@ def test_small_groups_that_are_kept_must_meet_the_constraints(
 
 
 @pytest.mark.parametrize(
-    "spec",
+    ("spec", "scale"),
     [
-        IntervalSpec(5, (10, 30), outside="clamp", notation=Notation(unit="€")),
-        TreeSpec(rule_of({"intervals": [5, 10]}, IntervalSpec(notation=Notation(unit="€")))),
+        (IntervalSpec(5, (10, 30), outside="clamp", notation=Notation(unit="€")), "shown"),
+        (
+            TreeSpec(rule_of({"intervals": [5, 10]}, IntervalSpec(notation=Notation(unit="€")))),
+            "none",
+        ),
     ],
 )
 def test_sensitive_values_in_steps_are_read_as_the_table_writes_them(
-    spec: DomainSpec, tmp_path: Path
+    spec: DomainSpec, scale: str, tmp_path: Path
 ) -> None:
     pay = ["3 €", "12 €", "14 €", "29 €", "30 €", "95 €"]
     frame = pd.DataFrame({"size": list("SSSLLL"), "pay": pay})
@@ -429,5 +462,41 @@ def test_sensitive_values_in_steps_are_read_as_the_table_writes_them(
     sizes = OrderedSpec(("S", "L"))
     instance = Instance.build(table, {"size": sizes}, distances={"pay": spec})
     release = Release.of(instance, [1])
-    found = release.write(tmp_path / "t.csv").privacy_of("pay")["t_closeness"]
-    assert found == pytest.approx(measure_grouping(release.grouping)["t_closeness"])
+    certificate = release.write(tmp_path / "t.csv")  # as promised, or not at all
+    measured = measure_grouping(release.grouping)["t_closeness"]
+    assert release.promised["t_closeness", "pay"] == pytest.approx(measured)
+    assert certificate.scales == {"pay": scale}
+    # all is released, from the first place to the last
+    expected = pytest.approx(measured) if scale == "shown" else None
+    assert certificate.privacy.get("t_closeness") == expected
+    assert certificate.to_dict()["closeness"]["pay"]["t_closeness"] == expected
+
+
+def test_an_order_without_declared_ends_is_measured_along_what_is_shown(tmp_path: Path) -> None:
+    # 90 stands alone under L and is suppressed: shown are the places of 10, 11 and 12.
+    frame = pd.DataFrame({"size": list("SSMML"), "pay": [10, 11, 10, 12, 90]})
+    table = read_table(frame, {"size": "quasi", "pay": "sensitive"})
+    sizes = OrderedSpec(("S", "M", "L"))
+    for spec, places in ((IntervalSpec(), 2), (IntervalSpec(range=(1, 100)), 99)):
+        instance = Instance.build(table, {"size": sizes}, distances={"pay": spec})
+        release = Release.of(instance, [1, 1], k=2)
+        certificate = release.write(tmp_path / "r.csv", force=True)
+        # Beside 10, 10, 11, 12 a quarter of {10, 12} is a place too high, of {10, 11} too low.
+        assert certificate.privacy["t_closeness"] == 1 / 4 / places
+        assert certificate.scales["pay"] == ("shown" if places == 2 else "declared")
+
+
+def test_missing_values_stand_behind_all_that_is_shown(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"size": list("SSMML"), "pay": ["10", None, "10", None, "90"]})
+    table = read_table(frame, {"size": "quasi", "pay": "sensitive"}, missing="category")
+    spec = IntervalSpec(range=(1, 100))  # whether somebody has no pay is not declared
+    sizes = OrderedSpec(("S", "M", "L"))
+    instance = Instance.build(table, {"size": sizes}, distances={"pay": spec})
+    apart = Release.of(instance, [1, 1], k=2).write(tmp_path / "r.csv")
+    assert (apart.scales["pay"], apart.privacy["t_closeness"]) == ("shown", 0)
+    frame["size"] = list("SMSML")
+    table = read_table(frame, {"size": "quasi", "pay": "sensitive"}, missing="category")
+    instance = Instance.build(table, {"size": sizes}, distances={"pay": spec})
+    apart = Release.of(instance, [1, 1], k=2).write(tmp_path / "r.csv", force=True)
+    # two places; {10, 10} beside one half each
+    assert apart.privacy["t_closeness"] == 1 / 2

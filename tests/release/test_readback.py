@@ -76,11 +76,11 @@ def test_parts_of_other_types_are_refused(tmp_path: Path) -> None:
 def test_reader_counts_what_is_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "release.csv"
     path.write_text("q,s\n1,a\n*,*\n1,b\n2,a\n")
-    found = measure_file(path, reading(stars=True))
+    measured = measure_file(path, reading(stars=True))
     # Beside 3/4 and 1/4 of the table, 1/4 of {a, b} must move, and of {a}, where b is missing.
     # JS of {a}, the larger one: ½ (ln(8/7) + ¾ ln(6/7) + ¼ ln 2)
     js = (math.log(8 / 7) + 3 / 4 * math.log(6 / 7) + 1 / 4 * math.log(2)) / 2
-    assert found == {
+    assert measured.values == {
         ("rows", ""): 3,
         ("suppressed", ""): 1,
         ("groups", ""): 2,
@@ -101,6 +101,24 @@ def test_reader_counts_what_is_in_the_file(tmp_path: Path) -> None:
         ("delta", "s"): math.inf,
         ("delta_present", "s"): pytest.approx(math.log(2)),  # of b in {a, b}
     }
+    # Beside 2/3 and 1/3 of the file, 1/6 of {a, b} must move and 1/3 of {a}.
+    # JS of {a}: ½ (ln(6/5) + ⅔ ln(4/5) + ⅓ ln 2)
+    js = (math.log(6 / 5) + 2 / 3 * math.log(4 / 5) + 1 / 3 * math.log(2)) / 2
+    assert measured.public == {
+        **measured.values,
+        ("t_closeness", "s"): 1 / 3,
+        ("t_equal", "s"): 1 / 3,
+        ("t_js", "s"): pytest.approx(js),
+        ("delta_present", "s"): pytest.approx(math.log(3 / 2)),  # of b in {a, b}, or a in {a}
+    }
+
+
+def test_losses_in_domains_of_the_table_are_measured_and_not_published(tmp_path: Path) -> None:
+    path = tmp_path / "release.csv"
+    path.write_text("q,s\n1,a\n1,b\n")
+    measured = measure_file(path, reading(declared=False))
+    assert measured.values.keys() - measured.public.keys() == {("gl", ""), ("loss", "")}
+    assert ("sl", "") in measured.public
 
 
 @pytest.mark.parametrize("stars", [False, True])

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from moanon import Hierarchy, IntervalSpec, OrderedSpec, Release, TreeSpec, read_table
 from moanon.data.domain import DomainSpec
+from moanon.data.rules import rule_of
 from moanon.errors import CertificateError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
@@ -42,7 +43,8 @@ def facts_of(values: list[str], spec: DomainSpec | None = None) -> SensitiveFact
 
 
 def worst(facts: SensitiveFacts, *groups: list[str]) -> dict[str, float]:
-    return worst_privacy([Counter(values) for values in groups], facts, Fraction(3))
+    (found,) = worst_privacy([Counter(values) for values in groups], [facts], Fraction(3))
+    return found
 
 
 # -- hand-computed -------------------------------------------------------------------------------
@@ -115,8 +117,46 @@ def test_whole_numbers_beyond_floats_are_not_rounded_on_the_way() -> None:
     rows = 10**9
     facts = SensitiveFacts({"a": rows, "b": rows, "c": rows})
     groups = {"a": rows, "b": rows, "c": rows}
-    assert worst_privacy([groups], facts, Fraction(3))["t_equal"] == 0
-    assert worst_privacy([{"a": rows, "b": rows}], facts, Fraction(3))["t_equal"] == 1 / 3
+    assert worst_privacy([groups], [facts], Fraction(3))[0]["t_equal"] == 0
+    assert worst_privacy([{"a": rows, "b": rows}], [facts], Fraction(3))[0]["t_equal"] == 1 / 3
+
+
+# -- among the released rows ----------------------------------------------------------------------
+
+
+def test_a_group_is_compared_with_each_of_what_is_given() -> None:
+    table = facts_of(["a", "a", "b", "c"])
+    found = worst_privacy([Counter("ab")], [table, table.among({"a": 1, "b": 1})], Fraction(3))
+    assert [each["t_equal"] for each in found] == [1 / 4, 0]
+    assert [each["delta"] for each in found] == [math.inf, 0]
+    assert found[0].keys() == found[1].keys()
+
+
+@pytest.mark.parametrize(
+    ("spec", "scale", "t"),
+    [
+        # {1} beside 1 and 3 of {1, 3, 9}: half of it goes 2 places
+        (OrderedSpec(tuple("123456789")), "declared", 1 / 2 * 2 / 8),
+        (IntervalSpec(range=(1, 9)), "declared", 1 / 2 * 2 / 8),
+        (IntervalSpec(), "shown", 1 / 2),
+        (IntervalSpec(1, (1, 9), outside="clamp"), "shown", 1 / 2),
+        (
+            TreeSpec(Hierarchy.from_nested("Any", {"low": ["1", "3"], "high": ["9"]})),
+            "declared",
+            1 / 4,
+        ),
+        (TreeSpec(rule_of({"intervals": [5]}, IntervalSpec())), "none", None),
+        (None, "declared", 1 / 2),
+    ],
+)
+def test_what_a_distance_is_measured_along_follows_from_what_was_declared(
+    spec: DomainSpec | None, scale: str, t: float | None
+) -> None:
+    facts = facts_of(["1", "3", "9"], spec)
+    assert facts.scale == scale
+    found = worst(facts.among({"1": 1, "3": 1}), ["1"], ["3"])
+    assert found.get("t_closeness") == t
+    assert "t_closeness" in worst(facts, ["1"])
 
 
 # -- places --------------------------------------------------------------------------------------

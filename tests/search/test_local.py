@@ -382,6 +382,35 @@ def test_a_search_goes_on_where_it_was_saved(local_front: Front) -> None:
     assert same(rest.front(1000), local_front)
 
 
+def test_a_saved_run_does_not_tell_the_groups_of_cells() -> None:
+    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
+    limits = Limits(problem, [0.1, 0.0], "local", 1000)
+    search = limits.search_for(0, SearchSection())
+    assert isinstance(search, LocalSearch)
+    search.step()
+    groups = [*search.archive.packed, *(group for _, group in search._starts)]
+    assert len(groups) > len(search._starts) > 0
+    for array in (*search.state().values(), *limits.state().values()):
+        assert not any(group in array.tobytes() for group in groups)
+
+
+@pytest.mark.parametrize("part", ["bytes", "starts.bytes"])
+def test_a_search_that_was_saved_unsealed_is_refused(part: str) -> None:
+    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
+    state = LocalSearch(problem).state()
+    state[part] = np.zeros(40, dtype=np.uint8)
+    with pytest.raises(SearchError, match="an earlier version, or of other cells; start anew"):
+        LocalSearch(problem).restore(state)
+
+
+def test_limits_that_were_saved_unsealed_are_refused() -> None:
+    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
+    state = Limits(problem, [0.1], "local", 1000).state()
+    state["0.bytes"] = np.zeros(40, dtype=np.uint8)
+    with pytest.raises(SearchError, match="an earlier version, or of other cells; start anew"):
+        Limits(problem, [0.1], "local", 1000).restore(state)
+
+
 def test_a_front_comes_back_from_its_folder_bit_for_bit(local_front: Front, tmp_path: Path) -> None:
     local_front.save(tmp_path)
     again = Front.load(tmp_path, local_front.instance)

@@ -1,0 +1,131 @@
+"""Published files say nothing that depends on suppressed rows or on names.
+
+The law of change: two tables that differ in nothing else give the same bytes, whatever the
+recoding, the place of the rows and the kind of file.
+"""
+
+from __future__ import annotations
+
+from contextlib import chdir
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moanon.cli import main
+from moanon.experiment import load_front
+from tests.release.tables import one_database
+from tests.release.twins import PLACES, draw_twins, placed, public_files
+
+CONFIG = """
+name: people
+data: {{source: people.csv, missing: category{core}}}
+columns:
+  name: {{role: identifying}}
+  age: {{role: quasi, kind: interval, granularity: 10}}
+  town: {{role: quasi, kind: ordered, order: [a, b, c]}}
+  ill: {{role: sensitive}}
+  note: {{role: insensitive}}
+problem: {{preset: k-suppression, eta: 0.4, recoding: {recoding}}}
+search: {{evaluations: 200, seed: 1}}
+output: {{dir: results}}
+"""
+
+
+def differences(seed: int, place: str) -> list[str]:
+    """Public files of two twins that are not the same."""
+    twins = draw_twins(seed)
+    with TemporaryDirectory() as folder:
+        found = []
+        for number, frame in enumerate(twins.tables):
+            here = Path(folder) / str(number)
+            instance = placed(twins, frame, place, here)
+            found.append(public_files(twins, instance, here / "public"))
+    first, second = found
+    assert first.keys() == second.keys()
+    return [name for name, content in first.items() if content != second[name]]
+
+
+@pytest.mark.parametrize("place", PLACES[:2])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_twins_in_memory_have_the_same_public_files(place: str, seed: int) -> None:
+    with one_database():
+        assert differences(seed, place) == []
+
+
+@pytest.mark.parametrize("place", PLACES[2:])
+@pytest.mark.parametrize("seed", range(6))
+def test_twins_elsewhere_have_the_same_public_files(place: str, seed: int) -> None:
+    assert differences(seed, place) == []
+
+
+def people(seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    columns: dict[str, Any] = {
+        "name": [f"n{i}" for i in range(60)],
+        "age": rng.integers(18, 80, 60),
+        "town": rng.choice(["a", "b", "c"], 60),
+        "ill": rng.choice(["flu", "gout", "hiv"], 60),
+        "note": rng.choice(["x", "y", 'a "quoted", note'], 60),
+    }
+    return pd.DataFrame(columns)
+
+
+def published(folder: Path, frame: pd.DataFrame, config: str, solution: int | None) -> int:
+    """Run a table and export a solution in all ways, the first with suppressed rows by default."""
+    folder.mkdir()
+    frame.to_csv(folder / "people.csv", index=False)
+    (folder / "people.yaml").write_text(config)
+    with chdir(folder):
+        assert main(["run", "people.yaml", "--quiet"]) == 0
+        if solution is None:
+            suppressed = load_front("results").measures["suppressed"]
+            solution = int(np.flatnonzero(suppressed)[0]) + 1
+        Path("public").mkdir()
+        export = ["export", "results", str(solution), "--shuffle", "5"]
+        assert main([*export, "--out", "public/r.csv", "--summary"]) == 0
+        assert main([*export, "--out", "public/r.parquet"]) == 0
+        assert main([*export, "--out", "public/b.csv", "--bucketize"]) == 0
+    return solution
+
+
+@pytest.mark.parametrize("core", ["", ", memory: 200MB"])
+@pytest.mark.parametrize("recoding", ["global", "local"])
+def test_commands_publish_the_same_of_tables_that_differ_in_suppressed_rows(
+    tmp_path: Path, recoding: str, core: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = CONFIG.format(recoding=recoding, core=core)
+    frame = people(3)
+    solution = published(tmp_path / "one", frame, config, None)
+    release = load_front(tmp_path / "one" / "results").release(solution)
+    suppressed = ~release.grouping.is_kept
+    other = frame.assign(name=[f"other {i}" for i in range(len(frame))])
+    other.loc[suppressed, "ill"] = "never seen"
+    other.loc[suppressed, "note"] = "elsewhere"
+    published(tmp_path / "two", other, config, solution)
+    capsys.readouterr()
+
+    for path in sorted((tmp_path / "one" / "public").iterdir()):
+        assert path.read_bytes() == (tmp_path / "two" / "public" / path.name).read_bytes(), (
+            path.name
+        )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_value_of_a_suppressed_row_stays_possible(tmp_path: Path, seed: int) -> None:
+    """An attacker who has all published files tries each value that the row may have."""
+    twins = draw_twins(seed)
+    row = int(np.flatnonzero(twins.suppressed)[0])
+    found = set()
+    with one_database():
+        for number, value in enumerate(("flu", "gout", "hiv", "new", " late")):
+            guess = twins.tables[0].copy()
+            guess.loc[row, "ill"] = value
+            files = public_files(twins, twins.instance(guess), tmp_path / str(number))
+            found.add(tuple(sorted(files.items())))
+    assert len(found) == 1

@@ -9,6 +9,8 @@ The default run of the tests does a little of each (``tests/fuzz``); this does m
 - ends: ``export``, ``apply`` and ``run``, ended by SIGKILL, SIGTERM and SIGHUP at random moments,
   leave nothing that points to a person, and the next command clears the rest.
 - canaries: values that must stay with the table, searched in all files that are made of it.
+- twins: pairs of tables that differ in names and suppressed rows alone have the same public files,
+  and whoever has these can rule out no value of a suppressed row.
 - boxes: cells of the table that the results of a local recoding tell, beyond what releases show.
 
     python experiments/hostile_inputs.py
@@ -37,6 +39,7 @@ from tests.fuzz.canaries import leaks
 from tests.fuzz.inputs import KINDS, Campaign, options
 from tests.fuzz.kills import kill_commands, kill_runs
 from tests.fuzz.releases import Case, cases, mismatches
+from tests.release.twins import GUESSED, PLACES, differences, guesses
 
 #: What is killed: some seconds of work beside some two for starting up.
 _KILLED = ["search.generations=150", "output.plots=false", "output.report=false"]
@@ -57,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         wrong += _kill(folder / "kills", chosen.kills)
         wrong += _end(folder / "ends", chosen.ends)
         wrong += _search(folder / "canaries", chosen.canaries)
+        wrong += _compare_twins(folder / "twins", chosen.twins)
         wrong += _recover(folder / "boxes", chosen.boxes)
     print(f"{wrong} wrong in all")
     return int(wrong > 0)
@@ -69,6 +73,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--ends", type=int, default=60)
     parser.add_argument("--canaries", type=int, default=10, help="tables to make everything of")
+    parser.add_argument("--twins", type=int, default=2_000, help="pairs of tables to publish")
     parser.add_argument("--boxes", type=int, default=50, help="tables to attack the boxes of")
     parser.add_argument("--only", nargs=2, metavar=("KIND", "NUMBER"))
     return parser.parse_args(arguments)
@@ -159,6 +164,23 @@ def _search(folder: Path, tables: int) -> int:
             print(f"table {seed}: {leak}")
     _tell(f"{tables} tables", f"{values} canaries, {files} files; {wrong} leaks", began)
     return wrong
+
+
+def _compare_twins(folder: Path, pairs: int) -> int:
+    """Publish pairs of tables that must look the same; how many do not, or leave no doubt."""
+    began, wrong, ruled_out = time.monotonic(), 0, 0
+    for number in range(pairs):
+        place = PLACES[number % len(PLACES)]
+        if found := differences(number, place):
+            wrong += 1
+            print(f"twins {number}, {place}: {', '.join(found)}")
+    tables = pairs // 20
+    for number in range(tables):
+        (folder / str(number)).mkdir(parents=True)
+        ruled_out += guesses(number, folder / str(number)) < len(GUESSED)
+    what = f"{wrong} differ; of {tables} suppressed rows {ruled_out} have values ruled out"
+    _tell(f"{pairs} pairs of tables", what, began)
+    return wrong + ruled_out
 
 
 def _recover(folder: Path, tables: int) -> int:

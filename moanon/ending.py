@@ -35,6 +35,14 @@ def interrupt_with_us(database: Interruptible) -> None:
     _databases.add(database)
 
 
+class Ended(KeyboardInterrupt):
+    """A signal has come.
+
+    A class of its own, because Python remembers a bare KeyboardInterrupt that passed through
+    ``exec``, as in many imports, and then ends by SIGINT whatever the exit code should be.
+    """
+
+
 class Ending:
     """Ends what is done in its block when a signal comes, by a KeyboardInterrupt.
 
@@ -80,7 +88,7 @@ class Ending:
             signal.signal(number, handler)
         # Libraries make errors of their own of an interruption; DuckDB a RuntimeError.
         if self._has_raised and error is not None and not isinstance(error, KeyboardInterrupt):
-            raise KeyboardInterrupt from error
+            raise Ended from error
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """Handle a signal."""
@@ -90,4 +98,4 @@ class Ending:
         for database in tuple(_databases):
             database.interrupt()
         self._has_raised = True
-        raise KeyboardInterrupt
+        raise Ended

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import duckdb
 import pytest
 
 from moanon.ending import Ending, interrupt_with_us
+from tests.checkout import environment
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -107,3 +111,20 @@ def test_a_statement_of_hours_ends(number: signal.Signals) -> None:
         with pytest.raises(KeyboardInterrupt), Ending():
             database.execute("SELECT sum(hash(i)) FROM range(1000000000000) AS t(i)").fetchall()
         timer.join()
+
+
+def test_a_signal_in_code_that_is_just_made_has_its_own_exit_code(tmp_path: Path) -> None:
+    # As where a module is imported: classes of data are made so.
+    (tmp_path / "ended.py").write_text(
+        "import signal, sys\n"
+        "from moanon.ending import Ending\n"
+        "ending = Ending()\n"
+        "try:\n"
+        "    with ending:\n"
+        "        exec('signal.raise_signal(signal.SIGTERM)')\n"
+        "except KeyboardInterrupt:\n"
+        "    sys.exit(128 + ending.signal)\n"
+    )
+    command = [sys.executable, "-m", "ended"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), check=False)
+    assert done.returncode == 143

@@ -67,6 +67,8 @@ class DuckSession:
             "temp_directory": str(self.folder / "spilled"),
         }
         self.database = duckdb.connect(":memory:", config=config)
+        # In a shell DuckDB would draw one over whatever is shown there.
+        self.database.execute("SET enable_progress_bar = false")
         self.threads = int(self.value("SELECT current_setting('threads')"))
         self._names = itertools.count(1)
         interrupt_with_us(self.database)

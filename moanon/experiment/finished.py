@@ -177,17 +177,17 @@ def record_release(
     digest = read_record(folder).get("config", {}).get("digest")
     record = release.record(certificate, digest)
     place = Path(folder) / _RELEASES / f"{certificate.output_digest[:16]}.json"
+    text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     try:
         place.parent.mkdir(exist_ok=True)
-    except OSError as error:
+        with StagedFiles(place, force=True) as staged:
+            staged[place].write_text(text, encoding="utf-8", newline="\n")
+            staged.move()
+    except (OSError, OutputError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
         raise OutputError(
-            f"{place.parent} cannot be made for the record of the release, which was written: "
-            f"{error.strerror}"
+            f"the release was written, but not its record in {place.parent}: {reason}"
         ) from None
-    with StagedFiles(place, force=True) as staged:
-        text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        staged[place].write_text(text, encoding="utf-8", newline="\n")
-        staged.move()
     return place
 
 

@@ -471,9 +471,9 @@ class Release(Outlined):
             "measures": {
                 name: _plain_number(value)
                 for name, value in {
+                    **dict(self.stated),
                     **front_measures(self.promised),
                     **self._known,
-                    **dict(self.stated),
                 }.items()
             },
             "columns": columns,

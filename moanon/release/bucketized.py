@@ -251,9 +251,9 @@ class BucketizedRelease(Outlined):
         notice = path.with_name(path.name + ".certificate.json")
         spared = (*self.release.instance.table.files, *spared)
         rows, told = self.columns()
-        if order is not None:
-            rows = formats.shuffled(rows, order.seed)
         try:
+            if order is not None:
+                rows = formats.shuffled(rows, order.seed)
             with StagedFiles(path, beside, notice, force=force, spared=spared) as staged:
                 formats.write_csv(staged[path], rows)
                 formats.write_csv(staged[beside], told)

@@ -87,6 +87,8 @@ def _database(kind: str) -> Iterator[DuckDBPyConnection]:
         try:
             with duckdb.connect(":memory:", config=config) as database:
                 interrupt_with_us(database)
+                # In a shell DuckDB would draw one over whatever is shown there.
+                database.execute("SET enable_progress_bar = false")
                 yield database
         except duckdb.OutOfMemoryException:
             raise OSError(

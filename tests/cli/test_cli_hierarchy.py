@@ -82,9 +82,9 @@ output: {plots: false, report: false}
     told = " ".join(capsys.readouterr().out.split())
     assert "columns have weights (plz 2), so the preset minimizes the weighted loss" in told
     assert main(["run", "t.yaml", "--quiet"]) == 0
-    assert main(["export", "results/t", "1", "--out", "r.csv"]) == 0
+    assert main(["export", "results/t", "1", "--out", "r.csv", "--shuffle", "1"]) == 0
     Path("t.csv").rename("new.csv")
-    assert main(["apply", "results/t", "1", "new.csv", "--out", "n.csv"]) == 0
+    assert main(["apply", "results/t", "1", "new.csv", "--out", "n.csv", "--shuffle", "1"]) == 0
     assert Path("n.csv").read_bytes() == Path("r.csv").read_bytes()
 
 

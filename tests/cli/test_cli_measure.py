@@ -38,8 +38,8 @@ def releases(folder: Path) -> None:
     instance = Config.load("people.yaml").instance()
     # Zip codes 13052-13053 and the others; ages 20-39 and the decades from 40 on.
     release = Release.of(instance, instance.layout.parse("01000" + "011"), k=3)
-    release.write("ours.csv")
-    release.write("stars.csv", suppressed="star")
+    release.write("ours.csv", shuffle=1)
+    release.write("stars.csv", suppressed="star", keep_order=True)
     Path("theirs.csv").write_text(
         "nr;zip;status\n" + "".join(f"{i};132**;{s}\n" for i, s in enumerate(PEOPLE["status"]))
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import errno
+import subprocess
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -26,6 +28,7 @@ from moanon.engines.duck import DuckSession
 from moanon.engines.files import RowsInFiles
 from moanon.engines.plain_csv import look_at
 from moanon.errors import DataError
+from tests.checkout import environment
 
 MEMORY = "100MB"
 ROLES = {"a": "quasi", "b": "sensitive"}
@@ -391,3 +394,17 @@ def test_more_memory_than_duckdb_may_hold_is_told() -> None:
     session = DuckSession("people.parquet", "20MB")
     with pytest.raises(DataError, match="it needs more than the 20MB that it may hold; give more"):
         session.execute("SELECT list(md5(i::TEXT)) FROM range(2000000) r(i)")
+
+
+def test_no_bar_of_duckdb_is_drawn_in_a_shell() -> None:
+    """It draws one where Python was given no file to run."""
+    asked = "DuckSession('t').value(\"SELECT current_setting('enable_progress_bar')\")"
+    script = f"from moanon.engines.duck import DuckSession; print({asked})"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "False\n"

@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from tests.release.tables import apply_to
 
 TOWNS = Hierarchy.from_nested("any", {"north": ["a", "b"], "south": {"x": ["c", "d"], "y": ["e"]}})
 ILLS = ("flu", "gout", "hiv", "=ache", 'a "b", c', "ulcer", "só")
+GUESSED = (*ILLS, "new", " late")
 ROLES = {
     "name": "identifying",
     "age": "quasi",
@@ -198,7 +200,7 @@ def _distances(rng: np.random.Generator) -> dict[str, DomainSpec]:
     ]
     ills: list[DomainSpec | None] = [
         None,
-        OrderedSpec((*ILLS, "new", " late")),
+        OrderedSpec(GUESSED),
         TreeSpec(Hierarchy.from_nested("all", {"one": list(ILLS), "two": ["new", " late"]})),
     ]
     drawn = {"pay": pays[rng.integers(3)], "ill": ills[rng.integers(3)]}
@@ -222,7 +224,7 @@ def _changed(
     other["name"] = [f"other {i}" for i in rng.permutation(len(frame))]
     rows = np.flatnonzero(suppressed)
     values = {
-        "ill": [*ILLS, "new", " late"],
+        "ill": [*GUESSED],
         "pay": [0, 1, 2, 8, 40] if frame["pay"].dtype.kind == "i" else [0.5, 1.0, 7.25, 40.125],
         "note": ["unheard of", "", "0", "ö" * 99, "\t"],
         "seen": [pd.Timestamp("1999-12-31"), pd.Timestamp("2020-01-02 10:30")],
@@ -304,3 +306,29 @@ def public_files(twins: Twins, instance: Instance, folder: Path) -> dict[str, by
         applied = apply_to(instance.table, twins.original, release.grouping.genome, k=twins.k)
         applied.write(folder / "a.csv", **order)
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+
+
+def differences(seed: int, place: str) -> list[str]:
+    """Public files of two twins that are not the same."""
+    twins, found = draw_twins(seed), []
+    with TemporaryDirectory() as folder:
+        for number, frame in enumerate(twins.tables):
+            here = Path(folder) / str(number)
+            instance = placed(twins, frame, place, here)
+            found.append(public_files(twins, instance, here / "public"))
+    first, second = found
+    assert first.keys() == second.keys()
+    return [name for name, content in first.items() if content != second[name]]
+
+
+def guesses(seed: int, folder: Path) -> int:
+    """How many values of a suppressed row its public files leave, of those an attacker tries."""
+    twins = draw_twins(seed)
+    row = int(np.flatnonzero(twins.suppressed)[0])
+    truth = public_files(twins, twins.original, folder / "truth")
+    left = 0
+    for number, value in enumerate(GUESSED):
+        guess = twins.tables[0].copy()
+        guess.loc[row, "ill"] = value
+        left += public_files(twins, twins.instance(guess), folder / str(number)) == truth
+    return left

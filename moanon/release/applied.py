@@ -482,7 +482,7 @@ class Release(Outlined):
             "genome": None if genome is None else self.instance.layout.text(genome),
             "digests": {
                 "input": kept(digest, key),
-                "input_key": key,
+                **({} if key is None else {"input_key": key}),
                 "config": config_digest,
                 "output": certificate.output_digest,
             },

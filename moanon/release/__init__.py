@@ -9,7 +9,7 @@ file alone, so that a mistake in the writer cannot hide behind itself.
 - ``readback``: the independent reader, which finds out what a file itself shows, given no more than
   `Reading` says (``reading``). For it, ``labels`` works out what the labels in a file say from
   their text, ``reader_privacy`` what groups give away; of large files, ``counted_files`` counts the
-  cells out of core and ``many_groups`` finds the groups that can be the worst.
+  cells out of core and brings their groups some at a time.
 - ``certificate``: `Certificate`, what the reader found, as far as it may be published; compared
   with what was promised and, for a solution of a front, with what the front says.
 

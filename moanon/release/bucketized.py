@@ -40,7 +40,7 @@ from moanon.errors import CertificateError, OutputError
 from moanon.release import formats
 from moanon.release.applied import Release, checked_order, sensitive_facts
 from moanon.release.formats import ReleasedColumn
-from moanon.release.reader_privacy import SensitiveFacts, worst_privacy
+from moanon.release.reader_privacy import GroupCounts, SensitiveFacts, worst_privacy
 
 #: What a certificate and the page say wherever buckets are published.
 PRESENCE = (
@@ -376,9 +376,16 @@ def _measure(
     for column, of_buckets in told.items():
         if {bucket: sum(counts.values()) for bucket, counts in of_buckets.items()} != sizes:
             raise CertificateError(f"column {column!r} has not a value for each row of a bucket")
-        released = sum(map(Counter, of_buckets.values()), Counter())
+        buckets = {
+            (place, value): number
+            for place, counts in enumerate(of_buckets.values())
+            for value, number in counts.items()
+        }
+        released: Counter[str] = Counter()
+        for (_, value), number in buckets.items():
+            released[value] += number
         besides = (facts[column], facts[column].among(released))
-        models[column], public[column] = worst_privacy(list(of_buckets.values()), besides, c)
+        models[column], public[column] = worst_privacy(GroupCounts.of(buckets), besides, c)
     alone = sum(1 for count in people.values() if count == 1)
     return _Found(sum(sizes.values()), len(sizes), min(sizes.values()), alone, models, public)
 

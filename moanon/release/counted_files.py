@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,7 @@ import numpy as np
 
 from moanon.ending import interrupt_with_us
 from moanon.errors import CertificateError
-from moanon.release.many_groups import Histograms, WorstGroups
-from moanon.release.reader_privacy import SensitiveFacts
+from moanon.release.reader_privacy import GroupCounts, SensitiveFacts, worse, worst_privacy
 from moanon.release.reading import Counted, Reading, Spelled
 from moanon.scratch import ScratchFolder
 
@@ -240,12 +239,10 @@ class CellsInDatabase(Counted):
         said = [texts[cell] for cell in self._codes[column]]
         if len(set(said)) < len(said):
             raise CertificateError("two different cells stand for the same value")
-        worst = WorstGroups(said, besides, c)
-        for histograms in self._histograms(column):
-            worst.add(histograms)
-        return worst.values()
+        parts = (worst_privacy(part, besides, c) for part in self._counts(column, said))
+        return reduce(lambda one, other: list(map(worse, one, other)), parts)
 
-    def _histograms(self, column: str) -> Iterator[Histograms]:
+    def _counts(self, column: str, texts: list[str]) -> Iterator[GroupCounts]:
         """Groups with the rows of each value of a sensitive column, some at a time."""
         keys = ", ".join(self._keys)
         ((tuples,),) = self._database.execute("SELECT count(*) FROM numbered").fetchall()
@@ -263,7 +260,8 @@ class CellsInDatabase(Counted):
             begins[0] = True
             for key in by[1:]:
                 begins[1:] |= np.diff(key[order]) != 0
-            yield Histograms(
+            yield GroupCounts(
+                texts,
                 np.flatnonzero(begins),
                 np.asarray(found["value"], dtype=np.int64)[order],
                 np.asarray(found["n"], dtype=np.int64)[order],

@@ -25,7 +25,7 @@ from moanon.data.alike import alike_note
 from moanon.data.readers import long_fields
 from moanon.errors import CertificateError
 from moanon.release.counted_files import count_csv, count_parquet
-from moanon.release.reader_privacy import SensitiveFacts, worst_privacy
+from moanon.release.reader_privacy import GroupCounts, SensitiveFacts, worst_privacy
 from moanon.release.reading import Counted, Reading, parts_of, undefuse
 
 # Written here again on purpose: these are promises about a released file, not about its writer.
@@ -171,11 +171,11 @@ class TalliedCells(Counted):
         besides: Sequence[SensitiveFacts],
         c: Fraction,
     ) -> list[dict[str, float]]:
-        groups: defaultdict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        entries: defaultdict[tuple[int, str], int] = defaultdict(int)
         place = self._names.index(name)
         for group, (cells, count) in zip(self._groups, self._tally.items(), strict=True):
-            groups[group][texts[cells[place]]] += count
-        return worst_privacy(list(groups.values()), besides, c)
+            entries[group, texts[cells[place]]] += count
+        return worst_privacy(GroupCounts.of(entries), besides, c)
 
 
 # -- reading ------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
-"""Privacy models of released groups, in plain Python; for the reader.
+"""Privacy models of released groups; for the reader.
 
-What a group gives away is worked out here from the counts of its sensitive values alone, by other
+What groups give away is worked out here from the counts of their sensitive values alone, by other
 means than the compiled loops of a search: whole numbers of any size, and one division at the end.
+Millions of groups are looked at together, as arrays.
 
 Two kinds of models:
 
@@ -19,15 +20,15 @@ from __future__ import annotations
 import datetime
 import math
 from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 from typing import Literal
 
-from moanon.arrays import Outlined
+import numpy as np
+
+from moanon.arrays import Floats, Ints, Outlined, Values
 from moanon.errors import CertificateError
 from moanon.release.labels import BlockLabels, IntervalLabels, NamedLabels, OrderLabels
 
@@ -35,8 +36,10 @@ from moanon.release.labels import BlockLabels, IntervalLabels, NamedLabels, Orde
 _MISSING = "(missing)"
 
 GroundDistance = Literal["equal", "ordered", "tree"]
-#: How often each value occurs in a group.
-Counts = Mapping[str, int]
+#: Beyond this, products of counts are whole numbers of Python, which have no end.
+_LARGEST = 2**62
+#: Quotients so near to the largest, as a share of it, are divided once more without rounding.
+_NEAR = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,31 +149,27 @@ class SensitiveFacts(Outlined):
             )
         return place
 
+    @property
+    def whole(self) -> type:
+        """Type of whole numbers that hold all products of counts and distances."""
+        return int if self.table_rows**2 * max(1, self.span) < _LARGEST else object
+
     @cached_property
-    def below(self) -> list[int]:
+    def below(self) -> Values:
         """Of an order: rows at each place or before it."""
-        at_place = [0] * (self.span + 1)
+        at_place: Values = np.zeros(self.span + 1, dtype=self.whole)
         for value, rows in self.rows.items():
             at_place[self.places[value]] += rows
-        return list(accumulate(at_place))
+        return np.cumsum(at_place)
 
-    @cached_property
-    def below_sums(self) -> list[int]:
-        """Sums of `below` over earlier places."""
-        return list(accumulate(self.below, initial=0))
-
-    @cached_property
-    def paths(self) -> Mapping[str, tuple[int, ...]]:
-        """Of a tree: the node above each value on each level, by its number there."""
-        return {
-            value: tuple(bisect_right(starts, place) for starts in self.levels)
-            for value, place in self.places.items()
-        }
-
-    @cached_property
-    def node_rows(self) -> Mapping[tuple[int, int], int]:
-        """Of a tree: rows in each node, by its level and number."""
-        return _by_node(self.rows, self.paths)
+    def nodes(self, level: int) -> tuple[dict[str, int], Values]:
+        """Of a tree: the node above each value on a level, by its number, and its rows."""
+        starts = self.levels[level]
+        node = {value: bisect_right(starts, place) for value, place in self.places.items()}
+        rows: Values = np.zeros(len(starts) + 1, dtype=self.whole)
+        for value, number in node.items():
+            rows[number] += self.rows[value]
+        return node, rows
 
 
 def _step(value: str, ground: IntervalLabels) -> int | None:
@@ -196,18 +195,70 @@ def _step(value: str, ground: IntervalLabels) -> int | None:
     return min(step, ground.steps - 1) if 0 <= step <= ground.steps else None
 
 
-# -- groups by themselves --------------------------------------------------------------------------
+# -- groups ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupCounts(Outlined):
+    """How often each value of a sensitive column occurs in each of some groups.
+
+    Attributes
+    ----------
+    texts : sequence of str
+        The values.
+    starts : array (groups,)
+        Where each group begins.
+    values, counts : arrays (entries,)
+        Places of values in `texts`, ascending in each group, and the rows of each.
+    """
+
+    texts: Sequence[str]
+    starts: Ints
+    values: Ints
+    counts: Ints
+
+    @classmethod
+    def of(cls, entries: Mapping[tuple[int, str], int]) -> GroupCounts:
+        """Take rows of pairs: the number of a group, and a value."""
+        texts = sorted({text for _, text in entries})
+        place = {text: number for number, text in enumerate(texts)}
+        listed = sorted((group, place[text], rows) for (group, text), rows in entries.items())
+        group, values, counts = (np.array(part, dtype=object) for part in zip(*listed, strict=True))
+        starts = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+        return cls(texts, starts, values.astype(int), _narrow(counts))
+
+    def sums(self, of: Values) -> Values:
+        """Add up the entries of each group."""
+        return np.add.reduceat(of, self.starts)
+
+    def spread(self, of: Values) -> Values:
+        """Give each entry what its group has."""
+        return np.repeat(of, self.lengths)
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """Values of each group."""
+        return np.diff(np.append(self.starts, len(self.values)))
+
+    @cached_property
+    def sizes(self) -> Values:
+        """Rows of each group."""
+        return self.sums(self.counts)
+
+    @cached_property
+    def numbers(self) -> Ints:
+        """Number of the group of each entry."""
+        return np.repeat(np.arange(len(self.starts)), self.lengths)
 
 
 def worst_privacy(
-    groups: Collection[Counts], besides: Sequence[SensitiveFacts], c: Fraction
+    groups: GroupCounts, besides: Sequence[SensitiveFacts], c: Fraction
 ) -> list[dict[str, float]]:
     """Every model of a sensitive column, by its name in a front, in the worst group.
 
     Parameters
     ----------
-    groups : collection of mapping of str to int
-        How often each value occurs in each group.
+    groups : GroupCounts
     besides : sequence of SensitiveFacts
         What groups are compared with; the answer has an entry for each.
     c : Fraction
@@ -219,136 +270,165 @@ def worst_privacy(
         If a group has a value that is not among those it is compared with, or one that has no
         place in its domain.
     """
-    # Small groups have few different histograms between them.
-    alone = [_alone(n, c) for n in {tuple(sorted(g.values(), reverse=True)) for g in groups}]
-    worst = {name: min(each[name] for each in alone) for name in alone[0] if name != "alpha"}
-    worst["alpha"] = max(each["alpha"] for each in alone)
-    different = [dict(counts) for counts in {tuple(sorted(counts.items())) for counts in groups}]
-    found = []
-    for facts in besides:
-        beside = [_beside(counts, facts) for counts in different]
-        found.append(worst | {name: max(each[name] for each in beside) for name in beside[0]})
-    return found
+    alone = _alone(groups, c)
+    return [alone | _beside(groups, facts) for facts in besides]
 
 
-def _alone(counts: tuple[int, ...], c: Fraction) -> dict[str, float]:
-    """What one group whose values occur so often, most frequent first, has by itself.
+def worse(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
+    """The worst of two lots of groups."""
+    return {
+        name: (min if name in _MORE_IS_BETTER else max)(value, other[name])
+        for name, value in one.items()
+    }
+
+
+# -- groups by themselves --------------------------------------------------------------------------
+
+_MORE_IS_BETTER = ("l_distinct", "l_frequency", "l_entropy", "l_recursive", "p_sensitive")
+
+
+def _alone(groups: GroupCounts, c: Fraction) -> dict[str, float]:
+    """What groups have by themselves.
 
     Distinct values, which are also the p of p-sensitive k-anonymity; rows over those of the most
     frequent value, rounded down (D def. 4); exp of the entropy; the largest ℓ for which
     ``r1 < c * (r_ℓ + … + r_m)``, 0 where not even ℓ = 1 holds; the largest share.
     """
-    size = sum(counts)
-    entropy = -math.fsum(count / size * math.log(count / size) for count in counts)
-    tail, recursive = size, 0
-    for count in counts:  # ℓ = 1 leaves out no value, ℓ = 2 the most frequent one, ...
-        if counts[0] * c.denominator >= c.numerator * tail:
-            break
-        recursive += 1
-        tail -= count
+    sizes, largest = groups.sizes, np.maximum.reduceat(groups.counts, groups.starts)
+    share = _floats(groups.counts) / _floats(groups.spread(sizes))
+    entropy = -groups.sums(share * np.log(share))
+    distinct = int(groups.lengths.min())
     return {
-        "l_distinct": len(counts),
-        "l_frequency": size // counts[0],
-        "l_entropy": math.exp(entropy),
-        "l_recursive": recursive,
-        "p_sensitive": len(counts),
-        "alpha": counts[0] / size,
+        "l_distinct": distinct,
+        "l_frequency": int((sizes // largest).min()),
+        "l_entropy": math.exp(max(0.0, float(entropy.min()))),
+        "l_recursive": int(_recursive(groups, largest, c).min()),
+        "p_sensitive": distinct,
+        "alpha": _largest(largest, sizes),
     }
+
+
+def _recursive(groups: GroupCounts, largest: Values, c: Fraction) -> Ints:
+    """How many values can be left out of each group, the most frequent ones first."""
+    falling = groups.counts[np.lexsort([-_floats(groups.counts), groups.numbers])].astype(object)
+    before = np.cumsum(falling) - falling
+    tail = groups.spread(groups.sizes) - (before - groups.spread(before[groups.starts]))
+    ends = groups.spread(largest).astype(object) * c.denominator >= tail * c.numerator
+    place = np.arange(len(falling)) - groups.spread(groups.starts)
+    left_out = np.where(ends.astype(bool), place, groups.spread(groups.lengths))
+    return np.asarray(np.minimum.reduceat(left_out, groups.starts))
 
 
 # -- groups beside the whole table, or the released rows -------------------------------------------
 
 
-def _beside(counts: Counts, facts: SensitiveFacts) -> dict[str, float]:
-    """How far one group is from all rows that it is compared with."""
-    if not counts.keys() <= facts.rows.keys():
-        stranger = min(counts.keys() - facts.rows.keys())
-        raise CertificateError(f"the table has no value {stranger!r}")
-    own = {"equal": _equal, "ordered": _ordered, "tree": _tree}[facts.distance]
-    distance = {"t_closeness": own(counts, facts)} if facts.has_distance else {}
-    return {
-        **distance,
-        "t_equal": _equal(counts, facts),
-        "t_js": _divergence(counts, facts),
-        "delta": _delta(counts, facts),
-        "delta_present": _largest_ratio(counts, facts),
+def _beside(groups: GroupCounts, facts: SensitiveFacts) -> dict[str, float]:
+    """How far groups are from all rows that they are compared with.
+
+    Shares p of a group and q of all rows are compared as p·N·n and q·N·n, which are whole: N rows
+    in the group, n in all.
+    """
+    if strangers := set(groups.texts) - facts.rows.keys():
+        raise CertificateError(f"the table has no value {min(strangers)!r}")
+    known = [facts.rows[text] for text in groups.texts]
+    rows: Values = np.array(known, dtype=facts.whole)[groups.values]
+    counts: Values = groups.counts.astype(facts.whole)
+    sizes: Values = groups.sizes.astype(facts.whole)
+    ours, theirs = counts * facts.table_rows, rows * groups.spread(sizes)
+    found = {}
+    if facts.has_distance and facts.distance != "equal":
+        moved = (_ordered if facts.distance == "ordered" else _tree)(groups, facts)
+        found["t_closeness"] = _largest(moved, sizes * facts.table_rows * max(1, facts.span))
+    # Σ max(0, p - q): what must be moved, all ways being equally long
+    equal = _largest(groups.sums(np.maximum(ours - theirs, 0)), sizes * facts.table_rows)
+    if facts.distance == "equal":
+        found["t_closeness"] = equal
+    ratio = _floats(ours) / _floats(theirs)
+    present = math.log(max(float(ratio.max()), float((1 / ratio).max())))
+    is_complete = int(groups.lengths.min()) == len(facts.rows)
+    return found | {
+        "t_equal": equal,
+        "t_js": _divergence(groups, _floats(ours), _floats(theirs), facts),
+        "delta": present if is_complete else math.inf,  # max |ln(p / q)| over all values
+        "delta_present": present,  # over those of the group
     }
 
 
-# Shares p of the group and q of the table are compared as p·N·n and q·N·n, which are whole: N rows
-# in the group, n in the table.
-
-
-def _equal(counts: Counts, facts: SensitiveFacts) -> float:
-    """``Σ max(0, p - q)``: what must be moved, all ways being equally long."""
-    size, table = sum(counts.values()), facts.table_rows
-    moved = sum(max(0, rows * table - facts.rows[value] * size) for value, rows in counts.items())
-    return moved / (size * table)
-
-
-def _ordered(counts: Counts, facts: SensitiveFacts) -> float:
-    """``Σ_i |Σ_{j <= i} (p_j - q_j)| / (m - 1)``.
-
-    Between two places of the group its running share stays and that of the table only grows, so
-    the difference changes its sign once, and the sums on both sides are looked up.
-    """
-    if not facts.span:
-        return 0.0
-    size, table, last = sum(counts.values()), facts.table_rows, facts.span
-    at_place: defaultdict[int, int] = defaultdict(int)
-    for value, rows in counts.items():
-        at_place[facts.places[value]] += rows
-    stops = sorted(place for place in at_place if place < last)
-    moved = seen = 0
-    for here, there in zip([0, *stops], [*stops, last], strict=True):
-        seen += at_place.pop(here, 0)
-        level = seen * table
-        turn = bisect_right(facts.below, level // size, here, there)
-        before = facts.below_sums[turn] - facts.below_sums[here]
-        behind = facts.below_sums[there] - facts.below_sums[turn]
-        moved += level * (turn - here) - size * before + size * behind - level * (there - turn)
-    return moved / (size * table * last)
-
-
-def _tree(counts: Counts, facts: SensitiveFacts) -> float:
-    """Sum over the levels below the root of what leaves their nodes, each level being 1 / H."""
-    if not facts.span:
-        return 0.0
-    size, table = sum(counts.values()), facts.table_rows
-    moved = sum(
-        max(0, rows * table - facts.node_rows[node] * size)
-        for node, rows in _by_node(counts, facts.paths).items()
-    )
-    return moved / (size * table * facts.span)
-
-
-def _by_node(counts: Counts, paths: Mapping[str, tuple[int, ...]]) -> dict[tuple[int, int], int]:
-    found: defaultdict[tuple[int, int], int] = defaultdict(int)
-    for value, rows in counts.items():
-        for node in enumerate(paths[value]):
-            found[node] += rows
-    return found
-
-
-def _divergence(counts: Counts, facts: SensitiveFacts) -> float:
+def _divergence(groups: GroupCounts, ours: Floats, theirs: Floats, facts: SensitiveFacts) -> float:
     """``½ [KL(Q, M) + KL(P, M)]`` with M the mean of P and Q."""
-    size, table = sum(counts.values()), facts.table_rows
-    terms, absent = [], table
-    for value, rows in counts.items():
-        p, q = rows * table, facts.rows[value] * size
-        terms.append(rows / size * math.log(2 * p / (p + q)))
-        terms.append(facts.rows[value] / table * math.log(2 * q / (p + q)))
-        absent -= facts.rows[value]
-    return max(0.0, math.fsum([*terms, absent / table * math.log(2)]) / 2)
+    all_of_it = _floats(groups.spread(groups.sizes)) * facts.table_rows
+    p, q = ours / all_of_it, theirs / all_of_it
+    terms = p * np.log(2 * ours / (ours + theirs)) + q * np.log(2 * theirs / (ours + theirs))
+    absent = 1 - groups.sums(q)
+    return max(0.0, float((groups.sums(terms) + absent * math.log(2)).max()) / 2)
 
 
-def _delta(counts: Counts, facts: SensitiveFacts) -> float:
-    """``max |ln(p / q)|`` over the values of the table."""
-    return math.inf if len(counts) < len(facts.rows) else _largest_ratio(counts, facts)
+def _by_place(groups: GroupCounts, place: Mapping[str, int]) -> tuple[Ints, Ints, Values, Ints]:
+    """Add up entries at the same place of a group.
+
+    Returned are group, place and rows of each, and where those of each group begin.
+    """
+    places = np.array([place[text] for text in groups.texts])[groups.values]
+    order = np.lexsort([places, groups.numbers])
+    number, places = groups.numbers[order], places[order]
+    first = np.flatnonzero(np.append(True, (np.diff(number) != 0) | (np.diff(places) != 0)))
+    rows = np.add.reduceat(groups.counts[order], first)
+    starts = np.flatnonzero(np.append(True, np.diff(number[first]) != 0))
+    return number[first], places[first], rows, starts
 
 
-def _largest_ratio(counts: Counts, facts: SensitiveFacts) -> float:
-    """``max |ln(p / q)|`` over the values of the group."""
-    size, table = sum(counts.values()), facts.table_rows
-    pairs = [(rows * table, facts.rows[value] * size) for value, rows in counts.items()]
-    return math.log(max(max(p / q, q / p) for p, q in pairs))
+def _ordered(groups: GroupCounts, facts: SensitiveFacts) -> Values:
+    """``Σ_i |Σ_{j <= i} (p_j - q_j)|``, to be divided by ``m - 1``.
+
+    Between two places of a group its running share stays and that of all rows only grows, so the
+    difference changes its sign once, and the sums on both sides are looked up.
+    """
+    last, below = facts.span, facts.below
+    if not last:
+        return np.zeros(len(groups.starts), dtype=int)
+    number, here, rows, starts = _by_place(groups, facts.places)
+    size: Values = groups.sizes.astype(facts.whole)[number]
+    rows = rows.astype(facts.whole)
+    sums = np.concatenate([np.zeros(1, dtype=facts.whole), np.cumsum(below)])
+    seen = np.cumsum(rows)
+    seen = seen - np.repeat((seen - rows)[starts], np.diff(np.append(starts, len(seen))))
+    there = np.append(here[1:], last)
+    there[np.append(starts[1:], len(here)) - 1] = last
+    level = seen * facts.table_rows
+    turn = np.clip(np.searchsorted(below, level // size, side="right"), here, there)
+    moved = level * (2 * turn - here - there)
+    moved = moved + size * (sums[here] + sums[there] - 2 * sums[turn])
+    before = size[starts] * sums[here[starts]]  # where the group has nothing yet
+    return np.asarray(np.add.reduceat(moved, starts) + before)
+
+
+def _tree(groups: GroupCounts, facts: SensitiveFacts) -> Values:
+    """Sum over the levels below the root of what leaves their nodes, each level being 1 / H."""
+    sizes: Values = groups.sizes.astype(facts.whole)
+    moved: Values = np.zeros(len(sizes), dtype=facts.whole)
+    for level in range(len(facts.levels)):
+        node, in_node = facts.nodes(level)
+        number, place, rows, starts = _by_place(groups, node)
+        more = rows.astype(facts.whole) * facts.table_rows - in_node[place] * sizes[number]
+        moved = moved + np.add.reduceat(np.maximum(more, 0), starts)
+    return moved
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+def _largest(above: Values, below: Values) -> float:
+    """The largest of some quotients of whole numbers, correctly rounded."""
+    rough = _floats(above) / _floats(below)
+    near = np.flatnonzero(rough >= rough.max() * (1 - _NEAR))
+    pairs = set(zip(above[near].tolist(), below[near].tolist(), strict=True))
+    return float(max(one / other for one, other in pairs))
+
+
+def _floats(numbers: Values) -> Floats:
+    return np.asarray(numbers, dtype=np.float64)
+
+
+def _narrow(counts: Values) -> Values:
+    """Whole numbers of 64 bits, where they are enough."""
+    return counts.astype(int) if sum(counts.tolist()) < _LARGEST else counts

@@ -140,7 +140,6 @@ def test_reader_shares_no_code_with_the_writer() -> None:
     for module in (
         "labels",
         "reader_privacy",
-        "many_groups",
         "reading",
         "counted_files",
         "readback",

@@ -20,7 +20,7 @@ from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.release.applied import sensitive_facts
 from moanon.release.labels import IntervalLabels
-from moanon.release.reader_privacy import SensitiveFacts, worst_privacy
+from moanon.release.reader_privacy import GroupCounts, SensitiveFacts, worst_privacy
 from tests import naive_measures
 from tests.strategies import rich_instances
 
@@ -43,8 +43,12 @@ def facts_of(values: list[str], spec: DomainSpec | None = None) -> SensitiveFact
 
 
 def worst(facts: SensitiveFacts, *groups: list[str]) -> dict[str, float]:
-    (found,) = worst_privacy([Counter(values) for values in groups], [facts], Fraction(3))
+    (found,) = worst_privacy(counted(*map(Counter, groups)), [facts], Fraction(3))
     return found
+
+
+def counted(*groups: dict[str, int]) -> GroupCounts:
+    return GroupCounts.of({(i, v): n for i, group in enumerate(groups) for v, n in group.items()})
 
 
 # -- hand-computed -------------------------------------------------------------------------------
@@ -117,8 +121,10 @@ def test_whole_numbers_beyond_floats_are_not_rounded_on_the_way() -> None:
     rows = 10**9
     facts = SensitiveFacts({"a": rows, "b": rows, "c": rows})
     groups = {"a": rows, "b": rows, "c": rows}
-    assert worst_privacy([groups], [facts], Fraction(3))[0]["t_equal"] == 0
-    assert worst_privacy([{"a": rows, "b": rows}], [facts], Fraction(3))[0]["t_equal"] == 1 / 3
+    assert worst_privacy(counted(groups), [facts], Fraction(3))[0]["t_equal"] == 0
+    assert (
+        worst_privacy(counted({"a": rows, "b": rows}), [facts], Fraction(3))[0]["t_equal"] == 1 / 3
+    )
 
 
 # -- among the released rows ----------------------------------------------------------------------
@@ -126,7 +132,9 @@ def test_whole_numbers_beyond_floats_are_not_rounded_on_the_way() -> None:
 
 def test_a_group_is_compared_with_each_of_what_is_given() -> None:
     table = facts_of(["a", "a", "b", "c"])
-    found = worst_privacy([Counter("ab")], [table, table.among({"a": 1, "b": 1})], Fraction(3))
+    found = worst_privacy(
+        counted(Counter("ab")), [table, table.among({"a": 1, "b": 1})], Fraction(3)
+    )
     assert [each["t_equal"] for each in found] == [1 / 4, 0]
     assert [each["delta"] for each in found] == [math.inf, 0]
     assert found[0].keys() == found[1].keys()

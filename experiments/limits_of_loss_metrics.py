@@ -73,9 +73,10 @@ from moanon.output.learning_figures import plot_telling
 from moanon.recoding import LocalRecodings
 from moanon.search.algorithms import make_search
 from moanon.search.archive import front_of
-from moanon.search.local import solve_target
+from moanon.search.box_solving import solve_target
 from moanon.search.problem import SearchProblem
-from moanon.search.running import Stop, run_search
+from moanon.search.running import run_search
+from moanon.search.stopping import Stop
 
 REPOSITORY = Path(__file__).parents[1]
 CREDIT = ("LIMIT_BAL", "SEX", "EDUCATION", "MARRIAGE", "AGE")

@@ -29,9 +29,11 @@ from moanon import Config, Instance
 from moanon.data.domain import IntervalDomain
 from moanon.data.table import Role, read_table
 from moanon.measures.suppression import Suppression
-from moanon.search.local import LocalSearch, split_greedily, warm_up_local
+from moanon.search.box_solving import split_greedily
+from moanon.search.local import LocalSearch
 from moanon.search.problem import SearchProblem
-from moanon.search.running import Stop, run_search
+from moanon.search.running import run_search
+from moanon.search.stopping import Stop
 
 REPOSITORY = Path(__file__).parents[1]
 CELLS = (10**4, 10**5, 10**6)
@@ -107,7 +109,7 @@ def timed(instance: Instance, table: str, eta: float) -> dict[str, Any]:
     """CPU seconds of the front and of greedy passes alone."""
     rule = Suppression("limit", eta)
     problem = SearchProblem(instance, ("k", "loss"), rule)
-    warm_up_local(problem)
+    LocalSearch.warm_up(problem)
     search = LocalSearch(problem)
     started = time.process_time()
     run_search(search, Stop())

@@ -21,7 +21,8 @@ from moanon.measures.suppression import Suppression
 from moanon.search.archive import front_of
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.problem import SearchProblem
-from moanon.search.running import Stop, run_search, warm_up
+from moanon.search.running import run_search
+from moanon.search.stopping import Stop
 
 ROWS, VALUES, SEED = 100_000, 30_000, 7
 
@@ -63,7 +64,7 @@ def main() -> None:
     instance = zip_table()
     print(f"{len(instance.cells):,} cells, genomes of {instance.layout.bits:,} bits")
     problem = SearchProblem(instance, ("k", "loss"), Suppression("limit", 0.1))
-    warm_up(problem, "archive")
+    ArchiveSearch.warm_up(problem)
     search = ArchiveSearch(problem, population=200, seed=1)
     started = time.process_time()
     run_search(search, Stop(evaluations=evaluations))

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import moanon
 from moanon import Config, Front
-from moanon.search.front_proof import FrontProof
+from moanon.proofs.front_proof import FrontProof
 
 REPOSITORY = Path(__file__).parents[1]
 #: The k of each share of rows that may be suppressed.

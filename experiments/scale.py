@@ -153,10 +153,11 @@ def _time_search(instance: Instance) -> dict[str, float]:
     from moanon.measures.suppression import Suppression
     from moanon.search.archive_search import ArchiveSearch
     from moanon.search.problem import SearchProblem
-    from moanon.search.running import Stop, run_search, warm_up
+    from moanon.search.running import run_search
+    from moanon.search.stopping import Stop
 
     problem = SearchProblem(instance, ("k", "loss"), Suppression("limit", 0.1))
-    warm_up(problem, "archive")
+    ArchiveSearch.warm_up(problem)
     search = ArchiveSearch(problem, population=200, seed=1)
     before = _seconds()
     run_search(search, Stop(evaluations=10_000))

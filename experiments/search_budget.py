@@ -32,10 +32,11 @@ import yaml
 from search_quality import area
 
 from moanon import Config
-from moanon.experiment.optimization import make_limits, make_problem, prepare_kernels
+from moanon.experiment.runner import Runner
+from moanon.proofs.front_proof import prove_within_budget
 from moanon.search import archive_search
-from moanon.search.exact import is_exact_wanted, prove_within_budget, take_in
-from moanon.search.running import Outcome, Stop, run_search, stop_of
+from moanon.search.running import Outcome, run_search
+from moanon.search.stopping import Stop
 
 REPOSITORY = Path(__file__).parents[1]
 HEADER = (
@@ -116,10 +117,9 @@ class Case:
         """
         search = {"algorithm": "archive", "seed": seed, "cap": 100_000}
         config = Config.from_dict({**self._given, "search": search})
-        problem = make_problem(config, self.instance)
-        limits = make_limits(config, problem, (self.eta,), {})
-        prepare_kernels(problem, "archive")
-        stop = stop_of(config.search, "archive", problem)
+        runner = Runner(config, self.instance)
+        limits, stop = runner.limits, runner.stop
+        runner.kind.warm_up(limits.problems[0])
         if evaluations is not None:
             stop = Stop(evaluations=evaluations)
         elif seconds is not None:
@@ -133,15 +133,15 @@ class Case:
             interrupted=lambda: seconds is not None and time.process_time() - started >= seconds,
         )
         spent = time.process_time() - started
-        if seconds is None and evaluations is None:
+        if seconds is None and evaluations is None and self.eta == 0:
             front = limits.front(0, config.search.cap)  # measured by every run, so not counted
-            if is_exact_wanted(front, stop):
-                started = time.process_time()
-                proof = prove_within_budget(front)
-                assert proof is not None  # nobody interrupts it
-                take_in(limits, proof)
-                spent += time.process_time() - started
-                print(f"{self.name}: {proof.record()}", file=sys.stderr)
+            started = time.process_time()
+            proof = prove_within_budget(front)
+            assert proof is not None  # nobody interrupts it
+            if proof.better:
+                limits.learn(self.instance.layout.pack(proof.better_genomes()))
+            spent += time.process_time() - started
+            print(f"{self.name}: {proof.record()}", file=sys.stderr)
         return outcome, limits.archives[0].values.copy(), spent
 
 

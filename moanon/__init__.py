@@ -22,9 +22,10 @@ The way of the data, and where each station stands::
   says it (``suppression``: presets, ``suppress_by``, η); and what a grouping does to each column,
   by the rows of its labels (``column_effects``).
 - ``moanon.recoding``: how the solutions of a front become groupings: genomes, or boxes.
+- ``moanon.proofs``: bounds and branch and bound: how far a front is from the optimum
+  (``front_proof``, ``proof``), best cuts of single columns (``polishing``).
 - ``moanon.search``: the algorithms, their budget and what ``auto`` means (``algorithms``), boxes
-  (``local``), best cuts of single columns (``polishing``), optima of large k (``large_groups``),
-  proofs of how far a front is from the optimum (``front_proof``, ``proof``), checkpoints.
+  (``local``), several limits of suppression together (``limits``), checkpoints.
 - ``moanon.front``: what they find, a `Front` to look at and ask.
 - ``moanon.baselines``: the classical algorithms (Mondrian, Datafly, Incognito, OLA, Flash, MinGen);
   ``find_baseline("mondrian").run(instance, 5)`` gives a release with its ``grouping``, and
@@ -32,9 +33,9 @@ The way of the data, and where each station stands::
 - ``moanon.release``: applies a grouping to the rows and writes the file (`Release`); reads labels
   back, also from files of others (``labels``, ``matching``), and states what the written file was
   measured to be (`Certificate`).
-- ``moanon.config``: a run described in YAML (`Config`); ``moanon.experiment``: from there to a
-  results folder, or to a front in one call (`optimize`), and back: folders, originals and released
-  files as commands name them (``finished``, ``originals``).
+- ``moanon.config``: a run described in YAML (`Config`); ``moanon.experiment``: from there to fronts
+  (``runner``), to a results folder around them or a front in one call (`optimize`), and back:
+  folders, originals and released files as commands name them (``finished``, ``originals``).
 - ``moanon.output``: figures, the page on which a front can be explored, and a sheet for whoever
   signs a release (``summary``).
 - ``moanon.compare``: which of several anonymizations of a table is better, and for whom.

@@ -1,4 +1,7 @@
-"""The array types that signatures speak of, each in one word; and how what holds them is shown."""
+"""The array types that signatures speak of, each in one word; and how what holds them is shown.
+
+A `State` is arrays by name: what has to be saved to go on from there.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,22 @@ Codes = npt.NDArray[np.uint16]  #: base values of cells
 UInts = npt.NDArray[np.uint32]  #: indices and counts of kernels
 Floats = npt.NDArray[np.float64]
 Values = npt.NDArray[Any]  #: numbers of any type, such as those of a measure
+State = dict[str, Values]  #: what is saved: no objects, so nothing has to be pickled
 
 #: Longer texts are no names.
 _LONGEST_NAME = 200
+
+
+def prefixed(prefix: str, state: State) -> State:
+    """A state whose names begin with a prefix, to be saved beside others."""
+    return {f"{prefix}{name}": array for name, array in state.items()}
+
+
+def part_of(state: State, prefix: str) -> State:
+    """What was saved with a prefix, without it."""
+    return {
+        name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)
+    }
 
 
 class Outlined:

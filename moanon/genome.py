@@ -17,7 +17,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bits, Bools, Ints, Outlined
+from moanon.arrays import Bits, Bools, Ints, Outlined, State
 from moanon.data.cells import Cells, SensitiveCounts, check_rows, count_values
 from moanon.data.digests import with_cells
 from moanon.data.domain import Domain, DomainSpec, OrderedDomain, TreeDomain
@@ -141,6 +141,14 @@ class Layout(Outlined):
         """Genomes that were packed."""
         free = np.unpackbits(packed, axis=1, count=len(self.free))
         return free.take(self._free_place, axis=1) if self._has_settled else free
+
+    def saved(self, packed: Bits) -> State:
+        """Packed genomes as arrays for a file; they say nothing of the rows."""
+        return {"genomes": packed}
+
+    def loaded(self, state: State) -> Bits:
+        """Packed genomes from what `saved` made of them."""
+        return state["genomes"]
 
     @cached_property
     def _has_settled(self) -> bool:

@@ -60,20 +60,18 @@ def check(
     what that merges already is told for each column, with the share of its entropy that is lost.
     """
     from moanon.config import Config
-    from moanon.data.coarsening import note_on_merged
     from moanon.experiment import make_problem
-    from moanon.experiment.preparation import notes_on_alike
+    from moanon.experiment.table_notes import notes_on_table
 
     checked = Config.load(config, sets or ())
     instance = checked.instance()
-    problem, recoding = make_problem(checked, instance), checked.problem.recoding
+    problem, has_boxes = make_problem(checked, instance), checked.problem.has_boxes
     _show_columns(instance)
-    show_facts(_facts(instance, recoding) | _task(problem, recoding))
+    show_facts(_facts(instance, has_boxes) | _task(problem, has_boxes))
     if measures:
         _show_measures(instance)
         typer.echo(f" {_SOURCES}")
-    noted = note_on_merged(instance.table.columns, instance.layout.domains)
-    noted += notes_on_alike(checked, instance, examples=True)
+    noted = notes_on_table(checked, instance, examples=True)
     for note in (*map(on_one_line, noted), *_notes(checked)):
         typer.echo(f" note: {note}")
 
@@ -156,14 +154,14 @@ def _show_columns(instance: Instance) -> None:
     show_grid(headers, rows, right=range(3, 6), overflow="fold")
 
 
-def _facts(instance: Instance, recoding: str) -> dict[str, str]:
+def _facts(instance: Instance, has_boxes: bool) -> dict[str, str]:
     from moanon.data.cells import raw_group_sizes
 
     table, counts = instance.table, instance.cells.counts
     facts = {
         "rows": f"{table.rows_in:,} read, {table.rows_dropped:,} dropped for missing values",
         "distinct cells": f"{len(counts):,}",
-        **_space(instance, recoding),
+        **_space(instance, has_boxes),
         "k of the raw table": f"{_exposure(raw_group_sizes(table))}, values as they were read",
         "k of the base table": f"{_exposure(counts)}, the finest a release can show",
     }
@@ -173,11 +171,11 @@ def _facts(instance: Instance, recoding: str) -> dict[str, str]:
     return facts
 
 
-def _space(instance: Instance, recoding: str) -> dict[str, str]:
+def _space(instance: Instance, has_boxes: bool) -> dict[str, str]:
     """What is searched: genomes, or boxes that each group has for itself."""
     from moanon.data.domain import TreeDomain
 
-    if recoding == "global":
+    if not has_boxes:
         return {
             "valid genomes": f"{large(instance.layout.count())} ({instance.layout.bits:,} bits)"
         }
@@ -190,7 +188,7 @@ def _space(instance: Instance, recoding: str) -> dict[str, str]:
     return {"possible boxes": large(blocks)}
 
 
-def _task(problem: SearchProblem, recoding: str) -> dict[str, str]:
+def _task(problem: SearchProblem, has_boxes: bool) -> dict[str, str]:
     """What is optimized, under which bounds."""
     from moanon.measures import find_measure
 
@@ -201,7 +199,7 @@ def _task(problem: SearchProblem, recoding: str) -> dict[str, str]:
         )
     }
     rule = problem.suppression
-    if recoding == "local":
+    if has_boxes:
         task["recoding"] = "local: every group has blocks of its own"
     elif rule.kind == "limit":
         task["suppressed"] = f"the worst groups by {rule.by}, within eta"

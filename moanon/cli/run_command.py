@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from moanon.experiment.experiment import Result
     from moanon.experiment.repeated import Spread
     from moanon.front import Front
-    from moanon.search.front_proof import ProofRecord
+    from moanon.proofs.front_proof import ProofRecord
 
 #: Seconds of compiling that are worth a word.
 _NOTICED = 3.0
@@ -296,5 +296,5 @@ def _written(experiment: Experiment) -> Iterator[str]:
         yield "comparison.csv"
         yield from sorted(place.name for place in experiment.places.values())
     else:
-        boxes = ("boxes.npz",) if experiment.algorithm == "local" else ()
+        boxes = ("boxes.npz",) if experiment.config.problem.has_boxes else ()
         yield from ("front.csv", "solutions.json", *boxes, "config.yaml", "run.json")

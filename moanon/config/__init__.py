@@ -55,6 +55,7 @@ from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text
 from moanon.data.table import Role, Table
 from moanon.engines import read_table
 from moanon.errors import ConfigError
+from moanon.search.algorithms import ALGORITHMS, AUTO
 
 if TYPE_CHECKING:
     from moanon.genome import Instance
@@ -121,14 +122,14 @@ class Config(BaseModel):
             raise refusal(f"the preset kl-safety {_NEEDS['sensitive']}", "problem.preset")
         self._check_measures()
         algorithm, recoding = self.search.algorithm, self.problem.recoding
-        if algorithm != "auto" and (algorithm == "local") != (recoding == "local"):
+        if algorithm != AUTO and ALGORITHMS[algorithm].recoding != recoding:
             raise refusal(
                 f"the algorithm {algorithm} is for the other kind of recoding. Got "
                 f"problem.recoding {recoding}; leave the algorithm to auto",
                 "search.algorithm",
             )
         for name, column in self.columns.items():
-            if column.labels == "sets" and recoding != "local":
+            if column.labels == "sets" and not self.problem.has_boxes:
                 raise refusal(
                     "sets are for local recodings, where every group has labels of its own: say "
                     f"problem.recoding local. Got {recoding}",

@@ -568,7 +568,7 @@ class ProblemSection(BaseModel):
                 f"Got {self.suppress_by}",
                 "suppress_by",
             )
-        if self.recoding == "local":
+        if self.has_boxes:
             if self.preset == "any-suppression":
                 raise refusal(
                     "local recodings need a limit of suppression: take the preset k-suppression. "
@@ -578,6 +578,11 @@ class ProblemSection(BaseModel):
             if self.suppress_by is not None:
                 raise refusal("suppress_by is for the recoding global only. Got local", "recoding")
         return self
+
+    @property
+    def has_boxes(self) -> bool:
+        """Whether every group has a box of its own: the recoding is local."""
+        return self.recoding == "local"
 
 
 class SearchSection(BaseModel):

@@ -18,11 +18,13 @@ complete. So whatever moment a run is killed at, the folder tells whether it is 
 nothing meets the constraints they stay, and ``no-solution.txt`` beside them says why. One run at a
 time works in a folder, behind a lock that the system takes back when the process ends.
 
-- ``planning``: `plan`; ``experiment``: `Experiment`, the way to the written folder.
+- ``planning``: `plan`; `make_problem`, what a configuration optimizes.
+- ``runner``: `Runner`, from a configuration and its table to fronts, in memory.
+- ``experiment``: `Experiment`, the way from there to the written folder; ``repeated``: the same
+  with several seeds.
+- ``optimization``: `optimize`, the front in one call and without a folder.
 - ``baseline``: the same folder from a classical algorithm of `moanon.baselines`.
 - ``proving``: proofs of how far the fronts of a folder are from the optimum, in ``proof.npz``.
-- ``optimization``: `make_problem`, what a configuration optimizes; `optimize`, the front in one
-  call and without a folder.
 - ``folder``: which run a folder holds, and the lock.
 - ``plane``: results of one table, made in any way, laid over one another.
 - ``finished``: finished runs; `load_front` reads one again, together with its table.
@@ -33,7 +35,6 @@ time works in a folder, behind a lock that the system takes back when the proces
 
 from moanon.experiment.experiment import Experiment, Result
 from moanon.experiment.finished import load_front, read_rows
-from moanon.experiment.optimization import make_problem
-from moanon.experiment.planning import plan
+from moanon.experiment.planning import make_problem, plan
 
 __all__ = ["Experiment", "Result", "load_front", "make_problem", "plan", "read_rows"]

@@ -36,8 +36,7 @@ from moanon.experiment.folder import (
     make_folder,
     spare_inputs,
 )
-from moanon.experiment.optimization import changed, etas_of, objectives_of
-from moanon.experiment.planning import plan
+from moanon.experiment.planning import changed, etas_of, objectives_of, plan
 from moanon.experiment.stored import domains_texts
 from moanon.front import Front
 from moanon.genome import Instance

@@ -1,17 +1,14 @@
 """Experiments: how a run comes to its results folder.
 
-`Experiment.prepare` and `Experiment.run` tell the story; each of their steps stands below them.
+Read `Experiment.prepare` and `Experiment.run` first; each of their steps stands below them.
 """
 
 from __future__ import annotations
 
 import json
 import platform
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from functools import cached_property
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,87 +16,56 @@ from typing import Any
 import numpy as np
 
 from moanon import __version__
-from moanon.arrays import Outlined
+from moanon.arrays import Outlined, State
 from moanon.config import Config
-from moanon.data.coarsening import note_on_merged
 from moanon.data.digests import kept, new_key
-from moanon.errors import InfeasibleError, OutputError
+from moanon.errors import InfeasibleError, OutputError, SearchError
 from moanon.experiment.finished import ETA_TABLE, draw_plots, run_of, write_eta_table, write_page
 from moanon.experiment.folder import (
     LOCK,
     PROOF,
     RESULTS,
     FolderLock,
+    already,
     check_folder,
     clear_pictures,
     clear_results,
     identity_of,
     make_folder,
     mark_without_solution,
+    notes_on_folder,
     read_evaluated,
     results_of,
     spare_inputs,
+    still_known,
     with_limits,
     write_evaluated,
 )
-from moanon.experiment.optimization import (
-    algorithm_for,
-    changed,
-    check_proof,
-    checked_threads,
-    etas_of,
-    make_limits,
-    make_problem,
-    prepare_kernels,
-)
-from moanon.experiment.planning import with_eta
-from moanon.experiment.preparation import (
-    already,
-    load_state,
-    notes_on_alike,
-    notes_on_folder,
-    notes_on_settings,
-    still_known,
-)
+from moanon.experiment.planning import changed, etas_of, with_eta
 from moanon.experiment.proving import earlier_proof, keep_proof, prove_limits
+from moanon.experiment.runner import Found, Runner, Watch, checked_threads
 from moanon.experiment.stored import domains_texts
+from moanon.experiment.table_notes import notes_on_table
 from moanon.front import Front
 from moanon.front.results import DOMAINS
 from moanon.genome import Instance
 from moanon.paths import checked_path
 from moanon.progress import OnStep, on_part
+from moanon.proofs.front_proof import FrontProof, ProofRecord
 from moanon.recoding import BOXES
-from moanon.search.archive import SharedLimits
-from moanon.search.checkpoint import Checkpoints, Identity, State, part_of, prefixed
-from moanon.search.exact import (
-    bounds_of_all,
-    is_exact_wanted,
-    prove_within_budget,
-    take_in,
-)
-from moanon.search.front_proof import FrontProof, ProofRecord
-from moanon.search.local import LocalLimits
-from moanon.search.running import (
-    OnGeneration,
-    Outcome,
-    Progress,
-    Stop,
-    run_search,
-    stop_of,
-)
+from moanon.search.checkpoint import Checkpoints, Identity
+from moanon.search.limits import Limits
+from moanon.search.running import OnGeneration, Outcome
 
-#: Share of the effort for a further limit, which starts from what was found for the others.
-_FURTHER = 0.25
-
-#: How the search for a limit went: a part of ``run.json``.
-_Course = dict[str, Any]
+#: What a checkpoint holds besides the search and what is shared.
+_PARTS = {"known", "force", "phase", "courses"}
 
 
 # -- one run ---------------------------------------------------------------------------------------
 
 
 def make_record(config: Config, instance: Instance, identity: Identity) -> dict[str, Any]:
-    """What ``run.json`` tells about results of any kind: what they were made from, and by what."""
+    """What ``run.json`` says about results of any kind: what they were made from, and by what."""
     table = instance.table
     key = new_key(table.digest)
     keyed = {} if key is None else {"key": key, "cells_digest": kept(instance.digest, key)}
@@ -165,10 +131,8 @@ class Experiment(Outlined):
     config : Config
     lock : FolderLock
         Keeps other runs away from the folder, from `prepare` to the end of `run`.
-    instance : Instance
-        The table.
-    limits : SharedLimits or LocalLimits
-        Everything found so far, for each limit of suppression.
+    runner : Runner
+        Searches, and holds everything found so far.
     known : dict of float to Path
         Limits for which the folder has results, and where.
     identity : Identity
@@ -180,23 +144,17 @@ class Experiment(Outlined):
         Whether results in the folder may be replaced.
     force : bool
         Whether everything else that the folder holds of earlier runs goes when this one is done.
-    notes : tuple of str
-        What was noticed on the way and should be told.
-    threads : int
     """
 
     config: Config
     lock: FolderLock
-    instance: Instance
-    limits: SharedLimits | LocalLimits
+    runner: Runner
     known: Mapping[float, Path]
     identity: Identity
     checkpoints: Checkpoints
     saved: State | None
     replace: bool
     force: bool
-    notes: tuple[str, ...]
-    threads: int
 
     @classmethod
     def prepare(
@@ -236,7 +194,7 @@ class Experiment(Outlined):
             spare_inputs(folder, (*instance.table.files, *config.hierarchy_files))
             identity = identity_of(config, instance)
             checkpoints = Checkpoints(folder, with_limits(identity, etas_of(config)))
-            saved, notes = load_state(checkpoints) if resume else (None, [])
+            saved, notes = _load_state(checkpoints) if resume else (None, [])
             if saved is not None:
                 force = bool(saved["force"])
             known = {} if force else results_of(folder, identity)
@@ -245,29 +203,21 @@ class Experiment(Outlined):
             etas = {*etas_of(config), *known}
             if etas == known.keys() and not resume:
                 raise already(folder)
-            problem = make_problem(config, instance, threads)
-            check_proof(config, problem)
-            algorithm = algorithm_for(config, instance)
             if saved is None:
                 notes += notes_on_folder(folder, known, etas, resume=resume)
-            notes += notes_on_settings(config, algorithm)
-            notes += note_on_merged(instance.table.columns, instance.layout.domains)
-            notes += notes_on_alike(config, instance)
+            notes += notes_on_table(config, instance)
             if dropped := instance.table.dropped:
                 notes.insert(0, dropped)
             return cls(
                 config=config,
                 lock=lock,
-                instance=instance,
-                limits=make_limits(config, problem, etas, known),
+                runner=Runner(config, instance, threads, [*etas], [*known], notes),
                 known=known,
                 identity=identity,
                 checkpoints=checkpoints,
                 saved=saved,
                 replace=resume or force or bool(known),
                 force=force,
-                notes=tuple(notes),
-                threads=threads,
             )
         except BaseException:
             lock.leave()
@@ -286,49 +236,42 @@ class Experiment(Outlined):
         on_generation, interrupted
             As for `moanon.search.running.run_search`.
         on_step : callable, optional
-            Told what is done after the search, and how far that is.
+            Called with what is done after the search, and how far that is.
 
         Raises
         ------
         InfeasibleError
             If nothing that was found meets the constraints.
         """
-        started = time.monotonic()
         try:
             self._take_folder()
-            compiling = prepare_kernels(self.limits.problems[0], self.algorithm)
-            begin, courses = self._begin()
-            for number in range(begin, len(self.phases)):
-                outcome = self._search(number, courses, on_generation, interrupted)
-                if outcome.reason == "interrupted":
-                    return Result(self.folder, outcome, {}, self.limits.evaluations, compiling)
-                course = self._course(outcome, compiling, time.monotonic() - started)
-                courses[self.phases[number]] = course
-                # With every genome evaluated for one limit, they are for all the others.
-                if outcome.reason == "exhausted" and isinstance(self.limits, SharedLimits):
-                    courses.update(dict.fromkeys(self.phases[number:], course))
-                    break
-            settled = self._settle(outcome, on_step, interrupted)
-            if settled is None:
-                outcome = replace(outcome, reason="interrupted")
-                return Result(self.folder, outcome, {}, self.limits.evaluations, compiling)
-            fronts, proofs = settled
-            self._write(fronts, courses, proofs)
+            self._begin()
+            watch = Watch(on_generation, on_step, interrupted, self._save)
+            found = self.runner.run(watch, self._earlier_proofs)
+            if not found.fronts:
+                return self._result(found, {})
+            self._write(found)
             self.checkpoints.remove()  # from here on the folder is finished
-            seconds, is_cut = self.config.search.prove, False
+            fronts, is_cut = found.fronts, False
+            seconds = self.config.search.prove
             if seconds is not None and any(front.proven is None for front in fronts.values()):
-                told = on_part(on_step, "proving")
-                fronts = prove_limits(self.folder, self.places, fronts, seconds, interrupted, told)
+                proving = on_part(on_step, "proving")
+                fronts = prove_limits(
+                    self.folder, self.places, fronts, seconds, interrupted, proving
+                )
                 is_cut = interrupted is not None and interrupted()
             self.show(fronts, on_step)
-            evaluations = self.limits.evaluations
-            proof = self._told_proof(fronts, proofs)
-            return Result(self.folder, outcome, fronts, evaluations, compiling, proof, is_cut)
+            return self._result(found, fronts, is_cut)
         except InfeasibleError as error:
             mark_without_solution(self.folder, str(error))
             raise
         finally:
             self.lock.leave()
+
+    def _result(self, found: Found, fronts: Mapping[float, Front], is_cut: bool = False) -> Result:
+        proof = self.runner.exact_record(found, fronts) if fronts else None
+        evaluations, compiling = self.runner.evaluations, self.runner.compiling
+        return Result(self.folder, found.outcome, fronts, evaluations, compiling, proof, is_cut)
 
     # -- the steps of a run ----------------------------------------------------------------------
 
@@ -344,146 +287,37 @@ class Experiment(Outlined):
         make_folder(self.folder)
         mark_without_solution(self.folder, None)
 
-    def _begin(self) -> tuple[int, dict[float, _Course]]:
-        """Bring in what is there; return the phase to begin with, and how those before it went."""
-        if self.saved is None:
-            self.checkpoints.remove()  # of a run that is replaced
-            if self.known and isinstance(self.limits, SharedLimits):
-                self.limits.learn(
-                    read_evaluated(self.folder, self.known, self.identity, self.instance.layout)
-                )
-            return 0, {}
-        self.limits.restore(part_of(self.saved, "limits."))
-        courses = json.loads(self.saved["courses"].tobytes())
-        return int(self.saved["phase"]), {float(eta): courses[eta] for eta in courses}
-
-    def _search(
-        self,
-        number: int,
-        courses: Mapping[float, _Course],
-        on_generation: OnGeneration | None,
-        interrupted: Callable[[], bool] | None,
-    ) -> Outcome:
-        """Search for one of the limits, saving everything now and then."""
-        eta = self.phases[number]
-        place = self.limits.etas.index(eta)
-        search = self.limits.search_for(place, self.config.search)
-        further = (number > 0 or self.known) and self.algorithm not in ("exhaustive", "local")
-        several = len(self.limits.etas) > 1
-        resumed = self.saved is not None and number == int(self.saved["phase"])
-
-        def show(progress: Progress) -> None:
-            if on_generation is not None:
-                on_generation(replace(progress, eta=eta) if several else progress)
-
-        def save(state: State) -> None:
-            done = json.dumps({str(eta): course for eta, course in courses.items()})
-            self.checkpoints.save(
-                state
-                | prefixed("limits.", self.limits.state())
-                | {
-                    "known": np.array([*self.known], dtype=np.float64),
-                    "force": np.array(self.force),
-                    "phase": np.array(number),
-                    "courses": np.frombuffer(done.encode(), dtype=np.uint8),
-                }
+    def _begin(self) -> None:
+        """Bring in what is there: where to go on, or what earlier runs have found."""
+        if not self.runner.kind.of_genomes:
+            self.limits.keep(self.load_fronts())
+        if self.saved is not None:
+            try:
+                self.runner.restore(self.saved)
+            except KeyError:
+                raise _foreign_checkpoint(self.folder) from None
+            return
+        self.checkpoints.remove()  # of a run that is replaced
+        if self.known and self.runner.kind.of_genomes:
+            self.limits.learn(
+                read_evaluated(self.folder, self.known, self.identity, self.instance.layout)
             )
 
-        return run_search(
-            search,
-            self.stop.part(_FURTHER) if further else self.stop,
-            on_generation=show,
-            save=save,
-            interrupted=interrupted,
-            state=self.saved if resumed else None,
-        )
+    def _save(self, state: State) -> None:
+        self.checkpoints.save(state | {"force": np.array(self.force)})
 
-    def _course(self, outcome: Outcome, compiling: float, seconds: float) -> _Course:
-        return {
-            "search": {
-                "algorithm": self.algorithm,
-                "generations": outcome.generation,
-                "evaluations": outcome.evaluations,
-                "polished": outcome.polished,
-                "hypervolume": outcome.hypervolume,
-                "convergence": None if (c := outcome.convergence) is None else c.to_dict(),
-                "stopped": outcome.reason,
-                "why": outcome.why,
-            },
-            "times": {
-                # Of the search alone; the process, up to here, also compiled.
-                "search": round(outcome.seconds, 3),
-                "compiling": round(compiling, 3),
-                "process": round(seconds, 3),
-                "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-                "threads": self.threads,
-            },
-            "notes": list(self.notes),
-        }
+    def _earlier_proofs(self) -> dict[float, FrontProof]:
+        """Proofs that the folder has already."""
+        found = {eta: earlier_proof(path, self.instance) for eta, path in self.known.items()}
+        return {eta: proof for eta, proof in found.items() if proof is not None}
 
-    def _fronts(self, on_step: OnStep | None) -> dict[float, Front]:
-        """Make all fronts before any is written: one may lack a solution within its constraints."""
-        cap, fronts = self.config.search.cap, {}
-        for place, eta in enumerate(self.limits.etas):
-            what = "measuring" if len(self.limits.etas) == 1 else f"measuring eta {eta}"
-            fronts[eta] = self.limits.front(place, cap, on_part(on_step, what))
-        return fronts
-
-    def _settle(
-        self,
-        outcome: Outcome,
-        on_step: OnStep | None,
-        interrupted: Callable[[], bool] | None,
-    ) -> tuple[dict[float, Front], dict[float, FrontProof]] | None:
-        """The fronts with all bounds that come unasked, and their proofs; None if interrupted.
-
-        An enumeration needs no proofs. Otherwise there are those that the folder has already, and
-        one of the front without suppression where exactness is the default; see ``exact``. What
-        that finds to be better is told to all limits, and fronts are made anew.
-        """
-        fronts = self._fronts(on_step)
-        if not isinstance(self.limits, SharedLimits):
-            return fronts, {}
-        if outcome.reason == "exhausted":
-            for (eta, front), archive in zip(fronts.items(), self.limits.archives, strict=True):
-                bounds = bounds_of_all(front, archive, self.algorithm)
-                fronts[eta] = replace(front, proven=bounds)
-            return fronts, {}
-        before = {eta: earlier_proof(path, self.instance) for eta, path in self.known.items()}
-        proofs = {eta: proof for eta, proof in before.items() if proof is not None}
-        eta = min(fronts)
-        is_wanted = eta not in proofs and self.config.search.prove is None
-        if is_wanted and is_exact_wanted(fronts[eta], self.stop):
-            proof = prove_within_budget(fronts[eta], interrupted, on_part(on_step, "proving"))
-            if proof is None:
-                return None
-            if take_in(self.limits, proof):
-                fronts = self._fronts(on_step)
-            proofs[eta] = proof
-        for eta, proof in proofs.items():
-            fronts[eta] = replace(fronts[eta], proven=proof.bounds(fronts[eta]))
-        return fronts, proofs
-
-    def _told_proof(
-        self, fronts: Mapping[float, Front], proofs: Mapping[float, FrontProof]
-    ) -> ProofRecord | None:
-        """How much of the front without suppression is proven, where that was done unasked."""
-        eta = min(fronts)
-        if eta not in proofs or not is_exact_wanted(fronts[eta], self.stop):
-            return None
-        return ProofRecord.of(fronts[eta], proofs[eta].work)
-
-    def _write(
-        self,
-        fronts: Mapping[float, Front],
-        courses: Mapping[float, _Course],
-        proofs: Mapping[float, FrontProof],
-    ) -> None:
+    def _write(self, found: Found) -> None:
         """Write the results of each limit, and clear away what does not belong to them."""
+        fronts, proofs, kind = found.fronts, found.proofs, self.runner.kind
         for eta, place in self.places.items():
             make_folder(place)
             config = changed(with_eta(self.config, eta), "output", dir=str(place))
-            record = self._record(eta, config, courses)
+            record = self._record(eta, config)
             if fronts[eta].proven is not None:
                 bounds = proofs[eta].work if eta in proofs else 0
                 record["proof"] = ProofRecord.of(fronts[eta], bounds).to_dict()
@@ -498,9 +332,9 @@ class Experiment(Outlined):
             elif self.force:
                 (place / PROOF).unlink(missing_ok=True)
         # An enumeration needs no head start.
-        if self.algorithm != "exhaustive" and isinstance(self.limits, SharedLimits):
+        if kind.is_random:
             write_evaluated(self.folder, self.limits.evaluated, self.identity)
-        kept = set(RESULTS) - (set() if self.algorithm == "local" else {BOXES})
+        kept = set(RESULTS) - ({BOXES} if kind.of_genomes else set())
         kept -= {DOMAINS} if self.instance.distances else set()
         if len(fronts) > 1:
             kept = {"config.yaml", ETA_TABLE}
@@ -515,19 +349,17 @@ class Experiment(Outlined):
                 if path not in self.places.values():
                     clear_results(path)
 
-    def _record(
-        self, eta: float, config: Config, courses: Mapping[float, _Course]
-    ) -> dict[str, Any]:
-        """What ``run.json`` tells about the run."""
+    def _record(self, eta: float, config: Config) -> dict[str, Any]:
+        """What ``run.json`` says about the run."""
         record = make_record(config, self.instance, self.identity)
         record |= {"seed": self.identity.seed, "cap": self.config.search.cap}
-        if eta in courses:
-            record |= courses[eta]
+        if eta in self.runner.courses:
+            record |= self.runner.courses[eta]
         else:  # it was searched for earlier
             before = json.loads((self.known[eta] / "run.json").read_bytes())
             record |= {key: before[key] for key in ("search", "times", "notes") if key in before}
         if len(self.limits.etas) > 1:
-            total = self.limits.evaluations
+            total = self.runner.evaluations
             record["shared"] = {"etas": sorted(self.limits.etas), "evaluations": total}
         return record
 
@@ -560,24 +392,29 @@ class Experiment(Outlined):
         return {eta: self.folder / f"eta-{eta}" for eta in etas}
 
     @property
-    def phases(self) -> tuple[float, ...]:
-        """Limits to search for, in this order."""
-        return tuple(eta for eta in self.limits.etas if eta not in self.known)
-
-    @property
     def finished(self) -> bool:
         """Whether the folder holds the results already, and there is nothing to do."""
-        return not self.phases
-
-    @cached_property
-    def algorithm(self) -> str:
-        """What ``auto`` has become."""
-        return algorithm_for(self.config, self.instance)
+        return not self.runner.phases
 
     @property
-    def stop(self) -> Stop:
-        """When to end the search for the first limit."""
-        return stop_of(self.config.search, self.algorithm, self.limits.problems[0])
+    def limits(self) -> Limits:
+        """Everything found so far, for each limit of suppression."""
+        return self.runner.limits
+
+    @property
+    def instance(self) -> Instance:
+        """The table."""
+        return self.limits.problems[0].instance
+
+    @property
+    def algorithm(self) -> str:
+        """What ``auto`` has become."""
+        return self.runner.algorithm
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was noticed on the way and the user should know."""
+        return self.runner.notes
 
     def load_fronts(self) -> dict[float, Front]:
         """Read what a finished run has written."""
@@ -589,3 +426,21 @@ class Experiment(Outlined):
         output = self.config.output
         wanted = {"report.html": output.report, "plots": output.plots}
         return all((self.folder / name).exists() for name in wanted if wanted[name])
+
+
+def _load_state(checkpoints: Checkpoints) -> tuple[State | None, list[str]]:
+    """Where to go on, and what is to be said about it."""
+    loaded = checkpoints.load()
+    if loaded is None:
+        return None, []
+    state, note = loaded
+    if not state.keys() >= _PARTS:
+        raise _foreign_checkpoint(checkpoints.newest.parent)
+    return state, [note] if note else []
+
+
+def _foreign_checkpoint(folder: Path) -> SearchError:
+    return SearchError(
+        f"{folder} holds a checkpoint that this version does not understand; start anew with "
+        "--force"
+    )

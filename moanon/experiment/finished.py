@@ -24,7 +24,7 @@ from moanon.data.strict_yaml import dump_nodes
 from moanon.data.table import Table
 from moanon.engines.addresses import is_address
 from moanon.errors import DataError, MoanonError, OutputError
-from moanon.experiment.optimization import changed
+from moanon.experiment.planning import changed
 from moanon.experiment.stored import stored_instance
 from moanon.front import Front
 from moanon.front.landmarks import find_landmarks

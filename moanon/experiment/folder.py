@@ -310,6 +310,41 @@ def clear_pictures(folder: Path) -> None:
             path.unlink()
 
 
+# -- what a run finds there ------------------------------------------------------------------------
+
+
+def still_known(folder: Path, known: Mapping[float, Path], etas: list[float]) -> dict[float, Path]:
+    """The results that an interrupted run started from."""
+    for eta in etas:
+        if eta not in known:
+            raise SearchError(
+                f"{folder} holds no results for eta {eta} any more, from which its unfinished run "
+                "started; start anew with --force"
+            )
+    return {eta: known[eta] for eta in etas}
+
+
+def notes_on_folder(
+    folder: Path, known: Mapping[float, Path], etas: set[float], *, resume: bool
+) -> list[str]:
+    """Say what a folder holds that the run starts from, or that there is nothing to go on from."""
+    if resume and not known:
+        return [f"{folder} holds no checkpoint; starting from the beginning"]
+    if known and etas != known.keys():
+        had, more = (", ".join(map(str, sorted(some))) for some in (known, etas - known.keys()))
+        return [f"{folder} has results for eta {had}; adding {more}, starting from them"]
+    return []
+
+
+def already(folder: Path) -> OutputError:
+    """The refusal of a folder that holds results already."""
+    found = next((name for name in RESULTS if (folder / name).exists()), "eta-*")
+    return OutputError(
+        f"{folder} holds results already ({found}); replace them with --force, or name another "
+        "folder with --out"
+    )
+
+
 # -- what was evaluated --------------------------------------------------------------------------
 
 

@@ -27,7 +27,7 @@ from moanon.engines import OpenedSource, open_source
 from moanon.engines.addresses import is_address
 from moanon.errors import ConfigError, DataError, EncodingError
 from moanon.experiment.finished import load_front
-from moanon.experiment.optimization import changed
+from moanon.experiment.planning import changed
 from moanon.front import Front
 from moanon.front.results import RECORD, find_fronts
 from moanon.genome import Instance

@@ -1,14 +1,24 @@
-"""Which runs configurations ask for, each with a folder of its own."""
+"""What configurations ask for: runs, each with a folder of its own, and what they optimize."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from moanon.config import Config
+from moanon.config.constraints import check_reach
 from moanon.data.strict_yaml import HALF
 from moanon.errors import ConfigError
-from moanon.experiment.optimization import changed
+from moanon.genome import Instance
+from moanon.measures import find_measure
+from moanon.measures.suppression import find_preset, suppress_by
+from moanon.search.algorithms import ALGORITHMS, choose_algorithm
+from moanon.search.problem import SearchProblem
+
+#: What takes the place of a loss in presets where columns have weights.
+_WEIGHTED = {"loss": "loss_weighted", "gl": "gl_weighted"}
 
 
 def plan(
@@ -64,6 +74,65 @@ def plan(
     return runs
 
 
+def changed(config: Config, section: str, **values: Any) -> Config:
+    """The configuration with other values in one of its sections."""
+    there = getattr(config, section).model_copy(update=values)
+    return config.model_copy(update={section: there})
+
+
 def with_eta(config: Config, eta: float | tuple[float, ...]) -> Config:
     """The configuration with other limits of suppression, if it is of a kind that has any."""
     return config if config.problem.eta is None else changed(config, "problem", eta=eta)
+
+
+# -- what they optimize ----------------------------------------------------------------------------
+
+
+def etas_of(config: Config) -> tuple[float, ...]:
+    """The limits of suppression that a configuration asks for; 0 where it has none."""
+    eta = config.problem.eta
+    return eta if isinstance(eta, tuple) else (eta or 0.0,)
+
+
+def objectives_of(config: Config) -> tuple[str, ...]:
+    """What a configuration optimizes: its own objectives, or the preset's.
+
+    Where a column has a weight, somebody wants it to count: presets minimize weighted losses then.
+    """
+    section = config.problem
+    if section.objectives:
+        return section.objectives
+    renamed = _WEIGHTED if config.weights else {}
+    if section.preset == "any-suppression" and section.suppress_by == "l":
+        renamed = {**renamed, "weighted_k": "weighted_l"}
+    return tuple(renamed.get(name, name) for name in find_preset(section.preset).objectives)
+
+
+def algorithm_for(config: Config, instance: Instance) -> str:
+    """The algorithm that searches a table; what ``auto`` becomes on it."""
+    space, cells = instance.layout.count(), len(instance.cells)
+    return choose_algorithm(space, config.search, config.problem.recoding, cells=cells)
+
+
+def make_problem(config: Config, instance: Instance, threads: int = 1) -> SearchProblem:
+    """Build what a configuration optimizes, for the widest of its limits."""
+    section = config.problem
+    keys = ("safety", "prefer", "diversity", "recursive_c")
+    chosen = {key: getattr(section, key) for key in keys if getattr(section, key) is not None}
+    if section.eta is not None:
+        chosen["eta"] = max(etas_of(config))
+    preset = find_preset(section.preset).with_settings(**chosen)
+    objectives = objectives_of(config)
+    if section.has_boxes:  # where no rule has thresholds, there is what it would attain
+        attained = [find_measure(name).attained or (name, 0) for name in objectives]
+        objectives = tuple(dict.fromkeys(name for name, _ in attained))
+    suppression = preset.suppression
+    if suppression.kind == "limit":
+        suppression = replace(suppression, by=section.suppress_by or suppress_by(objectives))
+    elif section.suppress_by is not None:
+        suppression = replace(suppression, by=section.suppress_by)
+    kind = ALGORITHMS[algorithm_for(config, instance)].load()
+    steps = kind.wants_steps(config.search)
+    problem = SearchProblem(instance, objectives, suppression, threads, config.bounds, steps=steps)
+    check_reach(config.bounds, instance)
+    return problem

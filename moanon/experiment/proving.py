@@ -33,15 +33,15 @@ from moanon.front import Front
 from moanon.front.results import DOMAINS, find_fronts, has_config, read_listed, read_record
 from moanon.genome import Instance
 from moanon.measures.solutions import OnPart
+from moanon.proofs.front_proof import FrontProof, ProofRecord
+from moanon.proofs.provable import check_provable, why_unprovable
 from moanon.recoding import GlobalRecodings
 from moanon.search.archive import Archive, front_of
-from moanon.search.checkpoint import Identity, read_arrays, write_arrays
-from moanon.search.front_proof import FrontProof, ProofRecord, check_provable, why_unprovable
+from moanon.search.checkpoint import Identity, PacedSaving, read_arrays, write_arrays
 from moanon.search.problem import SearchProblem
-from moanon.search.running import PacedSaving
 
 #: Seconds between two words about how far it is.
-_TELL_EVERY = 0.5
+_SAY_EVERY = 0.5
 #: What a front itself writes; other files of a folder stay as they are.
 _TABLE, _SOLUTIONS = "front.csv", "solutions.json"
 #: What ``run.json`` says anew whenever a front is saved.
@@ -140,18 +140,17 @@ def prove_front(
     identity = _identity(folder, front)
     proof, notes = _restored(folder / PROOF, partial(FrontProof, front, ks, gap), identity)
     proof.table.warm_up()
-    started = told = time.monotonic()
+    started = said = time.monotonic()
     saving = PacedSaving(lambda state: write_arrays(folder / PROOF, state, identity))
-    stopped = False
-    while not stopped and not (proof.current is None and proof.is_done):
-        proof.advance()
-        if on_progress is not None and time.monotonic() - told >= _TELL_EVERY:
+    for _ in proof.advances():
+        if on_progress is not None and time.monotonic() - said >= _SAY_EVERY:
             on_progress(_progress(proof))
-            told = time.monotonic()
+            said = time.monotonic()
         if saving.is_due:
             saving.save(proof.state())
         over = seconds is not None and time.monotonic() - started >= seconds
-        stopped = over or (interrupted is not None and interrupted())
+        if over or (interrupted is not None and interrupted()):
+            break
     after = _merged(front, proof)
     after = replace(after, proven=proof.bounds(after))
     _write(folder, after, proof.work)
@@ -163,7 +162,7 @@ def prove_front(
         better=tuple(sorted(proof.better)),
         work=proof.work,
         seconds=time.monotonic() - started,
-        done=proof.current is None and proof.is_done,
+        done=proof.is_done,
         interrupted=interrupted is not None and interrupted(),
         notes=notes,
     )
@@ -188,14 +187,13 @@ def _restored(
     except SearchError as error:
         return make(), (f"{error}; proving from the beginning",)
     except (KeyError, ValueError):
-        told = f"{path} is of an earlier version of moanon; proving from the beginning"
-        return make(), (told,)
+        return make(), (f"{path} is of an earlier version of moanon; proving from the beginning",)
     return proof, ()
 
 
 def _progress(proof: FrontProof) -> ProofProgress:
-    told = proof.record()
-    return ProofProgress(proof.current, told.bounds, told.steps, told.optimal)
+    record = proof.record()
+    return ProofProgress(proof.current, record.bounds, record.steps, record.optimal)
 
 
 def _merged(front: Front, proof: FrontProof) -> Front:
@@ -206,9 +204,7 @@ def _merged(front: Front, proof: FrontProof) -> Front:
     if not proof.better:
         return front
     problem = SearchProblem(front.instance, front.objectives, front.suppression, 1, {})
-    genomes = np.unique(
-        np.concatenate([recodings.genomes, np.stack([*proof.better.values()])]), axis=0
-    )
+    genomes = np.unique(np.concatenate([recodings.genomes, proof.better_genomes()]), axis=0)
     archive = Archive.empty(len(front.objectives), front.instance.layout, len(front) + 100_000)
     archive.add(problem.points(genomes), genomes)
     merged = front_of(problem, archive, cap=100_000)
@@ -261,10 +257,10 @@ def prove_limits(
 ) -> dict[float, Front]:
     """Prove the fronts that a run has written, each in an equal share of the time.
 
-    `on_part` is told how many solutions are proven optimal, of how many.
+    `on_part` is called with how many solutions are proven optimal, of how many.
     """
 
-    def tell(progress: ProofProgress) -> None:
+    def show(progress: ProofProgress) -> None:
         if on_part is not None:
             on_part(progress.optimal, progress.steps)
 
@@ -274,7 +270,7 @@ def prove_limits(
             place,
             fronts[eta],
             seconds=seconds / len(places),
-            on_progress=tell,
+            on_progress=show,
             interrupted=interrupted,
         )
         proven[eta] = found.front
@@ -357,8 +353,8 @@ def _show_anew(results: Path, fronts: Mapping[Path, Front]) -> None:
     """Make figures, pages and the table of several limits anew, where they are there."""
     runs = [run_of(path, front) for path, front in fronts.items()]
     if len(runs) > 1:
-        told = {"config.yaml": (results / "config.yaml").read_text(encoding="utf-8")}
-        write_eta_table(results, {run.front.suppression.eta: run.front for run in runs}, told)
+        texts = {"config.yaml": (results / "config.yaml").read_text(encoding="utf-8")}
+        write_eta_table(results, {run.front.suppression.eta: run.front for run in runs}, texts)
     if any((place / "plots").is_dir() for place in (results, *fronts)):
         draw_plots(runs, results)
     for place in dict.fromkeys((results, *fronts)):

@@ -27,14 +27,14 @@ from moanon.experiment.finished import (
     write_page,
 )
 from moanon.experiment.folder import check_vacant, clear_others, identity_of, make_folder
-from moanon.experiment.optimization import changed
-from moanon.experiment.planning import with_eta
+from moanon.experiment.planning import changed, with_eta
 from moanon.experiment.stored import domains_texts
 from moanon.front import Front
 from moanon.front.results import read_record
 from moanon.front.several_limits import least_losses
 from moanon.measures import find_measure
 from moanon.recoding import joined
+from moanon.search.algorithms import ALGORITHMS
 from moanon.search.archive import undominated
 
 #: How the folder of a seed is called.
@@ -52,7 +52,7 @@ def repeat(config: Config, times: int) -> list[Config]:
 
 def check_random(algorithm: str) -> None:
     """Refuse to repeat a search that draws no random numbers."""
-    if algorithm in ("exhaustive", "local"):
+    if not ALGORITHMS[algorithm].load().is_random:
         raise ConfigError(
             f"the search {algorithm} draws no random numbers, so every seed comes to the same; "
             "--repeat is for searches by breeding"
@@ -82,7 +82,7 @@ def unite(fronts: Sequence[Front]) -> Front:
 
 
 def _united_bounds(fronts: Sequence[Front], measures: Mapping[str, Values]) -> Floats | None:
-    """What is proven of solutions by any of some fronts, whoever has found them.
+    """What is proven of solutions by any of some fronts, for all of them.
 
     A bound holds for all generalizations with as large a k, or a larger one.
     """
@@ -159,7 +159,7 @@ def write_union(
 def _record(
     config: Config, union: Front, runs: Mapping[int, Mapping[float, Front]], folder: Path
 ) -> dict[str, Any]:
-    """What ``run.json`` of a union tells: what it was made from, and of which seeds."""
+    """What ``run.json`` of a union says: what it was made from, and of which seeds."""
     assert union.instance is not None
     identity = identity_of(config, union.instance)
     seeds = sorted(runs)

@@ -93,7 +93,7 @@ class StoredSolution(Outlined):
             groups = recodings.all_groups(self.front.row(self.number), instance)
             share = self.stated()["suppressed"] / all_rows
             return _if_any(_suppress_share(groups, rule, share))
-        from moanon.search.local import solve_target  # compiles, and only boxes need it
+        from moanon.search.box_solving import solve_target  # compiles, and only boxes need it
 
         demands = [
             (name, in_proportion(ceil(bound), rows, all_rows) if name == "k" else bound)

@@ -1,23 +1,20 @@
 """The algorithms by name: what each is, which settings it takes, and how it is built.
 
 Configurations read this register, so it imports nothing slow: an algorithm's module is loaded when
-a search is built. A new algorithm is a class that keeps to `Search`, and a line in `ALGORITHMS`.
+a search is built. A new algorithm is a subclass of `Search`, and a line in `ALGORITHMS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from moanon.errors import SearchError
 
 if TYPE_CHECKING:
-    from moanon.arrays import Bits, Floats
-    from moanon.search.archive import Archive
-    from moanon.search.checkpoint import State
     from moanon.search.problem import SearchProblem
+    from moanon.search.search import Search
 
 #: Where no limit is given: the budget of D's runs, 250 generations of 200. The default search goes
 #: on until its front has stalled, from the first of these numbers of evaluations on …
@@ -41,80 +38,7 @@ ALL_GENOMES = "every valid genome was evaluated"
 _COMMON = frozenset({"population", "seed"})
 
 
-class Found(Protocol):
-    """What a search has found, as points of which less is better in every column."""
-
-    @property
-    def values(self) -> Floats:
-        """Objectives, one row for each solution."""
-        ...
-
-    @property
-    def is_feasible(self) -> bool:
-        """Whether they meet the constraints, all of them or none."""
-        ...
-
-
-class Search(Protocol):
-    """An algorithm that can be stopped between any two steps and go on from its saved state."""
-
-    problem: SearchProblem
-    generation: int
-    #: Why it ends when it is exhausted, as part of a sentence.
-    complete: str
-
-    @property
-    def archive(self) -> Found:
-        """What it has found so far."""
-        ...
-
-    @property
-    def space(self) -> int:
-        """Evaluations after which it is exhausted."""
-        ...
-
-    @property
-    def evaluations(self) -> int:
-        """Genomes evaluated so far."""
-        ...
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether there is nothing left to evaluate."""
-        ...
-
-    def step(self, most: int | None = None) -> int:
-        """Evaluate one more generation, at most `most` genomes; return how many it was."""
-        ...
-
-    def refresh(self) -> bool:
-        """Go on in another way now that the front has stalled; False where there is none."""
-        ...
-
-    def finish(self) -> int:
-        """Do what is worth doing once, at the end; return how many genomes were evaluated more."""
-        ...
-
-    def state(self) -> State:
-        """Everything the next step depends on."""
-        ...
-
-    def restore(self, state: State) -> None:
-        """Go on from a saved state."""
-        ...
-
-
-class GenomeSearch(Search, Protocol):
-    """A search among genomes, which other searches can give a head start."""
-
-    @property
-    def archive(self) -> Archive:
-        """What it has found so far."""
-        ...
-
-    def inherit(self, archive: Archive, evaluated: Bits) -> None:
-        """Begin with the archive and the evaluated genomes (packed) of other searches."""
-        ...
+Recoding = Literal["global", "local"]
 
 
 @dataclass(frozen=True)
@@ -131,7 +55,9 @@ class Algorithm:
     room : int
         Most solutions that its archive holds while searching, unless more are asked for in the end.
     plans : bool
-        Whether it is told its `budget`, the evaluations that there will be at most.
+        Whether it takes a `budget`, the evaluations that there will be at most.
+    recoding : {"global", "local"}
+        What it searches for.
     """
 
     about: str
@@ -139,6 +65,13 @@ class Algorithm:
     settings: tuple[str, ...]
     room: int = 8_000
     plans: bool = False
+    recoding: Recoding = "global"
+
+    def load(self) -> type[Search]:
+        """Load the class."""
+        module, name = self.home
+        kind: type[Search] = getattr(import_module(f"moanon.search.{module}"), name)
+        return kind
 
 
 #: Algorithms by the names that configurations use.
@@ -164,10 +97,10 @@ ALGORITHMS = {
         "of local recodings: boxes split from the whole table down; ends by itself",
         ("local", "LocalSearch"),
         (),
+        room=1_000_000,  # it is never short of room: targets are few
+        recoding="local",
     ),
 }
-
-Recoding = Literal["global", "local"]
 
 
 class SearchSettings(Protocol):
@@ -185,16 +118,16 @@ class SearchSettings(Protocol):
 def choose_algorithm(
     space: int, settings: SearchSettings, recoding: Recoding = "global", *, cells: int
 ) -> str:
-    """Settle what ``auto`` means for a space of so many genomes; for boxes there is one algorithm.
+    """Choose what ``auto`` means for a space of so many genomes; for boxes there is one algorithm.
 
     Enumeration where the space has at most `AUTO_EXHAUSTIVE` genomes (fewer on a table of many
     cells) and the limits leave room for all of them; half an enumeration would be worse than any
     search.
     """
-    if recoding == "local":
-        return "local"
     if settings.algorithm != AUTO:
         return settings.algorithm
+    if recoding != "global":
+        return next(name for name, each in ALGORITHMS.items() if each.recoding == recoding)
     fewer = max(AUTO_EXHAUSTIVE * _MOST_CELLS // max(cells, 1), _ALWAYS_EXHAUSTIVE)
     budgets = [AUTO_EXHAUSTIVE, fewer]
     return "exhaustive" if space <= min([*budgets, *_budgets(settings)]) else "archive"
@@ -217,20 +150,25 @@ def default_limit(bits: int) -> int:
     return min(max(DEFAULT_EVALUATIONS, PER_BIT * bits), MOST_EVALUATIONS)
 
 
-def make_search(problem: SearchProblem, settings: SearchSettings) -> GenomeSearch:
-    """Build the search among genomes that settings ask for, before its first generation."""
-    cells = len(problem.instance.cells)
-    name = choose_algorithm(problem.layout.count(), settings, cells=cells)
+def make_search(
+    problem: SearchProblem, settings: SearchSettings, algorithm: str | None = None
+) -> Search:
+    """Build the search that settings ask for, before its first generation.
+
+    `algorithm` is its name where ``auto`` has been settled already.
+    """
+    layout, cells = problem.layout, len(problem.instance.cells)
+    name = algorithm or choose_algorithm(layout.count(), settings, cells=cells)
     if name not in ALGORITHMS:
         known = ", ".join((AUTO, *ALGORITHMS))
         raise SearchError(f"algorithm must be one of {known}. Got {name}")
-    module, kind = ALGORITHMS[name].home
-    build: Callable[..., GenomeSearch] = getattr(import_module(f"moanon.search.{module}"), kind)
-    chosen = {setting: getattr(settings, setting) for setting in ALGORITHMS[name].settings}
-    if ALGORITHMS[name].plans:
-        bits = problem.layout.bits
-        chosen["budget"] = min(_budgets(settings), default=default_limit(bits))
-    return build(problem, room=room_of(settings, name), **chosen)
+    entry = ALGORITHMS[name]
+    chosen: dict[str, Any] = {key: getattr(settings, key) for key in entry.settings}
+    if entry.plans:
+        chosen["budget"] = min(_budgets(settings), default=default_limit(layout.bits))
+    build: Any = entry.load()
+    search: Search = build(problem, room=room_of(settings, name), **chosen)
+    return search
 
 
 def room_of(settings: SearchSettings, algorithm: str) -> int:

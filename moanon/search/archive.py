@@ -1,28 +1,26 @@
 """The archive: the undominated solutions that a search has come across, as far as there is room.
 
-`front_of` makes a front of it, which `thin` cuts down evenly. `SharedLimits` keeps one for each of
-several limits of suppression: what a search for one evaluates, all of them learn. Room is a matter
-of time, not of memory: at 8,000 solutions the even choice among more of them begins to cost as much
-as evaluating.
+A solution is a genome with its thresholds, or the group of each cell. `front_of` makes a front of
+genomes, which `thin` cuts down evenly. Room is a matter of time, not of memory: at 8,000 solutions
+the even choice among more of them begins to cost as much as evaluating.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import moocore
 import numpy as np
 
-from moanon.arrays import Bits, Bools, Floats, Ints, Outlined
+from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, State, Values
 from moanon.errors import InfeasibleError
 from moanon.front import Front
-from moanon.genome import Layout
+from moanon.genome import Instance
+from moanon.measures import find_measure
 from moanon.measures.solutions import OnPart
-from moanon.measures.suppression import row_limit
-from moanon.search.algorithms import Search, SearchSettings, make_search
-from moanon.search.checkpoint import State, part_of, prefixed
-from moanon.search.operators import KnownGenomes
+from moanon.recoding import LocalRecodings
 from moanon.search.problem import INFEASIBLE, Points, SearchProblem
 
 #: How far an archive outgrows its room before it is thinned: doing so takes seconds.
@@ -30,9 +28,6 @@ _SLACK = 1.5
 
 #: So many solutions are kept to breed from while none is feasible.
 _NEAREST = 200
-
-#: Genomes measured at a time when those of earlier runs are learned.
-_BATCH = 1_000
 
 
 def undominated(values: Floats) -> Bools:
@@ -48,24 +43,54 @@ def undominated(values: Floats) -> Bools:
     return kept
 
 
+class Packing(Protocol):
+    """How solutions are held in little memory: genomes by their `Layout`, groups of cells packed.
+
+    Packed solutions are rows of a matrix of bytes, or objects of bytes where their lengths differ.
+    """
+
+    def pack(self, solutions: Any, /) -> Values:
+        """Pack solutions, one row each."""
+        ...
+
+    def unpack(self, packed: Any, /) -> Values:
+        """Unpack them again."""
+        ...
+
+    def saved(self, packed: Any, /) -> State:
+        """Packed solutions as arrays for a file, which may hold no row of the table."""
+        ...
+
+    def loaded(self, state: State, /) -> Values:
+        """Packed solutions from what `saved` made of them."""
+        ...
+
+    @property
+    def packed_bytes(self) -> int | None:
+        """Bytes of each; None where their lengths differ."""
+        ...
+
+
 @dataclass(repr=False)
 class Archive(Outlined):
-    """Undominated solutions: a genome and its thresholds each, one row in each array."""
+    """Undominated solutions: a packed one and its thresholds each, one row in each array."""
 
-    layout: Layout
+    packing: Packing
     values: Floats  # smaller is better
-    packed: Bits  # genomes, as `Layout.pack` makes them
-    thresholds: Ints
+    packed: Values  # as `packing` makes them
+    thresholds: Ints  # zeros of groups of cells
     room: int  # solutions that `thin` leaves when there are half as many again
     thinned: bool = False  # then a later solution may be here that one of those left out beats
 
     @classmethod
-    def empty(cls, objectives: int, layout: Layout, room: int) -> Archive:
+    def empty(cls, objectives: int, packing: Packing, room: int) -> Archive:
         """Start with nothing."""
+        width = packing.packed_bytes
+        packed = np.zeros(0, dtype=object) if width is None else np.zeros((0, width), np.uint8)
         return cls(
-            layout,
+            packing,
             np.zeros((0, objectives)),
-            np.zeros((0, layout.packed_bytes), dtype=np.uint8),
+            packed,
             np.zeros((0, 2), dtype=np.int64),
             room,
         )
@@ -73,11 +98,11 @@ class Archive(Outlined):
     @property
     def genomes(self) -> Bits:
         """Genomes of all solutions."""
-        return self.layout.unpack(self.packed)
+        return self.packing.unpack(self.packed)
 
     def genomes_at(self, rows: Ints) -> Bits:
         """Genomes of some solutions."""
-        return self.layout.unpack(self.packed[rows])
+        return self.packing.unpack(self.packed[rows])
 
     def __len__(self) -> int:
         return len(self.values)
@@ -90,12 +115,34 @@ class Archive(Outlined):
         """
         return bool((self.thresholds[:1, 0] != INFEASIBLE).all())
 
-    def add(self, points: Points, genomes: Bits) -> int:
+    def add(self, points: Points, solutions: Values) -> int:
         """Take in the points of a population; return how many of them are undominated now."""
+        return self._take(points, lambda rows: self.packing.pack(solutions[rows]))
+
+    def add_all(self, other: Archive) -> int:
+        """Take in the solutions of another archive of the same objectives."""
+        points = Points(other.values, np.arange(len(other)), other.thresholds)
+        return self._take(points, lambda rows: other.packed[rows])
+
+    def add_boxes(self, front: Front, instance: Instance) -> None:
+        """Take in the solutions of a local front of the same table and objectives."""
+        boxes = front.recodings
+        assert isinstance(boxes, LocalRecodings)
+        signs = [-1.0 if find_measure(name).higher_is_better else 1.0 for name in front.objectives]
+        values = np.stack([front.measures[name] for name in front.objectives], axis=1) * signs
+        none = np.zeros((len(values), 2), dtype=np.int64)
+
+        def packed(rows: Ints) -> Values:
+            return self.packing.pack([boxes.cell_group(row, instance) for row in rows.tolist()])
+
+        self._take(Points(values, np.arange(len(values)), none), packed)
+
+    def _take(self, points: Points, packed: _Packed) -> int:
+        """Take in points; `packed` gives the solutions at some rows of their population."""
         feasible = points.thresholds[:, 0] != INFEASIBLE
         if not feasible.all():
             if not feasible.any():
-                return self._add_infeasible(points, genomes)
+                return self._take_infeasible(points, packed)
             points = points.only(feasible)
         if not self.is_feasible:
             self.keep(np.zeros(0, dtype=np.int64))
@@ -106,28 +153,27 @@ class Archive(Outlined):
         old = np.flatnonzero(kept[:before])
         new = np.flatnonzero(own)[kept[before:]]
         self.values = values[kept]
-        self._replace_genomes(old, points.genome[new], genomes)
+        self._replace(old, points.genome[new], packed)
         self.thresholds = np.concatenate([self.thresholds[old], points.thresholds[new]])
         if len(self) > _SLACK * self.room:
             self.thinned = True
             self.keep(thin(self.values, self.room))
         return len(new)
 
-    def _add_infeasible(self, points: Points, genomes: Bits) -> int:
+    def _take_infeasible(self, points: Points, packed: _Packed) -> int:
         """Where nothing feasible is known, keep the solutions with the least violation."""
         if len(self) and self.is_feasible:
             return 0
         self.values = np.concatenate([self.values, points.values])
-        self._replace_genomes(np.arange(len(self.packed)), points.genome, genomes)
+        self._replace(np.arange(len(self.packed)), points.genome, packed)
         self.thresholds = np.concatenate([self.thresholds, points.thresholds])
         self.keep(np.argsort(self.thresholds[:, 1], kind="stable")[:_NEAREST])
         return 0
 
-    def _replace_genomes(self, old: Ints, new: Ints, genomes: Bits) -> None:
-        """Hold some of the old genomes, and new ones: rows of a population, any number of times."""
+    def _replace(self, old: Ints, new: Ints, packed: _Packed) -> None:
+        """Hold some of the old solutions, and new ones: rows of a population, often several."""
         used, place = np.unique(new, return_inverse=True)
-        packed = self.layout.pack(genomes[used])
-        self.packed = np.concatenate([self.packed[old], packed[place]])
+        self.packed = np.concatenate([self.packed[old], packed(used)[place]])
 
     def keep(self, chosen: Ints) -> None:
         """Drop all but the chosen solutions."""
@@ -141,9 +187,8 @@ class Archive(Outlined):
 
     def state(self) -> State:
         """The solutions, as arrays."""
-        return {
+        return self.packing.saved(self.packed) | {
             "values": self.values,
-            "genomes": self.packed,
             "thresholds": self.thresholds,
             "thinned": np.array(self.thinned),
         }
@@ -151,9 +196,13 @@ class Archive(Outlined):
     def restore(self, state: State) -> None:
         """Hold saved solutions instead of those that are here."""
         self.values = state["values"]
-        self.packed = state["genomes"]
+        self.packed = self.packing.loaded(state)
         self.thresholds = state["thresholds"]
         self.thinned = bool(state["thinned"])
+
+
+#: Packed solutions at some rows of a population.
+_Packed = Callable[[Ints], Values]
 
 
 def front_of(
@@ -161,7 +210,7 @@ def front_of(
 ) -> Front:
     """Make the front of what a search has found: at most `cap` solutions, measured once more.
 
-    `on_part` is told how many of them are measured.
+    `on_part` is called with how many of them are measured.
 
     Raises
     ------
@@ -256,128 +305,3 @@ def _knees(places: Floats) -> Ints:
     run, rise = (after - before).T
     bulge = run * (here - before)[:, 1] - rise * (here - before)[:, 0]
     return order[1:-1][np.argsort(bulge)[:20]].astype(np.int64)
-
-
-# -- several limits of suppression, searched together --------------------------------------------
-
-
-class SharedLimits:
-    """Problems that differ in η alone, an archive for each, and all that was evaluated for any.
-
-    How much may be suppressed (η) decides which steps of a genome's staircase count, not what they
-    are. So one evaluation under the widest limit, which comes first here, holds the solutions for
-    all narrower ones, and every limit has an archive of its own that takes them in. Hence a front
-    never gets worse by a search for another limit, and that of a larger η is never worse than that
-    of a smaller one (before a cap thins them).
-
-    Under constraints, and where groups are not given up by their size alone, a genome is evaluated
-    once for each limit, and the second half of that does not hold: D's ordered (k,ℓ)-safety always
-    gives up as much as it may.
-    """
-
-    def __init__(self, problem: SearchProblem, etas: Sequence[float], room: int) -> None:
-        self.etas = tuple(sorted(etas, reverse=True))
-        twins = [problem.with_eta(eta) for eta in self.etas]
-        layout, objectives = problem.layout, len(problem.objectives)
-        self.problems = tuple(_Member(twin, self, place) for place, twin in enumerate(twins))
-        self.archives = [Archive.empty(objectives, layout, room) for _ in self.etas]
-        self._layout = layout
-        self._widest = twins[0]
-        self._limits = [row_limit(eta, problem.instance.table.rows) for eta in self.etas]
-        self._twins = twins
-        self._evaluated = [np.zeros((0, layout.packed_bytes), dtype=np.uint8)]
-        self._known = KnownGenomes(layout)
-
-    @property
-    def evaluated(self) -> Bits:
-        """Every genome evaluated so far, once, in order of appearance; packed."""
-        self._evaluated = [np.concatenate(self._evaluated)]
-        return self._evaluated[0]
-
-    @property
-    def evaluations(self) -> int:
-        """Different genomes evaluated so far."""
-        return len(self._known)
-
-    def _take_note(self, packed: Bits) -> None:
-        fresh = self._known.new_among(packed)
-        self._known.add(packed[fresh])
-        self._evaluated.append(packed[fresh])
-
-    def search_for(self, place: int, settings: SearchSettings) -> Search:
-        """Build the search for the limit at `place`, with what was found for the others."""
-        search = make_search(self.problems[place], settings)
-        if len(self.archives[place]):
-            search.inherit(self.archives[place], self.evaluated)
-        else:
-            self.archives[place] = search.archive
-        return search
-
-    def front(self, place: int, cap: int, on_part: OnPart | None = None) -> Front:
-        """The front of what was found for the limit at `place`; see `front_of`."""
-        return front_of(self.problems[place], self.archives[place], cap, on_part)
-
-    def learn(self, packed: Bits) -> None:
-        """Take in the solutions of packed genomes that an earlier run has evaluated."""
-        for start in range(0, len(packed), _BATCH):
-            batch = self._layout.unpack(packed[start : start + _BATCH])
-            for archive, (_, points) in zip(self.archives, self._found(batch), strict=True):
-                archive.add(points, batch)
-            self._take_note(packed[start : start + _BATCH])
-
-    def both(self, genomes: Bits, place: int) -> tuple[Floats | None, Points]:
-        """Evaluate genomes for the limit at `place`; the others' archives take in theirs.
-
-        Also returns the objectives under the rule, where they came along.
-        """
-        found = self._found(genomes)
-        for other, (archive, (_, points)) in enumerate(zip(self.archives, found, strict=True)):
-            if other != place:
-                archive.add(points, genomes)
-        self._take_note(self._layout.pack(genomes))
-        return found[place]
-
-    def _found(self, genomes: Bits) -> list[tuple[Floats | None, Points]]:
-        if len(self.etas) == 1 or not self._widest.goes_by_size:
-            return [twin.both(genomes) for twin in self._twins]
-        points, suppressed = self._widest.steps(genomes)
-        return [(None, points.only(suppressed <= limit)) for limit in self._limits]
-
-    # -- what is saved ---------------------------------------------------------------------------
-
-    def state(self) -> State:
-        """The archives and all that was evaluated, as arrays."""
-        found: State = {"evaluated": self.evaluated}
-        for place, archive in enumerate(self.archives):
-            found |= prefixed(f"{place}.", archive.state())
-        return found
-
-    def restore(self, state: State) -> None:
-        """Go on from a saved state; it must be of the same limits."""
-        self._evaluated, self._known = [state["evaluated"]], KnownGenomes(self._layout)
-        self._known.add(state["evaluated"])
-        for place, archive in enumerate(self.archives):
-            archive.restore(part_of(state, f"{place}."))
-
-
-class _Member(SearchProblem):
-    """One of the problems, for a search that does not know of the others."""
-
-    def __init__(self, problem: SearchProblem, shared: SharedLimits, place: int) -> None:
-        vars(self).update(vars(problem))  # a twin of a problem that has been checked already
-        self._shared = shared
-        self._place = place
-
-    def points(self, genomes: Bits) -> Points:
-        return self._shared.both(genomes, self._place)[1]
-
-    def both(self, genomes: Bits) -> tuple[Floats, Points]:
-        values, points = self._shared.both(genomes, self._place)
-        if values is not None:
-            return values, points
-        if self.suppression.kind == "limit":
-            # The rule takes the highest threshold that fits; measured steps go down, others up.
-            order = np.lexsort((points.thresholds[:, 0], points.genome))
-            place = np.searchsorted(points.genome[order], np.arange(len(genomes)), side="right")
-            return points.values[order[place - 1]], points
-        return self.values(genomes), points

@@ -14,31 +14,29 @@ one, earlier if they stall.
 
 Where the objectives are k and loss, every so many generations the solutions of the grid are
 polished (`Polisher`): what chance would need long for, a shortest path finds at once, and breeding
-goes on from there. A long search ends with the optima of large k (``large_groups``).
+goes on from there. A long search ends with the optima of large k (`settle_large`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 
-from moanon.arrays import Bits, Floats, Ints
+from moanon.arrays import Bits, Floats, Ints, State, part_of, prefixed
 from moanon.errors import SearchError
-from moanon.search.algorithms import ALL_GENOMES, MOST_GENOMES
+from moanon.proofs.cut_table import ProofTable
+from moanon.proofs.polishing import Polisher
+from moanon.proofs.proof import can_settle, settle_large
+from moanon.search.algorithms import MOST_GENOMES, STALL_FROM, SearchSettings, default_limit
 from moanon.search.archive import Archive, normalized
-from moanon.search.checkpoint import (
-    State,
-    generator_state,
-    part_of,
-    prefixed,
-    restore_generator,
-)
-from moanon.search.large_groups import can_settle, settle_large
+from moanon.search.checkpoint import generator_state, restore_generator
 from moanon.search.operators import SEED_SHARE, KnownGenomes, Moves, Unseen, first_genomes
-from moanon.search.polishing import polisher_for
 from moanon.search.problem import SearchProblem
+from moanon.search.search import Search
+from moanon.search.stopping import Hypervolume, Stop
 
 #: Values of the grid along the front.
 _GRID = 300
@@ -64,10 +62,10 @@ _TOGETHER = 1.5
 _K = np.dtype("<i8")
 
 
-class ArchiveSearch:
+class ArchiveSearch(Search):
     """The default search: `population` genomes per generation, bred from the archive."""
 
-    complete = ALL_GENOMES
+    keeps_all = True
 
     def __init__(
         self,
@@ -81,21 +79,41 @@ class ArchiveSearch:
         self.population = population
         self.rng = np.random.default_rng(seed)
         self.moves = Moves(problem.layout)
-        self.archive = Archive.empty(len(problem.objectives), problem.layout, room)
+        self.archive = self.empty_archive(problem, room)
         self._polisher = polisher_for(problem)
         # Islands are known to help where the objectives are k and loss, as polishing does.
         self._is_long = budget >= LONG and self._polisher is not None
         self._apart = int(budget * _APART)
-        self._islands = [
-            Archive.empty(len(problem.objectives), problem.layout, room)
-            for _ in range(_ISLANDS if self._is_long else 0)
-        ]
+        self._islands = self._settle_islands(_ISLANDS if self._is_long else 0)
         self._home = self.archive  # what is bred from
         self._united = 0  # evaluations after which it was bred from as one
         self.unseen = Unseen(problem.layout)
         self.generation = 0
         self._inherited = 0
         self._smooth = KnownGenomes(problem.layout, more_bytes=_K.itemsize)
+
+    @classmethod
+    def default_stop(cls, problem: SearchProblem) -> Stop:
+        """Go on until the front has stalled; where that cannot be seen, as other searches do."""
+        if Hypervolume(problem).why_not is not None:
+            return super().default_stop(problem)
+        return Stop(evaluations=default_limit(problem.layout.bits), stalled=STALL_FROM)
+
+    @classmethod
+    def warm_up(cls, problem: SearchProblem) -> None:
+        """Have what polishes and proves compiled or loaded, too."""
+        super().warm_up(problem)
+        polisher = polisher_for(problem)
+        if polisher is None:
+            return
+        whole = np.zeros(problem.layout.bits, dtype=np.uint8)
+        polisher.polish(whole, problem.instance.cells.rows, 0)
+        if default_limit(problem.layout.bits) >= LONG and can_settle(problem.instance):
+            ProofTable.of(problem.instance).warm_up()
+
+    def _settle_islands(self, number: int) -> list[Archive]:
+        """Archives that are bred from in turn, with nothing in them yet."""
+        return [self.empty_archive(self.problem, self.archive.room) for _ in range(number)]
 
     @property
     def evaluations(self) -> int:
@@ -107,11 +125,6 @@ class ArchiveSearch:
         self._islands = []
         self.unseen.remove_packed(evaluated)
         self._inherited = self.unseen.removed
-
-    @property
-    def space(self) -> int:
-        """How many genomes there are."""
-        return self.problem.layout.count()
 
     @property
     def exhausted(self) -> bool:
@@ -184,7 +197,8 @@ class ArchiveSearch:
         if shapes != (self.problem.layout.packed_bytes, len(self.problem.objectives)):
             raise SearchError("the saved state belongs to another problem")
         self.archive.restore(state)
-        self._islands = self._islands[: int(state.get("islands", 0))]
+        # Whoever has inherited an archive on the way here has left its islands.
+        self._islands = self._settle_islands(int(state.get("islands", 0)))
         for number, island in enumerate(self._islands):
             island.restore(part_of(state, f"island{number}."))
         self._united = int(state.get("united", 0))
@@ -334,35 +348,54 @@ class ArchiveSearch:
         return fresh
 
 
+def polisher_for(problem: SearchProblem) -> Polisher | None:
+    """What polishes the solutions of a problem; None where sizes of groups are not enough."""
+    return Polisher(problem.instance) if problem.why_unprovable is None else None
+
+
 def _with_k(packed: Bits, ks: Ints) -> Bits:
     """Packed genomes, each followed by a k."""
     return np.concatenate([packed, ks[:, None].view(np.uint8)], axis=1)
 
 
-class ExhaustiveSearch:
+class ExhaustiveSearch(Search):
     """Goes through the space in order, `population` genomes at a time: the exact front."""
 
-    complete = ALL_GENOMES
+    is_random = False
+    keeps_all = True
 
     def __init__(
         self, problem: SearchProblem, population: int = 1_000, room: int = 100_000
     ) -> None:
         self.problem = problem
-        self.space = problem.layout.count()
-        if self.space > MOST_GENOMES:
+        self._space = problem.layout.count()
+        if self._space > MOST_GENOMES:
             raise SearchError(
                 f"algorithm exhaustive goes through at most {MOST_GENOMES} genomes; this table has "
-                f"{self.space}"
+                f"{self._space}"
             )
         self.population = population
-        self.archive = Archive.empty(len(problem.objectives), problem.layout, room)
+        self.archive = self.empty_archive(problem, room)
         self.generation = 0
-        self.evaluations = 0
+        self._evaluated = 0
         self._genomes: Iterator[Bits] = problem.layout.enumerate()
+
+    @classmethod
+    def stop_rule(cls, settings: SearchSettings, problem: SearchProblem) -> Stop:
+        """It never stalls: what it has yet to see does not follow from what it has seen."""
+        return replace(Stop.of(settings), stall=None)
+
+    @property
+    def evaluations(self) -> int:
+        return self._evaluated
+
+    @property
+    def space(self) -> int:
+        return self._space
 
     @property
     def exhausted(self) -> bool:
-        return self.evaluations >= self.space
+        return self._evaluated >= self._space
 
     def step(self, most: int | None = None) -> int:
         wanted = self.population if most is None else min(self.population, most)
@@ -370,28 +403,18 @@ class ExhaustiveSearch:
         if batch:
             genomes = np.stack(batch)
             self.archive.add(self.problem.points(genomes), genomes)
-        self.evaluations += len(batch)
+        self._evaluated += len(batch)
         self.generation += 1
         return len(batch)
-
-    def refresh(self) -> bool:
-        return False
-
-    def finish(self) -> int:
-        return 0
-
-    def inherit(self, archive: Archive, evaluated: Bits) -> None:
-        """Begin with what other searches have found; every genome is evaluated all the same."""
-        self.archive = archive
 
     def state(self) -> State:
         return self.archive.state() | {
             "generation": np.array(self.generation),
-            "evaluations": np.array(self.evaluations),
+            "evaluations": np.array(self._evaluated),
         }
 
     def restore(self, state: State) -> None:
         self.archive.restore(state)
         self.generation = int(state["generation"])
-        self.evaluations = int(state["evaluations"])
-        self._genomes = islice(self.problem.layout.enumerate(), self.evaluations, None)
+        self._evaluated = int(state["evaluations"])
+        self._genomes = islice(self.problem.layout.enumerate(), self._evaluated, None)

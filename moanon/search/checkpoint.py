@@ -14,7 +14,9 @@ import hashlib
 import io
 import json
 import os
+import time
 import zipfile
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -22,18 +24,17 @@ from pathlib import Path
 import numpy as np
 
 from moanon import __version__
-from moanon.arrays import Bits, Values
+from moanon.arrays import Bits, State
 from moanon.atomic import StagedFiles, sync_folder
 from moanon.data.digests import is_kept_as, kept, new_key
 from moanon.errors import OutputError, SearchError
-
-#: What is saved: arrays by name; no objects, so nothing has to be pickled.
-State = dict[str, Values]
 
 #: The names a checkpoint can have in its folder.
 NAMES = ("checkpoint.npz", "checkpoint.previous.npz", "checkpoint.new.npz")
 #: Other forms of the file would be refused.
 _FORMAT = 1
+#: Seconds between checkpoints; more where saving takes longer than this share of the time.
+_PACE, _SHARE = 2.0, 0.03
 _DIGEST_LENGTH = 64
 
 
@@ -71,18 +72,6 @@ class Identity:
         if header.get("config") != self.config:
             return "it belongs to another configuration"
         return None
-
-
-def prefixed(prefix: str, state: State) -> State:
-    """A state whose names begin with a prefix, to be saved beside others."""
-    return {f"{prefix}{name}": array for name, array in state.items()}
-
-
-def part_of(state: State, prefix: str) -> State:
-    """What was saved with a prefix, without it."""
-    return {
-        name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)
-    }
 
 
 def generator_state(rng: np.random.Generator) -> Bits:
@@ -174,6 +163,24 @@ def read_arrays(path: Path, identity: Identity) -> State:
         return _unpack(path, identity)
     except _RefusedError as error:
         raise SearchError(f"{path} cannot be used: {error}") from None
+
+
+class PacedSaving:
+    """Saves now and then, so that saving takes a small share of the time."""
+
+    def __init__(self, save: Callable[[State], None]) -> None:
+        self._save = save
+        self._next = time.monotonic()  # at once: a place that cannot be written to shows early
+
+    @property
+    def is_due(self) -> bool:
+        return time.monotonic() >= self._next
+
+    def save(self, state: State) -> None:
+        before = time.monotonic()
+        self._save(state)
+        after = time.monotonic()
+        self._next = after + max(_PACE, (after - before) / _SHARE)
 
 
 class _RefusedError(Exception):

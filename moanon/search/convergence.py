@@ -57,7 +57,7 @@ class Convergence:
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Convergence | None:
-        """Read the curve off ``run.json``; None where it tells of none."""
+        """Read the curve off ``run.json``; None where it has none."""
         search = record.get("search")
         curve = search.get("convergence") if isinstance(search, Mapping) else None
         if not isinstance(curve, Mapping):

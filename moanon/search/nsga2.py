@@ -17,11 +17,11 @@ import numpy as np
 from pymoo.operators.survival.rank_and_crowding.metrics import get_crowding_function
 from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
-from moanon.arrays import Bits, Floats, Ints
+from moanon.arrays import Bits, Floats, Ints, State
 from moanon.errors import SearchError
-from moanon.search.algorithms import ALL_GENOMES
+from moanon.search.algorithms import SearchSettings
 from moanon.search.archive import Archive, thin
-from moanon.search.checkpoint import State, generator_state, restore_generator
+from moanon.search.checkpoint import generator_state, restore_generator
 from moanon.search.operators import (
     ATTEMPTS,
     SEED_SHARE,
@@ -32,9 +32,10 @@ from moanon.search.operators import (
     flip_bits,
 )
 from moanon.search.problem import Points, SearchProblem
+from moanon.search.search import Search
 
 
-class NSGA2Search:
+class NSGA2Search(Search):
     """A search by NSGA-II, one generation at a time; no genome is evaluated twice.
 
     Parameters
@@ -56,8 +57,6 @@ class NSGA2Search:
     room : int
         Most solutions the archive holds.
     """
-
-    complete = ALL_GENOMES
 
     def __init__(
         self,
@@ -83,7 +82,7 @@ class NSGA2Search:
         self.population = population
         self.rng = np.random.default_rng(seed)
         self.unseen = Unseen(layout)
-        self.archive = Archive.empty(len(problem.objectives), layout, room)
+        self.archive = self.empty_archive(problem, room)
         self.generation = 0
         # The genomes that survived the last generation, best ranks first.
         self.kept = np.zeros((0, layout.bits), dtype=np.uint8)
@@ -104,14 +103,14 @@ class NSGA2Search:
             ["nsga2", population, seed, crossover, mutation, moves, *chosen]
         )
 
+    @classmethod
+    def wants_steps(cls, settings: SearchSettings) -> bool:
+        """D's own front is of the last population, with one solution of each genome."""
+        return bool(getattr(settings, "front_of", "archive") != "population")
+
     @property
     def evaluations(self) -> int:
         return self.unseen.removed
-
-    @property
-    def space(self) -> int:
-        """How many genomes there are."""
-        return self.problem.layout.count()
 
     @property
     def exhausted(self) -> bool:
@@ -140,12 +139,6 @@ class NSGA2Search:
             genomes = self.kept
         self.archive.add(points, genomes)
         return len(values)
-
-    def refresh(self) -> bool:
-        return False
-
-    def finish(self) -> int:
-        return 0
 
     # -- one generation --------------------------------------------------------------------------
 

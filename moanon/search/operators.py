@@ -23,7 +23,7 @@ from moanon.kernels.breeding import TreeNodes, keep_movable, move_boundaries, mo
 SEED_SHARE = 0.25
 #: Attempts to find genomes not seen before by chance, before they are listed.
 ATTEMPTS = 8
-#: Bytes by which genomes are told apart.
+#: Bytes by which genomes are distinguished.
 _KEY = 16
 #: Chance that a boundary moves to any other place of its column.
 _FAR = 0.4
@@ -46,7 +46,7 @@ def first_genomes(layout: Layout, number: int, rng: np.random.Generator) -> Bits
 
 
 class KnownGenomes:
-    """A set of genomes that are told apart by 16 bytes each, however long they are.
+    """A set of genomes that are distinguished by 16 bytes each, however long they are.
 
     Packed genomes of more bytes are represented by a digest. Two different ones of a billion have
     the same with a chance of 1 in 10^20; one of them would then never be evaluated. `more_bytes`
@@ -142,7 +142,7 @@ class Unseen:
         return self.fill_in_order(found, number)
 
     def fill_in_order(self, genomes: Bits, number: int) -> Bits:
-        """Add the first unseen genomes of the enumeration, which is gone through once."""
+        """Add the first unseen genomes of the enumeration, which is made once."""
         # A genome leaves the list when it has been evaluated, and only then: the same one may be
         # offered several times.
         self._listed = self.among(self._listed)

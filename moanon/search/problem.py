@@ -26,6 +26,7 @@ from moanon.measures import Measure, find_measure
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.scores import Scores, objective_matrix
 from moanon.measures.suppression import Suppression
+from moanon.proofs.provable import why_not
 
 #: Stands in the place of the size threshold of an infeasible solution; the other threshold is then
 #: its violation in units of `_VIOLATION`.
@@ -124,6 +125,11 @@ class SearchProblem:
     def goes_by_size(self) -> bool:
         """Whether solutions are steps of a staircase of sizes, the same under every limit."""
         return self.has_steps and not self.is_constrained and self.suppression.by == "k"
+
+    @property
+    def why_unprovable(self) -> str | None:
+        """Why nothing can be proven about its solutions, as a sentence; None if it can."""
+        return why_not(self.objectives, self.suppression, [bound.name for bound in self.bounds])
 
     def with_eta(self, eta: float) -> SearchProblem:
         """The same problem with another limit of suppression."""

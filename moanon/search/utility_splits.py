@@ -1,12 +1,12 @@
 """Local recodings that are split by what large populations lose, not by what cells lose.
 
-A box that loses few values may still tell little of the populations that it cuts through. So where
+A box that loses few values may still say little of the populations that it cuts through. So where
 `u_loss` is an objective, the whole table is also split in another way: each split that leaves
 groups is judged by the utility loss of the whole release, and the best one is taken, until none
 helps or groups are no longer few. (On Adult it is best to split on by loss from there; judging
-hundreds of groups so is dearer, and worse in the end.) What groups tell of populations adds up, so
-a split changes only what its parts tell. A gain is found again when its split comes first, since
-others may have been made before; until then it stands as it was.
+hundreds of groups so takes longer, and is worse in the end.) What groups say of populations adds
+up, so a split changes only what its parts say. A gain is found again when its split comes first,
+since others may have been made before; until then it stands as it was.
 
 A group is split at a value of a column with an order; in a tree, one child of its node against the
 rest, or all children apart that may be groups, with the others together. Nothing is suppressed.
@@ -47,7 +47,7 @@ class _Group:
 
 @dataclass(frozen=True, eq=False)
 class _Split:
-    """A way to split a group: the part of each of its cells, and what they tell in its stead."""
+    """A way to split a group: the part of each of its cells, and what they say in its place."""
 
     group: int
     part: Ints
@@ -166,7 +166,7 @@ class UtilitySplits:
 
 
 class _Told:
-    """What all groups together tell of large populations, and how far that is from the truth."""
+    """What all groups together say of large populations, and how far that is from the truth."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance, self._populations = instance, instance.populations
@@ -200,7 +200,7 @@ class _Told:
     def _changes(
         self, starts: Ints, stops: Ints, cells: Ints, part: Ints, parts: int
     ) -> Iterator[tuple[Ints, Floats, Floats]]:
-        """For each sensitive column the populations concerned, what is told then, and how wrong."""
+        """For each sensitive column the populations concerned, what is said then, and how wrong."""
         weight = np.ones(parts + 1)
         weight[0] = -1.0
         for place, counts in enumerate(self._instance.cells.sensitive):

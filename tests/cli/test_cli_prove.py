@@ -14,7 +14,7 @@ import moanon.experiment.proving as proving
 from moanon.cli import main
 from moanon.experiment import load_front
 from moanon.front import Front
-from moanon.search.front_proof import FrontProof
+from moanon.proofs.front_proof import FrontProof
 from tests.cli.commands import Captured
 from tests.search.people import config_text
 

@@ -23,7 +23,7 @@ from moanon.config import Config
 from moanon.data.domain import IntervalSpec, OrderedSpec
 from moanon.engines import read_table
 from moanon.errors import ConfigError, DataError, MoanonError
-from moanon.experiment import experiment
+from moanon.experiment import runner
 from moanon.genome import Instance
 from moanon.release import Release, applied
 from tests.engines.servers import PASSWORD, Server, find_programs, running_server
@@ -441,13 +441,13 @@ def test_a_server_that_is_gone_during_a_search_is_missed_only_by_the_release(
 ) -> None:
     config_files(tmp_path, server)
     run(tmp_path, "run", "file.yaml", "--quiet")
-    searching = experiment.run_search
+    searching = runner.run_search
 
     def stopping(*given: Any, **named: Any) -> Any:
         server.stop()
         return searching(*given, **named)
 
-    monkeypatch.setattr(experiment, "run_search", stopping)
+    monkeypatch.setattr(runner, "run_search", stopping)
     try:
         run(tmp_path, "run", "database.yaml", "--quiet")  # cells are all that it needs
         code, told = called(tmp_path, "export", "results-database", "3", "--out", "x.csv")

@@ -17,9 +17,10 @@ from moanon.errors import ConfigError
 from moanon.experiment import Experiment, plan
 from moanon.experiment.repeated import unite
 from moanon.front import Front
-from moanon.search import exact, front_proof, running
-from moanon.search.archive import Archive
-from moanon.search.front_proof import FrontProof
+from moanon.proofs import front_proof
+from moanon.proofs.front_proof import FrontProof
+from moanon.search import archive_search
+from moanon.search.stopping import Stop
 from tests.cli.commands import Captured
 from tests.search.people import config_text
 
@@ -32,7 +33,7 @@ def poor_search(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config.write_text(
         config_text(problem="{preset: k-suppression, eta: 0.0}", search=DEFAULT, name="people")
     )
-    monkeypatch.setattr(running, "default_limit", lambda bits: 40)
+    monkeypatch.setattr(archive_search, "default_limit", lambda bits: 40)
     monkeypatch.setattr("moanon.search.archive_search.ArchiveSearch.finish", lambda _: 0)
 
 
@@ -55,7 +56,7 @@ def test_the_front_is_that_of_all_genomes_and_the_run_says_so(capsys: Captured) 
 def test_a_budget_that_is_too_small_leaves_gaps_and_says_so(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exact, "EXACT_BOUNDS", 30)
+    monkeypatch.setattr(front_proof, "EXACT_BOUNDS", 30)
     assert main(["run", "people.yaml", "--out", "a"]) == 0
     told = r"\d+ of \d+ solutions are proven optimal with the \d+ bounds that a run computes"
     assert re.search(told, capsys.readouterr().out)
@@ -77,6 +78,18 @@ def test_wider_limits_learn_what_it_has_found() -> None:
     assert wide.proven is None
     for k, loss in zip(narrow.measures["k"], narrow.measures["loss"], strict=True):
         assert wide.measures["loss"][wide.measures["k"] >= k].min() <= loss
+
+
+def test_a_proof_that_is_cancelled_leaves_the_front_without_bounds() -> None:
+    stages: list[str] = []
+    front = moanon.optimize(
+        moanon.Config.load("people.yaml"),
+        progress=False,
+        callbacks=[lambda progress: stages.append(progress.stage)],
+        cancel=lambda: "proving" in stages,
+    )
+    assert front.proven is None
+    assert stages.count("proving") == 1
 
 
 def test_an_interrupted_proof_ends_in_the_same_bytes_when_resumed() -> None:
@@ -143,24 +156,23 @@ def test_optimize_tells_it_too() -> None:
 
 def test_an_archive_that_left_solutions_out_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("moanon.search.algorithms.room_of", lambda *_: 3)
-    monkeypatch.setattr("moanon.experiment.optimization.room_of", lambda *_: 3)
+    monkeypatch.setattr("moanon.experiment.runner.room_of", lambda *_: 3)
     assert main(["run", "people.yaml", *EVERY, "--out", "all"]) == 0
     assert Front.load(Path("all")).proven is None
 
 
-def test_a_search_that_forgets_solutions_proves_nothing() -> None:
-    config = moanon.Config.load("people.yaml", ["search.algorithm=exhaustive"])
-    front = moanon.optimize(config, progress=False)
-    assert front.instance is not None
-    archive = Archive.empty(2, front.instance.layout, 1_000)
-    assert exact.bounds_of_all(front, archive, "archive") is not None
-    assert exact.bounds_of_all(front, archive, "nsga2") is None
+@pytest.mark.parametrize(("algorithm", "is_proven"), [("archive", True), ("nsga2", False)])
+def test_a_search_that_forgets_solutions_proves_nothing(algorithm: str, is_proven: bool) -> None:
+    """Even if it has evaluated every genome."""
+    search = f"search={{algorithm: {algorithm}, evaluations: 10000}}"
+    front = moanon.optimize(moanon.Config.load("people.yaml", [search]), progress=False)
+    assert (front.proven is not None) == is_proven
 
 
 def test_losses_that_shares_do_not_tell_apart_are_proven_only_if_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(exact, "_TOLD_APART", 100)
+    monkeypatch.setattr(front_proof, "_LARGEST_SHARED", 100)
     assert main(["run", "people.yaml", *EVERY, "--out", "all"]) == 0
     assert Front.load(Path("all")).proven is None
     assert main(["run", "people.yaml", *EVERY, "--set", "search.prove=60", "--out", "a"]) == 0
@@ -200,8 +212,9 @@ def test_bounds_that_no_proof_takes_up_do_not_stand_in_the_way_of_a_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert main(["run", "people.yaml", *EVERY, "--out", "a"]) == 0
-    monkeypatch.setattr(front_proof, "MOST_VALUES", 1)
-    monkeypatch.setattr(Experiment, "algorithm", "archive")  # which ends before it has seen all
+    monkeypatch.setattr("moanon.proofs.provable.MOST_VALUES", 1)
+    rule = "moanon.search.archive_search.ExhaustiveSearch.stop_rule"
+    monkeypatch.setattr(rule, lambda *_: Stop(evaluations=40))  # before it has seen all
     assert main(["run", "people.yaml", *EVERY, "--eta", "0.2", "--out", "a"]) == 0
     assert [Front.load(Path(f"a/eta-{eta}")).proven for eta in (0.0, 0.2)] == [None, None]
 

@@ -12,6 +12,8 @@ import pytest
 import moanon
 from moanon.config import Config
 from moanon.errors import ConfigError, DataError
+from moanon.experiment import Experiment
+from moanon.search.running import Progress
 from tests.search.people import people_frame
 
 COLUMNS: dict[str, Any] = {
@@ -147,3 +149,41 @@ def test_rows_with_gaps_are_an_error_or_dropped_aloud() -> None:
         front = optimize(frame, missing="drop")
     assert front.instance is not None
     assert front.instance.table.rows == 117
+
+
+# -- following and cancelling it -------------------------------------------------------------------
+
+
+def test_callbacks_follow_every_generation_and_the_measuring_after_it() -> None:
+    seen: list[Progress] = []
+    front = optimize(people_frame(), callbacks=[seen.append])
+    searching = [each for each in seen if each.stage == "searching"]
+    assert [each.generation for each in searching] == [1, 2, 3, 4, 5]
+    assert [each.evaluations for each in searching] == [20, 40, 60, 80, 100]
+    assert all(each.hypervolume is not None for each in searching)
+    last = seen[-1]
+    assert (last.stage, last.done, last.evaluations) == ("measuring", 1.0, 100)
+    assert front.to_frame().equals(optimize(people_frame()).to_frame())
+
+
+def test_a_search_that_is_cancelled_gives_the_front_found_so_far() -> None:
+    seen: list[Progress] = []
+    front = optimize(people_frame(), callbacks=[seen.append], cancel=lambda: len(seen) >= 2)
+    assert max(each.generation for each in seen) == 2
+    assert front.found == next(each for each in seen if each.generation == 2).solutions
+
+
+@pytest.mark.parametrize("recoding", ["global", "local"])
+def test_a_run_and_a_call_have_the_same_front(
+    recoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    people_frame().to_csv("people.csv", index=False)
+    problem = {"preset": "k-suppression", "eta": 0.1, "recoding": recoding}
+    given = {"data": {"source": "people.csv"}, "columns": COLUMNS, "problem": problem}
+    given["output"] = {"dir": "a", "plots": False, "report": False}
+    config = Config.from_dict(given, tmp_path)
+    result = Experiment.prepare(config).run()
+    front = moanon.optimize(config, progress=False)
+    assert result.front is not None
+    assert front.to_frame().equals(result.front.to_frame())

@@ -21,7 +21,8 @@ from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.problem import SearchProblem
-from moanon.search.running import Stop, run_search
+from moanon.search.running import run_search
+from moanon.search.stopping import Stop
 from tests import naive, naive_measures
 from tests.search.people import people, people_frame
 from tests.strategies import Fixed

@@ -18,6 +18,7 @@ from unittest.mock import patch
 import duckdb
 import yaml
 
+from moanon.arrays import State
 from moanon.config import Config
 from moanon.data.hierarchy import Hierarchy
 from moanon.experiment import Experiment, load_front, plan
@@ -25,7 +26,7 @@ from moanon.front import Front
 from moanon.grouping import Grouping
 from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
-from moanon.search.checkpoint import Checkpoints, State
+from moanon.search.checkpoint import Checkpoints
 
 #: Sizes of shirts, in order.
 SIZES = ("S", "M", "L", "XL")

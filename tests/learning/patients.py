@@ -23,7 +23,8 @@ from moanon.search.archive import front_of
 from moanon.search.archive_search import ExhaustiveSearch
 from moanon.search.local import LocalSearch
 from moanon.search.problem import SearchProblem
-from moanon.search.running import Stop, run_search
+from moanon.search.running import run_search
+from moanon.search.stopping import Stop
 
 PLACES = Hierarchy.from_nested("Anywhere", {"North": ["Oslo", "Bergen"], "South": ["Rome", "Bari"]})
 SIZES = ("S", "M", "L")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from moanon.arrays import State
 from moanon.config import SearchSection
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedDomain, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
@@ -18,7 +19,6 @@ from moanon.genome import Instance, Layout
 from moanon.measures.suppression import Preset, find_preset
 from moanon.search.archive import Archive, front_of
 from moanon.search.archive_search import ExhaustiveSearch
-from moanon.search.checkpoint import State
 from moanon.search.problem import SearchProblem
 
 PLACES = Hierarchy.from_nested(

@@ -25,7 +25,7 @@ from moanon.search.algorithms import (
 )
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.nsga2 import NSGA2Search
-from moanon.search.running import Stop, stop_of
+from moanon.search.stopping import Stop
 from tests.checkout import REPOSITORY
 from tests.search.people import problem_of, settings_of
 
@@ -152,11 +152,11 @@ def test_without_limits_the_search_of_the_paper_has_its_budget_whatever_its_popu
 ):
     settings = SearchSection(algorithm="nsga2", population=population)
     problem = problem_of("k-suppression")
-    assert stop_of(settings, "nsga2", problem) == Stop(evaluations=DEFAULT_EVALUATIONS)
+    assert NSGA2Search.stop_rule(settings, problem) == Stop(evaluations=DEFAULT_EVALUATIONS)
 
 
 def test_without_limits_the_default_search_goes_on_until_it_has_stalled():
-    stop = stop_of(SearchSection(), "archive", problem_of("k-suppression"))
+    stop = ArchiveSearch.stop_rule(SearchSection(), problem_of("k-suppression"))
     assert stop == Stop(evaluations=DEFAULT_EVALUATIONS, stalled=STALL_FROM)
 
 
@@ -170,20 +170,21 @@ def test_the_limit_of_the_default_search_grows_with_the_bits():
 def test_where_there_is_no_hypervolume_the_default_search_has_the_budget_of_the_paper():
     problem = problem_of("any-suppression")
     problem.measures = [*problem.measures, *problem.measures]  # more than hypervolumes are taken of
-    stop = stop_of(SearchSection(), "archive", problem)
+    stop = ArchiveSearch.stop_rule(SearchSection(), problem)
     assert stop == Stop(evaluations=DEFAULT_EVALUATIONS)
 
 
 def test_an_enumeration_without_limits_goes_on_to_its_end():
     problem = problem_of("k-suppression")
-    assert stop_of(SearchSection(algorithm="exhaustive"), "exhaustive", problem) == Stop()
+    assert ExhaustiveSearch.stop_rule(SearchSection(algorithm="exhaustive"), problem) == Stop()
 
 
 @pytest.mark.parametrize(
     "limit", [{"generations": 3}, {"evaluations": 70}, {"seconds": 2.5}, {"stall": 4}]
 )
 def test_any_limit_replaces_the_default(limit: dict[str, Any]):
-    assert stop_of(SearchSection(**limit), "archive", problem_of("k-suppression")) == Stop(**limit)
+    problem = problem_of("k-suppression")
+    assert ArchiveSearch.stop_rule(SearchSection(**limit), problem) == Stop(**limit)
 
 
 def test_the_default_budget_is_the_same_wherever_it_is_stated():
@@ -207,5 +208,5 @@ def test_a_small_population_leaves_a_small_space_enumerated():
 
 def test_an_enumeration_does_not_stall():
     problem = problem_of("k-suppression")
-    assert stop_of(settings_of(stall=3), "archive", problem).stall == 3
-    assert stop_of(settings_of(stall=3), "exhaustive", problem).stall is None
+    assert ArchiveSearch.stop_rule(settings_of(stall=3), problem).stall == 3
+    assert ExhaustiveSearch.stop_rule(settings_of(stall=3), problem).stall is None

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from moanon import __version__
+from moanon.arrays import State
 from moanon.errors import OutputError, SearchError
-from moanon.search.checkpoint import Checkpoints, Identity, State, versions
+from moanon.search.checkpoint import Checkpoints, Identity, versions
 
 MINE = Identity("c" * 64, "d" * 64, seed=7)
 

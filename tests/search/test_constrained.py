@@ -21,7 +21,8 @@ from moanon.search.archive import Archive, undominated
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.nsga2 import NSGA2Search
 from moanon.search.problem import INFEASIBLE, Points, SearchProblem
-from moanon.search.running import Stop, run_search
+from moanon.search.running import run_search
+from moanon.search.stopping import Stop
 from tests.search.people import ONE_BIT, exact_archive, people
 from tests.strategies import populations, rich_instances
 

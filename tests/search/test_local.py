@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import moanon
 from moanon.config import Config
+from moanon.config.sections import SearchSection
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeDomain, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
@@ -31,9 +32,11 @@ from moanon.grouping import Grouping
 from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
 from moanon.release import Certificate
-from moanon.search import global_groups, targets
+from moanon.search import targets
 from moanon.search.archive_search import ExhaustiveSearch
-from moanon.search.local import LocalLimits, LocalSearch, split_greedily
+from moanon.search.box_solving import split_greedily
+from moanon.search.limits import Limits
+from moanon.search.local import LocalSearch
 from moanon.search.problem import SearchProblem
 from moanon.search.targets import Effort
 from tests import naive
@@ -50,7 +53,7 @@ def _few_genomes() -> Iterator[None]:
     """Without the compiler, thousands of genomes would take minutes."""
     with pytest.MonkeyPatch.context() as patch:
         if UNCOMPILED:
-            patch.setattr(global_groups, "_EVALUATIONS", 20)
+            patch.setattr("moanon.search.local._GENOMES", 20)
         yield
 
 
@@ -104,7 +107,7 @@ def test_every_solution_is_what_the_front_says(instance: Instance, eta: float) -
     # sets of neighbouring nodes among its trees, too
     search = searched(instance, Suppression("limit", eta))
     front = search.front(1000)
-    assert front.found == len(front) == len(search.archive.groups)
+    assert front.found == len(front) == len(search.archive)
     for number in front.ids.tolist():
         grouping = front.grouping(number)
         k, loss = check_solution(instance, grouping)
@@ -379,22 +382,33 @@ def test_a_search_goes_on_where_it_was_saved(local_front: Front) -> None:
     assert same(rest.front(1000), local_front)
 
 
-def test_a_saved_search_does_not_tell_the_groups_of_cells() -> None:
+def test_a_saved_run_does_not_tell_the_groups_of_cells() -> None:
     problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
-    search = LocalSearch(problem)
+    limits = Limits(problem, [0.1, 0.0], "local", 1000)
+    search = limits.search_for(0, SearchSection())
+    assert isinstance(search, LocalSearch)
     search.step()
-    state = search.state()
-    for name, packed in (("groups", search.archive.groups), ("starts", [search._starts[0][1]])):
-        assert packed
-        assert not any(each in state[f"{name}.bytes"].tobytes() for each in packed)
+    groups = [*search.archive.packed, *(group for _, group in search._starts)]
+    assert len(groups) > len(search._starts) > 0
+    for array in (*search.state().values(), *limits.state().values()):
+        assert not any(group in array.tobytes() for group in groups)
 
 
-def test_a_search_that_was_saved_unsealed_is_refused() -> None:
+@pytest.mark.parametrize("part", ["bytes", "starts.bytes"])
+def test_a_search_that_was_saved_unsealed_is_refused(part: str) -> None:
     problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
     state = LocalSearch(problem).state()
-    state["groups.bytes"] = np.zeros(40, dtype=np.uint8)
+    state[part] = np.zeros(40, dtype=np.uint8)
     with pytest.raises(SearchError, match="an earlier version, or of other cells; start anew"):
         LocalSearch(problem).restore(state)
+
+
+def test_limits_that_were_saved_unsealed_are_refused() -> None:
+    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
+    state = Limits(problem, [0.1], "local", 1000).state()
+    state["0.bytes"] = np.zeros(40, dtype=np.uint8)
+    with pytest.raises(SearchError, match="an earlier version, or of other cells; start anew"):
+        Limits(problem, [0.1], "local", 1000).restore(state)
 
 
 def test_a_front_comes_back_from_its_folder_bit_for_bit(local_front: Front, tmp_path: Path) -> None:
@@ -501,15 +515,16 @@ def test_a_run_makes_a_folder_like_any_other(people: Path) -> None:
 def test_a_wider_limit_never_loses_more() -> None:
     problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.0))
     etas = (0.0, 0.05, 0.2)
-    limits = LocalLimits(problem, etas, {})
+    limits = Limits(problem, etas, "local", 1_000)
     for place in range(len(etas)):
-        search = limits.search_for(place, None)
+        search = limits.search_for(place, SearchSection())
         while not search.exhausted:
             search.step()
     fronts = {eta: limits.front(place, 1000) for place, eta in enumerate(limits.etas)}
-    again = LocalLimits(problem, etas, {0.0: fronts[0.0]})  # as after an earlier run
+    again = Limits(problem, etas, "local", 1_000)
+    again.keep({0.0: fronts[0.0]})  # as after an earlier run
     for place in range(2):
-        search = again.search_for(place, None)
+        search = again.search_for(place, SearchSection())
         while not search.exhausted:
             search.step()
     assert same(again.front(0, 1000), fronts[0.2])

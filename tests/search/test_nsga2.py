@@ -17,6 +17,7 @@ from pymoo.core.termination import NoTermination
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding, classes
 from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
+from moanon.arrays import State
 from moanon.data.domain import DomainSpec, OrderedSpec, TreeSpec
 from moanon.data.table import read_table
 from moanon.errors import SearchError
@@ -25,7 +26,6 @@ from moanon.measures.suppression import PRESETS, Suppression, find_preset
 from moanon.search import problem as problem_module
 from moanon.search.archive import undominated
 from moanon.search.archive_search import ExhaustiveSearch
-from moanon.search.checkpoint import State
 from moanon.search.nsga2 import NSGA2Search, crowded_tournament, rank_and_crowding
 from moanon.search.operators import ATTEMPTS, Unseen
 from moanon.search.problem import SearchProblem

@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from moanon.arrays import State
 from moanon.errors import SearchError
-from moanon.search import running
+from moanon.search import checkpoint, running
 from moanon.search.algorithms import make_search
-from moanon.search.archive import Archive, SharedLimits
+from moanon.search.archive import Archive
 from moanon.search.archive_search import ArchiveSearch
-from moanon.search.checkpoint import State
+from moanon.search.limits import Limits
 from moanon.search.problem import SearchProblem
-from moanon.search.running import Outcome, Progress, Stop, _Hypervolume, run_search, warm_up
+from moanon.search.running import Outcome, Progress, run_search
+from moanon.search.search import Search
+from moanon.search.stopping import Hypervolume, Stop
 from tests.search.people import ONE_BIT, Memory, people, problem_of, settings_of
 
 EVERYTHING = 5_120  # valid genomes of the table of people
@@ -90,7 +93,7 @@ def test_fewer_genomes_than_the_population_are_all_evaluated():
 
 
 @dataclass
-class Script:
+class Script(Search):
     """A search that finds what it is told to: one list of points for each generation."""
 
     problem: SearchProblem
@@ -99,7 +102,6 @@ class Script:
     evaluations: int = 0
     exhausted: bool = False
     space: int = 10**9
-    complete: str = "all was found"
     archive: Archive = field(default_factory=lambda: Archive.empty(2, ONE_BIT, 100))
 
     def step(self, most: int | None = None) -> int:
@@ -108,12 +110,6 @@ class Script:
         self.generation += 1
         self.evaluations += len(points)
         return len(points)
-
-    def refresh(self) -> bool:
-        return False
-
-    def finish(self) -> int:
-        return 0
 
     def state(self) -> State:
         return {}
@@ -184,7 +180,7 @@ def test_the_time_left_follows_from_the_share_done():
 
 def test_the_hypervolume_is_the_area_in_ln_k_and_loss():
     # n = 120: k = 120 at loss 1 adds nothing; k = sqrt(120) at loss 0.4 → 1/2 * 0.6
-    measured = _Hypervolume(problem_of("k-suppression"))
+    measured = Hypervolume(problem_of("k-suppression"))
     values = np.array([[-120.0, 1.0], [-np.sqrt(120), 0.4]])
     assert measured.of(values) == pytest.approx(0.3)
     assert measured.of(values[:0]) == 0
@@ -192,7 +188,7 @@ def test_the_hypervolume_is_the_area_in_ln_k_and_loss():
 
 def test_diversities_count_by_the_number_of_values():
     # 4 illnesses: k = 120, l = 1 of 4, loss 0.2 → 1 * 1/4 * 0.8
-    measured = _Hypervolume(problem_of("kl-safety"))
+    measured = Hypervolume(problem_of("kl-safety"))
     assert measured.of(np.array([[-120.0, -1.0, 0.2]])) == pytest.approx(0.2)
 
 
@@ -200,7 +196,7 @@ def test_counts_that_can_be_zero_are_measured_too():
     problem = problem_of("k-suppression")
     rows = SearchProblem(problem.instance, ("k", "suppressed"), problem.suppression)
     # suppressed 10 → ln 11 / ln 121 = 1/2; k = 120 is the best there is
-    assert _Hypervolume(rows).of(np.array([[-120.0, 10.0]])) == pytest.approx(0.5)
+    assert Hypervolume(rows).of(np.array([[-120.0, 10.0]])) == pytest.approx(0.5)
 
 
 # -- interruptions -------------------------------------------------------------------------------
@@ -263,8 +259,8 @@ def test_the_state_is_kept_early_and_then_every_few_seconds(monkeypatch: pytest.
     memory = Memory()
     outcome_of(Stop(generations=5), save=memory.save)
     assert [int(state["search.generation"]) for state in memory.states] == [1]
-    monkeypatch.setattr(running, "_PACE", 0.0)
-    monkeypatch.setattr(running, "_SHARE", 1e9)
+    monkeypatch.setattr(checkpoint, "_PACE", 0.0)
+    monkeypatch.setattr(checkpoint, "_SHARE", 1e9)
     outcome_of(Stop(generations=5), save=memory.save)
     assert [int(state["search.generation"]) for state in memory.states] == [1, 1, 2, 3, 4, 5]
 
@@ -272,7 +268,7 @@ def test_the_state_is_kept_early_and_then_every_few_seconds(monkeypatch: pytest.
 def test_saving_takes_a_small_share_of_the_time(monkeypatch: pytest.MonkeyPatch):
     clock = iter(np.arange(0.0, 1e6, 1.0).tolist())  # every look at the clock takes a second
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    saving = running.PacedSaving(Memory().save)
+    saving = checkpoint.PacedSaving(Memory().save)
     assert saving.is_due
     saving.save({})
     assert saving._next - next(clock) > 30  # at least a second was spent, so a share of 3 %
@@ -287,10 +283,9 @@ def test_people_have_as_many_genomes_as_the_tests_say():
 
 @pytest.mark.parametrize("preset", ["zero-suppression", "k-suppression", "kl-safety"])
 def test_nothing_is_kept_of_what_was_evaluated(preset: str) -> None:
-    limits = SharedLimits(
-        problem_of(preset, **({} if preset[0] == "z" else {"eta": 0.1})), (0.1,), 50
-    )
-    assert warm_up(limits.problems[0], "archive") >= 0
+    problem = problem_of(preset, **({} if preset[0] == "z" else {"eta": 0.1}))
+    limits = Limits(problem, (0.1,), "archive", 50)
+    ArchiveSearch.warm_up(limits.problems[0])
     assert len(limits.evaluated) == 0
     assert [len(archive) for archive in limits.archives] == [0]
 
@@ -298,7 +293,7 @@ def test_nothing_is_kept_of_what_was_evaluated(preset: str) -> None:
 def test_the_way_of_evaluating_is_still_open() -> None:
     """Which way is faster is measured by the search's own batches, of its own size."""
     problem = problem_of("k-suppression", eta=0.1)
-    warm_up(problem, "archive")
+    ArchiveSearch.warm_up(problem)
     for speed in problem.evaluator.kernel.speeds.values():
         assert (speed.flat, speed.rollup, speed.batches) == (None, None, 0)
 

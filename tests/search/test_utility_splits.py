@@ -21,7 +21,7 @@ from moanon.kernels.group_check import parts_may_be_groups
 from moanon.measures.measuring import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.measures.utility import utility_losses
-from moanon.search.local import solve_target
+from moanon.search.box_solving import solve_target
 from moanon.search.targets import find_targets
 from moanon.search.utility_splits import UtilitySplits
 from tests.strategies import instances

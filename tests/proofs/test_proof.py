@@ -21,9 +21,9 @@ from moanon.data.table import read_table
 from moanon.genome import Instance
 from moanon.kernels.undecided import FREE
 from moanon.measures.suppression import row_limit
-from moanon.search import cut_table
-from moanon.search.cut_table import ProofTable
-from moanon.search.proof import Experience, Proof
+from moanon.proofs import cut_table
+from moanon.proofs.cut_table import ProofTable
+from moanon.proofs.proof import Experience, Proof
 from tests import naive
 from tests.search.people import people
 from tests.strategies import instances

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from moanon.genome import Instance
 from moanon.measures.suppression import row_limit
-from moanon.search import polishing
-from moanon.search.archive_search import ArchiveSearch
-from moanon.search.polishing import Polisher, polisher_for
+from moanon.proofs import polishing
+from moanon.proofs.polishing import Polisher
+from moanon.search.archive_search import ArchiveSearch, polisher_for
 from tests import naive
 from tests.search.people import people, problem_of
 from tests.strategies import instances

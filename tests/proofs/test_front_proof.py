@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from moanon.errors import ConfigError
 from moanon.measures.suppression import Suppression
+from moanon.proofs.front_proof import FrontProof, check_provable
 from moanon.recoding import LocalRecodings
 from moanon.search.archive import front_of
-from moanon.search.front_proof import FrontProof, check_provable
 from tests.search.people import (
     exact_archive,
     first_front,

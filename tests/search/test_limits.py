@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon.measures.suppression import PRESETS
-from moanon.search.archive import SharedLimits, undominated
+from moanon.search.archive import undominated
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
+from moanon.search.limits import Limits
 from moanon.search.nsga2 import NSGA2Search
 from moanon.search.problem import SearchProblem
 from tests import naive
@@ -44,7 +45,7 @@ def test_every_limit_learns_what_its_own_evaluation_would_say(instance, rule, se
     if rule != "limit" and not instance.cells.sensitive:
         return
     problem = problem_under(instance, RULES[rule])
-    shared = SharedLimits(problem, ETAS, 8_000)
+    shared = Limits(problem, ETAS, "archive", 8_000)
     genomes = instance.layout.sample(20, np.random.default_rng(seed))
     shared.learn(instance.layout.pack(genomes))
     for eta, archive in zip(shared.etas, shared.archives, strict=True):
@@ -56,7 +57,7 @@ def test_every_limit_learns_what_its_own_evaluation_would_say(instance, rule, se
 @given(instances(), st.integers(0, 9))
 def test_values_under_a_narrower_limit_are_those_of_its_rule(instance, seed):
     problem = problem_under(instance, RULES["limit"])
-    shared = SharedLimits(problem, ETAS, 8_000)
+    shared = Limits(problem, ETAS, "archive", 8_000)
     genomes = instance.layout.sample(20, np.random.default_rng(seed))
     for eta, member in zip(shared.etas, shared.problems, strict=True):
         assert np.array_equal(member.both(genomes)[0], problem.with_eta(eta).values(genomes))
@@ -64,7 +65,7 @@ def test_values_under_a_narrower_limit_are_those_of_its_rule(instance, seed):
 
 @given(instances())
 def test_a_larger_limit_is_never_worse(instance):
-    shared = SharedLimits(problem_under(instance, RULES["limit"]), ETAS, 8_000)
+    shared = Limits(problem_under(instance, RULES["limit"]), ETAS, "archive", 8_000)
     shared.learn(sample(instance, 50, seed=1))
     wide, middle, narrow = (archive.values for archive in shared.archives)
     assert naive.is_covered(narrow, middle)
@@ -72,7 +73,7 @@ def test_a_larger_limit_is_never_worse(instance):
 
 
 def test_limits_are_in_order_whatever_the_order_given(small_instance):
-    assert SharedLimits(problem_under(small_instance, RULES["limit"]), ETAS, 100).etas == (
+    assert Limits(problem_under(small_instance, RULES["limit"]), ETAS, "archive", 100).etas == (
         0.3,
         0.1,
         0.02,
@@ -80,7 +81,7 @@ def test_limits_are_in_order_whatever_the_order_given(small_instance):
 
 
 def test_a_front_is_never_worse_after_a_search_for_another_limit(small_instance):
-    shared = SharedLimits(problem_under(small_instance, RULES["limit"]), (0.1, 0.02), 8_000)
+    shared = Limits(problem_under(small_instance, RULES["limit"]), (0.1, 0.02), "archive", 8_000)
     first = ArchiveSearch(shared.problems[0], 50, 1)
     first.inherit(shared.archives[0], shared.evaluated)
     for _ in range(5):
@@ -94,7 +95,7 @@ def test_a_front_is_never_worse_after_a_search_for_another_limit(small_instance)
 
 
 def test_a_second_search_evaluates_nothing_again(small_instance):
-    shared = SharedLimits(problem_under(small_instance, RULES["limit"]), (0.1, 0.02), 8_000)
+    shared = Limits(problem_under(small_instance, RULES["limit"]), (0.1, 0.02), "archive", 8_000)
     shared.learn(sample(small_instance, 40, seed=3))
     known = {genome.tobytes() for genome in shared.evaluated}
     search = ArchiveSearch(shared.problems[1], 50, 1)
@@ -107,7 +108,7 @@ def test_a_second_search_evaluates_nothing_again(small_instance):
 def test_a_search_alone_goes_the_same_way_as_the_first_of_several(small_instance, place):
     problem = problem_under(small_instance, RULES["limit"])
     alone = ArchiveSearch(problem.with_eta((0.1, 0.02)[place]), 50, 1)
-    shared = SharedLimits(problem, (0.1, 0.02), 8_000)
+    shared = Limits(problem, (0.1, 0.02), "archive", 8_000)
     among = ArchiveSearch(shared.problems[place], 50, 1)
     among.inherit(shared.archives[place], shared.evaluated)
     for _ in range(5):
@@ -117,7 +118,7 @@ def test_a_search_alone_goes_the_same_way_as_the_first_of_several(small_instance
 
 
 def test_a_pymoo_algorithm_starts_from_what_was_found(small_instance):
-    shared = SharedLimits(problem_under(small_instance, RULES["limit"]), (0.1, 0.02), 8_000)
+    shared = Limits(problem_under(small_instance, RULES["limit"]), (0.1, 0.02), "archive", 8_000)
     shared.learn(sample(small_instance, 300, seed=3))
     before = shared.archives[1].values.copy()
     search = NSGA2Search(shared.problems[1], population=20, seed=1)
@@ -130,7 +131,9 @@ def test_a_pymoo_algorithm_starts_from_what_was_found(small_instance):
 
 def test_an_inherited_start_is_restored(small_instance):
     def begin():
-        shared = SharedLimits(problem_under(small_instance, RULES["limit"]), (0.1, 0.02), 8_000)
+        shared = Limits(
+            problem_under(small_instance, RULES["limit"]), (0.1, 0.02), "archive", 8_000
+        )
         shared.learn(sample(small_instance, 300, seed=3))
         search = NSGA2Search(shared.problems[1], population=20, seed=1)
         search.inherit(shared.archives[1], shared.evaluated)
@@ -151,9 +154,9 @@ def test_an_inherited_start_is_restored(small_instance):
 
 def test_shared_limits_are_restored_whole(small_instance):
     problem = problem_under(small_instance, RULES["limit"])
-    shared = SharedLimits(problem, ETAS, 8_000)
+    shared = Limits(problem, ETAS, "archive", 8_000)
     shared.learn(sample(small_instance, 60, seed=3))
-    again = SharedLimits(problem, ETAS, 8_000)
+    again = Limits(problem, ETAS, "archive", 8_000)
     again.restore(shared.state())
     assert np.array_equal(again.evaluated, shared.evaluated)
     for one, other in zip(again.archives, shared.archives, strict=True):
@@ -162,7 +165,7 @@ def test_shared_limits_are_restored_whole(small_instance):
 
 def test_an_enumeration_fills_every_archive(small_instance):
     problem = problem_under(small_instance, RULES["limit"])
-    shared = SharedLimits(problem, (0.1, 0.02), 100_000)
+    shared = Limits(problem, (0.1, 0.02), "archive", 100_000)
     search = ExhaustiveSearch(shared.problems[0])
     search.inherit(shared.archives[0], shared.evaluated)
     while not search.exhausted:
@@ -177,6 +180,6 @@ def test_an_enumeration_fills_every_archive(small_instance):
 def test_an_algorithm_sees_each_genome_under_its_own_rule(instance, other, seed):
     problem = SearchProblem(instance, ("k", other), PRESETS["k-suppression"].suppression)
     genomes = instance.layout.sample(10, np.random.default_rng(seed))
-    for member in SharedLimits(problem, ETAS, 8_000).problems:
+    for member in Limits(problem, ETAS, "archive", 8_000).problems:
         seen, _ = member.both(genomes)
         assert np.array_equal(seen, member.values(genomes))

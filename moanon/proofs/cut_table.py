@@ -21,12 +21,10 @@ from moanon.genome import Instance
 from moanon.kernels.join import block_keys
 from moanon.kernels.lower_bounds import NEVER, Answers, bound_below
 from moanon.kernels.undecided import FREE, CutTable, measure_cut
-from moanon.search.polishing import Polisher
+from moanon.proofs.polishing import Polisher
 
 #: Sums of losses stay below this, so that fines and prices on top of them do not overflow.
 _LARGEST_SUM = 2**54
-#: Columns with more base values have more pairs of edges than are listed at every step.
-MOST_VALUES = 1_500
 #: How often prices are set for one bound.
 _ROUNDS = 4
 

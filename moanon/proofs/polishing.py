@@ -13,8 +13,6 @@ import numpy as np
 from moanon.arrays import Bits, Codes, Ints, Outlined
 from moanon.genome import Instance
 from moanon.kernels.best_cuts import add_shown, best_cut
-from moanon.search.problem import SearchProblem
-from moanon.search.provable import why_not
 
 #: Columns of more base values keep their cuts: pairs of edges would take longer than the cells.
 _MOST_VALUES = 400
@@ -22,7 +20,7 @@ _MOST_VALUES = 400
 _LARGEST_SUM = 2**54
 #: The largest fine of a suppressed row, in losses of a whole row.
 _MOST_FINE = 8
-#: Cells that are gone through at once, for all genomes together: all of them for each column, and
+#: Cells that are read at once, for all genomes together: all of them for each column, and
 #: about as often as there are columns.
 _AT_ONCE = 2_000_000_000
 
@@ -40,7 +38,7 @@ class _Column(Outlined):
     keys, loss : arrays (values + 1,), (keys,)
         Keys of the edges of base values, and the loss of a row by the key of its block.
     marks : array (values,)
-        Random numbers: the sum of those of its blocks tells a group from others.
+        Random numbers: the sum of those of its blocks identifies a group.
     place : slice
         Its bits.
     """
@@ -63,8 +61,8 @@ class _Column(Outlined):
 class Polisher:
     """Polishes genomes of one table, for the loss without groups of less than k rows.
 
-    Groups are told apart by sums of 64-bit random numbers, and losses may be rounded: what is found
-    is a proposal, to be measured by whoever takes it.
+    Groups are identified by sums of 64-bit random numbers, and losses may be rounded: what is found
+    is a proposal, to be measured by the caller.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -100,7 +98,7 @@ class Polisher:
 
     @property
     def at_once(self) -> int:
-        """Genomes that may be polished in a row: few of a large table, or nobody can stop it."""
+        """Genomes that may be polished in a row: few of a large table, or nothing could stop it."""
         return max(1, _AT_ONCE // (len(self.counts) * len(self.columns) ** 2))
 
     def polish(self, genome: Bits, k: int, limit: int) -> Bits:
@@ -141,11 +139,3 @@ class Polisher:
                 since = 1
             c = (c + 1) % len(self.columns)
         return genome
-
-
-def polisher_for(problem: SearchProblem) -> Polisher | None:
-    """What polishes the solutions of a problem; None where sizes of groups do not tell enough."""
-    bounds = [measure.name for measure in problem.bounds]
-    if why_not(problem.objectives, problem.suppression, bounds) is not None:
-        return None
-    return Polisher(problem.instance)

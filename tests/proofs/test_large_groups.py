@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from moanon.arrays import Floats
-from moanon.search import archive_search, large_groups, running
+from moanon.proofs import proof
+from moanon.proofs.cut_table import ProofTable
+from moanon.proofs.proof import can_settle, settle_large
+from moanon.search import archive_search
 from moanon.search.archive_search import ArchiveSearch
-from moanon.search.cut_table import ProofTable
-from moanon.search.large_groups import can_settle, settle_large
-from moanon.search.running import warm_up
 from tests.search.people import exact_archive, people, problem_of
 
 
@@ -45,7 +45,7 @@ def test_a_short_search_is_left_as_it_is(monkeypatch):
 
 def test_proofs_that_take_too_long_end_it(monkeypatch):
     # Of four steps the first is proven; the next two are not, with one bound each.
-    monkeypatch.setattr(large_groups, "_FOR_ONE", 1)
+    monkeypatch.setattr(proof, "_FOR_ONE", 1)
     instance = people(sensitive=False)
     proven = []
     whole = np.zeros(instance.layout.bits, dtype=np.uint8)
@@ -71,15 +71,15 @@ def test_what_is_found_is_better_and_within_the_limit():
 
 
 def test_tables_of_wide_columns_are_left_alone(monkeypatch):
-    monkeypatch.setattr(large_groups, "_MOST_VALUES", 7)
+    monkeypatch.setattr(proof, "_MOST_VALUES", 7)
     assert not can_settle(people())
 
 
 def test_nothing_is_laid_out_for_proofs_of_tables_of_wide_columns(monkeypatch):
     """Of 30,000 values there are more pairs of edges than memory holds."""
-    monkeypatch.setattr(running, "LONG", 0)
-    monkeypatch.setattr(large_groups, "_MOST_VALUES", 7)
+    monkeypatch.setattr(archive_search, "LONG", 0)
+    monkeypatch.setattr(proof, "_MOST_VALUES", 7)
     laid_out = Mock()
-    monkeypatch.setattr(running.ProofTable, "of", laid_out)
-    assert warm_up(problem_of("k-suppression", eta=0.1), "archive") >= 0
+    monkeypatch.setattr(ProofTable, "of", laid_out)
+    ArchiveSearch.warm_up(problem_of("k-suppression", eta=0.1))
     laid_out.assert_not_called()

@@ -1,4 +1,4 @@
-"""Of which fronts the sizes of groups tell everything: what can be polished, and proven.
+"""Which fronts can be polished and proven: those that depend on the sizes of groups alone.
 
 Shortest paths and bounds go by the sizes of groups and by losses that add up over columns. So they
 are for the objectives k and loss, where groups are suppressed by their size and nothing else is
@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from moanon.errors import ConfigError
+from moanon.front import Front
 from moanon.measures.suppression import Suppression
+from moanon.recoding import GlobalRecodings
+
+#: Columns with more base values have more pairs of edges than are listed at every step of a proof.
+MOST_VALUES = 1_500
 
 #: Why nothing is proven of boxes.
 LOCAL = (
@@ -41,3 +47,30 @@ def why_not(objectives: Sequence[str], rule: Suppression, bounds: Sequence[str])
             f"possible. Got constraints on {', '.join(dict.fromkeys(names))}"
         )
     return None
+
+
+def why_unprovable(front: Front) -> str | None:
+    """Why nothing can be proven about a front, as a sentence; None if it can."""
+    if not isinstance(front.recodings, GlobalRecodings):
+        return LOCAL
+    reason = why_not(front.objectives, front.suppression, [*front.bounds])
+    if reason is None and front.instance is not None:
+        for name, domain in front.instance.layout.domains.items():
+            if domain.size > MOST_VALUES:
+                return (
+                    f"fronts are proven for columns of at most {MOST_VALUES:,} base values. Got "
+                    f"{domain.size:,} in {name!r}; a coarser granularity has fewer"
+                )
+    return reason
+
+
+def check_provable(front: Front) -> None:
+    """Refuse a front about which nothing can be proven, with the reason.
+
+    Raises
+    ------
+    ConfigError
+    """
+    reason = why_unprovable(front)
+    if reason is not None:
+        raise ConfigError(reason)

@@ -10,26 +10,31 @@ First every solution is *polished*: with all other columns as they are, the best
 a shortest path. Of the proofs, steps that hold a round k (2, 3, 5, 10, 20, …) come first, and the
 others where bounds are farthest from the front. All get their turn again and again, with twice the
 work each time, until their gap is as small as wanted.
+
+A search that has seen all genomes has the optimum for every k, without a proof (`bounds_of_all`).
+Otherwise, without suppression, branch and bound often settles a whole front in the time of the
+search before it (`prove_within_budget`). How much of that is done is a number of bounds, not of
+seconds, so that the same run ends in the same front on every machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 
-from moanon.arrays import Bits, Floats
+from moanon.arrays import Bits, Floats, State, part_of, prefixed
 from moanon.errors import ConfigError, got
 from moanon.front import Front
 from moanon.genome import Instance
+from moanon.measures.solutions import OnPart
+from moanon.proofs.cut_table import ProofTable
+from moanon.proofs.proof import Experience, Proof
+from moanon.proofs.provable import check_provable, why_not
 from moanon.recoding import GlobalRecodings
-from moanon.search.checkpoint import State, part_of, prefixed
-from moanon.search.cut_table import MOST_VALUES, ProofTable
-from moanon.search.proof import Experience, Proof
-from moanon.search.provable import LOCAL, why_not
 
 #: Work of a first turn; it doubles from turn to turn.
 _FIRST_TURN = 128
@@ -37,33 +42,12 @@ _FIRST_TURN = 128
 _AHEAD = 5
 #: A proof with more open genomes than this is left as it is: they have to be kept and saved.
 _MOST_OPEN = 200_000
-
-
-def why_unprovable(front: Front) -> str | None:
-    """Why nothing can be proven about a front, as a sentence; None if it can."""
-    if not isinstance(front.recodings, GlobalRecodings):
-        return LOCAL
-    reason = why_not(front.objectives, front.suppression, [*front.bounds])
-    if reason is None and front.instance is not None:
-        for name, domain in front.instance.layout.domains.items():
-            if domain.size > MOST_VALUES:
-                return (
-                    f"fronts are proven for columns of at most {MOST_VALUES:,} base values. Got "
-                    f"{domain.size:,} in {name!r}; a coarser granularity has fewer"
-                )
-    return reason
-
-
-def check_provable(front: Front) -> None:
-    """Refuse a front about which nothing can be proven, with the reason.
-
-    Raises
-    ------
-    ConfigError
-    """
-    reason = why_unprovable(front)
-    if reason is not None:
-        raise ConfigError(reason)
+#: Most bounds that a run computes, and most cells that are read for them: some 20 seconds.
+EXACT_BOUNDS, _MOST_CELLS = 40_000, 800_000_000
+#: After this share of them, it goes on only if this share of the solutions is proven optimal.
+_SO_FAR = 0.2
+#: Different sums of losses up to this are different shares, too.
+_LARGEST_SHARED = 2**51
 
 
 @dataclass(frozen=True)
@@ -77,7 +61,7 @@ class Step:
 
 @dataclass(frozen=True)
 class ProofRecord:
-    """What ``run.json`` tells of a proof.
+    """What ``run.json`` says about a proof.
 
     Attributes
     ----------
@@ -93,7 +77,7 @@ class ProofRecord:
 
     @classmethod
     def of(cls, front: Front, bounds: int) -> ProofRecord:
-        """What a front with its bounds tells."""
+        """What the bounds of a front say."""
         assert front.proven is not None
         optimal = int((front.proven >= front.measures["loss"]).sum())
         return cls(bounds, len(front), optimal)
@@ -174,6 +158,11 @@ class FrontProof:
         optimal = sum(self.bound(step.start) >= step.loss for step in steps)
         return ProofRecord(self.work, len(steps), optimal)
 
+    def better_genomes(self) -> Bits:
+        """Genomes that were found to be better than the front, each once."""
+        found: Bits = np.unique(np.array([*self.better.values()]), axis=0)
+        return found
+
     def least_loss(self, k: int) -> int:
         """Loss of the best solution that is known for a k."""
         found = (loss for own, loss in self.known.items() if own >= k)
@@ -213,7 +202,13 @@ class FrontProof:
     @property
     def is_done(self) -> bool:
         """Whether every gap is as small as wanted."""
-        return not self._rough and not self._wanting()
+        return self.current is None and not self._rough and not self._wanting()
+
+    def advances(self) -> Iterator[None]:
+        """Advance again and again until all is done; the caller can stop before."""
+        while not self.is_done:
+            self.advance()
+            yield
 
     def advance(self) -> None:
         """Polish one more solution; then do a little more of the proof whose turn it is."""
@@ -352,3 +347,54 @@ def _round_numbers(most: int) -> list[int]:
         found += [5 * ten, 10 * ten, 20 * ten]
         ten *= 10
     return [number for number in found if number <= most]
+
+
+# -- as part of a run ------------------------------------------------------------------------------
+
+
+def bounds_of_all(front: Front) -> Floats | None:
+    """Bounds of a front that was found among all genomes: each solution is the best for its k.
+
+    None where that would rest on rounded losses, and of fronts about which nothing can be proven
+    otherwise (`why_not`).
+    """
+    assert front.instance is not None
+    if why_not(front.objectives, front.suppression, [*front.bounds]) is not None:
+        return None
+    if not _is_exact_in_shares(front.instance):
+        return None
+    return np.asarray(front.measures["loss"], dtype=np.float64)
+
+
+def _is_exact_in_shares(instance: Instance) -> bool:
+    """Whether different losses of a table are different shares, in the same order."""
+    whole = instance.losses.scale * instance.cells.rows * len(instance.layout.columns)
+    return instance.losses.exact and whole <= _LARGEST_SHARED
+
+
+def prove_within_budget(
+    front: Front,
+    interrupted: Callable[[], bool] | None = None,
+    on_part: OnPart | None = None,
+) -> FrontProof | None:
+    """Prove a front as far as the budget goes; None where `interrupted` ends it before.
+
+    `on_part` is called with how many of how many bounds were computed.
+    """
+    assert front.instance is not None
+    proof = FrontProof(front)
+    proof.table.warm_up()
+    most = min(EXACT_BOUNDS, _MOST_CELLS // max(len(front.instance.cells), 1))
+    looked = False
+    for _ in proof.advances():
+        if not looked and proof.work >= _SO_FAR * most:
+            looked, record = True, proof.record()
+            if record.optimal < _SO_FAR * record.steps:
+                break
+        if on_part is not None:
+            on_part(min(proof.work, most), most)
+        if interrupted is not None and interrupted():
+            return None
+        if proof.work >= most:
+            break
+    return proof

@@ -10,20 +10,26 @@ best threshold is k itself: to suppress larger groups only costs more.
 Which bit is taken: the one that promises the largest gains of the bound, judged by what deciding it
 has brought so far (here and for other k, see `Experience`); bits without experience are tried. All
 of it depends on the work done so far alone, counted in bounds, and never on the clock.
+
+`settle_large` is the end of a long search. Where groups must be large, few cuts are left, and a
+search may sit in a valley of its own: between it and something better lie several columns at once.
+Branch and bound settles such a k within some hundred bounds. So the largest k comes first, and it
+goes downwards until proofs get too long.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from moanon.arrays import Bits, Bools, Floats, Ints
+from moanon.arrays import Bits, Bools, Floats, Ints, State
+from moanon.genome import Instance
 from moanon.kernels.undecided import FREE
-from moanon.search.checkpoint import State
-from moanon.search.cut_table import Bound, ProofTable
+from moanon.proofs.cut_table import Bound, ProofTable
 
 #: Bits without experience that are tried at a time.
 _TRIED = 8
@@ -31,6 +37,12 @@ _TRIED = 8
 _SMALLER = 5
 #: Gains of free bits are kept in so many steps of the gap.
 _GAIN_STEPS = 255
+#: At the end of a search: most bounds for one k and for all, and most cells that are read for them.
+_FOR_ONE, _FOR_ALL, _MOST_CELLS = 1_500, 8_000, 160_000_000
+#: Proofs that may remain open before it ends.
+_MOST_OPEN = 2
+#: Columns with more base values have too many pairs of edges.
+_MOST_VALUES = 400
 
 
 class Open(NamedTuple):
@@ -157,7 +169,7 @@ class Proof:
         return chosen
 
     def _candidates(self, node: Open) -> list[int]:
-        """Bits to try, the most promising first: those nobody knows, and the best one known."""
+        """Bits to try, the most promising first: those not tried yet, and the best one known."""
         free = np.flatnonzero(node.state == FREE)
         gap = max(self.best - node.lower * self.table.unit, 0) / self.table.whole
         seen = np.stack([node.zero, node.one])[:, free] * (gap / _GAIN_STEPS)
@@ -239,3 +251,50 @@ class Proof:
             Open(lower, number, bits, zero, one, fine)
             for lower, number, fine, bits, zero, one in zip(*numbers, *rows, strict=True)
         ]
+
+
+# -- the end of a long search ----------------------------------------------------------------------
+
+
+def can_settle(instance: Instance) -> bool:
+    """Whether bounds of a table are quick enough."""
+    return int(instance.layout.sizes.max()) <= _MOST_VALUES
+
+
+def settle_large(
+    instance: Instance, limit: int, steps: Iterable[tuple[int, int, Bits]]
+) -> list[Bits]:
+    """Find what is better than the solutions of the largest k.
+
+    Parameters
+    ----------
+    instance : Instance
+    limit : int
+        Rows that may be suppressed.
+    steps : iterable of (start, k, genome)
+        Solutions of falling k, each the best that is known from the k `start` on.
+
+    Returns
+    -------
+    list of arrays (bits,)
+        Genomes, each better than all solutions for some k.
+    """
+    table = ProofTable.of(instance)
+    experience = Experience.none(table.bits)
+    left = min(_FOR_ALL, _MOST_CELLS // max(len(instance.cells), 1))
+    least, still_open = table.whole, 0
+    better: list[Bits] = []
+    for start, k, genome in steps:
+        loss = table.loss(genome, k, limit)
+        least = least if loss is None else min(least, loss)
+        proof = Proof(table, start, limit, least, experience)
+        while not proof.is_closed and proof.work < min(_FOR_ONE, left):
+            proof.advance()
+        left -= proof.work
+        still_open += not proof.is_closed
+        if proof.genome is not None:
+            better.append(proof.genome)
+            least = proof.best
+        if left <= 0 or still_open >= _MOST_OPEN:
+            break
+    return better

@@ -1,0 +1,155 @@
+"""`Search`: what every algorithm is to the code that runs it.
+
+A search goes one generation at a time. Between any two it can be saved, and another one of the same
+settings goes on from there. It says itself when it ends, what has to be compiled before, what is
+worth doing once at the end, and how what it found becomes a front. So the code that runs a search
+never asks which one it is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from moanon.arrays import Bits, State
+from moanon.front import Front
+from moanon.measures.solutions import OnPart
+from moanon.search.algorithms import ALL_GENOMES, DEFAULT_EVALUATIONS, SearchSettings
+from moanon.search.archive import Archive, front_of
+from moanon.search.operators import Moves
+from moanon.search.problem import SearchProblem
+from moanon.search.stopping import Stop
+
+
+class Search(ABC):
+    """An algorithm; among genomes, unless a subclass says otherwise.
+
+    Attributes
+    ----------
+    complete : str
+        Why it ends when it is exhausted, as part of a sentence.
+    is_random : bool
+        Whether it draws random numbers: then other seeds find other solutions, and a head start
+        makes it shorter.
+    of_genomes : bool
+        Whether its solutions are genomes: then one evaluation counts for all limits of suppression,
+        and a search that has seen all of them has found the best solutions there are.
+    keeps_all : bool
+        Whether it offers every threshold of every genome that it evaluates to its archive.
+    problem : SearchProblem
+    archive : Archive
+        What it has found so far.
+    generation : int
+        Steps made so far.
+    """
+
+    complete: ClassVar[str] = ALL_GENOMES
+    is_random: ClassVar[bool] = True
+    of_genomes: ClassVar[bool] = True
+    keeps_all: ClassVar[bool] = False
+
+    problem: SearchProblem
+    archive: Archive
+    generation: int
+
+    # -- before it begins --------------------------------------------------------------------------
+
+    @classmethod
+    def stop_rule(cls, settings: SearchSettings, problem: SearchProblem) -> Stop:
+        """When it ends: at the limits that settings name, or by default."""
+        given = Stop.of(settings)
+        return given if given.is_set else cls.default_stop(problem)
+
+    @classmethod
+    def default_stop(cls, problem: SearchProblem) -> Stop:
+        """When it ends where no limit is named: after the budget of D's runs."""
+        return Stop(evaluations=DEFAULT_EVALUATIONS)
+
+    @classmethod
+    def warm_up(cls, problem: SearchProblem) -> None:
+        """Have everything compiled or loaded that the search needs.
+
+        Kernels are compiled when they are first called, which takes longer than many a search;
+        later processes load them from a cache in a moment. The time of a search should not count
+        either. Two genomes are evaluated each way; nothing of them is kept, and the search goes as
+        without.
+        """
+        genomes = problem.layout.sample(2, np.random.default_rng(0))
+        ways: tuple[Literal["flat", "rollup"], ...] = ("flat", "rollup")
+        rule, names, steps = problem.suppression, problem.names, problem.has_steps
+        for way in ways:
+            problem.evaluator.evaluate(genomes, rule, measures=names, steps=steps, mode=way)
+        if cls.is_random:
+            Moves(problem.layout).warm_up(genomes)
+
+    @classmethod
+    def wants_steps(cls, settings: SearchSettings) -> bool:
+        """Whether every step of a genome's staircase is a solution to it, where there are any."""
+        return True
+
+    @classmethod
+    def empty_archive(cls, problem: SearchProblem, room: int) -> Archive:
+        """An archive for what it finds."""
+        return Archive.empty(len(problem.objectives), problem.layout, room)
+
+    def inherit(self, archive: Archive, evaluated: Bits) -> None:
+        """Begin with the archive and the evaluated genomes (packed) of other searches."""
+        self.archive = archive
+
+    # -- on its way --------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def evaluations(self) -> int:
+        """Genomes (or targets) evaluated so far."""
+
+    @property
+    def space(self) -> int:
+        """Evaluations after which it is exhausted."""
+        return self.problem.layout.count()
+
+    @property
+    @abstractmethod
+    def exhausted(self) -> bool:
+        """Whether there is nothing left to evaluate."""
+
+    @abstractmethod
+    def step(self, most: int | None = None) -> int:
+        """Evaluate one more generation, at most `most` genomes; return how many it was."""
+
+    def refresh(self) -> bool:
+        """Go on in another way now that the front has stalled; False where there is none."""
+        return False
+
+    def finish(self) -> int:
+        """Do what is worth doing once, at the end; return how many genomes were evaluated more."""
+        return 0
+
+    @abstractmethod
+    def state(self) -> State:
+        """Everything the next step depends on."""
+
+    @abstractmethod
+    def restore(self, state: State) -> None:
+        """Go on from a saved state."""
+
+    # -- what it has found -------------------------------------------------------------------------
+
+    @classmethod
+    def front_of(
+        cls, problem: SearchProblem, archive: Archive, cap: int, on_part: OnPart | None = None
+    ) -> Front:
+        """Make the front of an archive: at most `cap` solutions, measured once more.
+
+        Raises
+        ------
+        InfeasibleError
+            If nothing meets the constraints.
+        """
+        return front_of(problem, archive, cap, on_part)
+
+    def front(self, cap: int, on_part: OnPart | None = None) -> Front:
+        """Make the front of what it has found so far; see `front_of`."""
+        return self.front_of(self.problem, self.archive, cap, on_part)

@@ -85,9 +85,7 @@ def test_another_order_of_the_rows_is_no_change(ended: Path) -> None:
     run(ended, "export", "results", "2", "--out", "before.csv", "--shuffle", "1")
     write_rows(ROWS[::-1])
     run(ended, "export", "results", "2", "--out", "after.csv", "--shuffle", "1")
-    assert (ended / "before.csv", "--shuffle", "1").read_bytes() == (
-        ended / "after.csv"
-    ).read_bytes()
+    assert (ended / "before.csv").read_bytes() == (ended / "after.csv").read_bytes()
 
 
 def test_insensitive_columns_are_not_compared(ended: Path) -> None:

@@ -1,4 +1,4 @@
-"""``moanon guide``; and that the commands, configurations and links of README and guide are true."""
+"""``moanon guide``; and that commands, configurations and links in README and guide are true."""
 
 from __future__ import annotations
 

@@ -75,14 +75,11 @@ class _GroupedHelp(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write each command with the first sentence of its help."""
         width = max(map(len, self.commands))
+        room = formatter.width - width - 6  # beside the margins
         for heading, group in _COMMANDS.items():
             with formatter.section(heading):
-                formatter.write_dl(
-                    [
-                        (f"{name:<{width}}", self.commands[name].get_short_help_str(74 - width))
-                        for name in group
-                    ]
-                )
+                shown = {name: self.commands[name].get_short_help_str(room) for name in group}
+                formatter.write_dl([(f"{name:<{width}}", about) for name, about in shown.items()])
 
 
 app = typer.Typer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
@@ -22,7 +23,7 @@ _MOST_SUGGESTED = 3
 
 @app.command(epilog="Example: moanon guide hierarchies")
 def guide(
-    topic: Annotated[str | None, argument("[TOPIC]", "What to read about.")] = None,
+    topic: Annotated[str | None, argument("TOPIC", "What to read about.")] = None,
 ) -> None:
     """Read the manual: without a topic, the list of topics.
 
@@ -44,8 +45,11 @@ def _read(name: str) -> str:
 
 
 def _unknown(topic: str, topics: list[str]) -> str:
-    """Name the topics that are spelled alike or, where there is none, that use the word."""
+    """Name the topics that are spelled alike or, where there is none, that use the word most."""
     word = topic.lower()
-    near = get_close_matches(word, topics, _MOST_SUGGESTED, cutoff=0.5)
-    near = near or [name for name in topics if word in _read(name).lower()][:_MOST_SUGGESTED]
+    near = get_close_matches(word, topics, _MOST_SUGGESTED)
+    if not near:
+        texts = {name: _read(name).lower().replace("ℓ", "l") for name in topics}
+        uses = Counter({name: text.count(word) for name, text in texts.items()})
+        near = [name for name, times in uses.most_common(_MOST_SUGGESTED) if times]
     return f"the guide has no topic {topic!r}; try {', '.join(near or topics)}"

@@ -112,7 +112,8 @@ def test_in_a_terminal_a_topic_is_laid_out() -> None:
     ("topic", "near"),
     [
         ("hierachy", "hierarchies"),
-        ("mondrian-relaxed", "baselines"),  # a word of that text
+        ("mondrian-relaxed", "baselines"),  # a word of that text alone
+        ("l-diversity", "diagnosis"),  # written with ℓ
         ("zzz", ", ".join(TOPICS)),
     ],
 )

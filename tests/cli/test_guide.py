@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,16 @@ import pandas as pd
 import pytest
 import typer.main
 
+from moanon.baselines import BASELINES
 from moanon.cli import app, load_commands, main
+from moanon.compare import COMPARATORS, PROPERTIES
 from moanon.config import Config
 from moanon.data.hierarchy import Hierarchy
+from moanon.experiment.folder import PROOF, RESULTS
+from moanon.front.results import NO_SOLUTION
+from moanon.measures import MEASURES
+from moanon.measures.suppression import PRESETS
+from moanon.search.algorithms import ALGORITHMS
 from tests.checkout import REPOSITORY, environment
 from tests.cli.commands import Captured, done, refused
 
@@ -45,6 +54,11 @@ by_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: pa
 def blocks(document: Path, language: str, mark: str = "") -> list[str]:
     found = FENCED.findall(document.read_text(encoding="utf-8"))
     return [text for of, marked, text in found if (of, marked.strip()) == (language, mark)]
+
+
+def code_words(topic: str) -> set[str]:
+    """What a text of the guide sets as code."""
+    return set(re.findall(r"`([^`\n]+)`", (GUIDE / f"{topic}.md").read_text(encoding="utf-8")))
 
 
 def command_lines(document: Path) -> list[list[str]]:
@@ -194,6 +208,30 @@ def test_every_block_of_the_documents_is_looked_at() -> None:
         found = FENCED.findall(text)
         assert {(language, mark.strip()) for language, mark, _ in found} <= known
         assert 2 * len(found) == len(re.findall("^```", text, re.MULTILINE))
+
+
+def test_the_keys_of_certificates_are_explained(finished_here: Path, capsys: Captured) -> None:
+    done(capsys, "export", finished_here, "2", "--out", "r.csv")
+    keys = json.loads(Path("r.csv.certificate.json").read_text())
+    assert set(keys) <= code_words("publishing")
+
+
+@pytest.mark.parametrize(
+    ("topic", "names"),
+    [
+        ("measures", MEASURES),
+        ("problems", PRESETS),
+        ("problems", set(ALGORITHMS) - {"local"}),  # which follows from the recoding
+        ("baselines", BASELINES),
+        ("comparison", PROPERTIES),
+        ("comparison", COMPARATORS),
+        ("results", set(RESULTS) | {PROOF, NO_SOLUTION}),
+    ],
+)
+def test_names_that_can_be_given_or_met_are_explained(topic: str, names: Iterable[str]) -> None:
+    unnamed = set(names) - code_words(topic)
+    # of a measure with three indices the guide has the name alone
+    assert {name for name in unnamed if name.rpartition("_")[0] not in code_words(topic)} == set()
 
 
 @by_document

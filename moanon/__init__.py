@@ -43,7 +43,8 @@ The way of the data, and where each station stands::
   (`place_releases`), and COUNT queries.
 - ``moanon.diagnosis``: how exposed a table is, before anything is generalized (`Diagnosis`).
 - ``moanon.learning``: what models still learn from a release, and which losses tell (`Study`).
-- ``moanon.cli``: the command ``moanon``.
+- ``moanon.cli``: the command ``moanon``; ``guide/``: the manual in Markdown, which ``moanon guide``
+  shows.
 - ``moanon.arrays``, ``errors``, ``sealing``, ``paths``, ``atomic``, ``scratch``, ``ending``,
   ``progress``: types of arrays, what can go wrong, texts that only whoever has the table reads,
   names that no file can have, files that appear at once or not at all, temporary folders that go

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
+from typer.core import TyperGroup
 
 from moanon import __version__
 from moanon.cli.printing import on_one_line
@@ -40,25 +41,50 @@ _NO_MEMORY = (
     "can't start new thread",
 )
 
-#: Commands in the order of the help, by their modules.
+#: Commands in the order of the help, under its headings, each with its module.
 _COMMANDS = {
-    "ask_command": ["ask"],
-    "baseline_command": ["baseline"],
-    "compare_command": ["compare"],
-    "configure_command": ["check", "init", "schema"],
-    "diagnose_command": ["diagnose"],
-    "export_command": ["export", "apply"],
-    "frontier_command": ["frontier"],
-    "hierarchy_command": ["hierarchy"],
-    "learn_command": ["learn"],
-    "measure_command": ["measure"],
-    "pictures": ["plot", "report"],
-    "prove_command": ["prove"],
-    "run_command": ["run"],
+    "Daily work": {
+        "init": "configure_command",
+        "check": "configure_command",
+        "run": "run_command",
+        "ask": "ask_command",
+        "export": "export_command",
+        "report": "pictures",
+    },
+    "Prepare a table": {"diagnose": "diagnose_command", "hierarchy": "hierarchy_command"},
+    "More from a results folder": {
+        "plot": "pictures",
+        "apply": "export_command",
+        "prove": "prove_command",
+    },
+    "Judge releases": {
+        "measure": "measure_command",
+        "compare": "compare_command",
+        "baseline": "baseline_command",
+        "frontier": "frontier_command",
+        "learn": "learn_command",
+    },
+    "Reference": {"guide": "guide_command", "schema": "configure_command"},
 }
+_MODULES = {name: module for group in _COMMANDS.values() for name, module in group.items()}
+
+
+class _GroupedHelp(TyperGroup):
+    """The list of commands under headings; typer groups commands only where rich draws the help."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each command with the first sentence of its help."""
+        width = max(map(len, self.commands))
+        room = formatter.width - width - 6  # beside the margins
+        for heading, group in _COMMANDS.items():
+            with formatter.section(heading):
+                shown = {name: self.commands[name].get_short_help_str(room) for name in group}
+                formatter.write_dl([(f"{name:<{width}}", about) for name, about in shown.items()])
+
 
 app = typer.Typer(
     name="moanon",
+    cls=_GroupedHelp,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help: fast, and the same in a pipe
@@ -95,13 +121,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def load_commands(name: str = "") -> None:
     """Let a command join the application; all of them where none has this name."""
-    known = [command for commands in _COMMANDS.values() for command in commands]
-    for module, commands in _COMMANDS.items():
-        if name in commands or name not in known:
-            import_module(f"moanon.cli.{module}")
-    app.registered_commands.sort(
-        key=lambda command: known.index(command.name or command.callback.__name__)  # type: ignore[union-attr]
-    )
+    for module in [_MODULES[name]] if name in _MODULES else dict.fromkeys(_MODULES.values()):
+        import_module(f"moanon.cli.{module}")
 
 
 def _answer(arguments: list[str]) -> int:
@@ -216,7 +237,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="Start with: moanon run configs/quickstart.yaml")
+@app.callback(epilog="Start with: moanon init FILE. The manual: moanon guide")
 def _about(
     version: Annotated[
         bool,

@@ -62,11 +62,11 @@ def ask(
     """Ask which solution to take.
 
     Finds the most privacy for a tolerable loss, or the least loss for a needed privacy, and shows
-    what lies close by: what a slightly larger loss would buy, and what is had for free. A run that
-    minimized another cost than loss is asked for that one. Without any option it shows how much
-    privacy each loss buys. Exits with 1 if no solution is within the
-    limits, after showing what it would take. RESULTS may hold runs for several suppression limits
-    (eta-...); they are compared.
+    what lies close by: what a slightly larger loss would buy, and what costs nothing more. A run
+    that minimized another cost than loss is asked for that one. Without any option it shows how
+    much privacy each loss buys. Exits with 1 if no solution is within the limits, after showing
+    what it would take. RESULTS may hold runs for several suppression limits (eta-...); they are
+    compared.
     """
     from moanon.front import Front, Question, answer, best_of
     from moanon.front.results import find_fronts

@@ -119,11 +119,11 @@ def compare(
     ] = None,
     force: Annotated[bool, flag("--force", "Replace the plot.")] = False,
 ) -> None:
-    """Tell which of several anonymizations of a table is better, and for whom.
+    """Compare anonymizations of a table: which one is better, and for whom.
 
     Two tables of the same k can treat the same person very differently. A property says how well
     off each row of the original is (the size of its group, what is left of it, ...); comparators
-    tell from that which anonymization is better, and how many people are better off in which. Then
+    say which anonymization is better by that, and how many people are better off in which. Then
     comes what differs column by column; --all shows every index. Suppressed rows count as one group
     that lost everything.
     """

@@ -57,7 +57,7 @@ def check(
     exposed the people in the table are: k is the number of rows in the smallest group that shares
     all quasi-identifiers. The raw table has the values as they were read; the base table has them
     rounded as the configuration says (granularity), which is the finest that a release can show:
-    what that merges already is told for each column, with the share of its entropy that is lost.
+    for each column it shows what that merges already, and the share of entropy that is lost.
     """
     from moanon.config import Config
     from moanon.experiment import make_problem

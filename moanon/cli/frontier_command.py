@@ -114,9 +114,9 @@ def frontier(
     """Place releases on the plane of privacy loss and utility loss, and mark the efficient ones.
 
     Privacy loss (p_loss) is what can be learnt about the individual that is worst off, utility loss
-    (u_loss) what the release no longer tells of large populations, query_error how wrong it answers
-    COUNT queries. All solutions of folders are placed, and with --bucketize their twins that
-    publish quasi-identifiers as they are. Writes frontier.csv, frontier.png and frontier.html.
+    (u_loss) what the release no longer says about large populations, query_error how wrong it
+    answers COUNT queries. All solutions of folders are placed, and with --bucketize their twins
+    that publish quasi-identifiers as they are. Writes frontier.csv, frontier.png and frontier.html.
     """
     from moanon.experiment.originals import KnownColumns
     from moanon.experiment.utility_plane import find_frontier, write_frontier

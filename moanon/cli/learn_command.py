@@ -77,7 +77,7 @@ def learn(
     ] = None,
     resume: Annotated[
         bool,
-        flag("--resume", "Go on where a study was interrupted, or add to one that is finished."),
+        flag("--resume", "Continue a study that was interrupted, or add to one that is finished."),
     ] = False,
     force: Annotated[bool, flag("--force", "Replace the study that the folder holds.")] = False,
     threads: Annotated[int | None, given("N", "Default: one for each processor.", min=1)] = None,

@@ -34,12 +34,12 @@ IdArgument = Annotated[int, argument("ID", "A solution of its front.csv.")]
 ResultsArgument = Annotated[Path, argument("RESULTS", "A folder that moanon run has written.")]
 CsvDelimiterOption = Annotated[str | None, given(None, "What separates the fields of a CSV file.")]
 EncodingOption = Annotated[
-    str | None, given(None, "Encoding of a CSV file, such as latin-1. Default: found out.")
+    str | None, given(None, "Encoding of a CSV file, such as latin-1. Default: detected.")
 ]
 SheetOption = Annotated[str | None, given(None, "Sheet of an Excel file. Default: its only one.")]
 HeaderOption = Annotated[
     bool | None,
-    flag("--header/--no-header", "Whether the first line names the columns. Default: found out."),
+    flag("--header/--no-header", "Whether the first line names the columns. Default: detected."),
 ]
 JsonOption = Annotated[bool, flag("--json", "Print JSON.")]
 QuietOption = Annotated[bool, flag("--quiet", "Print nothing but errors.")]

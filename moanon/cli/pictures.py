@@ -105,7 +105,7 @@ def report(
     The page is one file that needs no network: the front as a plot, what each solution does to the
     columns, the sizes of its groups, how to export it, and how the run was made. A report in the
     results folder itself is replaced; a file named with --out only with --force. Of several
-    results of one table it also tells what each of them costs for a k that is chosen there.
+    results of one table it also compares what each of them costs for a k that is chosen there.
     """
     from moanon.experiment.finished import find_runs, read_run, write_page
 

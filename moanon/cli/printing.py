@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from moanon.front import Front
 
 
+#: Longer lines of text are hard to follow.
+_READABLE = 100
+
+
 def _console() -> Console:
     """Console for stdout; in a pipe it is plain and as wide as need be, so that nothing is cut."""
     from rich.console import Console
@@ -52,6 +56,17 @@ def show_grid(
     for row in rows:
         grid.add_row(*row)
     _console().print(grid)
+
+
+def show_markdown(text: str) -> None:
+    """Lay out Markdown in a terminal; in a pipe, print it as it is."""
+    if not sys.stdout.isatty():
+        typer.echo(text, nl=False)
+        return
+    from rich.markdown import Markdown
+
+    console = _console()
+    console.print(Markdown(text), width=min(console.width, _READABLE))
 
 
 def print_json(told: object) -> None:

@@ -33,7 +33,7 @@ def prove(
     ] = None,
     seconds: Annotated[
         float,
-        typer.Option(metavar="S", help="Stop after so much time; call again to go on.", min=0.0),
+        typer.Option(metavar="S", help="Stop after so much time; a later call continues.", min=0.0),
     ] = _SECONDS,
     gap: Annotated[
         float | None,
@@ -54,7 +54,7 @@ def prove(
     For fronts of k and loss with groups suppressed by size: bounds the loss of all valid
     generalizations for each k from below. Better solutions that it comes across join the front,
     whose numbers then change; front.csv gets the columns bound and gap. It can be called again and
-    goes on where it stopped, also after Ctrl-C. The same amount of work gives the same bounds.
+    continues where it stopped, also after Ctrl-C. The same amount of work gives the same bounds.
     """
     from moanon.experiment.proving import prove_results
     from moanon.progress import Interruption

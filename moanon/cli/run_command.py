@@ -67,7 +67,7 @@ def run(
         ),
     ] = None,
     resume: Annotated[
-        bool, flag("--resume", "Go on where a run was interrupted or killed.")
+        bool, flag("--resume", "Continue a run that was interrupted or killed.")
     ] = False,
     force: Annotated[bool, flag("--force", "Replace the run that the folder holds.")] = False,
     threads: Annotated[int | None, given("N", "Default: one for each processor.", min=1)] = None,
@@ -76,7 +76,7 @@ def run(
     """Search for the front between privacy and loss, and write it to a folder.
 
     The same configuration and seed give the same front, whatever the number of threads and however
-    often the run was interrupted. Ctrl-C ends it after the current generation; --resume goes on.
+    often the run was interrupted. Ctrl-C ends it after the current generation; --resume continues.
     """
     from moanon.experiment import plan
 

@@ -476,6 +476,24 @@ def test_help_lists_the_commands(arguments: list[str], capsys: Captured) -> None
         assert f"\n  {command} " in out
 
 
+def test_help_shows_the_daily_commands_first_and_every_command_once(capsys: Captured) -> None:
+    assert main(["--help"]) == 0
+    headings = re.split(r"\n\n(?=\S)", capsys.readouterr().out)[2:]
+    shown = {
+        part.split(":")[0]: re.findall(r"^  (\w+) ", part.split("\n\n")[0], re.MULTILINE)
+        for part in headings
+    }
+    assert next(iter(shown.items())) == (
+        "Daily work",
+        ["init", "check", "run", "ask", "export", "report"],
+    )
+    listed = [name for names in shown.values() for name in names]
+    registered = [
+        command.name or command.callback.__name__ for command in cli.app.registered_commands
+    ]  # type: ignore[union-attr]
+    assert sorted(listed) == sorted(registered)
+
+
 def test_every_command_has_help_with_an_example(capsys: Captured) -> None:
     cli.load_commands()
     names = [command.name or command.callback.__name__ for command in cli.app.registered_commands]  # type: ignore[union-attr]

@@ -86,7 +86,7 @@ def test_a_release_and_new_rows_show_one_spelling(capsys: Captured) -> None:
     done(capsys, "export", "results", "1", "--out", "r.csv")
     assert set(Path("r.csv").read_text().splitlines()[1:]) == {"[30-39],f,hiv", "[50-59],f,flu"}
     write("new.csv", [("\xa030", "F", "ＨＩＶ"), *ROWS])
-    done(capsys, "apply", "results", "1", "new.csv", "--out", "n.csv")
+    done(capsys, "apply", "results", "1", "new.csv", "--out", "n.csv", "--keep-order")
     assert Path("n.csv").read_text().splitlines()[1] == "[30-39],f,hiv"
     measured = done(capsys, "measure", "t.csv", "r.csv", "--config", "results/config.yaml")
     assert any(re.match(r" l_distinct +1 ", line) for line in measured)

@@ -34,6 +34,12 @@ def test_wheel_holds_every_part_of_the_report(wheel_files: set[str]) -> None:
     assert {str(path.relative_to(REPOSITORY)) for path in parts} <= wheel_files
 
 
+def test_wheel_holds_the_guide(wheel_files: set[str]) -> None:
+    texts = list((REPOSITORY / "moanon" / "guide").iterdir())
+    assert {path.suffix for path in texts} == {".md"}
+    assert {str(path.relative_to(REPOSITORY)) for path in texts} <= wheel_files
+
+
 def test_wheel_is_marked_as_typed(wheel_files: set[str]) -> None:
     assert "moanon/py.typed" in wheel_files
 

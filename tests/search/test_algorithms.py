@@ -188,13 +188,13 @@ def test_any_limit_replaces_the_default(limit: dict[str, Any]):
 
 
 def test_the_default_budget_is_the_same_wherever_it_is_stated():
-    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    guide = (REPOSITORY / "moanon" / "guide" / "problems.md").read_text(encoding="utf-8")
     said = search_schema()["evaluations"]["description"]
     for number in (STALL_FROM, PER_BIT, DEFAULT_EVALUATIONS, MOST_EVALUATIONS):
-        assert f"{number:,}" in readme
+        assert f"{number:,}" in guide
         assert f"{number:,}" in said
-    assert f"{STALLED:.2%}" in readme
-    assert f"at most {AUTO_EXHAUSTIVE:,}" in readme
+    assert f"{STALLED:.2%}" in guide
+    assert f"at most {AUTO_EXHAUSTIVE:,}" in guide
     config = Config.from_dict(
         {"data": {"source": "adult"}, "columns": {"age": {"role": "quasi", "kind": "interval"}}}
     )

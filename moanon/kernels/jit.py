@@ -96,7 +96,7 @@ def _digest() -> str:
 
 
 @cache
-def module_digest(module: str, package: Path = _PACKAGE) -> bytes:
+def module_digest(module: str, package: Path = _PACKAGE) -> str:
     """Digest the text of a module of `package` and of all that it imports from there.
 
     A kernel holds the code and the constants of others, which can only come from these. Where a
@@ -116,7 +116,7 @@ def module_digest(module: str, package: Path = _PACKAGE) -> bytes:
     digest = hashlib.sha256()
     for path in sorted(texts):
         digest.update(repr((path.relative_to(package).as_posix(), texts[path])).encode())
-    return digest.digest()
+    return digest.hexdigest()[:16]
 
 
 def _candidates() -> Iterator[Path]:
@@ -204,8 +204,8 @@ class _DiskCache(_caching.NullCache):  # type: ignore[misc]
             )
 
     def _path(self, sig: Any, codegen: Any) -> Path:
-        key = repr((sig, codegen.magic_tuple(), module_digest(self._module))).encode()
-        return self._folder / f"{self._name}-{hashlib.sha256(key).hexdigest()[:16]}"
+        key = hashlib.sha256(repr((sig, codegen.magic_tuple())).encode()).hexdigest()[:16]
+        return self._folder / f"{self._name}-{module_digest(self._module)}-{key}"
 
 
 # -- compiling -------------------------------------------------------------------------------------

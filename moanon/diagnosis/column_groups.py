@@ -26,7 +26,7 @@ from moanon.diagnosis.privacy_model import PrivacyModel
 from moanon.diagnosis.suppression_curve import Curve, Levels
 from moanon.errors import DataError, QuestionError
 from moanon.kernels import refinement
-from moanon.kernels.diversity import MODELS, measure_models
+from moanon.kernels.diversity import MODELS, measure_models_alone
 from moanon.kernels.histograms import (
     EQUAL,
     ORDERED,
@@ -307,7 +307,7 @@ class _Rater:
             )
             if column.plan.distance[0] != EQUAL:
                 sort_values(lists.starts, lists.value, lists.rows, groups)
-            measure_models(
+            measure_models_alone(
                 0,
                 1,
                 groups,

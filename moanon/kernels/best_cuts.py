@@ -84,7 +84,7 @@ def best_cut(
     for value in range(size):
         upto[value + 1] += upto[value]
     order = np.zeros(number, dtype=np.uint32)
-    values = np.zeros(number, dtype=np.uint16)
+    values = np.zeros(number, dtype=np.uint32)
     rows = np.zeros(number, dtype=np.int64)
     for cell in range(number):
         i = upto[codes[cell]]
@@ -97,11 +97,11 @@ def best_cut(
     others = np.zeros(number, dtype=np.int64)
     for i in range(number):
         others[i] = cells[0, order[i]] - shown[0, values[i]]
-    table = np.zeros(mask + 1, dtype=np.int32)  # number of the group, from 1
-    group = np.zeros(number, dtype=np.int32)
-    first = np.zeros(number, dtype=np.int32)  # cell of each group
+    table = np.zeros(mask + 1, dtype=np.uint32)  # number of the group, from 1
+    group = np.zeros(number, dtype=np.uint32)
+    first = np.zeros(number, dtype=np.uint32)  # cell of each group
     begin = np.zeros(number + 1, dtype=np.int64)
-    members = np.zeros(number, dtype=np.int32)
+    members = np.zeros(number, dtype=np.uint32)
     groups = 0
     for i in range(number):
         place = (others[i] ^ (others[i] >> 29)) & mask

@@ -26,7 +26,7 @@ import numpy as np
 from moanon.arrays import Bools, Floats, Ints, UInts
 from moanon.kernels.closeness import divergences, equal_distances, largest_ratios, own_distances
 from moanon.kernels.histograms import Lists, Plan, count_log, sort_by
-from moanon.kernels.jit import compiled, inner, int64
+from moanon.kernels.jit import as_kernel, inner, int64
 
 #: Models of a group, and what their goodness is.
 MODELS = (
@@ -156,7 +156,7 @@ def _mistakes(
         out[group] = int64(sizes[group]) - top
 
 
-@compiled
+@inner
 def measure_models(
     begin: int,
     end: int,
@@ -215,3 +215,7 @@ def measure_models(
             largest_ratios(column, groups, sizes, plan, lists, False, models[_DELTA_PRESENT])
     if plan.label >= 0:
         _mistakes(plan.label, starts, rows, sizes, groups, columns, mistakes)
+
+
+#: `measure_models` for Python to call.
+measure_models_alone = as_kernel(measure_models)

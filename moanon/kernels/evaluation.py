@@ -24,6 +24,7 @@ from moanon.kernels.selection import (
     GroupRule,
     make_group_buffers,
     measure_groups,
+    measure_groups_alone,
     measure_sizes,
     result_width,
     sizes_suffice,
@@ -236,7 +237,7 @@ def evaluate_groups(
     buffers = make_group_buffers(groups, values, tallies)._replace(costs=costs)
     fields = np.zeros(result_width(rule), dtype=np.int64)
     goodness = np.zeros(len(rule.wanted))
-    measure_groups(
+    measure_groups_alone(
         rule._replace(with_steps=False),
         rows,
         groups,

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from moanon.arrays import Bits, Bools, Codes, Ints, UInts
-from moanon.kernels.jit import compiled, inner
+from moanon.kernels.jit import as_kernel, inner
 from moanon.kernels.join import JoinTree, LossScale, Shape
 from moanon.kernels.wide import (
     WideBuffers,
@@ -395,7 +395,7 @@ def _merge_wide(
     forms.entries[coarse, -1] = found
 
 
-@compiled
+@inner
 def coarsen(
     shape: Shape,
     forms: Forms,
@@ -447,3 +447,7 @@ def coarsen(
         if changed:
             _merge_wide(shape, forms, fine, coarse, numbered, whole, work, work.wide)
     return bool(work.changed[-1])
+
+
+#: `coarsen` for Python to call.
+coarsen_alone = as_kernel(coarsen)

@@ -1,21 +1,30 @@
 """The one place that sets numba's flags and says where compiled code is kept.
 
-Compiled code is kept in a cache folder of the user's, one file for each function and its types
+Compiled code is kept in a cache folder of the user's, one file for each kernel and its types
 (`_DiskCache`); a later process loads it in a moment. numba's own cache has traps that are avoided
 here. It notices a change of the file a function stands in, but not of functions it calls in other
 files, so a kernel could run against last week's callee; and it takes code compiled without bounds
-checks when they are asked for. The folder used here is named after the text of all kernels and the
-flags. numba ends with an error where neither the package's folder nor the home folder can be
-written, where the disk is full, and where a file in the cache was damaged; here the temporary
-folder comes next (if nobody else can have put anything there), and then compilation without a
-cache, and a file is loaded only if it holds what was written.
+checks when they are asked for. The folder used here is named after versions and flags, and a file
+after the text of the kernel's module and of all modules that it imports, directly or not
+(`module_digest`): an edit compiles anew what may depend on it, and nothing else. numba ends with an
+error where neither the package's folder nor the home folder can be written, where the disk is full,
+and where a file in the cache was damaged; here the temporary folder comes next (if nobody else can
+have put anything there), and then compilation without a cache, and a file is loaded only if it
+holds what was written.
+
+The first run waits for the compiler, so it is given as little to do as possible: parts of kernels
+are turned into machine code only within the kernels that call them (`_PartLibrary`), numba's own
+functions are compiled once for all kernels (`_Flags`), and Python's garbage collection rests
+meanwhile.
 """
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import pickle
+import re
 import secrets
 import stat
 import sys
@@ -23,6 +32,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsInt, TypeVar, cast
 
@@ -38,7 +48,7 @@ try:
         # What numba cannot read in the environment, it passes over with a page of warnings.
         warnings.filterwarnings("error", "Environment variable")
         import numba
-        from numba.core import caching, compiler, config, event, serialize
+        from numba.core import caching, codegen, compiler, config, event, serialize
 except (RuntimeWarning, ValueError) as error:
     _variables = (f"{name}={os.environ[name]}" for name in os.environ if name.startswith("NUMBA_"))
     raise ConfigError(
@@ -50,6 +60,7 @@ except (RuntimeWarning, ValueError) as error:
 _config: Any = config
 _njit: Any = numba.njit
 _caching: Any = caching
+_codegen: Any = codegen
 _compiler: Any = compiler
 _event: Any = event
 _serialize: Any = serialize
@@ -74,12 +85,37 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # -- where compiled code is kept -------------------------------------------------------------------
 
 
+_PACKAGE = Path(__file__).parents[1]
+_IMPORT = re.compile(rb"^\s*(?:from|import)\s+moanon\.([\w.]+)", re.MULTILINE)
+
+
 def _digest() -> str:
-    """Name the version of all kernels together, and how they are compiled."""
+    """Name how kernels are compiled, and by which versions."""
     versions = sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, np.__version__
-    digest = hashlib.sha256(repr((versions, _config.BOUNDSCHECK)).encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
+    return hashlib.sha256(repr((versions, _config.BOUNDSCHECK)).encode()).hexdigest()[:16]
+
+
+@cache
+def module_digest(module: str, package: Path = _PACKAGE) -> str:
+    """Digest the text of a module of `package` and of all that it imports from there.
+
+    A kernel holds the code and the constants of others, which can only come from these. Where a
+    module is imported by the name of its folder, all modules of the folder count.
+    """
+    texts: dict[Path, bytes] = {}
+    left = [module.replace(".", "/")]
+    while left:
+        name = left.pop()
+        paths = [package / f"{name}.py"]
+        if (package / name).is_dir():
+            paths = sorted((package / name).glob("*.py"))
+        for path in paths:
+            if path not in texts and path.is_file():
+                texts[path] = path.read_bytes()
+                left += [found.decode().replace(".", "/") for found in _IMPORT.findall(texts[path])]
+    digest = hashlib.sha256()
+    for path in sorted(texts):
+        digest.update(repr((path.relative_to(package).as_posix(), texts[path])).encode())
     return digest.hexdigest()[:16]
 
 
@@ -127,6 +163,7 @@ class _DiskCache(_caching.NullCache):  # type: ignore[misc]
     """
 
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        self._module = function.__module__.removeprefix("moanon.")
         self._name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         self._folder = folder
         self._full = False
@@ -167,27 +204,104 @@ class _DiskCache(_caching.NullCache):  # type: ignore[misc]
             )
 
     def _path(self, sig: Any, codegen: Any) -> Path:
-        key = repr((sig, codegen.magic_tuple())).encode()
-        return self._folder / f"{self._name}-{hashlib.sha256(key).hexdigest()[:16]}"
+        key = hashlib.sha256(repr((sig, codegen.magic_tuple())).encode()).hexdigest()[:16]
+        return self._folder / f"{self._name}-{module_digest(self._module)}-{key}"
 
 
 # -- compiling -------------------------------------------------------------------------------------
 
 
-class _Announcer(_event.Listener):  # type: ignore[misc]
-    """Says that kernels are being compiled; loading them from the cache is no such event."""
+class _Watcher(_event.Listener):  # type: ignore[misc]
+    """Says that kernels are being compiled; loading them from the cache is no such event.
+
+    The compiler makes millions of objects that stay, and looking through them for garbage takes a
+    tenth of its time. numba lets one thread compile at a time.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0  # what a kernel calls is compiled while it is
+        self._collects = False
 
     def on_start(self, event: Any) -> None:
-        """Say so, as something begins to be compiled."""
+        """Say so, as something begins to be compiled, and stop collecting garbage."""
+        if self._depth == 0:
+            self._collects = gc.isenabled()
+            gc.disable()
+        self._depth += 1
         if event.data["dispatcher"].py_func.__module__.startswith(__package__):
             often = "once per installation" if _CACHE else "as there is no folder to keep them in"
             tell(f"compiling the kernels, {often} (about 20 s) …")
 
     def on_end(self, event: Any) -> None:
-        """Nothing is said then."""
+        """Go on collecting garbage."""
+        self._depth -= 1
+        if self._depth == 0 and self._collects:
+            gc.enable()
 
 
-_event.register("numba:compile", _Announcer())
+_event.register("numba:compile", _Watcher())
+
+
+class _Flags(_compiler.Flags):  # type: ignore[misc]
+    """Flags of a kernel or a part of one, which differ in nothing that matters to what they call.
+
+    numba would compile each of its own functions (``np.zeros``, …) once for the one and once for
+    the other, and it compares all flags whenever it looks for a function.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Flags)
+
+    def __hash__(self) -> int:
+        return hash(_Flags)
+
+
+class _Compiler(_compiler.Compiler):  # type: ignore[misc]
+    """Compiles a kernel."""
+
+    def compile_extra(self, function: Callable[..., Any]) -> Any:
+        """Compile a function from its bytecode."""
+        self.state.flags = _Flags(self.state.flags)
+        return super().compile_extra(function)
+
+
+class _PartLibrary(_codegen.JITCodeLibrary):  # type: ignore[misc]
+    """Code of a part of kernels: it is optimized as a whole only within each kernel.
+
+    numba would make machine code of it that nobody calls, since kernels link and optimize the code
+    of their parts themselves.
+    """
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Give the address of nothing: there is no machine code."""
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """Whoever is asked to write into the machine code, which does not exist."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Parts of kernels need no Python objects."""
+
+
+class _PartCompiler(_Compiler):
+    """Compiles a part of kernels."""
+
+    def compile_extra(self, function: Callable[..., Any]) -> Any:
+        """Compile a function from its bytecode."""
+        self.state.library = _PartLibrary(self.state.targetctx.codegen(), function.__qualname__)
+        return super().compile_extra(function)
 
 
 def compiled(function: Function) -> Function:
@@ -196,15 +310,15 @@ def compiled(function: Function) -> Function:
     Bounds checks follow ``NUMBA_BOUNDSCHECK``; with ``NUMBA_DISABLE_JIT=1`` kernels run as Python.
     Floating point stays strict (no fastmath): a result must not depend on the compiler's mood.
     """
-    return _compile(function)
+    kernel: Any = _njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=_Compiler)(function)
+    if _CACHE is not None and not _config.DISABLE_JIT:
+        kernel._cache = _DiskCache(function, _CACHE)
+    return cast("Function", kernel)
 
 
 def inner(function: Function) -> Function:
-    """Do as `compiled` for a part of kernels, which Python does not call.
-
-    What turns Python's objects into arguments takes as long to compile as the function itself.
-    """
-    return _compile(function, no_cpython_wrapper=True)
+    """Compile a part of kernels, which Python cannot call and which is kept within them only."""
+    return _part(function)
 
 
 def inlined(function: Function) -> Function:
@@ -212,11 +326,23 @@ def inlined(function: Function) -> Function:
 
     A call copies all of them, which can take longer than the work; so there is none.
     """
-    return _compile(function, no_cpython_wrapper=True, forceinline=True)
+    return _part(function, forceinline=True)
 
 
-def _compile(function: Function, **options: bool) -> Function:
-    kernel: Any = _njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
-    if _CACHE is not None and not _config.DISABLE_JIT:
-        kernel._cache = _DiskCache(function, _CACHE)
-    return cast("Function", kernel)
+def _part(function: Function, **options: bool) -> Function:
+    part: Any = _njit(
+        nogil=True,
+        no_cfunc_wrapper=True,
+        no_cpython_wrapper=True,
+        pipeline_class=_PartCompiler,
+        **options,
+    )(function)
+    return cast("Function", part)
+
+
+def as_kernel(part: Function) -> Function:
+    """Make a kernel of what is also a part of others.
+
+    A kernel that others call would be compiled for Python, too, where only they are needed.
+    """
+    return compiled(getattr(part, "py_func", part))

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moanon.arrays import Bits, Bools, Floats, Ints
+from moanon.arrays import Bits, Floats, Ints
 from moanon.kernels.jit import compiled, inner, int64
 from moanon.kernels.undecided import (
     FREE,
@@ -40,6 +40,7 @@ from moanon.kernels.undecided import (
     Groups,
     View,
     group_coarsely,
+    largest,
     loss_between,
     settle_trees,
     view_of,
@@ -127,7 +128,7 @@ def _list_blocks(table: CutTable, view: View) -> Blocks:
     most = _count_blocks(table, view)
     start, stop = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     first = np.zeros(columns + 1, dtype=np.int64)
-    of_coarse = np.zeros((columns, view.coarses.max() + 1), dtype=np.int64)
+    of_coarse = np.zeros((columns, largest(view.coarses) + 1), dtype=np.int64)
     at = int64(0)
     for c in range(columns):
         first[c] = of_coarse[c, 0] = at
@@ -148,8 +149,8 @@ def _list_blocks(table: CutTable, view: View) -> Blocks:
     for c in range(columns):
         for b in range(first[c], first[c + 1]):
             loss[b] = loss_between(table, c, view.edges[c, start[b]], view.edges[c, stop[b]])
-    nothing = np.zeros(at, dtype=np.int64)
-    return Blocks(first, of_coarse, start[:at], stop[:at], loss, nothing, nothing.copy())
+    small, known = np.zeros(at, dtype=np.int64), np.zeros(at, dtype=np.int64)
+    return Blocks(first, of_coarse, start[:at], stop[:at], loss, small, known)
 
 
 @inner
@@ -182,7 +183,7 @@ def _list_nodes(
 
 @inner
 def _find_parts(
-    table: CutTable, view: View, groups: Groups, blocks: Blocks, k: int, rows: Ints, sees: Bools
+    table: CutTable, view: View, groups: Groups, blocks: Blocks, k: int, rows: Ints, sees: Ints
 ) -> Parts:
     """Find the small parts of all groups.
 
@@ -193,8 +194,8 @@ def _find_parts(
     room = 1024
     first = np.zeros(columns + 1, dtype=np.int64)
     found = np.empty((6, room), dtype=np.int64)
-    held = np.zeros(table.sizes.max() + 1, dtype=np.int64)
-    occupied = np.empty(table.sizes.max() + 1, dtype=np.int64)
+    held = np.zeros(largest(table.sizes) + 1, dtype=np.int64)
+    occupied = np.zeros(largest(table.sizes) + 1, dtype=np.int64)
     at = int64(0)
     for c in range(columns):
         first[c] = at
@@ -224,7 +225,7 @@ def _find_parts(
                 at = _small_nodes(blocks, a, b, held, low, high, k, group, found, at)
             else:
                 at = _small_runs(held, low, high, k, group, occupied, found, at)
-            sees[c, group] = at > before
+            sees[c, group] = int64(at > before)
             for value in range(low, high):
                 rows[c, value + 1] += held[value]
                 held[value] = 0
@@ -349,8 +350,8 @@ def _shortest(
 
     Costs of block `i` stand at ``i - shift``; those that are `NEVER` are not taken.
     """
-    ahead[: width + 1] = NEVER
-    behind[: width + 1] = NEVER
+    for edge in range(width + 1):
+        ahead[edge] = behind[edge] = NEVER
     ahead[0] = behind[width] = 0
     for block in range(a, b):
         here = ahead[blocks.start[block]] + cost[block - shift]
@@ -401,7 +402,10 @@ def _bound_bits(
 ) -> None:  # fmt: skip
     """For each bit of a column the least cost of a path that has it 0, and 1."""
     width = view.fines[c]
-    least = np.full((width + 1, width + 1), NEVER, dtype=np.int64)
+    least = np.empty((width + 1, width + 1), dtype=np.int64)
+    for i in range(width + 1):
+        for j in range(width + 1):
+            least[i, j] = NEVER
     for block in range(a, b):
         start, stop = blocks.start[block], blocks.stop[block]
         least[start, stop] = min(ahead[start] + cost[block - a] + behind[stop], NEVER)
@@ -450,8 +454,8 @@ def _move_shares(share: Floats, seen: Ints) -> float:
 
 
 @inner
-def _first_shares(sees: Bools) -> Floats:
-    """Equal shares for all columns that see small parts of a group."""
+def _first_shares(sees: Ints) -> Floats:
+    """Equal shares for all columns that see small parts of a group, where `sees` is 1."""
     columns, groups = sees.shape
     share = np.zeros((columns, groups), dtype=np.float64)
     for group in range(groups):
@@ -593,8 +597,8 @@ def bound_below(
         The best bound, `NEVER` where no completion is better than `upper`; and the fine it had.
     """
     columns = len(table.sizes)
-    answers.as_zero[:] = 0
-    answers.as_one[:] = 0
+    for bit in range(len(state)):
+        answers.as_zero[bit] = answers.as_one[bit] = 0
     if not settle_trees(table, state):
         return int64(NEVER), fine
     view = view_of(table, state)
@@ -605,8 +609,8 @@ def bound_below(
     most = _most_losses(table, view, groups)
     beyond = _left_to_lose(table.full, most)
     blocks = _list_blocks(table, view)
-    sees = np.zeros(most.shape, dtype=np.bool_)
-    rows = np.zeros((columns, table.sizes.max() + 1), dtype=np.int64)
+    sees = np.zeros(most.shape, dtype=np.int64)
+    rows = np.zeros((columns, largest(table.sizes) + 1), dtype=np.int64)
     parts = _find_parts(table, view, groups, blocks, k, rows, sees)
     _price_known(table, view, blocks, parts, rows, most)
     base = groups.suppressed * columns * int64(table.full) + _decided_cost(view, groups, most)

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from moanon.arrays import Bits, Floats, Ints, Outlined
 from moanon.kernels.costs import COSTS, Prices, no_prices
 from moanon.kernels.evaluation import evaluate
-from moanon.kernels.forms import Forms, Workspace, coarsen, make_forms, make_workspace
+from moanon.kernels.forms import Forms, Workspace, coarsen_alone, make_forms, make_workspace
 from moanon.kernels.histograms import (
     Lists,
     Plan,
@@ -373,7 +373,7 @@ class PopulationKernel:
     def _group_cells(self, genome: Bits) -> tuple[Ints, Ints, Ints]:
         forms, work, *_ = self._buffers[0]
         shape = self._tree.shape
-        coarsen(shape, forms, 0, 1, genome, genome, True, True, False, work)
+        coarsen_alone(shape, forms, 0, 1, genome, genome, True, True, False, work)
         root = int(shape.place[-2])
         groups = int(forms.entries[1, -1])
         found = np.empty(len(self._counts), dtype=np.int64)

@@ -24,7 +24,7 @@ import numpy as np
 from moanon.arrays import Bools, Floats, Ints, UInts
 from moanon.kernels.diversity import MODELS, measure_models
 from moanon.kernels.histograms import Lists, Plan, sort_by
-from moanon.kernels.jit import compiled, inner, int64
+from moanon.kernels.jit import as_kernel, inner, int64
 from moanon.kernels.tallies import TallyBuffers, add_tallies, measure_tallies
 from moanon.kernels.thresholds import (
     ABOVE_MEAN,
@@ -535,7 +535,7 @@ def _keys(by: int, sizes: UInts, ranks: UInts | None) -> UInts:
     return ranks
 
 
-@compiled
+@inner
 def measure_groups(
     rule: GroupRule,
     rows: int,
@@ -681,3 +681,7 @@ def measure_groups(
         begin, row[field] = end, keys[buffers.order[end]]
         while end < few and keys[buffers.order[end]] == row[field]:
             end += 1
+
+
+#: `measure_groups` for Python to call.
+measure_groups_alone = as_kernel(measure_groups)

@@ -104,6 +104,15 @@ class Groups(NamedTuple):
 
 
 @inner
+def largest(numbers: Ints) -> int:
+    """Largest of some numbers that are not negative; numba's own takes longer to compile."""
+    most = int64(0)
+    for number in numbers:
+        most = max(most, number)
+    return most
+
+
+@inner
 def _allowed(state: Bits, first: int, size: int, start: int, stop: int, ones: Ints) -> bool:
     """Whether a block agrees with the bits that are decided; `ones` counts those up to a place."""
     if ones[stop - 1] > ones[start]:
@@ -122,17 +131,17 @@ def _settle_tree(table: CutTable, state: Bits, column: int) -> bool:
     for place in range(1, size):
         ones[place] = ones[place - 1] + (state[first + place - 1] == 1)
     ones[size] = ones[size - 1] if size > 1 else 0
-    usable = np.zeros(b - a, dtype=np.bool_)
-    ahead, behind = np.zeros(size + 1, dtype=np.bool_), np.zeros(size + 1, dtype=np.bool_)
-    ahead[0] = behind[size] = True
+    usable = np.zeros(b - a, dtype=np.int64)  # 0 or 1, and so are the next two
+    ahead, behind = np.zeros(size + 1, dtype=np.int64), np.zeros(size + 1, dtype=np.int64)
+    ahead[0] = behind[size] = 1
     for node in range(a, b):
         start, stop = table.node_start[node], table.node_stop[node]
         usable[node - a] = _allowed(state, first, size, start, stop, ones)
         if usable[node - a] and ahead[start]:
-            ahead[stop] = True
+            ahead[stop] = 1
     for node in range(b - 1, a - 1, -1):
         if usable[node - a] and behind[table.node_stop[node]]:
-            behind[table.node_start[node]] = True
+            behind[table.node_start[node]] = 1
     spans = np.zeros(size + 1, dtype=np.int64)
     for node in range(a, b):
         start, stop = table.node_start[node], table.node_stop[node]
@@ -142,7 +151,7 @@ def _settle_tree(table: CutTable, state: Bits, column: int) -> bool:
     merged = 0
     for place in range(1, size):
         merged += spans[place]
-        cut = ahead[place] and behind[place]
+        cut = ahead[place] > 0 and behind[place] > 0
         if merged == 0:
             if not cut or state[first + place - 1] == 0:
                 return False
@@ -166,7 +175,7 @@ def settle_trees(table: CutTable, state: Bits) -> bool:
 @inner
 def view_of(table: CutTable, state: Bits) -> View:
     """Lay out the coarse blocks and fine values of a state."""
-    columns, most = len(table.sizes), table.sizes.max()
+    columns, most = len(table.sizes), largest(table.sizes)
     edges = np.zeros((columns, most + 1), dtype=np.int64)
     fine = np.zeros((columns, most), dtype=np.int64)
     coarse = np.zeros((columns, most), dtype=np.int64)
@@ -200,16 +209,16 @@ def _number(keys: Ints) -> int:
     while 1 << bits < 2 * len(keys):
         bits += 1
     mask = (int64(1) << bits) - 1
-    known = np.full(mask + 1, -1, dtype=np.int64)
+    known = np.zeros(mask + 1, dtype=np.int64)  # one more than the key
     number = np.empty(mask + 1, dtype=np.int64)
     found = 0
     for i in range(len(keys)):
         key = keys[i]
         place = ((((key ^ (key >> 31)) & _FOLD) * _FACTOR) >> 20) & mask
-        while known[place] != key and known[place] != -1:
+        while known[place] != key + 1 and known[place] != 0:
             place = (place + 1) & mask
-        if known[place] == -1:
-            known[place] = key
+        if known[place] == 0:
+            known[place] = key + 1
             number[place] = found
             found += 1
         keys[i] = number[place]

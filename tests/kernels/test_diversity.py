@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.kernels.diversity import MODELS, measure_models
+from moanon.kernels.diversity import MODELS, measure_models_alone
 from moanon.kernels.histograms import EQUAL, HistogramColumn, Lists, make_plan
 
 
@@ -22,7 +22,7 @@ def entropy(counts: list[int], table: int) -> float:
         False,
     )
     models = np.zeros((len(MODELS), 1))
-    measure_models(
+    measure_models_alone(
         0,
         1,
         1,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import errno
+import gc
 import os
 import shutil
 import subprocess
@@ -10,6 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -31,6 +34,8 @@ double.__module__ = "moanon.kernels.somewhere"
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(jit, "_CACHE", tmp_path)
     monkeypatch.setattr(notices, "_told", set())
+    # Code from the cache asks for the module that it belongs to.
+    monkeypatch.setitem(sys.modules, double.__module__, ModuleType(double.__module__))
     return tmp_path
 
 
@@ -136,6 +141,80 @@ def test_who_no_longer_listens_is_told_nothing(cache: Path) -> None:
     assert told == []
 
 
+def test_garbage_is_collected_again_after_compiling(cache: Path) -> None:
+    fresh()(1)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        fresh()(0.5)
+        assert not gc.isenabled()  # left as it was
+    finally:
+        gc.enable()
+
+
+# -- which edits are noticed -----------------------------------------------------------------------
+
+
+def imports(path: Path) -> set[str]:
+    """Modules of the package that a file names in its imports, as Python's parser sees them."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+        elif isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+    return {name.removeprefix("moanon.") for name in names if name.startswith("moanon.")}
+
+
+def dependants(package: Path, changed: str) -> set[str]:
+    """Kernels whose code can hold something of a module, found from the module upwards."""
+    found = {changed}
+    while True:
+        more = {
+            f"kernels.{path.stem}"
+            for path in (package / "kernels").glob("*.py")
+            if imports(path) & found
+        }
+        if more <= found:
+            return {name for name in found if name.startswith("kernels.")}
+        found |= more
+
+
+@pytest.mark.parametrize(
+    "edited", ["kernels.wide", "kernels.undecided", "kernels.population", "kernels.jit", "arrays"]
+)
+def test_an_edit_changes_the_keys_of_what_depends_on_it_and_no_others(
+    tmp_path: Path, edited: str
+) -> None:
+    def digests(package: Path) -> dict[str, str]:
+        kernels = sorted((package / "kernels").glob("[!_]*.py"))
+        names = [f"kernels.{path.stem}" for path in kernels]
+        return {name: jit.module_digest(name, package) for name in names}
+
+    before, after = tmp_path / "before", tmp_path / "after"
+    for package in (before, after):
+        shutil.copytree(REPOSITORY / "moanon" / "kernels", package / "kernels")
+        for name in ("arrays.py", "errors.py"):
+            shutil.copy(REPOSITORY / "moanon" / name, package)
+    assert digests(before) == digests(after)
+    with (after / f"{edited.replace('.', '/')}.py").open("a") as file:
+        file.write("# changed\n")
+    jit.module_digest.cache_clear()
+    old, new = digests(before), digests(after)
+    assert {name for name in old if old[name] != new[name]} == dependants(before, edited)
+    assert len(set(old.values())) == len(old)
+
+
+def test_a_module_imported_by_its_folder_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "one.py").write_text("from moanon.kernels import other\n")
+    (tmp_path / "kernels" / "other.py").write_text("NUMBER = 1\n")
+    before = jit.module_digest("kernels.one", tmp_path)
+    (tmp_path / "kernels" / "other.py").write_text("NUMBER = 2\n")
+    jit.module_digest.cache_clear()
+    assert jit.module_digest("kernels.one", tmp_path) != before
+
+
 def run_in_new_process(code: str, **variables: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -228,7 +307,7 @@ def test_the_command_line_says_what_it_waits_for(tmp_path: Path) -> None:
         with suppress(FileNotFoundError):  # written beside by another process, and renamed
             shutil.copy(kernel, folder)
     # One kernel to be compiled again is enough to have something to say, or to be quiet about.
-    (kernel,) = folder.glob("refinement.tally_sizes-*")
+    (kernel,) = folder.glob(f"refinement.tally_sizes-{jit.module_digest('kernels.refinement')}-*")
     kernel.unlink()
     assert diagnose(tmp_path / "one", table).count(said) == 1
     assert said not in diagnose(tmp_path / "one", table)

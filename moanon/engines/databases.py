@@ -335,7 +335,7 @@ class RowsInDatabase(RowsElsewhere):
         session = DuckSession(str(self.database.address), self._memory)
         with self.database.telling("cannot be read"):
             rows = self.labelled(labelling, order, typed=False)
-            for number, batch in enumerate(rows.to_pyarrow_batches()):
+            for number, batch in enumerate(self._batches(rows)):
                 session.database.register("batch", batch)
                 insert = "INSERT INTO fetched" if number else "CREATE TABLE fetched AS"
                 session.execute(f"{insert} SELECT * FROM batch").fetchall()
@@ -375,6 +375,24 @@ class RowsInDatabase(RowsElsewhere):
         counts = [f"SELECT count(*) FROM fetched WHERE {each}" for each in runs]
         found = sum(int(session.value(count)) for count in counts)
         return found, kept
+
+    def _batches(self, rows: Any) -> Iterator[Any]:
+        """Fetch rows part by part.
+
+        Not every version of ibis knows how the versions of DuckDB call that.
+        """
+        connection = self.database.connection
+        if connection.name != "duckdb":
+            yield from rows.to_pyarrow_batches()
+            return
+        name = unused_name()
+        connection.create_table(name, obj=rows, temp=True)
+        try:
+            found = connection.con.sql(f"SELECT * FROM temp.{name}")
+            is_new = hasattr(found, "to_arrow_reader")
+            yield from found.to_arrow_reader() if is_new else found.fetch_arrow_reader()
+        finally:
+            self.database.run(f"DROP TABLE temp.{name}")
 
     def _sql_type(self, name: str, labelling: Labelling) -> str:
         if name in labelling.labels:

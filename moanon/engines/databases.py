@@ -49,6 +49,7 @@ from moanon.engines.duck import (
     shuffled,
 )
 from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
+from moanon.engines.exact_columns import ExactColumns
 from moanon.engines.replacing import catalogue_of, unused_name
 from moanon.errors import DataError, MoanonError, OutputError
 
@@ -157,6 +158,7 @@ class RowsInDatabase(RowsElsewhere):
         super().__init__(names)
         self.database = database
         self._rows = rows
+        self._exact = ExactColumns(database, rows)
         self._reading = reading
         self._memory = memory
         self._raw: dict[str, Any] = {}  # of each column the array of its distinct values
@@ -174,30 +176,17 @@ class RowsInDatabase(RowsElsewhere):
     def look_up(self, name: str) -> DistinctValues:
         import pyarrow as pa
 
-        column = self._cleaned(name)
         with self.database.telling("cannot be read"):
-            values = self._rows.select(v=column)
-            found = values.group_by("v").aggregate(n=values.count()).to_pyarrow()
-        raw, counts = found["v"].combine_chunks(), found["n"].to_numpy()
-        present = raw.is_valid().to_numpy(zero_copy_only=False)
-        self._raw[name] = raw.filter(pa.array(present))
+            raw, counts = self._exact.distinct(name)
+            present = raw.is_valid().to_numpy(zero_copy_only=False)
+            self._raw[name] = raw.filter(pa.array(present))
+            values = self._exact.values(name, self._raw[name])
         nothing = int(counts[~present].sum())
-        where = str(self.database.address)
-        texts = self._raw[name].to_pylist()
-        numbers = np.arange(len(texts), dtype=np.int32)
-        typed = typed_column(where, name, texts, numbers)
+        numbers = np.arange(len(values), dtype=np.int32)
+        typed = typed_column(str(self.database.address), name, values, numbers)
         return DistinctValues(
             self._reading.settle(typed), np.append(counts[present], nothing).astype(int)
         )
-
-    def _cleaned(self, name: str) -> Any:
-        """A number that is none is no value; SQLite has no such number."""
-        import ibis
-
-        column = self._rows[name]
-        if column.type().is_floating() and self.database.connection.name != "sqlite":
-            return ibis.ifelse(column.isnan(), ibis.null(column.type()), column + 0.0)
-        return column
 
     def tally(
         self, codes: Mapping[str, Ints], left_out: Mapping[str, Bools]
@@ -235,7 +224,7 @@ class RowsInDatabase(RowsElsewhere):
         names = list(dict.fromkeys([*codes, *left_out]))
         kept = list(others)
         rows = self._rows.select(
-            **{f"v{i}": self._cleaned(name) for i, name in enumerate(names)}, **others
+            **{f"v{i}": self._exact[name] for i, name in enumerate(names)}, **others
         )
         for i, name in enumerate(names):
             number = len(self.distinct(name).counts)
@@ -274,7 +263,7 @@ class RowsInDatabase(RowsElsewhere):
         codes = {name: code[self.value_of(name)] for name, code in labelling.codes.items()}
         own = [name for name in labelling.columns if name not in labelling.labels]
         places = {name: f"own{i}" for i, name in enumerate(own)}
-        values = {place: self._cleaned(name) for name, place in places.items()}
+        values = {place: self._exact[name] for name, place in places.items()}
         rows = self._joined(codes, self._left_out, {**values, **others})
         # Not every database has numbers without a sign, which codes of cells are.
         keys = {f"key{i}": pa.array(part.astype(int)) for i, part in enumerate(labelling.tuples)}

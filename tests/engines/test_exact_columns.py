@@ -217,3 +217,23 @@ def test_what_a_column_of_sqlite_is_not_declared_as_is_refused(
     url = in_sqlite(tmp_path, [None] * 8 + [value], kind)
     with pytest.raises(DataError, match=f"column 'v' {told}" if "is decl" in told else told):
         shown(url, role, tmp_path)
+
+
+# -- order ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["sqlite", "duckdb", "postgres"])
+def test_rows_of_a_table_do_not_stand_as_in_the_source(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """One of 20! orders is that of the source."""
+    monkeypatch.setattr("tests.engines.test_exact_columns.GROUPS", ["a"] * 20)
+    values = list(range(20))
+    if name == "postgres":
+        url = in_postgres(request.getfixturevalue("server"), values, "integer")
+    else:
+        url = {"sqlite": in_sqlite, "duckdb": in_duckdb}[name](tmp_path, values, "integer")
+    orders = [[value for _, value in table_rows(url, "insensitive")] for _ in range(2)]
+    assert sorted(orders[0]) == sorted(orders[1]) == values
+    assert orders[0] != orders[1]
+    assert values not in orders

@@ -73,8 +73,7 @@ class ExactColumns:
         if self._backend == "duckdb" and kind.is_string():
             return _from_bytes_in_duckdb(column)
         if kind.is_floating():  # a number that is none is no value; SQLite has no such number
-            is_none = column.isnan() if self._backend != "duckdb" else _is_none_in_duckdb(column)
-            return ibis.ifelse(is_none, ibis.null(kind), column + 0.0)
+            return ibis.ifelse(column.isnan(), ibis.null(kind), column + 0.0)
         return column
 
     @cached_property
@@ -220,14 +219,6 @@ def _from_bytes_in_duckdb(column: Any) -> Any:
         lambda given: given, name="decode", signature=(("binary",), "string")
     )
     return decode(encode(column))
-
-
-def _is_none_in_duckdb(column: Any) -> Any:
-    """Whether a number is none, as DuckDB says it of a file of Parquet as well."""
-    from ibis import udf
-
-    finite = udf.scalar.builtin(lambda v: v, name="isfinite", signature=(("float64",), "boolean"))
-    return ~(finite(column) | column.isinf())
 
 
 def _from_bytes_in_postgres(column: Any) -> Any:

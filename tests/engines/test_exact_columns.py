@@ -154,19 +154,6 @@ def test_another_database_that_unites_texts_is_refused(
     assert released(in_sqlite(tmp_path, ["hiv", *ILL * 2], "text"), "sensitive")
 
 
-def test_a_number_that_is_none_is_no_value_in_a_file_that_duckdb_looks_into(
-    tmp_path: Path,
-) -> None:
-    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    values = [1.5, *[float("nan"), 2.0, -0.0, 0.0] * 2]
-    parquet.write_table(pa.table({"g": GROUPS, "v": values}), tmp_path / "t.parquet")
-    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
-        connection.execute(f"CREATE VIEW t AS FROM '{tmp_path}/t.parquet'")
-    lines = shown(f"duckdb://{tmp_path}/t.duckdb", "sensitive", tmp_path)
-    assert lines == ["g,v", *(f"{g},{v}" for g in "ac" for v in ("(missing)", "0", "0", "2"))]
-
-
 # -- what SQLite stores --------------------------------------------------------------------------
 
 BIG = 2**60 + 1

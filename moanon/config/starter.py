@@ -30,6 +30,7 @@ from moanon.data.file_form import FileForm, FormKeys
 from moanon.data.notation import PLAIN, Notation
 from moanon.data.source import TABLE_ENDINGS, Source, likely_form, read_source
 from moanon.data.strict_yaml import dump
+from moanon.engines.addresses import is_address
 from moanon.errors import DataError, OutputError
 from moanon.paths import checked_path
 
@@ -64,6 +65,12 @@ def write_starter(
     roles : dict of str to int
         How many columns have each role.
     """
+    if is_address(os.fspath(file)):
+        raise DataError(
+            "a first configuration is made of a file, and this is the address of a database; write "
+            "some of its rows to a CSV file for that, then name the address as data.source and the "
+            "table as data.table"
+        )
     target = _target(os.fspath(file)) if out is None else Path(out)
     if os.path.lexists(target):
         raise OutputError(f"{target} exists already and is left as it is; name another with --out")

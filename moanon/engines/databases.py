@@ -49,6 +49,7 @@ from moanon.engines.duck import (
     shuffled,
 )
 from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
+from moanon.engines.exact_columns import ExactColumns
 from moanon.engines.replacing import catalogue_of, unused_name
 from moanon.errors import DataError, MoanonError, OutputError
 
@@ -157,6 +158,7 @@ class RowsInDatabase(RowsElsewhere):
         super().__init__(names)
         self.database = database
         self._rows = rows
+        self._exact = ExactColumns(database, rows)
         self._reading = reading
         self._memory = memory
         self._raw: dict[str, Any] = {}  # of each column the array of its distinct values
@@ -174,30 +176,17 @@ class RowsInDatabase(RowsElsewhere):
     def look_up(self, name: str) -> DistinctValues:
         import pyarrow as pa
 
-        column = self._cleaned(name)
         with self.database.telling("cannot be read"):
-            values = self._rows.select(v=column)
-            found = values.group_by("v").aggregate(n=values.count()).to_pyarrow()
-        raw, counts = found["v"].combine_chunks(), found["n"].to_numpy()
-        present = raw.is_valid().to_numpy(zero_copy_only=False)
-        self._raw[name] = raw.filter(pa.array(present))
+            raw, counts = self._exact.distinct(name)
+            present = raw.is_valid().to_numpy(zero_copy_only=False)
+            self._raw[name] = raw.filter(pa.array(present))
+            values = self._exact.values(name, self._raw[name])
         nothing = int(counts[~present].sum())
-        where = str(self.database.address)
-        texts = self._raw[name].to_pylist()
-        numbers = np.arange(len(texts), dtype=np.int32)
-        typed = typed_column(where, name, texts, numbers)
+        numbers = np.arange(len(values), dtype=np.int32)
+        typed = typed_column(str(self.database.address), name, values, numbers)
         return DistinctValues(
             self._reading.settle(typed), np.append(counts[present], nothing).astype(int)
         )
-
-    def _cleaned(self, name: str) -> Any:
-        """A number that is none is no value; SQLite has no such number."""
-        import ibis
-
-        column = self._rows[name]
-        if column.type().is_floating() and self.database.connection.name != "sqlite":
-            return ibis.ifelse(column.isnan(), ibis.null(column.type()), column + 0.0)
-        return column
 
     def tally(
         self, codes: Mapping[str, Ints], left_out: Mapping[str, Bools]
@@ -235,7 +224,7 @@ class RowsInDatabase(RowsElsewhere):
         names = list(dict.fromkeys([*codes, *left_out]))
         kept = list(others)
         rows = self._rows.select(
-            **{f"v{i}": self._cleaned(name) for i, name in enumerate(names)}, **others
+            **{f"v{i}": self._exact[name] for i, name in enumerate(names)}, **others
         )
         for i, name in enumerate(names):
             number = len(self.distinct(name).counts)
@@ -274,7 +263,7 @@ class RowsInDatabase(RowsElsewhere):
         codes = {name: code[self.value_of(name)] for name, code in labelling.codes.items()}
         own = [name for name in labelling.columns if name not in labelling.labels]
         places = {name: f"own{i}" for i, name in enumerate(own)}
-        values = {place: self._cleaned(name) for name, place in places.items()}
+        values = {place: self._exact[name] for name, place in places.items()}
         rows = self._joined(codes, self._left_out, {**values, **others})
         # Not every database has numbers without a sign, which codes of cells are.
         keys = {f"key{i}": pa.array(part.astype(int)) for i, part in enumerate(labelling.tuples)}
@@ -335,7 +324,7 @@ class RowsInDatabase(RowsElsewhere):
         session = DuckSession(str(self.database.address), self._memory)
         with self.database.telling("cannot be read"):
             rows = self.labelled(labelling, order, typed=False)
-            for number, batch in enumerate(rows.to_pyarrow_batches()):
+            for number, batch in enumerate(self._batches(rows)):
                 session.database.register("batch", batch)
                 insert = "INSERT INTO fetched" if number else "CREATE TABLE fetched AS"
                 session.execute(f"{insert} SELECT * FROM batch").fetchall()
@@ -376,6 +365,24 @@ class RowsInDatabase(RowsElsewhere):
         found = sum(int(session.value(count)) for count in counts)
         return found, kept
 
+    def _batches(self, rows: Any) -> Iterator[Any]:
+        """Fetch rows part by part.
+
+        Not every version of ibis knows how the versions of DuckDB call that.
+        """
+        connection = self.database.connection
+        if connection.name != "duckdb":
+            yield from rows.to_pyarrow_batches()
+            return
+        name = unused_name()
+        connection.create_table(name, obj=rows, temp=True)
+        try:
+            found = connection.con.sql(f"SELECT * FROM temp.{name}")
+            is_new = hasattr(found, "to_arrow_reader")
+            yield from found.to_arrow_reader() if is_new else found.fetch_arrow_reader()
+        finally:
+            self.database.run(f"DROP TABLE temp.{name}")
+
     def _sql_type(self, name: str, labelling: Labelling) -> str:
         if name in labelling.labels:
             return "VARCHAR"
@@ -408,7 +415,8 @@ class RowsInDatabase(RowsElsewhere):
             within = {} if place.schema is None else {"database": place.schema}
         try:
             with failing():
-                database.connection.create_table(place.name, obj=rows.select(**named), **within)
+                shown = rows.select(**named).order_by(self._random())
+                database.connection.create_table(place.name, obj=shown, **within)
             yield replace(database.address, table=str(place), query=None)
             with failing():
                 catalogue.take(place.name, new, force)
@@ -416,6 +424,13 @@ class RowsInDatabase(RowsElsewhere):
             if not self._is_cleared(place) and isinstance(error, MoanonError):
                 raise type(error)(f"{error}; the table {place} may be left: drop it") from None
             raise
+
+    def _random(self) -> Any:
+        """What sorts rows at random: where they stand must not tell where they stood."""
+        import ibis
+
+        # Of the numbers that DuckDB draws some are equal, and such rows keep their order.
+        return ibis.uuid() if self.database.connection.name == "duckdb" else ibis.random()
 
     def _is_cleared(self, place: TableName) -> bool:
         """Remove a table that was written in vain, over another connection if this one is lost."""

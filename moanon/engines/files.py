@@ -203,9 +203,13 @@ def _plain_type(sql_type: str) -> str:
 
 
 def _cleaned(column: str, sql_type: str) -> str:
-    """A number that is none is no value, and there is but one zero."""
+    """A number that is none is no value, and there is but one zero.
+
+    Some versions of DuckDB take it from the least and the greatest number of a file, which are
+    numbers, that none of them is none.
+    """
     if sql_type in _FLOATS:
-        return f"CASE WHEN isnan({column}) THEN NULL ELSE {column} + 0 END"
+        return f"CASE WHEN isfinite({column}) OR isinf({column}) THEN {column} + 0 END"
     return column
 
 

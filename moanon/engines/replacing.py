@@ -173,6 +173,8 @@ class _InPostgres(Catalogue):
             raise OutputError(f"the name {str(name)!r} is too long; it would be cut to {kept!r}")
         if schema is None:
             raise OutputError(f"no schema is set to write {str(name)!r} to; name it as SCHEMA.NAME")
+        if schema.startswith("pg_") or schema == "information_schema":
+            raise OutputError(f"the schema {schema!r} is PostgreSQL's own; name one that lasts")
         return TableName(schema, name.name)
 
     def find(self, name: TableName) -> Relation | None:

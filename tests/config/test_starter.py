@@ -398,3 +398,10 @@ def test_columns_can_be_chosen(tmp_path: Path) -> None:
     config = Config.load(path)
     assert config.data.header == "numbered"
     assert list(config.columns) == ["sex", "age.2"]
+
+
+def test_the_address_of_a_database_is_no_file_that_is_missing(tmp_path: Path) -> None:
+    for url in ("sqlite:///nope.db", "postgres://reader:geheim123@host/people"):
+        with pytest.raises(DataError, match="this is the address of a database") as caught:
+            write_starter(url, tmp_path / "x.yaml")
+        assert "geheim123" not in str(caught.value)

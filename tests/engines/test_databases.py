@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import chdir, closing, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -193,17 +193,19 @@ def test_a_database_is_checked_searched_and_released_as_a_file(
     assert "is the table that is read" in told
 
 
-def test_another_database_that_ibis_connects_to(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "people.db") as connection:
+@pytest.mark.parametrize("engine", [sqlite3, duckdb], ids=["sqlite", "duckdb"])
+def test_another_database_that_ibis_connects_to(tmp_path: Path, engine: Any) -> None:
+    with closing(engine.connect(tmp_path / "people.db")) as connection:
         connection.execute(
             "CREATE TABLE people(id integer, age integer, sex text, ill text, note text, pay real)"
         )
         connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?)", people()[::-1])
-    connection.close()
+        connection.commit()
     roles = {"age": "quasi", "sex": "quasi", "ill": "sensitive", "note": "insensitive"}
     specs = {"age": _ages(), "sex": OrderedSpec(("f", "m"))}
     options = {"table": "people", "order_by": ["id"]}
-    sources = {f"sqlite://{tmp_path}/people.db": options, write_csv(tmp_path / "people.csv"): {}}
+    url = f"{engine.__name__.removesuffix('3')}://{tmp_path}/people.db"
+    sources = {url: options, write_csv(tmp_path / "people.csv"): {}}
     written = []
     for source, more in sources.items():
         table = read_table(source, roles, missing="category", **more)

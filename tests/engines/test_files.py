@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import errno
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -288,6 +289,22 @@ def test_every_type_has_the_texts_that_it_has_in_memory(
     here = open_table(path, roles, missing="category", missing_tokens=tokens, memory=MEMORY)
     assert isinstance(here.store, RowsInFiles)
     same(here, read_table(path, roles, missing="category", missing_tokens=tokens))
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_a_number_that_is_none_is_found_where_the_file_tells_the_greatest_number(
+    tmp_path: Path, kind: str
+) -> None:
+    """Arrow leaves it out of the least and the greatest number, as the format wants it."""
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    columns = {name: np.array([1.5, NAN, 0, 2, 2, 3], dtype=kind) for name in ROLES}
+    importlib.import_module("pyarrow.parquet").write_table(
+        arrow.table(columns), tmp_path / "t.parquet"
+    )
+    here = open_table(tmp_path / "t.parquet", ROLES, missing="category", memory=MEMORY)
+    assert isinstance(here.store, RowsInFiles)
+    assert [column.missing for column in here.columns.values()] == [1, 1]
+    same(here, read_table(tmp_path / "t.parquet", ROLES, missing="category"))
 
 
 def test_rows_with_gaps_are_dropped_where_they_are(tmp_path: Path) -> None:

@@ -271,6 +271,14 @@ def test_a_name_that_would_be_cut_is_refused(postgres: Place) -> None:
         release_of(postgres, table="t").write_table(f"{LONG}l")
 
 
+@pytest.mark.parametrize("schema", ["pg_temp", "pg_temp_3", "pg_catalog", "information_schema"])
+def test_a_schema_of_the_database_itself_is_refused(postgres: Place, schema: str) -> None:
+    told = f"^the schema '{schema}' is PostgreSQL's own; name one that lasts$"
+    with pytest.raises(OutputError, match=told) as caught:
+        release_of(postgres, table="t").write_table(f"{schema}.x")
+    assert "moanon_" not in str(caught.value)
+
+
 def test_a_database_of_which_too_little_is_known_replaces_nothing(
     lite: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from types import FrameType, NoneType, TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from weakref import WeakSet
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ class Ending:
     15
     """
 
+    _ends_the_block: ClassVar[bool] = True
+
     def __init__(self) -> None:
         self.signal = 0
         self._has_raised = False
@@ -99,7 +101,8 @@ class Ending:
             signal.signal(number, handler)
         # Libraries make errors of their own of an interruption; DuckDB a RuntimeError. Python
         # passes over one that is raised while it throws an object away.
-        if self._has_raised and not isinstance(error, KeyboardInterrupt):
+        is_lost = error is None and self._ends_the_block
+        if self._has_raised and (is_lost or not isinstance(error, KeyboardInterrupt | NoneType)):
             raise Ended from error
 
     def note(self, number: int, frame: FrameType | None) -> None:

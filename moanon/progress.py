@@ -191,6 +191,8 @@ class Interruption(Ending):
     True 15
     """
 
+    _ends_the_block = False  # whoever asks may also handle what a second Ctrl-C raises
+
     def __call__(self) -> bool:
         """Whether somebody has asked for the end."""
         return self.signal != 0

@@ -175,6 +175,21 @@ def test_constraints_that_the_table_meets_without_a_few_rows_can_be_met() -> Non
 
 
 @pytest.mark.skipif(not UNCOMPILED, reason="runs without the compiler, in a process of its own")
+@pytest.mark.parametrize("model", ["beta", "beta_enhanced"])
+def test_splits_stop_where_a_value_would_gain_too_much(model: str) -> None:
+    # Half have the flu. Two ages by two are flu gout, a single age is either alone: (1 - 1/2) / ½.
+    instance = ill_by_age(list(range(8)), "flu gout " * 4)
+    for most, k in ((0.5, 2), (0.0, 2)):
+        rule = Suppression("limit", 0.0, constraints=((model, most),))
+        front = searched(instance, rule).front(1000)
+        assert front.measures[model].max() <= most
+        assert front.measures["k"].min() == k
+    if model == "beta":
+        rule = Suppression("limit", 0.0, constraints=((model, 1.0),))
+        assert searched(instance, rule).front(1000).measures["k"].min() == 1
+
+
+@pytest.mark.skipif(not UNCOMPILED, reason="runs without the compiler, in a process of its own")
 def test_rows_of_a_constrained_table_come_back_with_smaller_groups() -> None:
     # Within groups of three the last two are suppressed; alone they are a group of two.
     ages = [1, 1, 1, 2, 2, 2, 9, 9]

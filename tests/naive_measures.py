@@ -125,6 +125,17 @@ def delta_present(values: Sequence[Hashable], table: Sequence[Hashable]) -> floa
     return max(abs(math.log(p[s] / q[s])) for s in p)
 
 
+def beta(values: Sequence[Hashable], table: Sequence[Hashable]) -> Fraction:
+    p, q = shares(values), shares(table)
+    return max((p[s] - q[s]) / q[s] for s in p)  # the shares of both add up to 1: one is >= 0
+
+
+def beta_enhanced(values: Sequence[Hashable], table: Sequence[Hashable]) -> float:
+    p, q = shares(values), shares(table)
+    holds = all(p[s] / q[s] - 1 <= -math.log(q[s]) for s in p if p[s] > q[s])
+    return float(beta(values, table)) if holds else math.inf
+
+
 def sensitive_places(instance: Instance, name: str) -> list[int]:
     """Place of every row's sensitive value in the domain of its distance."""
     domain, column = instance.distances[name], instance.table.columns[name]
@@ -163,6 +174,8 @@ def group_models(instance: Instance, rows: Rows, c: Fraction = Fraction(3)) -> d
             "t_js": js_divergence(values, table),
             "delta": delta(values, table),
             "delta_present": delta_present(values, table),
+            "beta": float(beta(values, table)),
+            "beta_enhanced": beta_enhanced(values, table),
         }
         for measure, value in each.items():
             found.setdefault(measure, []).append(value)

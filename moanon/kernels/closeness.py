@@ -6,7 +6,7 @@ minus its distance. Terms are integers until the last division, logarithms of ra
 
 from __future__ import annotations
 
-from math import floor, inf, log
+from math import floor, inf, log, log1p
 
 import numpy as np
 
@@ -256,6 +256,34 @@ def largest_ratios(
             out[group] = -inf
             continue
         out[group] = min(out[group], -log(ratio))
+
+
+@inner
+def largest_gains(
+    column: int,
+    groups: int,
+    sizes: UInts,
+    plan: Plan,
+    lists: Lists,
+    enhanced: bool,
+    out: Floats,
+) -> None:
+    """``max (p - q) / q`` over the column's values; 0 where shares are those of the table.
+
+    Where `enhanced`, it is infinite if a gain is more than ``-ln q``.
+    """
+    columns, table, total = len(plan.first) - 1, plan.rows, plan.total
+    starts, value, rows = lists.starts, lists.value, lists.rows
+    for group in range(groups):
+        size = int64(sizes[group])
+        largest = 0.0
+        for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
+            there = total[value[at]]
+            gain = (int64(rows[at]) * table - there * size) / (there * size)
+            if enhanced and gain > log1p((table - there) / there):
+                gain = inf
+            largest = max(largest, gain)
+        out[group] = min(out[group], -largest)
 
 
 @inner

@@ -24,7 +24,13 @@ from math import frexp, inf
 import numpy as np
 
 from moanon.arrays import Bools, Floats, Ints, UInts
-from moanon.kernels.closeness import divergences, equal_distances, largest_ratios, own_distances
+from moanon.kernels.closeness import (
+    divergences,
+    equal_distances,
+    largest_gains,
+    largest_ratios,
+    own_distances,
+)
 from moanon.kernels.histograms import Lists, Plan, count_log, sort_by
 from moanon.kernels.jit import as_kernel, inner, int64
 
@@ -40,9 +46,11 @@ MODELS = (
     "js",  # minus the Jensen-Shannon divergence from the table, in nats
     "delta",  # minus the largest |ln(share in the group / share in the table)|
     "delta_present",  # minus the same over the values that the group has
+    "beta",  # minus the largest (share in the group - share in the table) / share in the table
+    "beta_enhanced",  # the same; infinite where that is more than -ln(share in the table)
 )
 _DISTINCT, _FREQUENCY, _ENTROPY, _RECURSIVE, _ALPHA = range(5)
-_CLOSENESS, _EQUAL, _JS, _DELTA, _DELTA_PRESENT = range(5, 10)
+_CLOSENESS, _EQUAL, _JS, _DELTA, _DELTA_PRESENT, _BETA, _BETA_ENHANCED = range(5, 12)
 
 
 @inner
@@ -199,7 +207,7 @@ def measure_models(
     if need[_RECURSIVE]:
         out, counts = models[_RECURSIVE], lists.sorted
         _recursions(starts, rows, groups, columns, begin, end, above, below, counts, out)
-    for model in range(_CLOSENESS, _DELTA_PRESENT + 1):
+    for model in range(_CLOSENESS, len(MODELS)):
         if need[model]:
             models[model, :groups] = inf
     for column in range(begin, end):
@@ -213,6 +221,10 @@ def measure_models(
             largest_ratios(column, groups, sizes, plan, lists, True, models[_DELTA])
         if need[_DELTA_PRESENT]:
             largest_ratios(column, groups, sizes, plan, lists, False, models[_DELTA_PRESENT])
+        if need[_BETA]:
+            largest_gains(column, groups, sizes, plan, lists, False, models[_BETA])
+        if need[_BETA_ENHANCED]:
+            largest_gains(column, groups, sizes, plan, lists, True, models[_BETA_ENHANCED])
     if plan.label >= 0:
         _mistakes(plan.label, starts, rows, sizes, groups, columns, mistakes)
 

@@ -92,6 +92,11 @@ class Range:
         left, right = "(" if self.low_open else "[", ")" if self.high_open else "]"
         return f"{left}{self.low}, {self.high}{right}"
 
+    @property
+    def has_infinity(self) -> bool:
+        """Whether infinity is a value."""
+        return self.high == "inf" and not self.high_open
+
     def beyond(
         self,
         bound: float,

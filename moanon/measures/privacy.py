@@ -45,6 +45,11 @@ _DIVERGENCES = GroupScale("js", lambda value: -value, 0.005, lambda rows: -log(2
 #: ln(p / q) is within ± ln n where it is finite; the class below is for groups where it is not.
 _RATIOS = GroupScale("delta", lambda value: -value, 0.05, lambda rows: -log(rows) - 0.05)
 _PRESENT_RATIOS = replace(_RATIOS, model="delta_present")
+#: A value that is more than 51 times as frequent as in the table is as bad as it gets: a thousand
+#: classes are enough for the β that anybody promises.
+_GAINS = GroupScale("beta", lambda value: -value, 0.05, lambda rows: -min(rows - 1, 50))
+#: Finite ones are at most -ln q, so within ln n as ratios are.
+_LIMITED_GAINS = replace(_RATIOS, model="beta_enhanced")
 
 
 # -- sizes -----------------------------------------------------------------------------------------
@@ -383,3 +388,47 @@ def delta_present(scores: Scores) -> Values:
     missing from a group learns that nobody in it has it.
     """
     return -scores.goodness("delta_present")
+
+
+@_closeness_measure(
+    "min",
+    between(0, "n-1"),
+    "ratio",
+    "largest (share in the group - share in the table) / share in the table of a value in a kept "
+    "group",
+    "Cao and Karras: basic β-likeness",
+    most=lambda instance: float(max(1, instance.cells.rows - 1)),
+    precision="quotient",
+    group=_GAINS,
+)
+def beta(scores: Scores) -> Values:
+    """``max (p_s - q_s) / q_s`` over values and kept groups (Cao and Karras, PVLDB 2012).
+
+    The smallest β for which every kept group is basic β-likeness private: no value is more than
+    1 + β times as frequent as in the table. Values that are rarer than there, or missing, do not
+    count, so it is at least 0; `delta` counts them. At most n - 1, for a value of one row alone in
+    its group. Cao and Karras write p for the table and q for the group, take β as given and above
+    0, and know one sensitive column and no suppression.
+    """
+    return -scores.goodness("beta")
+
+
+@_closeness_measure(
+    "min",
+    between(0, "inf"),
+    "ratio",
+    "beta; infinite where a value gains more than -ln(its share in the table)",
+    "Cao and Karras: enhanced β-likeness",
+    most=lambda instance: log(max(2, instance.cells.rows)),
+    precision="quotient",
+    group=_LIMITED_GAINS,
+)
+def beta_enhanced(scores: Scores) -> Values:
+    """Smallest β with ``(p_s - q_s) / q_s <= min(β, -ln q_s)`` for all values that gain.
+
+    Over the kept groups (Cao and Karras, PVLDB 2012). It is `beta`, or infinite where no β will do:
+    some value gains more than ``-ln q_s``. Frequent values are thus held closer to their share than
+    rare ones, and a group of a single value never passes where the table has others. Finite values
+    are at most ln n. A bound of any size asks for the second limit too.
+    """
+    return -scores.goodness("beta_enhanced")

@@ -29,10 +29,11 @@ The keys of ``FILE.certificate.json``:
 - ``alpha``: the largest share of one value in a group.
 - ``closeness``: how far a group is from all released rows (``compared_with``): ``t_closeness`` by
   the ground ``distance`` (``equal``, ``ordered`` or ``tree``), ``t_equal``, ``t_js``, ``delta``,
-  which is ``"inf"`` where a group lacks a value, and ``delta_present``, which passes over such
-  values. ``scale``: what the distance is measured along, ``declared`` or, where nobody declared the
-  ends of an order, the values that are ``shown``; ``none`` where a rule made the tree from the
-  table, and ``t_closeness`` is not stated.
+  which is ``"inf"`` where a group lacks a value, ``delta_present``, which passes over such values,
+  ``beta``, and ``beta_enhanced``, which is ``"inf"`` where a value gains too much for any β.
+  ``scale``: what the distance is measured along, ``declared`` or, where nobody declared the ends of
+  an order, the values that are ``shown``; ``none`` where a rule made the tree from the table, and
+  ``t_closeness`` is not stated.
 - ``gl``, ``sl``, ``loss``: fractions of all cells of the quasi-identifiers. ``gl`` and ``loss``
   are null where the number of values of a column was taken from the table.
 - ``promises``: bounds that were demanded, and that the release meets. Where ``compared_with`` is

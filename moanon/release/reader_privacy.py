@@ -7,8 +7,8 @@ Millions of groups are looked at together, as arrays.
 Two kinds of models:
 
 - Diversity and α look at a group by itself.
-- t-closeness and δ compare it with many rows: with the *whole table*, suppressed rows included, as
-  a search does, and with the *released rows*. A released file does not show suppressed rows, so
+- t-closeness, δ and β compare it with many rows: with the *whole table*, suppressed rows included,
+  as a search does, and with the *released rows*. A released file does not show suppressed rows, so
   the reader is given how often each value occurs in the table, and how far apart values are
   (`SensitiveFacts`). Only the comparison with the released rows may be published.
 
@@ -361,11 +361,16 @@ def _beside(groups: GroupCounts, facts: SensitiveFacts) -> dict[str, float]:
     ratio = _floats(ours) / _floats(theirs)
     present = math.log(max(float(ratio.max()), float((1 / ratio).max())))
     is_complete = int(groups.lengths.min()) == len(facts.rows)
+    beta = _largest(ours - theirs, theirs)  # max (p - q) / q, of a value that is no rarer
+    most = np.array([math.log1p((facts.table_rows - each) / each) for each in known])  # -ln q
+    is_limited = (_floats(ours - theirs) / _floats(theirs) <= most[groups.values]).all()
     return found | {
         "t_equal": equal,
         "t_js": _divergence(groups, _floats(ours), _floats(theirs), facts),
         "delta": present if is_complete else math.inf,  # max |ln(p / q)| over all values
         "delta_present": present,  # over those of the group
+        "beta": beta,
+        "beta_enhanced": beta if is_limited else math.inf,
     }
 
 

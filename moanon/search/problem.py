@@ -103,8 +103,9 @@ class SearchProblem:
                 _check_reach(instance, measure, bounds.get(measure))
         self.bounds = {m: bound for m, bound in bounds.items() if not m.group}
         of_groups = {m.name: bound for m, bound in bounds.items() if m.group}
-        if "delta" in self.objectives:
-            of_groups.setdefault("delta", float_info.max)  # infinite ones could not be ranked
+        for measure in self.measures:
+            if measure.group and measure.range.has_infinity:  # such groups could not be ranked
+                of_groups.setdefault(measure.name, float_info.max)
         self.suppression = replace(
             suppression, constraints=(*suppression.constraints, *of_groups.items())
         )

@@ -103,6 +103,7 @@ DEMANDS = st.sampled_from(
         ("t_closeness", 0.3),
         ("t_js", 0.1),
         ("delta", 1.0),
+        ("beta", 0.5),
     ]
 )
 

@@ -179,8 +179,8 @@ def test_other_presets_go_by_their_own_rule(tmp_path: Path, preset: str) -> None
         (
             "suppress_by: loss",
             "suppress_by must be among k, l, l_distinct, l_frequency, l_entropy, l_recursive, "
-            "alpha, p_sensitive, t_closeness, t_equal, t_js, delta, delta_present. Got loss "
-            "(a.yaml: problem.suppress_by)",
+            "alpha, p_sensitive, t_closeness, t_equal, t_js, delta, delta_present, beta, "
+            "beta_enhanced. Got loss (a.yaml: problem.suppress_by)",
         ),
         (
             "preset: zero-suppression, suppress_by: k",

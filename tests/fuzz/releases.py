@@ -222,6 +222,8 @@ def _beside_released(values: Sequence[Any], kept: list[list[int]]) -> dict[str, 
         "t_js": naive_measures.js_divergence,
         "delta": naive_measures.delta,
         "delta_present": naive_measures.delta_present,
+        "beta": naive_measures.beta,
+        "beta_enhanced": naive_measures.beta_enhanced,
     }
     return {
         name: float(max(model(group, released) for group in groups))

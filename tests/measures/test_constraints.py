@@ -36,6 +36,8 @@ BOUNDS = [
     ("t_equal", 0.4),
     ("t_js", 0.1),
     ("delta", 1.0),
+    ("beta", 1.0),
+    ("beta_enhanced", 1.0),
 ]
 
 

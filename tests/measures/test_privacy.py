@@ -307,6 +307,46 @@ def test_delta_is_infinite_where_a_value_is_missing():
     assert measured(table_of([list("aab"), list("ab"), list("a")]), "delta") == math.inf
 
 
+# -- β-likeness by hand ----------------------------------------------------------------------------
+
+
+def test_beta_is_the_largest_relative_gain():
+    # table: a 1/2, b 3/8, c 1/8. {a, a, b, b}: b gains (1/2 - 3/8) / (3/8) = 1/3, a nothing;
+    # {a, a, b, c}: c gains (1/4 - 1/8) / (1/8) = 1. What falls does not count, not even to 0.
+    instance = table_of([list("aabb"), list("aabc")])
+    assert measured(instance, "beta") == 1
+    # 1/3 <= -ln(3/8) = 0.98…, 1 <= -ln(1/8) = 2.07…
+    assert measured(instance, "beta_enhanced") == 1
+
+
+def test_beta_is_a_quotient_to_the_last_bit():
+    # a: 2/3 beside 3/5, (2/3 - 3/5) / (3/5) = 1/9 and b: 1/2 beside 2/5, 1/4; suppressed rows count
+    instance = table_of([list("aab"), list("ab")])
+    assert measured(instance, "beta") == 1 / 4
+    assert measured(instance, "beta", kind="limit", eta=0.4) == 1 / 9
+
+
+def test_a_gain_of_a_frequent_value_is_limited_by_its_logarithm():
+    # a: 9/10 of the table. {a}: 1/9 > -ln(9/10) = 0.105…; no β will do
+    instance = table_of([["a"], list("aaaaaaaab")])
+    assert measured(instance, "beta") == 1 / 9
+    assert measured(instance, "beta_enhanced") == math.inf
+    # without it, b gains 1/9 and may gain -ln(1/10) = 2.3…
+    found = [measured(instance, name, kind="limit", eta=0.1) for name in ("beta", "beta_enhanced")]
+    assert found == [1 / 9, 1 / 9]
+
+
+def test_nothing_gains_where_all_rows_are_alike():
+    for groups in ([list("aab"), list("aab")], [["a"], ["a", "a"]]):
+        instance = table_of(groups)
+        assert [measured(instance, name) for name in ("beta", "beta_enhanced")] == [0, 0]
+
+
+def test_a_row_of_its_own_value_gains_as_much_as_a_table_allows():
+    # b: 1 beside 1/5, a gain of 4 = n - 1
+    assert measured(table_of([["b"], list("aaaa")]), "beta") == 4
+
+
 # -- what suppression does -------------------------------------------------------------------------
 
 

@@ -248,10 +248,11 @@ def test_certificate_names_its_entries() -> None:
     ]  # fmt: skip
     assert list(entries["privacy"]) == [
         "k", "l_distinct", "l_frequency", "l_entropy", "l_recursive", "p_sensitive", "alpha",
-        "t_closeness", "t_equal", "t_js", "delta", "delta_present",
+        "t_closeness", "t_equal", "t_js", "delta", "delta_present", "beta", "beta_enhanced",
     ]  # fmt: skip
     assert list(entries["closeness"]["status"]) == [
-        "distance", "scale", "t_closeness", "t_equal", "t_js", "delta", "delta_present",
+        "distance", "scale", "t_closeness", "t_equal", "t_js", "delta", "delta_present", "beta",
+        "beta_enhanced",
     ]  # fmt: skip
     assert list(entries["digests"]) == ["output"]
     assert list(entries["l"]["status"]) == ["distinct", "frequency", "entropy", "recursive"]
@@ -295,6 +296,8 @@ def test_certificate_of_table_t1_to_the_letter() -> None:
             "t_js": 0.0,
             "delta": 0.0,
             "delta_present": 0.0,
+            "beta": 0.0,
+            "beta_enhanced": 0.0,
         },
         "l": {
             "status": {
@@ -315,6 +318,8 @@ def test_certificate_of_table_t1_to_the_letter() -> None:
                 "t_js": 0.0,
                 "delta": 0.0,
                 "delta_present": 0.0,
+                "beta": 0.0,
+                "beta_enhanced": 0.0,
             }
         },
         "recursive_c": 3.0,
@@ -360,6 +365,8 @@ def test_record_of_table_t1_to_the_letter() -> None:
         "t_js": pytest.approx(js),
         "delta": "inf",
         "delta_present": pytest.approx(math.log(7 / 5)),  # of Civ and AF
+        "beta": 2 / 5,  # 7/5 - 1
+        "beta_enhanced": 2 / 5,  # -ln(2/7) and -ln(3/7) are more
     }
     assert record == {
         "moanon": moanon.__version__,
@@ -450,6 +457,7 @@ def test_models_of_table_t1_of_the_paper() -> None:
         "p_sensitive": 1, "alpha": 1.0, "t_closeness": 5 / 7, "t_equal": 5 / 7,
         "t_js": found["t_js"], "delta": math.inf,
         "delta_present": pytest.approx(math.log(7 / 2)),  # all of {NM, NM} are 2 of 7
+        "beta": 5 / 2, "beta_enhanced": math.inf,  # 7/2 - 1, more than -ln(2/7) = 1.25…
     }  # fmt: skip
 
 
@@ -484,6 +492,7 @@ def test_a_table_without_a_sensitive_column_has_k_alone() -> None:
     [
         ("t_closeness", 2**-53, False),  # the last bit: a quotient of whole numbers has no rounding
         ("t_equal", 2**-53, False),
+        ("beta", 2**-51, False),
         ("alpha", -(2**-53), False),
         ("weighted_k", 2**-51, False),
         ("t_js", 1e-12, True),  # logarithms have

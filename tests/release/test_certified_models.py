@@ -40,7 +40,7 @@ from tests.strategies import populations, rich_instances
 #: Privacy models, which every group has a value of.
 MODELS = [measure.name for measure in MEASURES.values() if measure.group]
 #: Quotients of whole numbers, which must agree to the last bit.
-EXACT = ("alpha", "t_closeness", "t_equal")
+EXACT = ("alpha", "t_closeness", "t_equal", "beta", "beta_enhanced")
 #: Bounds from easy to hard; some are met by nothing.
 BOUNDS: dict[str, tuple[float, ...]] = {
     "k": (1, 2, 4),
@@ -56,6 +56,8 @@ BOUNDS: dict[str, tuple[float, ...]] = {
     "t_js": (0.69, 0.3, 0.1),
     "delta": (5, 1, 0.5),
     "delta_present": (5, 1, 0.5),
+    "beta": (3, 1, 0.5),
+    "beta_enhanced": (2, 1, 0.5),
     "loss": (1, 0.7, 0.4),
     "dm": (1600, 300, 60),
     "suppressed": (20, 3, 0),
@@ -123,6 +125,8 @@ def column_models(
         "t_js": max(naive_measures.js_divergence(values, whole) for values in groups),
         "delta": max(naive_measures.delta(values, whole) for values in groups),
         "delta_present": max(naive_measures.delta_present(values, whole) for values in groups),
+        "beta": float(max(naive_measures.beta(values, whole) for values in groups)),
+        "beta_enhanced": max(naive_measures.beta_enhanced(values, whole) for values in groups),
     }
 
 

@@ -78,7 +78,8 @@ def test_whole_numbers_of_any_size_give_the_same(
     plain = SensitiveFacts(facts.rows, facts.ground, facts.levels)
     (one,) = worst_privacy(counted(groups), [plain], Fraction(3))
     (other,) = worst_privacy(counted(many), [more], Fraction(3))
-    for name in ("alpha", "t_closeness", "t_equal", "l_distinct", "l_frequency", "l_recursive"):
+    quotients = ("alpha", "t_closeness", "t_equal", "beta", "beta_enhanced")
+    for name in (*quotients, "l_distinct", "l_frequency", "l_recursive"):
         assert one[name] == other[name], name
     assert one["t_js"] == pytest.approx(other["t_js"], rel=1e-9, abs=1e-12)
 

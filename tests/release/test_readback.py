@@ -100,6 +100,8 @@ def test_reader_counts_what_is_in_the_file(tmp_path: Path) -> None:
         ("t_js", "s"): pytest.approx(js),
         ("delta", "s"): math.inf,
         ("delta_present", "s"): pytest.approx(math.log(2)),  # of b in {a, b}
+        ("beta", "s"): 1.0,  # of b in {a, b}: 1/2 beside 1/4
+        ("beta_enhanced", "s"): math.inf,  # of a in {a}: 1/3, more than -ln(3/4) = 0.28…
     }
     # Beside 2/3 and 1/3 of the file, 1/6 of {a, b} must move and 1/3 of {a}.
     # JS of {a}: ½ (ln(6/5) + ⅔ ln(4/5) + ⅓ ln 2)
@@ -110,6 +112,7 @@ def test_reader_counts_what_is_in_the_file(tmp_path: Path) -> None:
         ("t_equal", "s"): 1 / 3,
         ("t_js", "s"): pytest.approx(js),
         ("delta_present", "s"): pytest.approx(math.log(3 / 2)),  # of b in {a, b}, or a in {a}
+        ("beta", "s"): 0.5,  # of either
     }
 
 

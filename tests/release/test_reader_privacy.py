@@ -96,9 +96,14 @@ def test_divergence_and_ratio() -> None:
     js = (math.log(4 / 5) + math.log(4 / 3)) / 4 + 3 / 8 * math.log(6 / 5) + math.log(2 / 3) / 8
     assert found["t_js"] == pytest.approx(js, rel=1e-14)
     assert worst(facts, ["a"])["delta"] == math.inf
+    # (1/2 - 1/4) / (1/4), below -ln(1/4) = 1.38…; of {a} it is 1/3, above -ln(3/4) = 0.28…
+    assert (found["beta"], found["beta_enhanced"]) == (1, 1)
+    assert worst(facts, ["a"])["beta"] == pytest.approx(1 / 3, rel=1e-15)
+    assert worst(facts, ["a"])["beta_enhanced"] == math.inf
     alike = worst(facts, ["a", "a", "a", "b"])
     assert facts.distance == "equal"
-    assert [alike[name] for name in ("t_closeness", "t_equal", "t_js", "delta")] == [0, 0, 0, 0]
+    names = ("t_closeness", "t_equal", "t_js", "delta", "beta", "beta_enhanced")
+    assert [alike[name] for name in names] == [0] * 6
 
 
 def test_the_largest_share_of_any_group() -> None:
@@ -224,6 +229,8 @@ def test_both_sides_find_what_the_oracle_finds(instance: Instance, seed: int) ->
         js = max(naive_measures.js_divergence(each, values) for each in shown)
         delta = max(naive_measures.delta(each, values) for each in shown)
         present = max(naive_measures.delta_present(each, values) for each in shown)
+        beta = float(max(naive_measures.beta(each, values) for each in shown))
+        enhanced = max(naive_measures.beta_enhanced(each, values) for each in shown)
         alpha = float(max(naive_measures.alpha(each) for each in shown))
         distinct = min(map(naive_measures.naive.distinct_l, shown))
         frequency = min(map(naive_measures.naive.frequency_l, shown))
@@ -234,6 +241,7 @@ def test_both_sides_find_what_the_oracle_finds(instance: Instance, seed: int) ->
         for found in (worst(facts, *shown), written):
             assert found["alpha"] == alpha
             assert (found["t_closeness"], found["t_equal"]) == (t, t_equal)  # to the last bit
+            assert (found["beta"], found["beta_enhanced"]) == (beta, enhanced)
             assert found["t_js"] == pytest.approx(js, rel=1e-9, abs=1e-12)
             assert found["delta"] == pytest.approx(delta, rel=1e-9, abs=1e-12)
             assert found["delta_present"] == pytest.approx(present, rel=1e-9, abs=1e-12)

@@ -175,6 +175,21 @@ def test_constraints_that_the_table_meets_without_a_few_rows_can_be_met() -> Non
 
 
 @pytest.mark.skipif(not UNCOMPILED, reason="runs without the compiler, in a process of its own")
+@pytest.mark.parametrize("model", ["beta", "beta_enhanced"])
+def test_splits_stop_where_a_value_would_gain_too_much(model: str) -> None:
+    # Half have the flu. A single age has one illness, which gains (1 - 1/2) / (1/2) = 1: more than
+    # 0.9, and than -ln(1/2) = 0.69…; two neighbours have one of each.
+    instance = ill_by_age(list(range(8)), "flu gout " * 4)
+    rule = Suppression("limit", 0.0, constraints=((model, 0.9),))
+    front = searched(instance, rule).front(1000)
+    assert front.measures[model].max() <= 0.9
+    assert front.measures["k"].min() == 2
+    looser = Suppression("limit", 0.0, constraints=((model, 1.0),))
+    alone = searched(instance, looser).front(1000)
+    assert alone.measures["k"].min() == (1 if model == "beta" else 2)
+
+
+@pytest.mark.skipif(not UNCOMPILED, reason="runs without the compiler, in a process of its own")
 def test_rows_of_a_constrained_table_come_back_with_smaller_groups() -> None:
     # Within groups of three the last two are suppressed; alone they are a group of two.
     ages = [1, 1, 1, 2, 2, 2, 9, 9]

@@ -2,8 +2,9 @@
 
 - ``front``: `Front`; on disk, files of a results folder, which `Front.save` writes.
 - ``results``: whether a results folder can be used, and which fronts lie in it.
-- ``asking``: a publisher's `Question` to a front and its `Answer`; ``nearby``: the near misses
-  worth knowing; ``choices``: `Limit`, `Choice`, and how values are written.
+- ``asking``: a publisher's `Question` to a front and its `Answer`, and what several limits of
+  suppression offer; ``nearby``: the near misses worth knowing; ``choices``: `Limit`, `Choice`, and
+  how values are written.
 - ``landmarks``: knees and flat stretches.
 
 **What is asked** (D §1, §7.4, §7.5). "What is a good value for k when one may suppress 10 % of the

@@ -26,8 +26,8 @@ from moanon.arrays import Ints, Outlined, Values
 from moanon.data.coarsening import merged_before
 from moanon.data.domain import NOT_SHOWN, Domain
 from moanon.front import Front
+from moanon.front.asking import why_worse
 from moanon.front.choices import attained_privacy, searched_cost
-from moanon.front.several_limits import why_worse
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES, Measure, find_measure
 from moanon.measures.column_effects import column_effects, columns_before

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from moanon import __version__
 from moanon.learning.models import SCORES
-from moanon.learning.outcome import Outcome
+from moanon.learning.outcome import StudyOutcome
 from moanon.output.html_page import as_text, fill, page_html, part
 from moanon.output.learning_figures import WORDS
 
@@ -29,7 +29,7 @@ _PROTOCOLS = {
 
 
 def learning_html(
-    outcome: Outcome,
+    outcome: StudyOutcome,
     metrics: pd.DataFrame,
     notes: Iterable[str],
     images: Mapping[str, bytes],
@@ -38,9 +38,9 @@ def learning_html(
 
     Parameters
     ----------
-    outcome : Outcome
+    outcome : StudyOutcome
     metrics : frame
-        As `moanon.learning.telling.which_tell` makes it.
+        As `moanon.learning.outcome.which_tell` makes it.
     notes : iterable of str
         What should be told besides.
     images : mapping of str to bytes
@@ -67,7 +67,7 @@ def learning_html(
     return page_html(title, fill("learning.html", places), style)
 
 
-def _paragraphs(outcome: Outcome, notes: Iterable[str]) -> Iterator[str]:
+def _paragraphs(outcome: StudyOutcome, notes: Iterable[str]) -> Iterator[str]:
     study = outcome.study
     classes = ", ".join(study.target.classes)
     yield f"<p>{_PROTOCOLS[study.protocol]}</p>"
@@ -91,7 +91,7 @@ def _figure(name: str, content: bytes) -> str:
     return f'<figure><img alt="{told}" src="data:image/png;base64,{data}"></figure>'
 
 
-def _score_tables(outcome: Outcome) -> Iterator[str]:
+def _score_tables(outcome: StudyOutcome) -> Iterator[str]:
     table = outcome.scores
     for model in outcome.study.models:
         of_model = table[table["model"] == model]

@@ -1,13 +1,14 @@
 """Figures of one privacy measure against one cost.
 
-A front with its landmarks, its steep parts magnified, and several fronts over each other.
+A front with its landmarks, its steep parts magnified, several fronts over each other, and how the
+hypervolume of a search grew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -31,6 +32,7 @@ from moanon.output.figure_style import (
     GREEN,
     GREY,
     INK,
+    LABEL,
     PAGE,
     PALE_GREY,
     RASTER,
@@ -44,12 +46,17 @@ from moanon.output.figure_style import (
     plain,
     root_figure,
     scale_axis,
+    scale_numbers,
     settle,
     short_name,
     shown,
     title,
+    write,
 )
 from moanon.output.group_figures import add_insets
+
+if TYPE_CHECKING:
+    from moanon.search.convergence import Convergence
 
 #: So few solutions are all named.
 _FEW = 3
@@ -176,7 +183,7 @@ def _draw_band(ax: Axes, front: Front, tradeoff: TradeOff) -> list[Line2D]:
 
 
 def _draw_people(ax: Axes, front: Front, tradeoff: TradeOff) -> list[Floats]:
-    """Draw what the same solutions lose of what is told about people, beside another loss."""
+    """Draw what the same solutions lose of what they say about people, beside another loss."""
     losses = front.measures.get(_PEOPLE)
     if losses is None or tradeoff.cost == _PEOPLE or not find_measure(tradeoff.cost).is_share:
         return []
@@ -433,6 +440,49 @@ def _mark_beaten(ax: Axes, front: Front, tradeoff: TradeOff, look: Mapping[str, 
     ax.plot(x, y, zorder=3, **{**look, **hollow, "markeredgecolor": look["color"]})
 
 
+# -- how the search came to it ---------------------------------------------------------------------
+
+
+def plot_convergence(
+    convergence: Convergence,
+    ax: Axes | None = None,
+    *,
+    size: tuple[float, float] = (COLUMN, 2.2),
+    words: Sequence[str] = (),
+) -> Axes:
+    """Draw the hypervolume after each number of evaluations, with the last tenth of them shaded.
+
+    Parameters
+    ----------
+    convergence : Convergence
+    ax : Axes, optional
+        Where to draw. Default: a new figure as wide as a column.
+    size : (float, float)
+        Width and height of a new figure, in inches.
+    words : sequence of str
+        What to say above.
+    """
+    own = ax is None
+    if ax is None:
+        ax = new_axes(*size)
+    x = np.array(convergence.evaluations, dtype=np.float64)
+    y = np.array(convergence.hypervolumes)
+    dress(ax)
+    for which, values in (("x", x), ("y", y)):
+        scale_numbers(ax, which, values, log=False)  # type: ignore[arg-type]
+    write(ax.set_xlabel("evaluations"), LABEL)
+    write(ax.set_ylabel("hypervolume"), LABEL)
+    title(ax, words)
+    ax.axvspan(0.9 * x[-1], x[-1], color=PALE_GREY, alpha=0.6, linewidth=0, zorder=0)
+    ax.plot(x, y, color=BLUE, linewidth=1.2, zorder=3)
+    if own:
+        settle(root_figure(ax))
+    text = f"last tenth: {convergence.gained}"
+    corner = Label(text, float(0.9 * x[-1]), float(y[-1]), DARK_VERMILION, side="below")
+    place_labels(ax, [corner], lines=[np.stack([x, y], axis=1)])
+    return ax
+
+
 # -- what they are made of -------------------------------------------------------------------------
 
 
@@ -492,8 +542,8 @@ def _mark_flats(ax: Axes, landmarks: Landmarks, most: int) -> list[Label]:
         ends = shown(privacy, [flat.privacy_from, flat.privacy_to])
         middle = np.sqrt(ends.prod()) if ax.get_xscale() == "log" else ends.mean()
         height = float(shown(cost, np.interp(middle, ends, [flat.cost_to, flat.cost_to])))
-        told = (spell(privacy, end) for end in (flat.privacy_from, flat.privacy_to))
-        text = f"{' to '.join(told)}\nfor {flat.price}"
+        ends_text = (spell(privacy, end) for end in (flat.privacy_from, flat.privacy_to))
+        text = f"{' to '.join(ends_text)}\nfor {flat.price}"
         labels.append(Label(text, float(middle), height, DARK_GREEN, side="below"))
     return labels[:most]
 

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from moanon.arrays import Bools, Floats, Outlined, Values
 from moanon.errors import ConfigError, got
 from moanon.measures import Measure, find_measure
+from moanon.measures.loss import BOUND, optimality
 from moanon.measures.measure import LARGEST, is_number
-from moanon.measures.optimality import BOUND, optimality
 from moanon.measures.suppression import Suppression
 
 #: Percentage points by which a limit on a share is moved, one after the other.

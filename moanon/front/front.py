@@ -44,7 +44,7 @@ from moanon.front.results import (
     read_record,
 )
 from moanon.measures import applicable, find_measure
-from moanon.measures.optimality import BOUND, GAP, gap_above
+from moanon.measures.loss import BOUND, GAP, gap_above
 from moanon.measures.suppression import Suppression
 from moanon.recoding import BOXES, Blocks, GlobalRecodings, LocalRecodings, Recodings, public_blocks
 

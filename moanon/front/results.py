@@ -27,8 +27,8 @@ from moanon.data.digests import is_kept_as, is_of_counts
 from moanon.data.domain import NOT_SHOWN
 from moanon.errors import DataError, GenomeError, got
 from moanon.measures import find_measure
+from moanon.measures.loss import BOUND, GAP
 from moanon.measures.measure import is_number
-from moanon.measures.optimality import BOUND, GAP
 from moanon.paths import checked_path
 from moanon.recoding import BOXES
 

@@ -74,7 +74,7 @@ def short_name(name: str) -> str:
 def _long_name(name: str) -> str:
     measure = find_measure(name)
     words = _with_unit(measure.label or plain(name.replace("_", " ")), name)
-    # Everybody takes more of a privacy for more privacy, unless told.
+    # Everybody takes more of a privacy for more privacy, unless it is said.
     turned = measure.privacy and measure.direction == "min"
     return f"{words}: lower is more private" if turned else words
 

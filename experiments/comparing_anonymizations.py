@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -27,7 +27,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Arc, Rectangle
+from matplotlib.ticker import MaxNLocator
 
 from moanon import Config, Hierarchy, Instance, OrderedSpec, TreeSpec, read_table
 from moanon.compare import Comparison, Preferences, PropertyVector, compare, property_vectors
@@ -39,7 +43,8 @@ from moanon.front import Front
 from moanon.grouping import Grouping
 from moanon.output.compare_figures import save_comparison
 from moanon.output.figure_files import Drawing, write_figures
-from moanon.output.vector_figures import plot_leads, plot_ranks, plot_rows, plot_volumes
+from moanon.output.figure_style import COLOURS, COLUMN, INK, LABEL, SMALL, dress, new_axes
+from moanon.output.figure_style import write as write_text
 
 OUT = Path(__file__).parents[1] / "results" / "comparing_anonymizations"
 
@@ -125,27 +130,27 @@ def source_numbers(vectors: dict[str, dict[str, np.ndarray]]) -> Iterator[tuple[
     """Where each number stands in the source, what it is, as published, and as found here."""
     size, count = vectors["size"], vectors["sensitive_count"]
     s, t, four = size["T3a"], size["T3b"], size["T4"]
-    yield "1", "k of T3a and of T3b", "3 3", told(minimum(s), minimum(t))
-    yield "1", "tuples safer in T3b", "2 3 5 6 7 9 10", told(*np.flatnonzero(t > s) + 1)
-    yield "1", "one over their chance of a breach there", "7", told(*np.unique(t[t > s]))
-    yield "2", "sizes of T4 (Figure 1)", "4 6 4 4 6 6 6 4 6 6", told(*four)
-    yield "2", "sizes for user 8 in T3b and T4", "3 4", told(t[7], four[7])
-    yield "2", "sizes for user 3 in T3b and T4", "7 4", told(t[2], four[2])
-    yield "3", "sizes of T3a", "3 3 3 3 4 4 4 3 3 4", told(*s)
-    yield "3", "sizes of T3b", "3 7 7 3 7 7 7 3 7 7", told(*t)
-    yield "3", "sensitive counts of T3a", "2 2 1 2 2 1 2 1 2 1", told(*count["T3a"])
-    yield "3", "P_k-anon of T3a", "3", told(minimum(s))
-    yield "3", "P_s-avg of T3a", "3.4", told(mean(s))
-    yield "3", "P_l-div of T3a", "1", told(minimum(count["T3a"]))
-    yield "3", "P_binary of T3a and T3b", "0 7", told((s > t).sum(), (t > s).sum())
+    yield "1", "k of T3a and of T3b", "3 3", shown(minimum(s), minimum(t))
+    yield "1", "tuples safer in T3b", "2 3 5 6 7 9 10", shown(*np.flatnonzero(t > s) + 1)
+    yield "1", "one over their chance of a breach there", "7", shown(*np.unique(t[t > s]))
+    yield "2", "sizes of T4 (Figure 1)", "4 6 4 4 6 6 6 4 6 6", shown(*four)
+    yield "2", "sizes for user 8 in T3b and T4", "3 4", shown(t[7], four[7])
+    yield "2", "sizes for user 3 in T3b and T4", "7 4", shown(t[2], four[2])
+    yield "3", "sizes of T3a", "3 3 3 3 4 4 4 3 3 4", shown(*s)
+    yield "3", "sizes of T3b", "3 7 7 3 7 7 7 3 7 7", shown(*t)
+    yield "3", "sensitive counts of T3a", "2 2 1 2 2 1 2 1 2 1", shown(*count["T3a"])
+    yield "3", "P_k-anon of T3a", "3", shown(minimum(s))
+    yield "3", "P_s-avg of T3a", "3.4", shown(mean(s))
+    yield "3", "P_l-div of T3a", "1", shown(minimum(count["T3a"]))
+    yield "3", "P_binary of T3a and T3b", "0 7", shown((s > t).sum(), (t > s).sum())
     yield "5.2", "P_cov of T4 and T3a: the first is larger", "yes", leads(coverage, four, s)
     yield "5.2", "P_cov of T3b and T4: the first is larger", "yes", leads(coverage, t, four)
     one, two = np.array([2, 2, 3, 4, 5]), np.array([3, 2, 4, 2, 3])
-    yield "5.3", "P_cov of five tuples", "0.6 0.6", told(*ways(coverage, one, two))
-    yield "5.3", "P_spr of five tuples: 2 + 2 and 1 + 1", "4 2", told(*ways(spread, one, two))
+    yield "5.3", "P_cov of five tuples", "0.6 0.6", shown(*ways(coverage, one, two))
+    yield "5.3", "P_spr of five tuples: 2 + 2 and 1 + 1", "4 2", shown(*ways(spread, one, two))
     rest = [3, 3, 3, 4, 4, 4, 4]
     three, less = np.array([3] * 3 + [5] * 5 + rest), np.array([2, 2] + [6] * 6 + rest)
-    yield "5.3", "P_spr of fifteen tuples", "2 8", told(*ways(spread, three, less))
+    yield "5.3", "P_spr of fifteen tuples", "2 8", shown(*ways(spread, three, less))
     yield (
         "5.3",
         "P_cov of fifteen tuples: the second is larger",
@@ -160,15 +165,20 @@ def source_numbers(vectors: dict[str, dict[str, np.ndarray]]) -> Iterator[tuple[
         "yes",
         yes(compare_products(first, second)),
     )
-    yield "5.4", "P_hv of eight tuples", "", told(*(volume.value for volume in volumes))
+    yield "5.4", "P_hv of eight tuples", "", shown(*(volume.value for volume in volumes))
     u, v = vectors["published utility"]["T3a"], vectors["published utility"]["T3b"]
-    yield "5.5", "utilities of T3a", "2.03 1.7 1.7 2.03 1.6 1.6 1.6 2.03 1.7 1.6", told(*u)
-    yield "5.5", "utilities of T3b", "2.03 0.97 0.97 2.03 0.97 0.97 0.97 2.03 0.97 0.97", told(*v)
-    yield "5.5", "P_cov of sizes", "0.3 1", told(*ways(coverage, s, t))
-    yield "5.5", "P_cov of utilities", "1 0.3", told(*ways(coverage, u, v))
+    yield "5.5", "utilities of T3a", "2.03 1.7 1.7 2.03 1.6 1.6 1.6 2.03 1.7 1.6", shown(*u)
+    yield (
+        "5.5",
+        "utilities of T3b",
+        "2.03 0.97 0.97 2.03 0.97 0.97 0.97 2.03 0.97 0.97",
+        shown(*v),
+    )
+    yield "5.5", "P_cov of sizes", "0.3 1", shown(*ways(coverage, s, t))
+    yield "5.5", "P_cov of utilities", "1 0.3", shown(*ways(coverage, u, v))
     sums = weighted_sum([ways(coverage, s, t), ways(coverage, u, v)], [0.5, 0.5])
     yield "5.5", "P_WTD with equal weights: equally good", "yes", yes(sums[0] == sums[1])
-    yield "5.5", "P_WTD with equal weights", "", told(*sums)
+    yield "5.5", "P_WTD with equal weights", "", shown(*sums)
 
 
 def ways(index: Callable[..., Any], a: np.ndarray, b: np.ndarray) -> tuple[Any, Any]:
@@ -187,7 +197,7 @@ def yes(answer: bool | int) -> str:
     return "yes" if answer > 0 else "no"
 
 
-def told(*numbers: float) -> str:
+def shown(*numbers: float) -> str:
     """Write numbers with the two digits that the source gives."""
     return " ".join(f"{number:.2f}".rstrip("0").rstrip(".") for number in numbers)
 
@@ -231,8 +241,8 @@ def wished(tables: dict[str, Grouping]) -> pd.DataFrame:
         ).to_frame()
         found.append(pairs.assign(wish=f"rank: differences of {epsilon:g} overlooked"))
     names = dict(zip("ABC", tables, strict=True))
-    told = pd.concat(found).replace(names)
-    return told[["wish", "property", "first", "second", "forward", "backward", "better"]]
+    wishes_met = pd.concat(found).replace(names)
+    return wishes_met[["wish", "property", "first", "second", "forward", "backward", "better"]]
 
 
 def source_figures(sizes: dict[str, np.ndarray]) -> dict[str, Drawing]:
@@ -250,6 +260,115 @@ def source_figures(sizes: dict[str, np.ndarray]) -> dict[str, Drawing]:
             plot_volumes, {name: points[name] for name in ("T3b", "T4")}, axes
         ),
     }
+
+
+# -- the source's figures: small vectors, where each row has its own place or is one of two axes --
+
+MARKS = ("o", "s", "^", "D", "v", "P")
+#: How far the points of a row stand beside each other, so that equal ones are both seen.
+BESIDE = 0.12
+AREA: dict[str, Any] = {"alpha": 0.3, "linewidth": 0}
+
+
+def plot_rows(vectors: Mapping[str, npt.ArrayLike], what: str) -> Axes:
+    """Draw what each row has in each of some anonymizations (C Fig. 1)."""
+    ax = new_axes(COLUMN, 2.4)
+    for i, (name, values) in enumerate(vectors.items()):
+        places = np.arange(1, len(np.asarray(values)) + 1)
+        ax.plot(places, np.asarray(values), label=name, linewidth=0.9, markersize=4, **look_of(i))
+    ax.set_ylim(0, 1.1 * max(float(np.max(values)) for values in vectors.values()))
+    dress_axes(ax, "row", what)
+    ax.set_xlim(0.5, len(places) + 0.5)
+    add_legend(ax)
+    return ax
+
+
+def plot_ranks(
+    points: Mapping[str, tuple[float, float]], ideal: tuple[float, float], rows: tuple[str, str]
+) -> Axes:
+    """Draw vectors of two rows and how far each is from the ideal (C Fig. 2).
+
+    All points of an arc have the same rank; the nearest to the ideal wins.
+    """
+    ax = new_axes(COLUMN, 3.2)
+    for i, (name, point) in enumerate(points.items()):
+        far = float(np.hypot(*(np.array(ideal) - point)))
+        look = look_of(i)
+        quarter: dict[str, Any] = {"theta1": 180, "theta2": 270, "edgecolor": look["color"]}
+        ax.add_patch(Arc(ideal, 2 * far, 2 * far, linestyle="--", **quarter))
+        ax.plot(*point, linestyle="none", label=f"{name}: rank {far:.1f}", **look)
+    ax.plot(*ideal, marker="*", color=INK, markersize=9, linestyle="none", label="ideal")
+    ax.set_xlim(0, 1.05 * ideal[0])
+    ax.set_ylim(0, 1.05 * ideal[1])
+    ax.set_aspect("equal")
+    dress_axes(ax, *rows)
+    add_legend(ax)
+    return ax
+
+
+def plot_leads(pair: Mapping[str, npt.ArrayLike]) -> Axes:
+    """Draw two vectors row by row, with the leads that ``spr`` adds up (C Fig. 3)."""
+    (first, one), (second, other) = ((name, np.asarray(v, float)) for name, v in pair.items())
+    ax = new_axes(COLUMN, 2.6)
+    for i, (name, a, b) in enumerate(((first, one, other), (second, other, one))):
+        label = f"{name}: cov {coverage(a, b):g}, spr {spread(a, b):g}"
+        look, places = look_of(i), np.arange(1.0, len(a) + 1)
+        lead = np.maximum(a - b, 0)
+        ax.bar(places, lead, bottom=a - lead, width=0.7, color=look["color"], **AREA)
+        beside = places + (BESIDE if i else -BESIDE)
+        ax.plot(beside, a, label=label, markersize=5, linestyle="none", **look)
+        for place in np.flatnonzero(lead):
+            middle = float(a[place] - lead[place] / 2)
+            say(ax, f"+{lead[place]:g}", (float(places[place]), middle))
+    ax.set_ylim(0, 1.1 * float(max(one.max(), other.max())))
+    dress_axes(ax, "row", "what the row has")
+    add_legend(ax)
+    return ax
+
+
+def plot_volumes(pair: Mapping[str, tuple[float, float]], rows: tuple[str, str]) -> Axes:
+    """Draw what each of two vectors of two rows dominates alone, and both do (C Fig. 4)."""
+    (first, one), (second, other) = pair.items()
+    ax = new_axes(COLUMN, 3.0)
+    for i, (name, point, against) in enumerate(((first, one, other), (second, other, one))):
+        alone = solely_dominated(np.array(point, float), np.array(against, float)).value
+        look = look_of(i)
+        ax.add_patch(Rectangle((0, 0), *point, facecolor=look["color"], **AREA))
+        label = f"{name}: {alone:g} dominated by it alone"
+        ax.plot(*point, label=label, linestyle="none", **look)
+    common = np.minimum(one, other)
+    say(ax, f"by both: {common.prod():g}", (float(common[0]) / 2, float(common[1]) / 2))
+    most = np.maximum(one, other)
+    ax.set_xlim(0, 1.15 * most[0])
+    ax.set_ylim(0, 1.5 * most[1])  # room for the legend
+    dress_axes(ax, *rows)
+    add_legend(ax)
+    return ax
+
+
+def look_of(number: int) -> dict[str, Any]:
+    """Colour and mark of an anonymization."""
+    return {"color": COLOURS[number % len(COLOURS)], "marker": MARKS[number % len(MARKS)]}
+
+
+def say(ax: Axes, text: str, place: tuple[float, float]) -> None:
+    """Write a few words around a place."""
+    ax.annotate(text, place, ha="center", va="center", fontsize=SMALL, color=INK)
+
+
+def add_legend(ax: Axes) -> None:
+    """Say which mark is which anonymization."""
+    for text in ax.legend(frameon=False, fontsize=SMALL, loc="best").get_texts():
+        write_text(text)
+
+
+def dress_axes(ax: Axes, across: str, up: str) -> None:
+    """Count in whole numbers, and say what the axes show."""
+    dress(ax)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
+    write_text(ax.set_xlabel(across), LABEL)
+    write_text(ax.set_ylabel(up), LABEL)
 
 
 # -- two solutions for Adult ---------------------------------------------------------------------

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from moanon import datasets
@@ -33,7 +34,8 @@ from moanon.diagnosis import (
     SetsAnswer,
     SubsetAnswer,
 )
-from moanon.output.diagnosis_figures import draw_answer, plot_counts, plot_curve
+from moanon.output.diagnosis_figures import draw_answer, plot_curve
+from moanon.output.figure_style import COLOURS
 
 COLUMNS = (
     "age",
@@ -175,8 +177,8 @@ def figures_9_to_12(folder: Folder, adult: Diagnosis) -> None:
     left, right = figure.subplots(1, 2)
     calls = {name: (frame["k"].tolist(), frame[c].tolist()) for name, (c, _) in both.items()}
     times = {name: (frame["k"].tolist(), frame[t].tolist()) for name, (_, t) in both.items()}
-    plot_counts(calls, across="k", up="sets grouped", most=255, ax=left)
-    plot_counts(times, across="k", up="CPU milliseconds", ax=right)
+    plot_counts(calls, left, across="k", up="sets grouped", most=255)
+    plot_counts(times, right, across="k", up="CPU milliseconds")
     folder.picture("figures_09_to_12_calls_by_k", figure)
 
 
@@ -191,11 +193,50 @@ def figures_13_and_14(folder: Folder, adult: Diagnosis) -> None:
     figure = Figure(figsize=(10, 3.8), layout="constrained")
     left, right = figure.subplots(1, 2)
     x = frame["delta"].tolist()
-    plot_counts(
-        {"": (x, frame["grouped"].tolist())}, across="δ", up="sets grouped", most=255, ax=left
-    )
-    plot_counts({"": (x, frame["cpu_ms"].tolist())}, across="δ", up="CPU milliseconds", ax=right)
+    calls = {"": (x, frame["grouped"].tolist())}
+    plot_counts(calls, left, across="δ", up="sets grouped", most=255)
+    times = {"": (x, frame["cpu_ms"].tolist())}
+    plot_counts(times, right, across="δ", up="CPU milliseconds")
     folder.picture("figures_13_14_calls_by_delta", figure)
+
+
+def plot_counts(
+    lines: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    ax: Axes,
+    *,
+    across: str,
+    up: str,
+    most: float | None = None,
+) -> None:
+    """Draw counts or times against a parameter; a dashed line where there can be no more.
+
+    Parameters
+    ----------
+    lines : mapping of str to (x, y)
+        One line each, by its name.
+    ax : Axes
+        Where to draw.
+    across, up : str
+        What the axes show.
+    most : float, optional
+        The number that a search without any pruning would need.
+    """
+    for (name, (x, y)), colour, marker in zip(lines.items(), COLOURS, "osD^vPX", strict=False):
+        ax.plot(x, y, color=colour, marker=marker, markersize=3.5, linewidth=1.2, label=name)
+    if most is not None:
+        ax.axhline(most, color="#555555", linewidth=0.9, linestyle=(0, (4, 3)))
+        ax.annotate(
+            f"all {most:,g} sets", (1, most), (-4, 3), xycoords=("axes fraction", "data"),
+            textcoords="offset points", ha="right", fontsize=8, color="#555555",
+        )  # fmt: skip
+    ax.set_xlabel(across)
+    ax.set_ylabel(up)
+    ax.set_ylim(0, None if most is None else 1.1 * most)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(visible=True, color="#E6E6E6", linewidth=0.6)
+    ax.set_axisbelow(True)
+    if len(lines) > 1:
+        ax.legend(frameon=False, fontsize=8)
 
 
 def figure_15(folder: Folder, adult: Diagnosis) -> None:

@@ -49,10 +49,9 @@ from moanon.baselines import find_baseline
 from moanon.config import SearchSection
 from moanon.learning import Study
 from moanon.learning.anonymizations import Anonymization, BaselineRelease, StoredSolution
-from moanon.learning.outcome import Outcome
+from moanon.learning.outcome import StudyOutcome, which_tell
 from moanon.learning.study import Key, Record
 from moanon.learning.target import Target
-from moanon.learning.telling import which_tell
 from moanon.measures.suppression import Suppression
 from moanon.output.figure_files import write_figures
 from moanon.output.figure_style import (
@@ -283,7 +282,7 @@ def studied(
             f" {time.process_time() - started:.0f} CPU s",
             flush=True,
         )
-        outcome = Outcome(study, records)
+        outcome = StudyOutcome(study, records)
         found = (outcome.scores, outcome.releases, which_tell(outcome))
         for several_parts, frame in zip(parts.values(), found, strict=True):
             several_parts.append(frame.assign(table=table, protocol=protocol))

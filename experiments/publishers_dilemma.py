@@ -34,23 +34,35 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from moanon.atomic import StagedFiles
 from moanon.config import Config
+from moanon.errors import ConfigError
 from moanon.experiment import Experiment, plan
 from moanon.front import Front
-from moanon.front.curve_fitting import FittedCurve
 from moanon.front.landmarks import TradeOff, find_landmarks, spell
 from moanon.output.figure_files import Drawing, write_figures
-from moanon.output.front_figures import plot_fits, plot_front, plot_fronts, plot_magnified
-from moanon.output.objective_figures import (
-    plot_filtered,
-    plot_limits,
-    plot_pairs,
-    plot_preferences,
+from moanon.output.figure_labels import add_legend
+from moanon.output.figure_style import (
+    COLOURS,
+    COLUMN,
+    GREY,
+    dress,
+    new_axes,
+    percent_text,
+    root_figure,
+    scale_axis,
+    settle,
+    shown,
 )
+from moanon.output.front_figures import draw_tradeoff, plot_front, plot_fronts, plot_magnified
+from moanon.output.objective_figures import plot_diversity, plot_filtered, plot_limits, plot_pairs
 
 REPOSITORY = Path(__file__).parents[1]
 CONFIGS = REPOSITORY / "configs" / "adult"
@@ -68,6 +80,8 @@ SEEDS = range(1, 6)
 #: Where tree columns are crossed, and what the front is made of; the last is D's own way.
 VARIANTS = tuple(product(("ends", "common"), ("archive", "population")))
 DEGREES = (1, 2, 3, 5)
+#: How the polynomials differ, beside their colours.
+DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1, 1, 1)))
 PARTS = ("problems", "initial")
 #: Problems that are also searched our way, beside problem 2 with its limits.
 OWN = ("problem1", "problem3", *(f"problem4-l{end}" for end in READINGS.values()))
@@ -257,14 +271,14 @@ def published_rows(runs: Runs) -> Iterator[dict[str, object]]:
             "limits": "; ".join(limits),
             "measure": point.measure,
             "published": point.published,
-            "paper_search_aims_at": told(point, paper, AIMS) if is_safety else "",
-            "paper_search_attains": told(point, paper),
-            "own_search_attains": told(point, own),
+            "paper_search_aims_at": reached(point, paper, AIMS) if is_safety else "",
+            "paper_search_attains": reached(point, paper),
+            "own_search_attains": reached(point, own),
             "why": point.why,
         }
 
 
-def told(point: Point, front: Front, names: Mapping[str, str] | None = None) -> str:
+def reached(point: Point, front: Front, names: Mapping[str, str] | None = None) -> str:
     """What a front has for a point."""
     row = point.best(front, names)
     if row is None:
@@ -273,7 +287,7 @@ def told(point: Point, front: Front, names: Mapping[str, str] | None = None) -> 
     return f"{front.measures[name][row]:.4g}"
 
 
-# -- initial populations, and curves ---------------------------------------------------------------
+# -- initial populations -------------------------------------------------------------------------
 
 
 def initial_rows(initial: Initial) -> Iterator[dict[str, object]]:
@@ -286,8 +300,80 @@ def initial_rows(initial: Initial) -> Iterator[dict[str, object]]:
                 "front_of": made_of,
                 "seed": seed,
                 "solutions": len(front),
-                "weighted_k at loss <= 0.22": told(point, front),
+                "weighted_k at loss <= 0.22": reached(point, front),
             }
+
+
+# -- polynomials through fronts ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FittedCurve:
+    """A cost as a polynomial of privacy, or of its natural logarithm (D §7.5).
+
+    It describes one front of one table and says nothing about others, as D warns; nor does it
+    promise that a release on the curve exists. A front that is flat here and steep there is no
+    polynomial, and how far the curve is off (`worst`) says so.
+
+    Attributes
+    ----------
+    privacy, cost : str
+        Names of the measures.
+    logarithmic : bool
+        Whether the variable is the logarithm of privacy.
+    coefficients : tuple of float
+        That of 1 first, then of the variable, its square, …
+    explained : float
+        Share of the variance of the costs that the curve explains (R²).
+    worst : float
+        How far it is off the cost of a solution at most.
+    """
+
+    privacy: str
+    cost: str
+    logarithmic: bool
+    coefficients: tuple[float, ...]
+    explained: float
+    worst: float
+
+    @classmethod
+    def of(cls, tradeoff: TradeOff, degree: int) -> FittedCurve:
+        """Fit a polynomial by least squares, every solution with the same weight.
+
+        Raises
+        ------
+        ConfigError
+            If the degree is below 0, or there are not more solutions than coefficients.
+        """
+        if not 0 <= degree < len(tradeoff) - 1:
+            raise ConfigError(
+                "a polynomial needs a degree of at least 0, and one solution more than it has "
+                f"coefficients. Got degree {degree} for {len(tradeoff)} solutions"
+            )
+        x = variable(tradeoff.privacies, logarithmic=tradeoff.logarithmic)
+        costs = np.asarray(tradeoff.costs, dtype=np.float64)
+        fitted = np.polynomial.Polynomial.fit(x, costs, degree)
+        off = costs - fitted(x)
+        variance = float(((costs - costs.mean()) ** 2).sum())
+        return cls(
+            tradeoff.privacy,
+            tradeoff.cost,
+            tradeoff.logarithmic,
+            tuple(fitted.convert().coef.tolist()),
+            1 - float((off**2).sum()) / variance,
+            float(np.abs(off).max()),
+        )
+
+    def at(self, privacy: npt.ArrayLike) -> np.ndarray:
+        """The cost that the curve has for some privacy."""
+        x = variable(np.asarray(privacy), logarithmic=self.logarithmic)
+        return np.asarray(np.polynomial.Polynomial(self.coefficients)(x))
+
+
+def variable(privacy: npt.ArrayLike, *, logarithmic: bool) -> np.ndarray:
+    """What the polynomial is of."""
+    values = np.asarray(privacy, dtype=np.float64)
+    return np.log(values) if logarithmic else values
 
 
 def fit_rows(runs: Runs) -> Iterator[dict[str, object]]:
@@ -304,6 +390,34 @@ def fit_rows(runs: Runs) -> Iterator[dict[str, object]]:
             "worst": f"{curve.worst:.4f}",
             "coefficients": " ".join(f"{number:.6g}" for number in curve.coefficients),
         }
+
+
+def plot_fits(front: Front, degrees: Sequence[int]) -> Axes:
+    """Draw a front and polynomials of some degrees through it, with how far they are off."""
+    tradeoff = TradeOff.of(front)
+    ax = new_axes(COLUMN, 2.9)
+    x, y = shown(tradeoff.privacy, tradeoff.privacies), shown(tradeoff.cost, tradeoff.costs)
+    dress(ax)
+    scale_axis(ax, "x", tradeoff.privacy, x)
+    scale_axis(ax, "y", tradeoff.cost, y)
+    lines, entries = [draw_tradeoff(ax, tradeoff, color=GREY)], []
+    least, most = float(tradeoff.privacies.min()), float(tradeoff.privacies.max())
+    places = (np.geomspace if tradeoff.logarithmic else np.linspace)(least, most, 300)
+    for i, degree in enumerate(degrees):
+        curve = FittedCurve.of(tradeoff, degree)
+        line = np.stack([places, shown(tradeoff.cost, curve.at(places))], axis=1)
+        look: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)], "linewidth": 1.2}
+        look["linestyle"] = DASHES[i % len(DASHES)]
+        ax.plot(*line.T, zorder=5, **look)
+        off = f"off by at most {percent_text(round(curve.worst, 4))}"
+        entries.append(Line2D([], [], label=f"degree {degree}: {off}", **look))
+        lines.append(line)
+    settle(root_figure(ax))
+    add_legend(ax, entries, heading="polynomials of least squares", lines=lines)
+    return ax
+
+
+# -- tables --------------------------------------------------------------------------------------
 
 
 def as_csv(rows: Iterator[dict[str, object]]) -> str:
@@ -422,8 +536,8 @@ def safety_figures(runs: Runs, end: str) -> dict[str, Drawing]:
     aims, limits = ("d1", "d2"), (0.2, 0.21)
     paper, own = sides["ℓ preferred"], runs.own[f"problem4-l{end}"]
     return {
-        f"figure10{end}": partial(plot_preferences, sides, 0.3, measures=aims),
-        f"figure10{end}-attained": partial(plot_preferences, sides, 0.3),
+        f"figure10{end}": partial(plot_diversity, sides, 0.3, measures=aims),
+        f"figure10{end}-attained": partial(plot_diversity, sides, 0.3),
         f"figure11{end}": partial(plot_limits, paper, limits, measures=aims),
         f"figure11{end}-attained": partial(plot_limits, own, limits),
     }

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from moanon.arrays import Bits, Ints, Outlined, Values
 from moanon.data.digests import is_kept_as, kept, new_key
+from moanon.data.domain import NOT_SHOWN
 from moanon.errors import DataError, GenomeError, got
 from moanon.measures.suppression import Suppression
 from moanon.sealing import packed_numbers, seal, unpacked_numbers, unseal
@@ -410,4 +411,36 @@ def _blocks(layout: Layout, genomes: Bits) -> tuple[Blocks, ...]:
                 known[key] = tuple(domain.label(start, stop) for start, stop in pairwise(edges))
             blocks[name] = known[key]
         found.append(blocks)
+    return tuple(found)
+
+
+def public_blocks(recodings: Recodings, instance: Instance) -> tuple[Blocks, ...]:
+    """For each solution, what released cells can show, in labels that anybody may read.
+
+    A rule that makes a tree from the values of a column names its nodes after these. A block of
+    such a tree whose rows a solution all suppresses would reveal a value that its release does not
+    contain, so it is called ``(not shown)``. Other blocks have their labels, because whoever
+    described the table chose these.
+    """
+    from moanon.measures.column_effects import column_effects, columns_before
+
+    blocks = recodings.blocks(instance)
+    domains = instance.layout.domains
+    if not isinstance(recodings, GlobalRecodings) or not any(
+        domain.tells(0, 1) for domain in domains.values()
+    ):
+        return blocks  # boxes are those of released groups
+    before = columns_before(instance)
+    found = []
+    for labels, grouping in zip(blocks, recodings.groupings(instance), strict=True):
+        shown = dict(labels)
+        for effect in column_effects(grouping, before):
+            if effect.rows.all() or not effect.domain.tells(0, 1):
+                continue
+            ends = zip(effect.rows, effect.starts.tolist(), effect.stops.tolist(), strict=True)
+            shown[effect.name] = tuple(
+                NOT_SHOWN if not rows and effect.domain.tells(start, stop) else label
+                for label, (rows, start, stop) in zip(labels[effect.name], ends, strict=True)
+            )
+        found.append(shown)
     return tuple(found)

@@ -30,7 +30,7 @@ from moanon.cli.printing import note, on_one_line, show_grid
 
 if TYPE_CHECKING:
     from moanon.experiment.learning_run import LearningRun
-    from moanon.learning.outcome import Outcome
+    from moanon.learning.outcome import StudyOutcome
 
 
 class _Protocol(StrEnum):
@@ -143,7 +143,7 @@ def _called(text: str) -> str:
     return Path(text.rpartition("#")[0] or text).resolve().stem or "learning"
 
 
-def _run(run: LearningRun, threads: int, *, quiet: bool) -> Outcome:
+def _run(run: LearningRun, threads: int, *, quiet: bool) -> StudyOutcome:
     """Run a study and show its progress; leave where it is interrupted."""
     from moanon.progress import Interruption, on_part, show_progress
 
@@ -160,7 +160,7 @@ def _run(run: LearningRun, threads: int, *, quiet: bool) -> Outcome:
     return outcome
 
 
-def _show(outcome: Outcome) -> None:
+def _show(outcome: StudyOutcome) -> None:
     """Show the mean AUROC of every release and model, beside the original's."""
     study, table = outcome.study, outcome.scores
     rows = []

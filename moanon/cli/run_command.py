@@ -273,7 +273,7 @@ def _show_fronts(fronts: Mapping[float, Front], evaluations: Mapping[float, int]
         (front,) = fronts.values()
         show_front(front)
         return
-    from moanon.front.several_limits import least_losses, why_worse
+    from moanon.front.asking import least_losses, why_worse
 
     rows = [
         (f"k ≥ {k:,}", *("-" if loss is None else f"{loss:.1%}" for loss in losses))

@@ -480,9 +480,9 @@ def _named_though_sensitive(
 def _how_read(form: FormKeys) -> Iterator[str]:
     """Note what was found out of how a file is written, as far as it is not usual."""
     usual = asdict(FileForm())
-    told = [f"{key}: {value!r}" for key, value in form.items() if value != usual[key]]
-    if told:
-        yield f"the file was read with {', '.join(told)}"
+    unusual = [f"{key}: {value!r}" for key, value in form.items() if value != usual[key]]
+    if unusual:
+        yield f"the file was read with {', '.join(unusual)}"
 
 
 def _gaps(missing: Mapping[str, int]) -> Iterator[str]:

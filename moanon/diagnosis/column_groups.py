@@ -123,7 +123,7 @@ class DistinctRows(Outlined):
     def runs(self) -> tuple[refinement.Runs, ...]:
         """For each bit: runs of cells that agree on that column and all lower ones.
 
-        None are told where nearly every cell is a run: to merge them would cost more than it saves.
+        None are given where nearly every cell is a run: merging them would cost more than it saves.
         """
         begins = np.zeros(len(self.counts), dtype=np.bool_)
         begins[:1] = True

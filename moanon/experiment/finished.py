@@ -27,6 +27,7 @@ from moanon.errors import DataError, MoanonError, OutputError
 from moanon.experiment.planning import changed
 from moanon.experiment.stored import stored_instance
 from moanon.front import Front
+from moanon.front.asking import largest_ks, least_losses
 from moanon.front.landmarks import find_landmarks
 from moanon.front.results import (
     RECORD,
@@ -39,7 +40,6 @@ from moanon.front.results import (
     read_listed,
     read_record,
 )
-from moanon.front.several_limits import largest_ks, least_losses
 from moanon.measures.solutions import OnPart
 from moanon.paths import checked_path
 from moanon.progress import OnStep

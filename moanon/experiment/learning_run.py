@@ -30,9 +30,8 @@ from moanon.atomic import StagedFiles
 from moanon.errors import OutputError
 from moanon.experiment.folder import FolderLock, make_folder
 from moanon.experiment.learning_sources import LearningSources
-from moanon.learning.outcome import Outcome
+from moanon.learning.outcome import StudyOutcome, which_tell
 from moanon.learning.study import Key, Record, Study
-from moanon.learning.telling import which_tell
 from moanon.paths import checked_path
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ class LearningRun(Outlined):
         *,
         threads: int = 1,
         stop: Callable[[], bool] = lambda: False,
-    ) -> Outcome | None:
+    ) -> StudyOutcome | None:
         """Work out what is not known, and write everything; None where it was interrupted.
 
         Parameters
@@ -165,7 +164,7 @@ class LearningRun(Outlined):
                 done = self.study.run(keep, dict(self.known), threads=threads, stop=stop)
             if not done:
                 return None
-            outcome = Outcome(self.study, self.known)
+            outcome = StudyOutcome(self.study, self.known)
             self._write(outcome, time.process_time() - started)
             (self.folder / _UNFINISHED).unlink(missing_ok=True)
         except OSError as error:
@@ -231,7 +230,7 @@ class LearningRun(Outlined):
 
     # -- results -----------------------------------------------------------------------------------
 
-    def _write(self, outcome: Outcome, seconds: float) -> None:
+    def _write(self, outcome: StudyOutcome, seconds: float) -> None:
         from moanon.output.figure_files import save_figure  # here: matplotlib is slow
         from moanon.output.learning_figures import plot_scores, plot_telling
         from moanon.output.learning_page import learning_html

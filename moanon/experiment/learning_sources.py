@@ -33,7 +33,7 @@ from moanon.genome import Instance
 from moanon.learning.anonymizations import (
     Anonymization,
     BaselineRelease,
-    ReleasedFile,
+    MatchedFile,
     StoredSolution,
 )
 from moanon.learning.target import Target
@@ -192,7 +192,7 @@ class _Reader:
         self._notes += grouping.notes
         source = read_source(path, missing_tokens=(), delimiter=known.delimiter)
         columns = frozenset(column.name for column in source.columns)
-        self._add(ReleasedFile(path, instance, grouping, columns), source.digest)
+        self._add(MatchedFile(path, instance, grouping, columns), source.digest)
         self._files += source.files
 
     def take_front(self, folder: Path, number: int | None) -> None:

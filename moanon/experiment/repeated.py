@@ -30,8 +30,8 @@ from moanon.experiment.folder import check_vacant, clear_others, identity_of, ma
 from moanon.experiment.planning import changed, with_eta
 from moanon.experiment.stored import domains_texts
 from moanon.front import Front
+from moanon.front.asking import least_losses
 from moanon.front.results import read_record
-from moanon.front.several_limits import least_losses
 from moanon.measures import find_measure
 from moanon.recoding import joined
 from moanon.search.algorithms import ALGORITHMS

@@ -174,7 +174,7 @@ def write_frontier(found: NamedFrontier, folder: Path, *, force: bool = False) -
     """
     from moanon.output.figure_files import save_figure  # here: matplotlib is slow
     from moanon.output.frontier_figures import plot_frontier
-    from moanon.output.frontier_page import frontier_html
+    from moanon.output.page import frontier_html
 
     place = checked_path(folder, OutputError)
     if place.exists() and not place.is_dir():

@@ -2,9 +2,10 @@
 
 - ``front``: `Front`; on disk, files of a results folder, which `Front.save` writes.
 - ``results``: whether a results folder can be used, and which fronts lie in it.
-- ``asking``: a publisher's `Question` to a front and its `Answer`; ``nearby``: the near misses
-  worth knowing; ``choices``: `Limit`, `Choice`, and how values are written.
-- ``landmarks``: knees and flat stretches; ``curve_fitting``: a front as a polynomial.
+- ``asking``: a publisher's `Question` to a front and its `Answer`, and what several limits of
+  suppression offer; ``nearby``: the near misses worth knowing; ``choices``: `Limit`, `Choice`, and
+  how values are written.
+- ``landmarks``: knees and flat stretches.
 
 **What is asked** (D §1, §7.4, §7.5). "What is a good value for k when one may suppress 10 % of the
 records and tolerates a loss of 25 %?" (D §1) is a

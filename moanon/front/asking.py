@@ -1,15 +1,21 @@
-"""Questions and answers: what to make best within which limits, and the solution to take."""
+"""Questions and answers: what to make best within which limits, and the solution to take.
+
+Fronts of several limits η are asked the same (`least_losses`, `largest_ks`). Whatever meets a
+narrow limit meets every wider one, so a wider limit can never cost more. That it seems to is the
+search's doing: the wider one was searched with less effort, or by itself (`why_worse`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from moanon.arrays import Bools
+from moanon.arrays import Bools, Floats, Ints
 from moanon.errors import ConfigError, got
 from moanon.front.choices import Choice, Limit, Solutions, as_given, shown
 from moanon.front.nearby import Nearby, find_near, find_nearest
@@ -18,7 +24,9 @@ from moanon.measures import find_measure
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What stands above the solutions beside an answer, by their kind; a miss is told first.
+    from moanon.front.front import Front
+
+#: What stands above the solutions beside an answer, by their kind; a miss comes first.
 _HEADINGS = {
     "relaxed": "A limit moved slightly",
     "free": "Practically for free",
@@ -28,11 +36,19 @@ _HEADINGS = {
     "revealed": "Further balances for one more percent",
     "nearest": "What it would take",
 }
-#: Privacy that every answer tells.
-_ALWAYS_TOLD = ("k", "l", "weighted_k")
+#: Privacy that every answer states.
+_ALWAYS_STATED = ("k", "l", "weighted_k")
 #: Limits on a cost that `ladder` tries: in percent, or of other numbers so much of each decade.
 _RUNGS = (*range(5, 50, 5), *range(50, 101, 10))
 _OF_A_DECADE = (1, 2, 5)
+#: Of several limits η is asked: the least loss at each k, and the best k within each loss.
+_KS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+_LOSSES = tuple(percent / 100 for percent in (5, 10, 15, 20, 25, 30, 35, 40, 50, 60))
+#: Losses that differ by less are the same: one more digit than anybody is shown.
+_SAME = 5e-5
+
+#: Under each bound, the answer of each limit, the narrowest first; None where there is none.
+ByBound = dict[float, tuple[float | None, ...]]
 
 
 @dataclass(frozen=True)
@@ -74,7 +90,7 @@ class Question:
             *(Limit(name, "at most", bound) for name, bound in most if bound is not None),
             *(Limit(name, "at least", bound) for name, bound in least if bound is not None),
         ]
-        # Of two limits on one side of a measure the tighter one holds, and is told alone.
+        # Of two limits on one side of a measure the tighter one holds, and is stated alone.
         found: dict[tuple[str, str], Limit] = {}
         for limit in given:
             known = found.setdefault((limit.measure, limit.side), limit)
@@ -207,8 +223,8 @@ class Answer:
         """The few numbers that matter, the privacy first that is asked for or searched for."""
         texts = {name: shown(name, value) for name, value in choice.measures.items()}
         asked = (*self.order, *(limit.measure for limit in self.question.limits))
-        rest = [name for name in asked if find_measure(name).privacy and name not in _ALWAYS_TOLD]
-        for name in dict.fromkeys((*rest, *_ALWAYS_TOLD)):
+        rest = [name for name in asked if find_measure(name).privacy and name not in _ALWAYS_STATED]
+        for name in dict.fromkeys((*rest, *_ALWAYS_STATED)):
             if name in texts:
                 yield name, texts[name]
         parts = f"generalization {texts['gl']}, suppression {texts['sl']}"
@@ -364,3 +380,61 @@ def _cost_limits(solutions: Solutions) -> list[Limit]:
     if measure.higher_is_better:  # of what is left, a strict limit wants much
         return [Limit(measure.name, "at least", bound) for bound in reversed((0.0, *bounds))]
     return [Limit(measure.name, "at most", bound) for bound in bounds]
+
+
+# -- several limits η ----------------------------------------------------------------------------
+
+
+def least_losses(fronts: Mapping[float, Front]) -> ByBound:
+    """The least loss with at least each k, for each limit; a k that no front has is left out."""
+    columns = _k_and_loss(fronts)
+    return {
+        bound: tuple(min(loss[k >= bound].tolist(), default=None) for k, loss in columns)
+        for bound in _KS
+        if any((k >= bound).any() for k, _ in columns)
+    }
+
+
+def largest_ks(fronts: Mapping[float, Front]) -> ByBound:
+    """The largest k within each loss, likewise."""
+    columns = _k_and_loss(fronts)
+    return {
+        bound: tuple(max(k[loss <= bound].tolist(), default=None) for k, loss in columns)
+        for bound in _LOSSES
+        if any((loss <= bound).any() for _, loss in columns)
+    }
+
+
+def _k_and_loss(fronts: Mapping[float, Front]) -> list[tuple[Ints, Floats]]:
+    measures = [fronts[eta].measures for eta in sorted(fronts)]
+    return [(each["k"].astype(np.int64), each["loss"]) for each in measures]
+
+
+def why_worse(fronts: Mapping[float, Front], evaluations: Mapping[float, int]) -> str:
+    """Say why a wider limit loses more at some k than a narrower one; nothing where none does.
+
+    Parameters
+    ----------
+    fronts : mapping of float to Front
+        By their limits.
+    evaluations : mapping of float to int
+        How many each search took, as far as that is known.
+    """
+    found: dict[tuple[float, float], list[float]] = {}
+    etas = sorted(fronts)
+    for bound, losses in least_losses(fronts).items():
+        for (narrow, less), (wide, more) in pairwise(zip(etas, losses, strict=True)):
+            if less is not None and (more is None or more > less + _SAME):
+                found.setdefault((narrow, wide), []).append(bound)
+    sentences = []
+    for (narrow, wide), bounds in found.items():
+        ks = ", ".join(f"{bound:,.0f}" for bound in bounds)
+        few, many = evaluations.get(wide, 0), evaluations.get(narrow, 0)
+        why = "each limit is searched by itself"
+        if 0 < few < many:
+            why = f"it was searched with {few:,} evaluations instead of {many:,}"
+        sentences.append(
+            f"η {wide} shows a larger loss than η {narrow} at k {ks}: {why}; what was found for "
+            f"η {narrow} is allowed under η {wide}, too"
+        )
+    return "; ".join(sentences)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from moanon.arrays import Bools, Floats, Outlined, Values
 from moanon.errors import ConfigError, got
 from moanon.measures import Measure, find_measure
+from moanon.measures.loss import BOUND, optimality
 from moanon.measures.measure import LARGEST, is_number
-from moanon.measures.optimality import BOUND, optimality
 from moanon.measures.suppression import Suppression
 
 #: Percentage points by which a limit on a share is moved, one after the other.
@@ -26,7 +26,7 @@ SLIGHTLY = 0.1
 _SLIGHTLY_FAR = 0.01
 #: Shares are compared up to this: a limit plus a percentage point has rounding in it.
 ROUNDING = 1e-12
-#: Most decimals that two different numbers are told apart with.
+#: Most decimals that two different numbers are written with.
 _MOST_DIGITS = 9
 #: Objectives that the whole loss stands in for: gl alone gets less by suppressing rows.
 _LOSSES = {"loss", "gl", "sl"}
@@ -66,7 +66,7 @@ def called(name: str) -> str:
 
 
 def _usual_digits(name: str, value: float) -> int:
-    """Decimals with which solutions are told apart: most of a closeness is within 0 and 1."""
+    """Decimals with which solutions are written: most of a closeness is within 0 and 1."""
     measure = find_measure(name)
     return 1 if measure.is_share or "rows" in measure.unit or abs(value) >= 1000 else 3
 
@@ -94,10 +94,10 @@ def as_given(name: str, bound: float) -> str:
     return f"{100 * bound:.10g}%" if find_measure(name).is_share else f"{bound:,.10g}"
 
 
-def told_apart(name: str, here: float, there: float) -> tuple[str, str]:
+def distinct_texts(name: str, here: float, there: float) -> tuple[str, str]:
     """Write two values with as many digits as it takes to see whether they differ.
 
-    >>> told_apart("loss", 0.2604, 0.2601)
+    >>> distinct_texts("loss", 0.2604, 0.2601)
     ('26.04%', '26.01%')
     """
     pair = shown(name, here), shown(name, there)

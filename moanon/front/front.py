@@ -31,23 +31,22 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Bits, Floats, Ints, Outlined, Values
 from moanon.atomic import StagedFiles
-from moanon.errors import ConfigError, DataError, GenomeError, SearchError, got
+from moanon.errors import ConfigError, DataError, SearchError, got
 from moanon.front.asking import Answer, Question, answer
 from moanon.front.choices import Solutions, front_html, front_sentence
 from moanon.front.results import (
     FORMAT,
     RECORD,
-    check_cells,
-    check_data,
+    check_table,
     columns_of,
     read_listed,
     read_object,
     read_record,
 )
 from moanon.measures import applicable, find_measure
-from moanon.measures.optimality import BOUND, GAP, gap_above
+from moanon.measures.loss import BOUND, GAP, gap_above
 from moanon.measures.suppression import Suppression
-from moanon.recoding import BOXES, Blocks, GlobalRecodings, LocalRecodings, Recodings
+from moanon.recoding import BOXES, Blocks, GlobalRecodings, LocalRecodings, Recodings, public_blocks
 
 if TYPE_CHECKING:  # a front can be read and asked without the compiler and without pandas
     import pandas as pd
@@ -78,7 +77,7 @@ class Front(Outlined):
     measures : dict of str to array (solutions,)
         All measures that apply to the table, by name: the objectives first, in their direction.
     blocks : tuple of dict
-        For each solution, what released cells can show, column by column (`told_blocks`).
+        For each solution, what released cells can show, column by column (`public_blocks`).
     found : int
         Undominated solutions before a cap was applied; more than there are here if one was. A
         search holds some 8,000 to 12,000 at a time, so of very large fronts it saw even more.
@@ -186,8 +185,6 @@ class Front(Outlined):
         found: int | None,
         bounds: Mapping[str, float] | None,
     ) -> Front:
-        from moanon.front.told_labels import told_blocks
-
         order = np.lexsort([measures[name] for name in reversed(objectives)])
         chosen = recodings.take(order)
         return cls(
@@ -195,7 +192,7 @@ class Front(Outlined):
             suppression,
             chosen,
             {name: column[order] for name, column in measures.items()},
-            told_blocks(chosen, instance),
+            public_blocks(chosen, instance),
             len(chosen) if found is None else found,
             instance,
             dict(bounds or {}),
@@ -461,7 +458,7 @@ class Front(Outlined):
         written = {name: text.encode() for name, text in texts.items()}
         written |= self.recodings.files()
         digests = {name: _digest(content) for name, content in written.items()}
-        told = {
+        record = {
             "format": FORMAT,
             "moanon": __version__,
             **(record or {}),
@@ -474,7 +471,7 @@ class Front(Outlined):
             "files": digests,
         }
         # Last, so that a folder with this file in it is complete.
-        record_text = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        record_text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         written[RECORD] = record_text.encode()
         paths = {Path(folder) / name: content for name, content in written.items()}
         with StagedFiles(*paths, force=force) as staged:
@@ -483,11 +480,11 @@ class Front(Outlined):
             staged.move()
 
     def _csv(self) -> str:
-        told = {**self.measures, **self._optimality()}
-        columns = [self.ids.tolist(), *(column.tolist() for column in told.values())]
+        columns_by_name = {**self.measures, **self._optimality()}
+        columns = [self.ids.tolist(), *(column.tolist() for column in columns_by_name.values())]
         # repr is the shortest text that is read back as the same number.
         rows = (",".join(map(repr, row)) for row in zip(*columns, strict=True))
-        return "\n".join([",".join(("id", *told)), *rows]) + "\n"
+        return "\n".join([",".join(("id", *columns_by_name)), *rows]) + "\n"
 
     def _json(self) -> str:
         lines = []
@@ -541,7 +538,7 @@ class Front(Outlined):
             objectives, suppression, recodings, measures, blocks, found, instance, bounds, proven
         )
         if instance is not None:
-            _check_table(folder, record, front, instance)
+            check_table(folder, record, front, instance)
         return front
 
 
@@ -587,27 +584,3 @@ def _labels(columns: Mapping[str, Any], first: Mapping[str, Any]) -> Blocks:
         if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
             raise ValueError(f"{name} in {_SOLUTIONS} must be a list of labels. Got {got(labels)}")
     return {name: tuple(labels) for name, labels in columns.items()}
-
-
-def _check_table(folder: Path, record: Mapping[str, Any], front: Front, instance: Instance) -> None:
-    """Refuse a table that is not the one the front was found on, or is read otherwise."""
-    from moanon.front.told_labels import told_as
-
-    check_data(folder, record, instance.table)
-    # The same data can be read with a hierarchy that was edited since.
-    try:
-        blocks = front.recodings.blocks(instance)
-    except GenomeError as error:
-        raise DataError(
-            f"the front in {folder} does not fit the columns as they are read now: {error}; bring "
-            "back the hierarchies of the run, or run it again"
-        ) from None
-    for number, (now, then) in enumerate(zip(blocks, front.blocks, strict=True), 1):
-        for name in now:
-            if not told_as(now[name], then.get(name, ())):
-                raise DataError(
-                    f"the front in {folder} does not fit the column {name!r} as it is read now: "
-                    f"solution {number} would show other labels; bring back the hierarchies of the "
-                    "run, or run it again"
-                )
-    check_cells(folder, record, instance)

@@ -3,8 +3,7 @@
 D §7.2 reads two things off a front. In *flat stretches* privacy grows a lot and the loss hardly:
 whoever chose the near end can have the far end almost for nothing. At a *knee* such a stretch is
 over: the privacy that comes next costs much more. Both belong to one privacy measure against one
-cost, so a front is first looked at that way (`TradeOff`); `find_landmarks` does it all. A third
-thing asks about one solution: what else costs the same and protects better (`free_gains`).
+cost, so a front is first looked at that way (`TradeOff`); `find_landmarks` does it all.
 
 Features are looked for where publishers choose: nobody publishes k = 1, and hardly anybody asks for
 a k of thousands, where little is left of the table (`TradeOff.publishable`). Over that part privacy
@@ -389,63 +388,3 @@ def _maximal_runs(scores: list[float]) -> list[tuple[int, int]]:
             run = (runs[lower][0], run[1], runs[lower][2], run[3])
             del runs[lower:]
     return [(start, stop) for start, stop, _, _ in runs]
-
-
-# -- for nothing ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class FreeGain:
-    """A solution that costs no more than another one and protects better.
-
-    Attributes
-    ----------
-    id : int
-        The better one.
-    instead_of : int
-    privacy : tuple of (str, float, float)
-        Each measure of privacy that is better: its name, what it was, what it is.
-    cost : tuple of (str, float, float)
-        The same for the cost, which may differ by the slack.
-    """
-
-    id: int
-    instead_of: int
-    privacy: tuple[tuple[str, float, float], ...]
-    cost: tuple[str, float, float]
-
-
-def free_gains(
-    front: Front, solution: int, *, cost: str = "loss", slack: float = _SAME
-) -> tuple[FreeGain, ...]:
-    """Find what can be had for nothing instead of a solution, the most private first.
-
-    Better solutions cost no more, are worse in no privacy that was searched for, and better in one.
-    Among undominated solutions there are none at exactly the same cost in the objectives; there are
-    where the cost is another measure, or when a little slack is given.
-
-    `slack` is how much more it may cost and still count as the same; by default half of a tenth of
-    a percent, so that the two read the same.
-    """
-    here = front.row(solution)
-    names = attained_privacy(front.objectives)
-    privacy = np.stack([_signed(name, _measure(front, name)) for name in names])
-    rise = -_signed(cost, _measure(front, cost))
-    ahead = privacy - privacy[:, here, None]
-    found = np.flatnonzero(
-        (rise <= rise[here] + slack) & (ahead >= 0).all(axis=0) & (ahead > 0).any(axis=0)
-    )
-    found = found[np.lexsort((rise[found], *(-privacy[::-1, found])))]
-    return tuple(
-        FreeGain(
-            int(front.ids[row]),
-            solution,
-            tuple(
-                (name, float(front.measures[name][here]), float(front.measures[name][row]))
-                for name, gain in zip(names, ahead[:, row], strict=True)
-                if gain > 0
-            ),
-            (cost, float(front.measures[cost][here]), float(front.measures[cost][row])),
-        )
-        for row in found
-    )

@@ -18,7 +18,7 @@ from moanon.front.choices import (
     Solutions,
     as_given,
     called,
-    told_apart,
+    distinct_texts,
 )
 from moanon.measures import find_measure
 from moanon.measures.measure import LARGEST
@@ -62,15 +62,15 @@ class Nearby:
 
 def find_near(question: Question, solutions: Solutions, answer: Choice) -> Iterator[Nearby]:
     """Find what is worth knowing beside an answer; each solution once."""
-    told = {answer.id}
+    seen = {answer.id}
     for near in (
         *_missed(question, solutions, answer),
         *_relaxed(question, solutions, answer),
         *_turned_around(question, solutions, answer),
         *_balances(question, solutions),
     ):
-        if near.choice.id not in told:
-            told.add(near.choice.id)
+        if near.choice.id not in seen:
+            seen.add(near.choice.id)
             yield near
 
 
@@ -156,7 +156,7 @@ def _turned_around(question: Question, solutions: Solutions, answer: Choice) -> 
     goal, privacy = question.goal(solutions), solutions.privacy
     within, cost = question.within(solutions), (solutions.cost,)
     if goal[0] == solutions.cost:
-        yield from _dearer(solutions, answer, within)
+        yield from _costlier(solutions, answer, within)
     elif set(goal) <= set(privacy):
         for name in goal:
             within = within & _slightly_less(name, answer).allows(solutions.column(name))
@@ -175,14 +175,14 @@ def _slightly_less(name: str, answer: Choice) -> Limit:
     return Limit(name, "at most", min(most, 1.0 if find_measure(name).is_share else LARGEST))
 
 
-def _dearer(solutions: Solutions, answer: Choice, within: Bools) -> Iterator[Nearby]:
+def _costlier(solutions: Solutions, answer: Choice, within: Bools) -> Iterator[Nearby]:
     """What practically no more of the cost, and slightly more, would buy in privacy."""
     cost, privacy, before = solutions.cost, solutions.privacy, answer
-    dearer = find_measure(cost).turned(solutions.column(cost) - answer.measures[cost])
+    rise = find_measure(cost).turned(solutions.column(cost) - answer.measures[cost])
     whole = 1.0 if find_measure(cost).is_share else abs(answer.measures[cost])
     steps = SLIGHTLY_SHARE if find_measure(cost).is_share else (SLIGHTLY,)
     for more in (_FREE, *steps):
-        found = solutions.best(within & (dearer <= more * whole + ROUNDING), privacy)
+        found = solutions.best(within & (rise <= more * whole + ROUNDING), privacy)
         if found is None or not _is_noticeable(privacy, found, before):
             continue
         before, gains = found, _changes(privacy, found, answer)
@@ -196,12 +196,12 @@ def _dearer(solutions: Solutions, answer: Choice, within: Bools) -> Iterator[Nea
 
 def _balances(question: Question, solutions: Solutions) -> Iterator[Nearby]:
     """Other balances between the sides of privacy, within the limits and slightly beyond."""
-    privacy, told = solutions.privacy, (*solutions.privacy, solutions.cost)
+    privacy, stated = solutions.privacy, (*solutions.privacy, solutions.cost)
     if len(privacy) < 2 or not question.limits_loss:
         return
     inside = solutions.undominated(question.within(solutions), privacy)
     for choice in inside[: _MOST_BALANCES + 1]:  # the answer itself may be among them
-        yield Nearby("balance", choice, choice.describe(told))
+        yield Nearby("balance", choice, choice.describe(stated))
     known = {choice.id for choice in inside}
     for limit in question.limits:
         if limit.measure in ("loss", solutions.cost) and limit.side == "at most":
@@ -209,11 +209,11 @@ def _balances(question: Question, solutions: Solutions) -> Iterator[Nearby]:
             beyond &= limit.relaxed()[0].allows(solutions.column(limit.measure))
             new = [c for c in solutions.undominated(beyond, privacy) if c.id not in known]
             for choice in new[:_MOST_BALANCES]:
-                yield Nearby("revealed", choice, choice.describe(told))
+                yield Nearby("revealed", choice, choice.describe(stated))
 
 
 def _is_noticeable(goal: Sequence[str], found: Choice, before: Choice) -> bool:
-    """Whether a solution is better, and in at least one measure by enough to be told."""
+    """Whether a solution is better, and in at least one measure by enough to be named."""
     differences = [
         (n, find_measure(n).turned(before.measures[n] - found.measures[n])) for n in goal
     ]
@@ -235,7 +235,7 @@ def _changes(names: Sequence[str], found: Choice, answer: Choice) -> str:
     """What is different between two solutions: ``k 16 instead of 14``."""
     pairs = [(name, found.measures[name], answer.measures[name]) for name in names]
     return ", ".join(
-        f"{called(name)} {' instead of '.join(told_apart(name, here, there))}"
+        f"{called(name)} {' instead of '.join(distinct_texts(name, here, there))}"
         for name, here, there in pairs
         if here != there
     )
@@ -244,5 +244,5 @@ def _changes(names: Sequence[str], found: Choice, answer: Choice) -> str:
 def _beyond(limit: Limit, found: Choice) -> str:
     """What a solution takes of a limit: ``loss 26.0% instead of 25%``."""
     name, bound = limit.measure, limit.bound
-    value, _ = told_apart(name, found.measures[name], bound)
+    value, _ = distinct_texts(name, found.measures[name], bound)
     return f"{called(name)} {value} instead of {as_given(name, bound)}"

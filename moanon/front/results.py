@@ -6,7 +6,7 @@ changed later, or comes from another run, is found out. Everything that reads re
 here first and refuses such folders with one sentence.
 
 Digests find accidents, not forgers: whoever can write to a folder can also write digests that fit.
-What would do most harm is therefore told twice. The roles of the columns stand in ``config.yaml``
+What would do most harm is therefore stated twice. The roles of the columns stand in ``config.yaml``
 and in ``run.json``, and must agree before anything is released (`check_roles`).
 """
 
@@ -24,15 +24,17 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Values
 from moanon.data.digests import is_kept_as, is_of_counts
-from moanon.errors import DataError, got
+from moanon.data.domain import NOT_SHOWN
+from moanon.errors import DataError, GenomeError, got
 from moanon.measures import find_measure
+from moanon.measures.loss import BOUND, GAP
 from moanon.measures.measure import is_number
-from moanon.measures.optimality import BOUND, GAP
 from moanon.paths import checked_path
 from moanon.recoding import BOXES
 
 if TYPE_CHECKING:  # which wait for the compiler
     from moanon.data.table import Table
+    from moanon.front.front import Front
     from moanon.genome import Instance
 
 #: What results files look like; others are refused. To be raised when an old reader would
@@ -284,18 +286,43 @@ def check_data(folder: str | Path, record: Mapping[str, Any], table: Table) -> N
     _check_digest(folder, record, table, "digest", table.digest)
 
 
-def check_cells(folder: str | Path, record: Mapping[str, Any], instance: Instance) -> None:
-    """Refuse rows of a database that do not count as those of the run did; as `check_data`."""
+def check_table(folder: Path, record: Mapping[str, Any], front: Front, instance: Instance) -> None:
+    """Refuse a table that is not the one the front was found on, or is read otherwise."""
+    check_data(folder, record, instance.table)
+    # The same data can be read with a hierarchy that was edited since.
+    try:
+        blocks = front.recodings.blocks(instance)
+    except GenomeError as error:
+        raise DataError(
+            f"the front in {folder} does not fit the columns as they are read now: {error}; bring "
+            "back the hierarchies of the run, or run it again"
+        ) from None
+    for number, (now, then) in enumerate(zip(blocks, front.blocks, strict=True), 1):
+        for name in now:
+            if not _agree(now[name], then.get(name, ())):
+                raise DataError(
+                    f"the front in {folder} does not fit the column {name!r} as it is read now: "
+                    f"solution {number} would show other labels; bring back the hierarchies of the "
+                    "run, or run it again"
+                )
+    # Rows of a database must also count as those of the run did.
     if is_of_counts(instance.table.digest):
         _check_digest(folder, record, instance.table, "cells_digest", instance.digest)
+
+
+def _agree(labels: Sequence[str], stored: Sequence[str]) -> bool:
+    """Whether labels are those that were stored, as far as these are shown."""
+    return len(labels) == len(stored) and all(
+        text in (label, NOT_SHOWN) for label, text in zip(labels, stored, strict=True)
+    )
 
 
 def _check_digest(
     folder: str | Path, record: Mapping[str, Any], table: Table, entry: str, digest: str
 ) -> None:
     data = record.get("data")
-    told = data if isinstance(data, dict) else {}
-    if entry in told and not is_kept_as(digest, told[entry], told.get("key")):
+    stated = data if isinstance(data, dict) else {}
+    if entry in stated and not is_kept_as(digest, stated[entry], stated.get("key")):
         raise DataError(
             f"the front in {folder} belongs to other data than {table.source} holds now; bring "
             "back the data of the run, or run it again"

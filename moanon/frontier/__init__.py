@@ -2,7 +2,7 @@
 
 Any anonymization of a table is a point on one plane. To the right, more is given away of the
 individual that is worst off (`p_loss`: L §4.1, the measure ``t_js`` of one sensitive column);
-upwards, less is told of large populations (`u_loss`, L §4.2). Those that no other one beats in both
+upwards, less is said of large populations (`u_loss`, L §4.2). Those that no other one beats in both
 are the *efficient frontier*.
 
 - ``placing``: `place_releases` measures groupings of one table, and those of them whose groups are

@@ -171,8 +171,8 @@ class CountQueries:
 
     def error(self, grouping: Grouping, *, bucketized: bool = False) -> float:
         """Mean relative error of the answers of a release, ``|estimate - true| / true``."""
-        told = self.estimate(grouping, bucketized=bucketized)
-        return float(np.mean(np.abs(told - self.answers) / self.answers))
+        estimates = self.estimate(grouping, bucketized=bucketized)
+        return float(np.mean(np.abs(estimates - self.answers) / self.answers))
 
     def _estimate(self, parts: ShownParts) -> Floats:
         out = np.zeros(len(self))
@@ -235,9 +235,9 @@ def _check(
         ("dimensions", dimensions, len(instance.layout.columns)),
     ):
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-            told = f"{name} must be a whole number from 1 to {most}"
+            rule = f"{name} must be a whole number from 1 to {most}"
             why = ", the quasi-identifiers of the table" if name == "dimensions" else ""
-            raise ConfigError(f"{told}{why}. Got {got(value)}")
+            raise ConfigError(f"{rule}{why}. Got {got(value)}")
     if not isinstance(selectivity, int | float) or not 0 < selectivity <= 1:
         raise ConfigError(f"selectivity must be in (0, 1]. Got {got(selectivity)}")
     if reading not in get_args(Reading):

@@ -9,7 +9,7 @@ table as it is, and the difference is the *drop* (Marchand, M §5; there with Mo
 - ``lessons``: the two protocols, what a model is trained on and tested with under each.
 - ``models``: the models, all of scikit-learn, and their scores.
 - ``study``: every anonymization, model and repeat, in any order and on any number of threads.
-- ``telling``: which measure of loss goes with the drop.
+- ``outcome``: what a study found, as tables, and which measure of loss goes with the drop.
 
 scikit-learn is imported here alone, and only when something is learned.
 """

@@ -150,7 +150,7 @@ class BaselineRelease(Outlined):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReleasedFile(Outlined):
+class MatchedFile(Outlined):
     """A file whose rows were found in the original."""
 
     name: str

@@ -1,6 +1,6 @@
 """Models and their scores, all of scikit-learn.
 
-A model is a pipeline: categories become indicators, gaps are filled and told by an indicator,
+A model is a pipeline: categories become indicators, gaps are filled and marked by an indicator,
 numbers are scaled where a model needs that, and a classifier follows. Everything is fitted to
 training rows alone.
 """
@@ -126,7 +126,7 @@ def quietly() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Scores:
+class ModelScores:
     """How well a model tells the classes of test rows; NaN where that cannot be said.
 
     Attributes
@@ -154,12 +154,12 @@ class Scores:
 SCORES = {"balanced_accuracy": True, "auroc": True, "log_loss": False}
 
 
-def score(truth: Ints, probabilities: Floats) -> Scores:
+def score(truth: Ints, probabilities: Floats) -> ModelScores:
     """Compare probabilities (rows, classes) with the true classes of the rows."""
     from sklearn.metrics import log_loss, recall_score, roc_auc_score
 
     if not len(truth):
-        return Scores(np.nan, np.nan, np.nan)
+        return ModelScores(np.nan, np.nan, np.nan)
     present = np.unique(truth)
     # The mean recall of the classes that are there: what balanced_accuracy_score is, which warns
     # where a model names another one.
@@ -171,7 +171,7 @@ def score(truth: Ints, probabilities: Floats) -> Scores:
         columns = present[-1:] if probabilities.shape[1] == 2 else present
         area = np.mean([roc_auc_score(truth == c, probabilities[:, c]) for c in columns])
     loss = log_loss(truth, probabilities, labels=np.arange(probabilities.shape[1]))
-    return Scores(float(accuracy), float(area), float(loss))
+    return ModelScores(float(accuracy), float(area), float(loss))
 
 
 def guess(classes: int, training: Ints, rows: int) -> Floats:

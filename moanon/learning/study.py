@@ -34,7 +34,7 @@ from moanon.learning.target import Target, derived_seed
 #: of the table as it is, where its name is empty.
 Key = tuple[int, str, str]
 Record = Mapping[str, Any]
-#: What is told of the release of all rows, by which whoever made it knows it again.
+#: What is stated of the release of all rows, by which whoever made it knows it again.
 STATED = ("k", "loss", "suppressed")
 
 

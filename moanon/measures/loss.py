@@ -2,13 +2,14 @@
 
 Short names: D and M as in the package; n rows, q quasi-identifiers, N the size of a group. What
 suppression does is said for each: some measures count the kept rows only and so reward it, the
-others count a suppressed row as fully generalized.
+others count a suppressed row as fully generalized. Last comes how far a loss can be above the
+optimum, where that was proven.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from math import log
+from math import ceil, inf, isinf, log
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,9 @@ from moanon.measures.measure import between, counts, measure
 if TYPE_CHECKING:
     from moanon.genome import Instance
     from moanon.measures.scores import Scores
+
+#: Columns of a front's table: a loss that nothing goes below, and how far the solution is above it.
+BOUND, GAP = "bound", "gap"
 
 
 def _tree_heights(instance: Instance) -> Ints:
@@ -310,3 +314,34 @@ def cm(scores: Scores) -> Values:
     classes tie for the majority, exactly one of them is it.
     """
     return scores.mistakes() + scores.field("suppressed")
+
+
+# -- above the optimum -----------------------------------------------------------------------------
+
+
+def gap_above(loss: float, bound: float) -> float:
+    """By how much of the optimum a loss can be above it, as a share; infinite if nothing is known.
+
+    >>> gap_above(0.21, 0.2), gap_above(0.2, 0.2), gap_above(0.2, 0.0)
+    (0.04999999999999982, 0.0, inf)
+    """
+    if loss <= bound:
+        return 0.0
+    return loss / bound - 1 if bound > 0 else inf
+
+
+def optimality(loss: float, bound: float) -> str:
+    """Say how far a solution can be from the optimum; empty where nothing is known.
+
+    Gaps are rounded up: nothing is promised that was not proven.
+
+    >>> optimality(0.2, 0.2), optimality(0.2025, 0.2), optimality(0.2 + 1e-15, 0.2)
+    ('proven optimal', 'at most 1.3% above the optimum', 'at most 0.1% above the optimum')
+    """
+    gap = gap_above(loss, bound)
+    if gap == 0:
+        return "proven optimal"
+    if isinf(gap):
+        return ""
+    tenths = max(ceil(gap * 1000 - 1e-9), 1)
+    return f"at most {tenths / 10:,.1f}% above the optimum"

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 SAFE, UNSAFE, IMPLIED = *COLOURS[:2], "#B8B8B8"
 _LINES = (*COLOURS, "#000000")
-_MARKERS = "osD^vPX"
 #: Sets of each side of a border that are drawn one by one.
 _SETS = 30
 #: Columns up to which each set of columns is a dot of its own, and up to which dots have names.
@@ -512,48 +511,4 @@ def plot_curves_by_size(answer: CurvesAnswer, ax: Axes | None = None) -> Axes:
     ax.set_title("Median over all sets of columns of the same size (number at the line)",
                  fontsize=10, loc="left")  # fmt: skip
     _tidy(ax)
-    return ax
-
-
-# -- what a search costs ---------------------------------------------------------------------------
-
-
-def plot_counts(
-    lines: Mapping[str, tuple[Sequence[float], Sequence[float]]],
-    *,
-    across: str,
-    up: str,
-    most: float | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Some counts or times against a parameter; a dashed line where there can be no more.
-
-    Parameters
-    ----------
-    lines : mapping of str to (x, y)
-        One line each, by its name.
-    across, up : str
-        What the axes show.
-    most : float, optional
-        The number that a search without any pruning would need.
-    ax : Axes, optional
-        Where to draw.
-    """
-    ax = ax or new_axes(*_SIZE)
-    for (name, (x, y)), colour, marker in zip(
-        lines.items(), _cycle(len(lines)), _MARKERS[: len(lines)], strict=True
-    ):
-        ax.plot(x, y, color=colour, marker=marker, markersize=3.5, linewidth=1.2, label=name)
-    if most is not None:
-        ax.axhline(most, color="#555555", linewidth=0.9, linestyle=(0, (4, 3)))
-        ax.annotate(
-            f"all {most:,g} sets", (1, most), (-4, 3), xycoords=("axes fraction", "data"),
-            textcoords="offset points", ha="right", fontsize=_SMALL, color="#555555",
-        )  # fmt: skip
-    ax.set_xlabel(across)
-    ax.set_ylabel(up)
-    ax.set_ylim(0, None if most is None else 1.1 * most)
-    _tidy(ax)
-    if len(lines) > 1:
-        ax.legend(frameon=False, fontsize=_SMALL)
     return ax

@@ -22,9 +22,14 @@ from moanon.front import Front
 from moanon.front.choices import attained_privacy
 from moanon.front.landmarks import TradeOff
 from moanon.measures.solutions import OnPart
-from moanon.output.convergence_figure import plot_convergence
-from moanon.output.figure_style import pin_labels, problem_words, root_figure, settle, told_share
-from moanon.output.front_figures import magnified_parts, plot_front, plot_fronts, plot_magnified
+from moanon.output.figure_style import percent_text, pin_labels, problem_words, root_figure, settle
+from moanon.output.front_figures import (
+    magnified_parts,
+    plot_convergence,
+    plot_front,
+    plot_fronts,
+    plot_magnified,
+)
 from moanon.output.group_figures import plot_group_sizes, typical_solutions
 from moanon.output.objective_figures import (
     costs_of,
@@ -139,7 +144,7 @@ def write_eta_plots(
     ConfigError, OutputError
         As for `write_plots`; also if there is no front, or they differ in their measures.
     """
-    ordered = {told_share(eta): fronts[eta] for eta in sorted(fronts)}
+    ordered = {percent_text(eta): fronts[eta] for eta in sorted(fronts)}
     figures: Figures = {}
     names = attained_privacy(next(iter(ordered.values())).objectives) if ordered else ("k",)
     for i, privacy in enumerate(names):

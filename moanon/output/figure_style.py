@@ -74,7 +74,7 @@ def short_name(name: str) -> str:
 def _long_name(name: str) -> str:
     measure = find_measure(name)
     words = _with_unit(measure.label or plain(name.replace("_", " ")), name)
-    # Everybody takes more of a privacy for more privacy, unless told.
+    # Everybody takes more of a privacy for more privacy, unless it is said.
     turned = measure.privacy and measure.direction == "min"
     return f"{words}: lower is more private" if turned else words
 
@@ -263,13 +263,13 @@ def round_limit(name: str, values: Values) -> float:
     return float(np.ceil(quarter / step) * step)
 
 
-def told_limit(name: str, limit: float) -> str:
+def limit_text(name: str, limit: float) -> str:
     """Write that a measure is limited."""
-    level = told_share(limit) if find_measure(name).is_share else tick(limit)
+    level = percent_text(limit) if find_measure(name).is_share else tick(limit)
     return f"{short_name(name)} at most {level}"
 
 
-def told_share(share: float) -> str:
+def percent_text(share: float) -> str:
     """Write a share that somebody chose in percent, with as many digits as it has."""
     return f"{tick(round(100 * share, 6))} %"
 
@@ -348,4 +348,4 @@ def problem_words(front: Front) -> str:
         return "no row suppressed"
     if rule.kind == "weighted-k":
         return f"groups below weighted-{'k' if rule.by == 'k' else 'ℓ'} suppressed"
-    return f"at most {told_share(rule.eta)} of rows suppressed"
+    return f"at most {percent_text(rule.eta)} of rows suppressed"

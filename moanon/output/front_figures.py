@@ -1,13 +1,14 @@
 """Figures of one privacy measure against one cost.
 
-A front with its landmarks, its steep parts magnified, and several fronts over each other.
+A front with its landmarks, its steep parts magnified, several fronts over each other, and how the
+hypervolume of a search grew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,7 +20,6 @@ from matplotlib.transforms import Bbox
 from moanon.arrays import Floats
 from moanon.errors import ConfigError
 from moanon.front import Front
-from moanon.front.curve_fitting import FittedCurve
 from moanon.front.landmarks import Landmarks, TradeOff, find_landmarks, spell
 from moanon.measures import find_measure
 from moanon.output.figure_labels import Label, add_legend, crosses, place_labels
@@ -32,6 +32,7 @@ from moanon.output.figure_style import (
     GREEN,
     GREY,
     INK,
+    LABEL,
     PAGE,
     PALE_GREY,
     RASTER,
@@ -41,16 +42,21 @@ from moanon.output.figure_style import (
     inches,
     new_axes,
     new_figure,
+    percent_text,
     plain,
     root_figure,
     scale_axis,
+    scale_numbers,
     settle,
     short_name,
     shown,
     title,
-    told_share,
+    write,
 )
 from moanon.output.group_figures import add_insets
+
+if TYPE_CHECKING:
+    from moanon.search.convergence import Convergence
 
 #: So few solutions are all named.
 _FEW = 3
@@ -64,8 +70,6 @@ _SIGN, _SPACE, _BESIDE = 0.06, 0.08, 0.45
 _RANGES = ((2, 500), (2, 50))
 #: Space between an arrow and the axes it points to, as a share of them.
 _ARROW_GAP = 0.02
-#: How curves differ that have no points of their own.
-_DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1, 1, 1)))
 #: Marks at some of the points, so that curves also differ without their colours.
 _MARKS = ("o", "s", "^", "D", "v", "P")
 #: All points of a curve that has no more than this many, else some of them: ...
@@ -141,7 +145,7 @@ def plot_front(
     style: dict[str, Any] = {"markersize": 2.4, "markeredgewidth": 0, "zorder": 1}
     ax.plot(x, y, "o", color=PALE_GREY, rasterized=len(x) >= RASTER, **style)
     band = _draw_band(ax, front, tradeoff)
-    corners = _draw_tradeoff(ax, tradeoff)
+    corners = draw_tradeoff(ax, tradeoff)
     people = _draw_people(ax, front, tradeoff)
     if own:
         settle(root_figure(ax))
@@ -179,7 +183,7 @@ def _draw_band(ax: Axes, front: Front, tradeoff: TradeOff) -> list[Line2D]:
 
 
 def _draw_people(ax: Axes, front: Front, tradeoff: TradeOff) -> list[Floats]:
-    """Draw what the same solutions lose of what is told about people, beside another loss."""
+    """Draw what the same solutions lose of what they say about people, beside another loss."""
     losses = front.measures.get(_PEOPLE)
     if losses is None or tradeoff.cost == _PEOPLE or not find_measure(tradeoff.cost).is_share:
         return []
@@ -242,7 +246,7 @@ def plot_magnified(
         most = _room_for_ticks(part.privacies, PAGE / columns)
         scale_axis(ax, "x", part.privacy, shown(part.privacy, part.privacies), log=False, most=most)
         scale_axis(ax, "y", part.cost, shown(part.cost, part.costs), log=False)
-        _draw_tradeoff(ax, part)
+        draw_tradeoff(ax, part)
         # What all axes share is said at the edges.
         if place[0] < rows - 1:
             ax.set_xlabel("")
@@ -411,7 +415,7 @@ def plot_fronts(
             "markeredgewidth": 0,
             "linewidth": 0.9,
         }
-        curves.append(_draw_tradeoff(ax, tradeoff, color=look["color"], dots=False))
+        curves.append(draw_tradeoff(ax, tradeoff, color=look["color"], dots=False))
         _mark_beaten(ax, fronts[label], tradeoff, look)
         x, y = curves[-1][::2].T
         marked = np.arange(len(tradeoff))
@@ -436,35 +440,46 @@ def _mark_beaten(ax: Axes, front: Front, tradeoff: TradeOff, look: Mapping[str, 
     ax.plot(x, y, zorder=3, **{**look, **hollow, "markeredgecolor": look["color"]})
 
 
-def plot_fits(front: Front, degrees: Sequence[int], *, words: Sequence[str] = ()) -> Axes:
-    """Draw a front and polynomials of some degrees through it (D §7.5), with how far they are off.
+# -- how the search came to it ---------------------------------------------------------------------
 
-    Raises
-    ------
-    ConfigError
-        If a degree is too high for the solutions there are.
+
+def plot_convergence(
+    convergence: Convergence,
+    ax: Axes | None = None,
+    *,
+    size: tuple[float, float] = (COLUMN, 2.2),
+    words: Sequence[str] = (),
+) -> Axes:
+    """Draw the hypervolume after each number of evaluations, with the last tenth of them shaded.
+
+    Parameters
+    ----------
+    convergence : Convergence
+    ax : Axes, optional
+        Where to draw. Default: a new figure as wide as a column.
+    size : (float, float)
+        Width and height of a new figure, in inches.
+    words : sequence of str
+        What to say above.
     """
-    tradeoff = TradeOff.of(front)
-    ax = new_axes(COLUMN, 2.9)
-    x, y = shown(tradeoff.privacy, tradeoff.privacies), shown(tradeoff.cost, tradeoff.costs)
+    own = ax is None
+    if ax is None:
+        ax = new_axes(*size)
+    x = np.array(convergence.evaluations, dtype=np.float64)
+    y = np.array(convergence.hypervolumes)
     dress(ax)
-    scale_axis(ax, "x", tradeoff.privacy, x)
-    scale_axis(ax, "y", tradeoff.cost, y)
+    for which, values in (("x", x), ("y", y)):
+        scale_numbers(ax, which, values, log=False)  # type: ignore[arg-type]
+    write(ax.set_xlabel("evaluations"), LABEL)
+    write(ax.set_ylabel("hypervolume"), LABEL)
     title(ax, words)
-    lines, entries = [_draw_tradeoff(ax, tradeoff, color=GREY)], []
-    least, most = float(tradeoff.privacies.min()), float(tradeoff.privacies.max())
-    places = (np.geomspace if tradeoff.logarithmic else np.linspace)(least, most, 300)
-    for i, degree in enumerate(degrees):
-        curve = FittedCurve.of(tradeoff, degree)
-        line = np.stack([places, shown(tradeoff.cost, curve.at(places))], axis=1)
-        look: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)], "linewidth": 1.2}
-        look["linestyle"] = _DASHES[i % len(_DASHES)]
-        ax.plot(*line.T, zorder=5, **look)
-        off = f"off by at most {told_share(round(curve.worst, 4))}"
-        entries.append(Line2D([], [], label=f"degree {degree}: {off}", **look))
-        lines.append(line)
-    settle(root_figure(ax))
-    add_legend(ax, entries, heading="polynomials of least squares", lines=lines)
+    ax.axvspan(0.9 * x[-1], x[-1], color=PALE_GREY, alpha=0.6, linewidth=0, zorder=0)
+    ax.plot(x, y, color=BLUE, linewidth=1.2, zorder=3)
+    if own:
+        settle(root_figure(ax))
+    text = f"last tenth: {convergence.gained}"
+    corner = Label(text, float(0.9 * x[-1]), float(y[-1]), DARK_VERMILION, side="below")
+    place_labels(ax, [corner], lines=[np.stack([x, y], axis=1)])
     return ax
 
 
@@ -477,7 +492,7 @@ def _stair(tradeoff: TradeOff) -> Floats:
     return np.stack([np.repeat(x, 2)[:-1], np.repeat(y, 2)[1:]], axis=1)
 
 
-def _draw_tradeoff(ax: Axes, tradeoff: TradeOff, *, color: str = BLUE, dots: bool = True) -> Floats:
+def draw_tradeoff(ax: Axes, tradeoff: TradeOff, *, color: str = BLUE, dots: bool = True) -> Floats:
     """Draw the solutions on their stair; return its corners."""
     corners = _stair(tradeoff)
     many = len(tradeoff) >= RASTER
@@ -527,8 +542,8 @@ def _mark_flats(ax: Axes, landmarks: Landmarks, most: int) -> list[Label]:
         ends = shown(privacy, [flat.privacy_from, flat.privacy_to])
         middle = np.sqrt(ends.prod()) if ax.get_xscale() == "log" else ends.mean()
         height = float(shown(cost, np.interp(middle, ends, [flat.cost_to, flat.cost_to])))
-        told = (spell(privacy, end) for end in (flat.privacy_from, flat.privacy_to))
-        text = f"{' to '.join(told)}\nfor {flat.price}"
+        ends_text = (spell(privacy, end) for end in (flat.privacy_from, flat.privacy_to))
+        text = f"{' to '.join(ends_text)}\nfor {flat.price}"
         labels.append(Label(text, float(middle), height, DARK_GREEN, side="below"))
     return labels[:most]
 
@@ -545,5 +560,5 @@ def _draw_limit(ax: Axes, tradeoff: TradeOff, limit: float) -> tuple[Floats, lis
     x, y = _stair(tradeoff)[2 * best]
     ax.plot([x], [y], "s", color=INK, markersize=4, zorder=6)
     words = f"{short_name(tradeoff.privacy)} {spell(tradeoff.privacy, tradeoff.privacies[best])}"
-    text = f"{words}\nwithin {told_share(limit)}"
+    text = f"{words}\nwithin {percent_text(limit)}"
     return line, [Label(text, float(x), float(y), INK, side="below")]

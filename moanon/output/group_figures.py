@@ -85,11 +85,11 @@ def plot_group_sizes(
             "linewidth": 1.2,
         }
         curves.append(draw_group_sizes(ax, front, solution, **look))
-        told = (
+        values = (
             f"{short_name(name)} {spell(name, float(front.measures[name][solution - 1]))}"
             for name in (tradeoff.privacy, tradeoff.cost)
         )
-        entries.append(Line2D([], [], label=", ".join(told), **look))
+        entries.append(Line2D([], [], label=", ".join(values), **look))
     dress(ax)
     scale_numbers(ax, "x", np.concatenate(curves)[:, 0])
     write(ax.set_xlabel("group size i"), LABEL)

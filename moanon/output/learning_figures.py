@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from moanon.learning.outcome import Outcome
+from moanon.learning.outcome import StudyOutcome
 from moanon.output.figure_style import (
     COLOURS,
     GREY,
@@ -38,7 +38,7 @@ WORDS = {"auroc": "AUROC", "balanced_accuracy": "balanced accuracy", "log_loss":
 _MOST_SIGNS = 36
 
 
-def plot_scores(outcome: Outcome, score: str) -> Figure:
+def plot_scores(outcome: StudyOutcome, score: str) -> Figure:
     """Draw a score against k and against loss: a line of the figure for each model.
 
     Points are means over repeats and bars reach from the least to the largest of them. The dashed

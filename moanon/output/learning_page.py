@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from moanon import __version__
 from moanon.learning.models import SCORES
-from moanon.learning.outcome import Outcome
+from moanon.learning.outcome import StudyOutcome
 from moanon.output.html_page import as_text, fill, page_html, part
 from moanon.output.learning_figures import WORDS
 
@@ -29,7 +29,7 @@ _PROTOCOLS = {
 
 
 def learning_html(
-    outcome: Outcome,
+    outcome: StudyOutcome,
     metrics: pd.DataFrame,
     notes: Iterable[str],
     images: Mapping[str, bytes],
@@ -38,11 +38,11 @@ def learning_html(
 
     Parameters
     ----------
-    outcome : Outcome
+    outcome : StudyOutcome
     metrics : frame
-        As `moanon.learning.telling.which_tell` makes it.
+        As `moanon.learning.outcome.which_tell` makes it.
     notes : iterable of str
-        What should be told besides.
+        What should be said besides.
     images : mapping of str to bytes
         Figures (PNG) by the names of their files, in their order.
     """
@@ -67,7 +67,7 @@ def learning_html(
     return page_html(title, fill("learning.html", places), style)
 
 
-def _paragraphs(outcome: Outcome, notes: Iterable[str]) -> Iterator[str]:
+def _paragraphs(outcome: StudyOutcome, notes: Iterable[str]) -> Iterator[str]:
     study = outcome.study
     classes = ", ".join(study.target.classes)
     yield f"<p>{_PROTOCOLS[study.protocol]}</p>"
@@ -76,9 +76,9 @@ def _paragraphs(outcome: Outcome, notes: Iterable[str]) -> Iterator[str]:
         f"{_count(study.repeats, 'repeat')}, {study.test_share:.0%} of the rows held out, seed "
         f"{study.seed}. Classes: {as_text(classes)}.</p>"
     )
-    told = [f"<li>{as_text(note)}</li>" for note in notes]
-    if told:
-        yield f"<ul>{''.join(told)}</ul>"
+    items = [f"<li>{as_text(note)}</li>" for note in notes]
+    if items:
+        yield f"<ul>{''.join(items)}</ul>"
 
 
 def _count(number: int, what: str) -> str:
@@ -87,11 +87,11 @@ def _count(number: int, what: str) -> str:
 
 def _figure(name: str, content: bytes) -> str:
     data = b64encode(content).decode()
-    told = html.escape(name.removesuffix(".png").replace("_", " "))
-    return f'<figure><img alt="{told}" src="data:image/png;base64,{data}"></figure>'
+    words = html.escape(name.removesuffix(".png").replace("_", " "))
+    return f'<figure><img alt="{words}" src="data:image/png;base64,{data}"></figure>'
 
 
-def _score_tables(outcome: Outcome) -> Iterator[str]:
+def _score_tables(outcome: StudyOutcome) -> Iterator[str]:
     table = outcome.scores
     for model in outcome.study.models:
         of_model = table[table["model"] == model]
@@ -102,9 +102,9 @@ def _score_tables(outcome: Outcome) -> Iterator[str]:
             ["a guess", "", "", "", *(_number(first[f"constant_{s}"]) for s in SCORES)],
         ]
         for release, mean in means.iterrows():
-            told = [f"{mean['k']:,.0f}", f"{mean['loss']:.1%}", f"{mean['suppressed']:,.0f}"]
-            told = [text.replace("nan", "-") for text in told]
-            rows.append([str(release), *told, *(_number(mean[s]) for s in SCORES)])
+            stated = [f"{mean['k']:,.0f}", f"{mean['loss']:.1%}", f"{mean['suppressed']:,.0f}"]
+            stated = [text.replace("nan", "-") for text in stated]
+            rows.append([str(release), *stated, *(_number(mean[s]) for s in SCORES)])
         headers = [model, "k", "loss", "suppressed", *(WORDS[s] for s in SCORES)]
         yield _grid(headers, rows)
 

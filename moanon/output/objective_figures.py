@@ -38,17 +38,15 @@ from moanon.output.figure_style import (
     VERMILION,
     add_colorbar,
     dress,
-    new_axes,
+    limit_text,
     new_figure,
-    root_figure,
+    percent_text,
     round_limit,
     scale_axis,
     settle,
     short_name,
     shown,
     title,
-    told_limit,
-    told_share,
     write,
 )
 
@@ -219,7 +217,7 @@ def plot_filtered(
     axes = [figure.add_subplot(1, len(views), i + 1) for i in range(len(views))]
     for i, (ax, view) in enumerate(zip(axes, views, strict=True)):
         _draw_view(ax, view)
-        said = (*(words if i == 0 else ()), told_limit(view.limited, view.limit))
+        said = (*(words if i == 0 else ()), limit_text(view.limited, view.limit))
         title(ax, said, columns=len(views))
     if own:
         settle(figure)
@@ -309,25 +307,26 @@ class _Choices:
 
 
 def plot_diversity(
-    front: Front,
+    fronts: Front | Mapping[str, Front],
     max_loss: float,
-    ax: Axes | None = None,
+    figure: Figure | None = None,
     *,
     measures: tuple[str, str] = _ATTAINED,
     words: Sequence[str] = (),
-) -> Axes:
+) -> Figure:
     """Draw ℓ against k for all solutions within a loss (D Fig. 10).
 
     The best choices, undominated in k and ℓ, are joined by a line and labelled (k, ℓ).
 
     Parameters
     ----------
-    front : Front
-        Of a table with a sensitive column.
+    fronts : Front or mapping of str to Front
+        Of a table with a sensitive column; several stand side by side, by what each is called, such
+        as ``k preferred``.
     max_loss : float
         As a share.
-    ax : Axes, optional
-        Where to draw. Default: a new figure as wide as a column.
+    figure : Figure, optional
+        An empty one to draw on. Default: a new one as wide as a column, or for several as a page.
     measures : (str, str)
         What stands for k and ℓ. Default: what is attained. D draws what its rule aims at, ``("d1",
         "d2")``; wherever that rule lets exceptions in, less is attained.
@@ -337,54 +336,17 @@ def plot_diversity(
     Raises
     ------
     ConfigError
-        If the front has no such measures.
-    """
-    own = ax is None
-    if ax is None:
-        ax = new_axes(COLUMN, 2.7)
-    choices = _Choices(front, max_loss, measures)
-    _scale(ax, [choices])
-    _draw_choices(ax, choices, dots=False)
-    _color_by_loss([ax], [choices])
-    title(ax, (*words, told_limit("loss", max_loss)))
-    if own:
-        settle(root_figure(ax))
-    _label_best(ax, choices, choices.best, INK)
-    return ax
-
-
-def plot_preferences(
-    fronts: Mapping[str, Front],
-    max_loss: float,
-    figure: Figure | None = None,
-    *,
-    measures: tuple[str, str] = _ATTAINED,
-    words: Sequence[str] = (),
-) -> Figure:
-    """Draw ℓ against k within a loss for several fronts, side by side (D Fig. 10).
-
-    Parameters
-    ----------
-    fronts : mapping of str to Front
-        What each is called, such as ``k preferred``, and the front.
-    max_loss, measures, words
-        As for `plot_diversity`.
-    figure : Figure, optional
-        An empty one to draw on. Default: a new one as wide as a page.
-
-    Raises
-    ------
-    ConfigError
         If a front has no such measures.
     """
-    sides = [_Choices(front, max_loss, measures) for front in fronts.values()]
+    named = fronts if isinstance(fronts, Mapping) else {"": fronts}
+    sides = [_Choices(front, max_loss, measures) for front in named.values()]
     own = figure is None
     if figure is None:
-        figure = new_figure(PAGE, 2.7)
+        figure = new_figure(PAGE if len(sides) > 1 else COLUMN, 2.7)
     axes = _side_by_side(figure, sides)
-    for i, (ax, name, choices) in enumerate(zip(axes, fronts, sides, strict=True)):
+    for i, (ax, name, choices) in enumerate(zip(axes, named, sides, strict=True)):
         _draw_choices(ax, choices, dots=False)
-        said = (*(words if i == 0 else ()), name, told_limit("loss", max_loss))
+        said = (*(words if i == 0 else ()), name, limit_text("loss", max_loss))
         title(ax, said, columns=len(sides))
     _color_by_loss(axes, sides)
     if own:
@@ -430,14 +392,14 @@ def plot_limits(
     axes = _side_by_side(figure, sides)
     for i, (ax, choices) in enumerate(zip(axes, sides, strict=True)):
         _draw_choices(ax, choices)
-        said = (*(words if i == 0 else ()), told_limit("loss", choices.max_loss))
+        said = (*(words if i == 0 else ()), limit_text("loss", choices.max_loss))
         title(ax, said, columns=2)
     axes[1].plot(*after.points(new).T, **_NEW)
     axes[1].plot(*after.points(after.best & new).T, **RING)
     if own:
         settle(figure)
     _label_best(axes[0], before, before.best, INK)
-    entry = Line2D([], [], label=f"new within {told_share(limits[1])}", **_NEW)
+    entry = Line2D([], [], label=f"new within {percent_text(limits[1])}", **_NEW)
     taken = add_legend(axes[1], [entry], points=after.points(after.within))
     _label_best(axes[1], after, after.best & new, DARK_VERMILION, boxes=taken)
     return figure

@@ -1,8 +1,8 @@
 """What the page of a report knows: fronts as small JSON, and how they were made in words.
 
-Solutions share most of what they do to a column, so each generalization of a column is told once
-and each label once; the sizes of a solution's groups are told as the steps of their cumulative
-curve. Numbers that JSON has no word for are told as texts.
+Solutions share most of what they do to a column, so each generalization of a column is listed once
+and each label once; the sizes of a solution's groups are given as the steps of their cumulative
+curve. Numbers that JSON has no word for are given as texts.
 
 A page is shown around: it names files, not the folders of the machine they lie on, and has no
 digest of the data, by which somebody could tell whether a guess of them is right.
@@ -26,8 +26,8 @@ from moanon.arrays import Ints, Outlined, Values
 from moanon.data.coarsening import merged_before
 from moanon.data.domain import NOT_SHOWN, Domain
 from moanon.front import Front
+from moanon.front.asking import why_worse
 from moanon.front.choices import attained_privacy, searched_cost
-from moanon.front.several_limits import why_worse
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES, Measure, find_measure
 from moanon.measures.column_effects import column_effects, columns_before
@@ -45,7 +45,7 @@ MAX_DRAWN = 400
 EXAMPLES = 4
 #: A solution's labels in one column beyond these are counted, not listed.
 MAX_LABELS = 100
-#: A curve with more steps than this is told at so many sizes per doubling.
+#: A curve with more steps than this is given at so many sizes per doubling.
 MAX_STEPS, PER_DOUBLING = 160, 8
 
 _DIVERSITY = {
@@ -118,7 +118,7 @@ def page_data(
     return {
         "measures": measures,
         "tabs": [
-            _tab_data(tab, told) for tab, told in zip(tabs, _tellers(tabs, on_part), strict=True)
+            _tab_data(tab, each) for tab, each in zip(tabs, _on_parts(tabs, on_part), strict=True)
         ],
         "comparisons": _comparisons(tabs, axes),
     }
@@ -129,15 +129,15 @@ def _kind(measure: Measure | None) -> str:
     return "others" if measure is None else measure.of.__module__.rpartition(".")[2]
 
 
-def _tellers(tabs: Sequence[Tab], on_part: OnPart | None) -> Iterator[OnPart | None]:
-    """For each tab whom to tell how many solutions are described, of those of all tabs."""
+def _on_parts(tabs: Sequence[Tab], on_part: OnPart | None) -> Iterator[OnPart | None]:
+    """For each tab what to call with how many solutions are described, of those of all tabs."""
     before, every = 0, sum(len(tab.front) for tab in tabs)
     for tab in tabs:
-        yield None if on_part is None else partial(_told_part, on_part, before, every)
+        yield None if on_part is None else partial(_of_all_parts, on_part, before, every)
         before += len(tab.front)
 
 
-def _told_part(on_part: OnPart, before: int, every: int, done: int, _: int) -> None:
+def _of_all_parts(on_part: OnPart, before: int, every: int, done: int, _: int) -> None:
     on_part(before + done, every)
 
 
@@ -161,10 +161,10 @@ def _why_worse(tabs: Sequence[Tab]) -> str:
     fronts = {tab.front.suppression.eta: tab.front for tab in tabs}
     if len(fronts) < len(tabs):  # not of several limits, but of several runs
         return ""
-    told = {
+    stated = {
         tab.front.suppression.eta: _section(tab.record, "search").get("evaluations") for tab in tabs
     }
-    return why_worse(fronts, {eta: n for eta, n in told.items() if isinstance(n, int)})
+    return why_worse(fronts, {eta: n for eta, n in stated.items() if isinstance(n, int)})
 
 
 def _tab_data(tab: Tab, on_part: OnPart | None = None) -> dict[str, Any]:
@@ -231,8 +231,8 @@ def _solutions(front: Front, on_part: OnPart | None) -> dict[str, Any]:
     """What the solutions of a front do to columns and rows; worked out once for each front."""
     if front not in _DESCRIBED:
         columns, ways = _columns(front)
-        told = {"columns": columns, "ways": ways, **_groups(front, columns, on_part)}
-        _DESCRIBED[front] = told
+        groups = _groups(front, columns, on_part)
+        _DESCRIBED[front] = {"columns": columns, "ways": ways, **groups}
     elif on_part is not None:
         on_part(len(front), len(front))
     return _DESCRIBED[front]
@@ -253,31 +253,31 @@ def _columns(front: Front) -> tuple[list[dict[str, Any]], list[list[int]]]:
     for row, blocks in enumerate(front.blocks):
         widths = cache(partial(_widths, front, row))
         chosen.append([way.place(blocks[name], name, widths) for name, way in columns.items()])
-    told = [
-        {"name": name, "labels": [*way.labels], "ways": way.told, "merged": _merged(front, name)}
+    described = [
+        {"name": name, "labels": [*way.labels], "ways": way.listed, "merged": _merged(front, name)}
         for name, way in columns.items()
     ]
-    return told, chosen
+    return described, chosen
 
 
 @dataclass(frozen=True)
 class _ColumnWays:
-    """Generalizations of one column, each told once."""
+    """Generalizations of one column, each listed once."""
 
     labels: dict[str, int] = field(default_factory=dict)
     places: dict[tuple[tuple[str, ...], tuple[int, ...]], int] = field(default_factory=dict)
-    told: list[list[Any]] = field(default_factory=list)
+    listed: list[list[Any]] = field(default_factory=list)
 
     def place(
         self, shown: tuple[str, ...], name: str, widths: Callable[[], Mapping[str, list[int]]]
     ) -> int:
-        """Find the place of a generalization that shows these labels; told now if it is new."""
+        """Find the place of a generalization that shows these labels; listed now if it is new."""
         # Labels that are not shown are called alike.
         hidden = tuple(widths().get(name, ())) if NOT_SHOWN in shown else ()
         if (shown, hidden) not in self.places:
-            self.places[shown, hidden] = len(self.told)
+            self.places[shown, hidden] = len(self.listed)
             first = [self.labels.setdefault(text, len(self.labels)) for text in shown[:MAX_LABELS]]
-            self.told.append([len(shown), first, widths().get(name, [])])
+            self.listed.append([len(shown), first, widths().get(name, [])])
         return self.places[shown, hidden]
 
 
@@ -315,29 +315,29 @@ def _groups(
     if front.instance is None:
         return dict.fromkeys(("sizes", "rows", "effects", "examples", "before"))
     before = columns_before(front.instance)
-    told: dict[str, list[Any]] = {name: [] for name in ("sizes", "rows", "effects", "examples")}
+    found: dict[str, list[Any]] = {name: [] for name in ("sizes", "rows", "effects", "examples")}
     places = [
         _places(column["labels"], domain)
         for column, domain in zip(columns, front.instance.layout.domains.values(), strict=True)
     ]
     for done, grouping in enumerate(front.recodings.groupings(front.instance), 1):
-        told["sizes"].append(size_steps(grouping.sizes[grouping.kept]))
+        found["sizes"].append(size_steps(grouping.sizes[grouping.kept]))
         effects = column_effects(grouping, before)
-        told["rows"].append([effect.rows[:MAX_LABELS].tolist() for effect in effects])
-        told["effects"].append(
+        found["rows"].append([effect.rows[:MAX_LABELS].tolist() for effect in effects])
+        found["effects"].append(
             [(round(effect.loss, 4), round(effect.entropy_kept, 4)) for effect in effects]
         )
-        told["examples"].append(_examples(grouping, places))
+        found["examples"].append(_examples(grouping, places))
         if on_part is not None:
             on_part(done, len(front))
-    return {**told, "before": [_drawn(front, each.counts) for each in before]}
+    return {**found, "before": [_drawn(front, each.counts) for each in before]}
 
 
 def _drawn(front: Front, rows: Ints) -> list[int]:
     """The rows of each base value of a column, where they are drawn beside those of its blocks.
 
     Boxes are not drawn that way. A value that fewer rows have than the groups of any solution is
-    told as one that none has.
+    given as one that none has.
     """
     assert front.instance is not None
     is_drawn = len(rows) <= MAX_DRAWN and front.recodings.generalization(0, front.instance)
@@ -378,7 +378,7 @@ def size_steps(sizes: Ints) -> list[int]:
     list of int
         Alternately by how much the size grows, from 0, and how many rows join there. Where there
         are too many sizes, those between two marks of a grid with eight marks per doubling join at
-        the largest of them: the curve is then told at fewer places, and is exact at each.
+        the largest of them: the curve is then given at fewer places, and is exact at each.
 
     Examples
     --------

@@ -7,6 +7,6 @@
 - ``front_proof``: proofs for all k of a front, as far as a budget goes.
 
 The compiled loops are in ``moanon.kernels`` (``best_cuts``, ``lower_bounds``, ``undecided``), what
-a bound says of a solution in ``moanon.measures.optimality``, and proofs of results folders in
+a bound says of a solution in ``moanon.measures.loss``, and proofs of results folders in
 ``moanon.experiment.proving``.
 """

@@ -12,7 +12,7 @@ import pytest
 from moanon.errors import OutputError, SearchError
 from moanon.experiment import Experiment, Result, load_front, plan
 from moanon.front import Front
-from moanon.front.several_limits import largest_ks, least_losses
+from moanon.front.asking import largest_ks, least_losses
 from moanon.recoding import LocalRecodings
 from tests import naive
 from tests.search.people import config_text

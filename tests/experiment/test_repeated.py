@@ -13,7 +13,7 @@ from moanon.errors import ConfigError
 from moanon.experiment import Experiment, load_front, plan
 from moanon.experiment.repeated import check_random, repeat, spread_of, unite, write_union
 from moanon.front import Front
-from moanon.front.several_limits import why_worse
+from moanon.front.asking import why_worse
 from moanon.recoding import GlobalRecodings
 from tests.search.people import found_front
 

@@ -1,4 +1,4 @@
-"""Landmarks: the curve of two measures, its knees and flat stretches, and what is free."""
+"""Landmarks: the curve of two measures, its knees and flat stretches."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon.errors import ConfigError
-from moanon.front import Front
 from moanon.front.choices import attained_privacy
 from moanon.front.landmarks import (
     TradeOff,
     _maximal_runs,
     find_landmarks,
-    free_gains,
     spans_decades,
     spell,
 )
@@ -119,14 +117,6 @@ def test_a_curve_of_a_falling_privacy_goes_from_the_least_private_to_the_most() 
     assert tradeoff.ids.tolist() == [4, 2, 1]
     assert tradeoff.gains.tolist() == pytest.approx([0, 2 / 3, 1])  # 0.4 of 0.6
     assert tradeoff.rises.tolist() == pytest.approx([0, 1 / 3, 1])  # 0.3 of 0.9
-
-
-def test_what_is_free_is_a_smaller_distance() -> None:
-    front = made_front(
-        ("t_closeness", "loss"), t_closeness=[0.5, 0.3, 0.6], loss=[0.2, 0.2002, 0.2]
-    )
-    (gain,) = free_gains(front, 1)
-    assert (gain.id, gain.privacy) == (2, (("t_closeness", 0.5, 0.3),))
 
 
 def test_a_measure_the_front_has_not_is_refused() -> None:
@@ -281,45 +271,3 @@ def test_nothing_dear_is_called_nearly_free() -> None:
     assert all(flat.cost_to - flat.cost_from <= 0.01 for flat in flats)
     places = [flat.privacy_from for flat in flats]
     assert places == sorted(places)
-
-
-# -- for nothing ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def pairs() -> Front:
-    return made_front(
-        ("d1", "d2", "loss"),
-        k=[5, 9, 5, 7, 20],
-        l=[2, 2, 3, 3, 2],
-        loss=[0.2, 0.2, 0.2004, 0.1, 0.3],
-    )
-
-
-def test_free_is_what_costs_no_more_and_is_nowhere_worse(pairs: Front) -> None:
-    # Instead of (5, 2) at 20 %: (9, 2) costs the same, (7, 3) less, (5, 3) reads the same;
-    # (20, 2) costs more. The most k first.
-    gains = free_gains(pairs, 1)
-    assert [gain.id for gain in gains] == [2, 4, 3]
-    assert gains[1].privacy == (("k", 5, 7), ("l", 2, 3))
-    assert gains[1].cost == ("loss", 0.2, 0.1)
-    assert gains[2].privacy == (("l", 2, 3),)
-
-
-def test_without_slack_the_cost_must_not_rise(pairs: Front) -> None:
-    assert [gain.id for gain in free_gains(pairs, 1, slack=0)] == [2, 4]
-
-
-def test_nothing_is_free_instead_of_the_best(pairs: Front) -> None:
-    assert free_gains(pairs, 5) == ()
-
-
-def test_there_is_no_solution_0(pairs: Front) -> None:
-    with pytest.raises(ConfigError, match=r"solutions of this front are 1 to 5\. Got 0"):
-        free_gains(pairs, 0)
-
-
-def test_undominated_solutions_have_nothing_free_in_their_objectives() -> None:
-    front = found_front("k-suppression")
-    for solution in front.ids.tolist():
-        assert free_gains(front, solution, slack=0) == ()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from moanon.front import Front
-from moanon.measures.optimality import gap_above, optimality
+from moanon.measures.loss import gap_above, optimality
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from moanon.errors import ConfigError
-from moanon.learning.outcome import Outcome
+from moanon.learning.outcome import StudyOutcome
 from moanon.learning.study import Key, Record, Study
 from moanon.learning.target import Target
 from tests.learning.patients import instance_of, mondrian, patients_frame, studied
@@ -85,7 +85,7 @@ def test_impossible_settings_are_refused(
 
 def test_tables_of_an_outcome(release: Any) -> None:
     study = _study(release, test_share=0.25)
-    outcome = Outcome(study, studied(release))
+    outcome = StudyOutcome(study, studied(release))
     scores = outcome.scores
     assert scores[["release", "model", "repeat"]].to_numpy().tolist() == [
         ["mondrian-5", "logistic", 1],

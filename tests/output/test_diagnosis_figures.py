@@ -18,7 +18,6 @@ from moanon.output.diagnosis_figures import (
     UNSAFE,
     draw_answer,
     plot_border_sets,
-    plot_counts,
     plot_curve,
     plot_curves_by_size,
     plot_heat_map,
@@ -124,12 +123,6 @@ def test_curves_by_size_have_one_line_each(example):
     ax = plot_curves_by_size(example.ask(delta="ask"))
     assert len(ax.lines) == 5
     assert texts(ax) == list("12345")
-
-
-def test_counts_know_how_many_there_could_be():
-    ax = plot_counts({"a": ([1, 2], [3, 4])}, across="k", up="sets", most=31)
-    assert texts(ax) == ["all 31 sets"]
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("k", "sets")
 
 
 def test_functions_draw_where_they_are_told(example):

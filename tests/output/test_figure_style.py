@@ -31,7 +31,6 @@ from moanon.output.objective_figures import (
     plot_filtered,
     plot_limits,
     plot_pairs,
-    plot_preferences,
 )
 from tests.output.drawn import Point, made_front
 from tests.search.people import found_front
@@ -75,7 +74,6 @@ def test_a_logarithmic_axis_has_a_small_tick_for_each_step_without_a_number(whic
 
 ON_AXES: dict[str, Callable[[Front, Axes | None], Axes]] = {
     "front": plot_front,
-    "diversity": lambda front, ax: plot_diversity(front, 0.5, ax),
     "etas": lambda front, ax: plot_fronts({"1 %": front}, ax),
     "groups": lambda front, ax: plot_group_sizes(front, 1, ax),
 }
@@ -84,7 +82,7 @@ ON_FIGURES: dict[str, Callable[[Front, Figure | None], Figure]] = {
     "pairs": plot_pairs,
     "filtered": lambda front, figure: plot_filtered(front, figure, limits={"sl": 0.9}),
     "limits": lambda front, figure: plot_limits(front, (0.3, 0.5), figure),
-    "preferences": lambda front, figure: plot_preferences({"k": front}, 0.5, figure),
+    "diversity": lambda front, figure: plot_diversity(front, 0.5, figure),
 }
 
 

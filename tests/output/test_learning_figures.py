@@ -7,25 +7,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from moanon.learning.outcome import Outcome
+from moanon.learning.outcome import StudyOutcome, which_tell
 from moanon.learning.study import Study
 from moanon.learning.target import Target
-from moanon.learning.telling import which_tell
 from moanon.output.learning_figures import plot_scores, plot_telling, source_of
 from moanon.output.learning_page import learning_html
 from tests.learning.patients import instance_of, mondrian, patients_frame, studied
 
 
 @pytest.fixture(scope="module")
-def outcome() -> Outcome:
+def outcome() -> StudyOutcome:
     instance = instance_of(patients_frame(200))
     releases = [replace(mondrian(instance, k), name=f"mondrian#{k}") for k in (2, 5, 10)]
     target = Target.of(instance.table, "ill", 0.25)
     study = Study(releases, target, ("logistic",), repeats=2, test_share=0.25)
-    return Outcome(study, studied(*releases))
+    return StudyOutcome(study, studied(*releases))
 
 
-def test_scores_are_drawn_against_k_and_loss(outcome: Outcome) -> None:
+def test_scores_are_drawn_against_k_and_loss(outcome: StudyOutcome) -> None:
     figure = plot_scores(outcome, "auroc")
     left, right = figure.axes
     assert (left.get_ylabel(), left.get_xlabel()) == ("AUROC", "k (rows in the smallest group)")
@@ -37,7 +36,7 @@ def test_scores_are_drawn_against_k_and_loss(outcome: Outcome) -> None:
     assert "a guess has 0.500" in left.get_title(loc="left")
 
 
-def test_every_loss_that_varies_has_its_place(outcome: Outcome) -> None:
+def test_every_loss_that_varies_has_its_place(outcome: StudyOutcome) -> None:
     metrics = which_tell(outcome)
     (ax,) = plot_telling(metrics).axes
     told = [text.get_text() for text in ax.get_yticklabels()]
@@ -45,8 +44,8 @@ def test_every_loss_that_varies_has_its_place(outcome: Outcome) -> None:
     assert "suppressed" not in told  # Mondrian suppresses nothing
 
 
-def test_too_few_releases_are_no_error(outcome: Outcome) -> None:
-    few = Outcome(
+def test_too_few_releases_are_no_error(outcome: StudyOutcome) -> None:
+    few = StudyOutcome(
         replace(outcome.study, anonymizations=outcome.study.anonymizations[:2]), outcome.records
     )
     (ax,) = plot_telling(which_tell(few)).axes
@@ -58,9 +57,9 @@ def test_a_release_belongs_to_its_folder() -> None:
     assert source_of("b#c.csv") == "b#c.csv"
 
 
-def test_what_comes_from_data_is_text_on_the_page(outcome: Outcome) -> None:
+def test_what_comes_from_data_is_text_on_the_page(outcome: StudyOutcome) -> None:
     target = replace(outcome.study.target, name="<b>ill</b>", classes=("<i>", "&"))
-    odd = Outcome(replace(outcome.study, target=target), outcome.records)
+    odd = StudyOutcome(replace(outcome.study, target=target), outcome.records)
     images = dict.fromkeys(("a.png", "b.png", "c.png"), b"")
     page = learning_html(odd, which_tell(odd), ["a <note>"], images)
     assert "<b>" not in page

@@ -17,7 +17,6 @@ from moanon.output.objective_figures import (
     plot_filtered,
     plot_limits,
     plot_pairs,
-    plot_preferences,
     revealing_limits,
     usual_limit,
 )
@@ -111,14 +110,14 @@ def safe() -> Front:
 
 
 def test_k_and_l_are_those_attained(safe: Front) -> None:
-    ax = plot_diversity(safe, 0.2)
+    ax = plot_diversity(safe, 0.2).axes[0]
     points = np.asarray(ax.collections[0].get_offsets())
     assert {tuple(point) for point in points.tolist()} == {(5, 2), (20, 4), (8, 3)}
     assert "(20, 4)" in words(ax)
 
 
 def test_what_the_rule_aims_at_can_be_drawn_too(safe: Front) -> None:
-    ax = plot_diversity(safe, 0.2, measures=("d1", "d2"))
+    ax = plot_diversity(safe, 0.2, measures=("d1", "d2")).axes[0]
     points = np.asarray(ax.collections[0].get_offsets())
     assert {tuple(point) for point in points.tolist()} == {(5, 9), (20, 9), (8, 9)}
 
@@ -143,8 +142,8 @@ def test_k_and_l_take_a_sensitive_column(safe: Front) -> None:
         plot_diversity(bare, 0.5)
 
 
-def test_preferences_share_their_axes(safe: Front) -> None:
-    figure = plot_preferences({"k preferred": safe, "ℓ preferred": safe}, 0.2)
+def test_several_fronts_share_their_axes(safe: Front) -> None:
+    figure = plot_diversity({"k preferred": safe, "ℓ preferred": safe}, 0.2)
     left, right = figure.axes[:2]
     assert left.get_xlim() == right.get_xlim()
     assert left.get_title(loc="left") == "k preferred  ·  loss at most 20 %"

@@ -21,7 +21,7 @@ from moanon import Certificate, Instance, IntervalSpec, OrderedSpec, Release, Tr
 from moanon.data.hierarchy import Hierarchy
 from moanon.errors import CertificateError, DataError, OutputError
 from moanon.grouping import Grouping
-from moanon.measures.optimality import optimality
+from moanon.measures.loss import optimality
 from moanon.release.certificate import front_measures
 from moanon.release.labels import OrderLabels
 from moanon.release.readback import measure_file

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, rankdata, spearmanr
 
-from moanon.learning.telling import which_tell
+from moanon.learning.outcome import which_tell
 
 
 def _outcome(drops: list[float], **measures: list[float]) -> Any:

@@ -11,7 +11,7 @@ from moanon.data.domain import NOT_SHOWN
 from moanon.experiment.finished import load_generalization, read_rows
 from moanon.experiment.optimization import optimize
 from moanon.front import Front
-from moanon.front.told_labels import told_as
+from moanon.front.results import _agree
 
 CONFIG = """\
 data: {source: people.csv}
@@ -39,7 +39,7 @@ def front_of(rule: dict[str, object], cells: list[str]) -> Front:
     ],
     ids=["mask", "frequency", "rest", "written out"],
 )
-def test_labels_that_tell_suppressed_values_are_not_told(
+def test_labels_that_reveal_suppressed_values_are_not_shown(
     rule: dict[str, object], finest: tuple[str, ...] | None
 ) -> None:
     front = front_of(rule, ZIPS)
@@ -48,11 +48,11 @@ def test_labels_that_tell_suppressed_values_are_not_told(
     for number, blocks in zip(front.ids.tolist(), front.blocks, strict=True):
         grouping = front.grouping(number)
         kept = set(grouping.labels["x"][grouping.kept].tolist())
-        told = set(blocks["x"])
+        public = set(blocks["x"])
         seen |= {blocks["x"]}
-        assert kept <= told
+        assert kept <= public
         secrets = {"99777", "99001", "99***"} - kept
-        assert declared or not told & secrets
+        assert declared or not public & secrets
     assert finest is None or finest in seen
 
 
@@ -77,7 +77,7 @@ def test_stored_results_serve_rows_with_values_that_they_do_not_name(
     assert set(release.grouping.labels["zip"].tolist()) == {"99***", "13053"}
 
 
-def test_labels_are_compared_as_far_as_they_were_told() -> None:
-    assert told_as(["a", "b"], ["a", NOT_SHOWN])
-    assert not told_as(["a", "b"], ["b", NOT_SHOWN])
-    assert not told_as(["a", "b"], ["a"])
+def test_labels_are_compared_as_far_as_they_are_shown() -> None:
+    assert _agree(["a", "b"], ["a", NOT_SHOWN])
+    assert not _agree(["a", "b"], ["b", NOT_SHOWN])
+    assert not _agree(["a", "b"], ["a"])

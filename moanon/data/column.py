@@ -155,6 +155,26 @@ def one_kind(source: str, name: str, types: Iterable[type]) -> str:
     return kinds.pop() if kinds else "str"
 
 
+def plain_value(value: Any) -> Any:
+    """Choose one object for all that are equal, whichever of them a column happens to show first.
+
+    Objects can be equal and look different: 100 and 100.000, 03:00+02:00 and 01:00+00:00. Which of
+    them stands for all must not depend on a row that may be suppressed.
+    """
+    if isinstance(value, Decimal):
+        text = f"{value:f}"
+        short = text.rstrip("0").rstrip(".") if "." in text else text
+        return abs(Decimal(short)) if not value else Decimal(short)
+    if isinstance(value, time) and (ahead := value.utcoffset()) is not None:
+        day = datetime.combine(date(2000, 1, 2), value.replace(tzinfo=None))
+        return (day - ahead).time().replace(tzinfo=UTC)
+    if isinstance(value, np.floating):
+        return float(value)  # 0.1 of 32 bits is not that of 64, and must not look like it
+    if isinstance(value, np.datetime64):  # a day with a time of day beside it is a time, too
+        return value.astype(np.promote_types(value.dtype, "M8[s]"))
+    return value
+
+
 def typed_column(
     source: str, name: str, values: Sequence[Any], codes: NDArray[np.int32], utc: bool = False
 ) -> Column:

@@ -1,7 +1,7 @@
 """Excel files (.xlsx), one sheet of each; see ``workbooks`` for how they are opened.
 
-A sheet has types cell by cell and none for a column, so its columns are texts, as those of CSV files
-are. The text of a cell depends on that cell alone: 39, ``NA`` and TRUE are ``39``, ``NA`` and
+A sheet has types cell by cell and none for a column, so its columns are texts as those of a CSV
+file are. The text of a cell depends on that cell alone: 39, ``NA`` and TRUE are ``39``, ``NA`` and
 ``True``, whatever stands above and below them. Rows without any value are skipped.
 """
 

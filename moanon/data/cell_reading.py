@@ -63,7 +63,7 @@ class CellReading:
         if column.native is None:
             return united
         native = np.array(united.values, dtype=object)
-        return Column(united.name, united.codes, united.values, native)
+        return Column(united.name, united.codes, united.values, native, column.sql_type)
 
     def _spelling(self, name: str) -> Callable[[str], str]:
         known = self.spellings.get(name, {})

@@ -42,6 +42,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "time": (time,),
     "UUID": (UUID,),
 }
+#: Types of released columns that are asked for by name.
+TEXT, ZONED_TIME = "VARCHAR", "TIMESTAMP WITH TIME ZONE"
 #: Floats hold every whole number up to here.
 _WHOLE = 2**53
 _SIGNS = {"\0": "a NUL character", "\ufeff": "a byte order mark"}
@@ -97,12 +99,16 @@ class Column(Outlined):
         The distinct texts that occur, sorted. Every one of them is used by some row.
     native : array (values,) or None
         The same values in their own type where the source is typed; None for text sources.
+    sql_type : str or None
+        Type of the column in a release where the schema of its source says it; None where only
+        values tell.
     """
 
     name: str
     codes: NDArray[np.int32]
     values: tuple[str, ...]
     native: Values | None
+    sql_type: str | None = None
 
     @property
     def missing(self) -> int:
@@ -116,7 +122,11 @@ class Column(Outlined):
 
 
 def sorted_column(
-    name: str, texts: Sequence[str | None], native: Values | None, codes: NDArray[np.int32]
+    name: str,
+    texts: Sequence[str | None],
+    native: Values | None,
+    codes: NDArray[np.int32],
+    sql_type: str | None = None,
 ) -> Column:
     """Sort the texts that codes point to; None means missing, equal texts become one value."""
     present = {i: text for i, text in enumerate(texts) if text is not None}
@@ -128,7 +138,8 @@ def sorted_column(
             values.append(present[i])
             first.append(i)
         recode[i] = len(first) - 1
-    return Column(name, recode[codes], tuple(values), None if native is None else native[first])
+    chosen = None if native is None else native[first]
+    return Column(name, recode[codes], tuple(values), chosen, sql_type)
 
 
 # -- typed values ---------------------------------------------------------------------------------
@@ -155,8 +166,33 @@ def one_kind(source: str, name: str, types: Iterable[type]) -> str:
     return kinds.pop() if kinds else "str"
 
 
+def plain_value(value: Any) -> Any:
+    """Choose one object for all that are equal, whichever of them a column happens to show first.
+
+    Objects can be equal and look different: 100 and 100.000, 03:00+02:00 and 01:00+00:00. Which of
+    them stands for all must not depend on a row that may be suppressed.
+    """
+    if isinstance(value, Decimal):
+        text = f"{value:f}"
+        short = text.rstrip("0").rstrip(".") if "." in text else text
+        return abs(Decimal(short)) if not value else Decimal(short)
+    if isinstance(value, time) and (ahead := value.utcoffset()) is not None:
+        day = datetime.combine(date(2000, 1, 2), value.replace(tzinfo=None))
+        return (day - ahead).time().replace(tzinfo=UTC)
+    if isinstance(value, np.floating):
+        return float(value)  # 0.1 of 32 bits is not that of 64, and must not look like it
+    if isinstance(value, np.datetime64):  # a day with a time of day beside it is a time, too
+        return value.astype(np.promote_types(value.dtype, "M8[s]"))
+    return value
+
+
 def typed_column(
-    source: str, name: str, values: Sequence[Any], codes: NDArray[np.int32], utc: bool = False
+    source: str,
+    name: str,
+    values: Sequence[Any],
+    codes: NDArray[np.int32],
+    utc: bool = False,
+    sql_type: str | None = None,
 ) -> Column:
     """Write distinct native values as text, so that different values get different texts."""
     kind = one_kind(source, name, map(type, values))
@@ -178,7 +214,7 @@ def typed_column(
         texts = [write(value) for value in values]
         if broken := next((text for text in texts if _NOT_TEXT.search(str(text))), None):
             raise DataError(f"{source}: column {name!r} holds {broken!a}, which no file can hold")
-    return sorted_column(name, texts, native, codes)
+    return sorted_column(name, texts, native, codes, sql_type)
 
 
 def _float_texts(native: Values, tokens: frozenset[str]) -> list[str | None]:
@@ -240,11 +276,6 @@ def _short_time(value: object) -> str:
     return f"{seconds}.{fraction.rstrip('0')}".rstrip(".")
 
 
-def is_zoned(native: Values | None, texts: Sequence[str | None] | Values) -> bool:
-    """Whether a column holds instants: times in UTC, whose texts say so."""
-    return native is not None and native.dtype.kind == "M" and str(texts[0]).endswith("+00:00")
-
-
 def holds_texts(column: Profile) -> bool:
     """Whether the values of a column are texts in their source, and not numbers, dates or such."""
     native = column.native
@@ -253,18 +284,30 @@ def holds_texts(column: Profile) -> bool:
     )
 
 
-def sql_type(native: Values | None, zoned: bool) -> str:
-    """Type of a column in Parquet: numbers, booleans and dates keep theirs, all else is text."""
-    if native is None:
-        return "VARCHAR"
-    dtype = native.dtype
-    if zoned:
-        return "TIMESTAMP WITH TIME ZONE"
-    if dtype.kind == "M":
-        units = {"D": "DATE", "ns": "TIMESTAMP_NS"}
-        return units.get(np.datetime_data(dtype)[0], "TIMESTAMP")
-    names = {"b": "BOOLEAN", "i": "BIGINT", "f": "FLOAT" if dtype.itemsize < 8 else "DOUBLE"}
-    return names.get(dtype.kind, "VARCHAR")
+def type_of_values(native: Values, texts: Sequence[str]) -> str:
+    """Type in a release of values that are all of one kind, as they alone tell it.
+
+    Whole numbers are such whether their source holds them as integers or as floats: which of the
+    two may depend on a gap or a fraction elsewhere in their column.
+    """
+    kind = native.dtype.kind
+    if not len(native):
+        return TEXT
+    if kind == "M":
+        if texts[0].endswith("+00:00"):
+            return ZONED_TIME
+        if np.datetime_data(native.dtype)[0] == "D":
+            return "DATE"
+        return "TIMESTAMP" if (native.astype("M8[us]") == native).all() else "TIMESTAMP_NS"
+    if kind in "bi":
+        return "BOOLEAN" if kind == "b" else "BIGINT"
+    if kind == "f":
+        if (np.trunc(native) == native).all() and (np.abs(native) < _WHOLE).all():
+            return "BIGINT"
+        return "FLOAT" if native.dtype.itemsize < 8 else "DOUBLE"
+    if all(isinstance(value, (int, np.integer)) and -(2**63) <= value < 2**63 for value in native):
+        return "BIGINT"
+    return TEXT
 
 
 def without_tokens(column: Column, tokens: frozenset[str]) -> Column:
@@ -276,7 +319,7 @@ def without_tokens(column: Column, tokens: frozenset[str]) -> Column:
         texts = [None if text in tokens else text for text in column.values]
     if texts == list(column.values):
         return column
-    return sorted_column(column.name, texts, column.native, column.codes)
+    return sorted_column(column.name, texts, column.native, column.codes, column.sql_type)
 
 
 # -- names ---------------------------------------------------------------------------------------

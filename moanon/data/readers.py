@@ -29,6 +29,8 @@ from numpy.typing import NDArray
 
 from moanon.data.column import (
     KINDS_READ,
+    TEXT,
+    ZONED_TIME,
     Column,
     chosen_positions,
     refuse_bad_names,
@@ -310,6 +312,17 @@ NATIVE: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys((*_LOCAL, *ZONED), np.datetime64),
     "FLOAT": np.float32,
 }
+#: SQL type → type in a release; all others are text there.
+_RELEASED = {
+    **dict.fromkeys(_INTEGERS, "BIGINT"),
+    **{kind: kind for kind in ("UBIGINT", "BOOLEAN", "DOUBLE", "FLOAT", *_LOCAL)},
+    **dict.fromkeys(ZONED, ZONED_TIME),
+}
+
+
+def released_type(sql_type: str) -> str:
+    """Type in a release of a column whose source has a schema: whatever its rows hold."""
+    return _RELEASED.get(sql_type, TEXT)
 
 
 class _ParquetReader(FileReader):
@@ -318,6 +331,7 @@ class _ParquetReader(FileReader):
     def __init__(self, columns: Sequence[str] | None) -> None:
         super().__init__(columns)
         self._types: dict[int, str] = {}
+        self._released: defaultdict[int, set[str]] = defaultdict(set)
 
     def column(self, position: int) -> Column:
         name = self.header[position]
@@ -328,7 +342,12 @@ class _ParquetReader(FileReader):
             values = [native(value) for value in values] if native else values
         except ValueError as error:
             raise DataError(f"{self._first}: column {name!r} cannot be read: {error}") from None
-        return typed_column(str(self._first), name, values, codes, utc=sql_type in ZONED)
+        released = self._released[position]  # two where files hold numbers with and without a sign
+        return typed_column(
+            *(str(self._first), name, values, codes),
+            utc=sql_type in ZONED,
+            sql_type=next(iter(released)) if len(released) == 1 else TEXT,
+        )
 
     def read(self, file: Path) -> None:
         import duckdb  # here, because a CSV must not wait for it
@@ -367,6 +386,7 @@ class _ParquetReader(FileReader):
                 f"column {name!r} is {known} in {self._first} and {sql_type} in {file}; "
                 "one column holds one type"
             )
+        self._released[position].add(released_type(sql_type))
         return fetch.format(f"c{position}")
 
 

@@ -206,7 +206,7 @@ def _select(column: Column, rows: Bools) -> Column:
     codes = column.codes[rows]
     used = set(np.unique(codes).tolist())
     texts = [value if code in used else None for code, value in enumerate(column.values)]
-    return sorted_column(column.name, texts, column.native, codes)
+    return sorted_column(column.name, texts, column.native, codes, column.sql_type)
 
 
 def own_codes(column: Profile) -> Ints:

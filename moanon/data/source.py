@@ -25,6 +25,7 @@ from moanon.data.column import (
     chosen_positions,
     did_you_mean,
     one_kind,
+    plain_value,
     refuse_bad_names,
     typed_column,
 )
@@ -283,6 +284,8 @@ def _read_frame(
         codes, distinct = pd.factorize(series, use_na_sentinel=True)
         # tolist() widens single floats, and lengthens their shortest text.
         values = list(a) if (a := np.asarray(distinct)).dtype.kind == "f" else distinct.tolist()
+        if series.dtype == object or np.asarray(distinct).dtype == object:
+            values = [plain_value(value) for value in values]
         plain.append(typed_column(name, header[position], values, codes.astype(np.int32)))
     digest = hashlib.sha256()
     for column in plain:

@@ -1,8 +1,8 @@
 """Excel files (.xlsx), one sheet of each; see ``workbooks`` for how they are opened.
 
-A sheet has types cell by cell, a table column by column. A column of numbers, of dates or of truth
-values keeps its type; one that mixes them, or has texts among them, becomes one of texts, as the
-sheet shows them: 39 and ``NA`` are ``39`` and ``NA``. Rows without any value are skipped.
+A sheet has types cell by cell and none for a column, so its columns are texts as those of a CSV
+file are. The text of a cell depends on that cell alone: 39, ``NA`` and TRUE are ``39``, ``NA`` and
+``True``, whatever stands above and below them. Rows without any value are skipped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from moanon.data.readers import BLOCK_ROWS, FileReader
 from moanon.data.workbooks import Workbook
 from moanon.errors import DataError
 
-#: A cell: what it is, so that 1 and TRUE stay apart, and its value.
+#: A cell: what it is, so that 1, 1.0 and TRUE stay apart, and its value.
 _Cell = tuple[str, Any]
 #: The number of a row, and its values up to the last one.
 _Row = tuple[int, list[Any]]
@@ -40,14 +40,20 @@ class SheetReader(FileReader):
     def column(self, position: int) -> Column:
         name = self.header[position]
         cells, codes = self.wanted[position].result()
-        kinds = {kind for kind, _ in cells}
-        if kinds == {"number"}:
-            numbers = [value for _, value in cells]
-            values = numbers if all(isinstance(n, int) for n in numbers) else map(float, numbers)
-            return typed_column(str(self._first), name, list(values), codes)
-        if len(kinds) == 1 and kinds != {"text"}:
-            return typed_column(str(self._first), name, [value for _, value in cells], codes)
-        return sorted_column(name, [_text(*cell) for cell in cells], None, codes)
+        texts = [""] * len(cells)
+        for kind in {kind for kind, _ in cells}:
+            places = [place for place, cell in enumerate(cells) if cell[0] == kind]
+            values = [cells[place][1] for place in places]
+            for place, text in zip(places, self._texts(name, values), strict=True):
+                texts[place] = text
+        return sorted_column(name, texts, None, codes)
+
+    def _texts(self, name: str, values: Sequence[Any]) -> list[str]:
+        """Write values of one kind as every typed source does."""
+        column = typed_column(
+            str(self._first), name, values, np.arange(len(values), dtype=np.int32)
+        )
+        return [column.values[code] for code in column.codes]
 
     def read(self, file: Path) -> None:
         with warnings.catch_warnings():
@@ -73,7 +79,7 @@ class SheetReader(FileReader):
     def _read_rows(self, file: Path, sheet: str, written: Iterator[_Row]) -> None:
         rows: Iterator[_Row] = ((number, row) for number, row in written if row)
         number, first = next(rows, (1, []))
-        line = ["" if name is None else _text(*_cell(name)) for name in first]
+        line = ["" if name is None else self._texts(sheet, [_cell(name)[1]])[0] for name in first]
         while line and not line[-1]:
             line.pop()
         if not line:
@@ -96,19 +102,12 @@ class SheetReader(FileReader):
 
 
 def _cell(value: Any) -> _Cell:
-    if isinstance(value, bool):
-        return "truth", value
-    if isinstance(value, (int, float)):
-        return "number", value
-    if isinstance(value, (datetime, date)):
-        return "date", value
-    return ("time", value) if isinstance(value, time) else ("text", str(value))
-
-
-def _text(kind: str, value: Any) -> str:
-    """A cell as the sheet shows it."""
-    if kind == "number" and isinstance(value, float):
-        return str(int(value)) if value.is_integer() else str(np.float64(value))
-    if kind == "truth":
-        return str(value).upper()
-    return str(value).removesuffix(" 00:00:00") if kind == "date" else str(value)
+    known: dict[str, tuple[type, ...]] = {  # a truth value is a whole number to Python
+        "truth": (bool,),
+        "whole": (int,),
+        "fraction": (float,),
+        "date": (datetime, date),
+        "time": (time,),
+    }
+    kind = next((kind for kind, types in known.items() if isinstance(value, types)), "text")
+    return kind, str(value) if kind == "text" else value

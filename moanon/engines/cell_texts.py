@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from moanon.data.readers import released_type
 from moanon.engines.duck import literal
 
 if TYPE_CHECKING:
@@ -19,14 +20,11 @@ if TYPE_CHECKING:
 
 #: Whole numbers of at most 64 bits, with a sign.
 WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
-#: SQL type → how its values are written as the strict reader writes them, and their type in a
-#: release.
+#: SQL type → how its values are written as the strict reader writes them.
 _DIRECT = {
-    **dict.fromkeys(WHOLE, ("{0}::VARCHAR", "BIGINT")),
-    "BOOLEAN": ("CASE WHEN {0} THEN 'True' WHEN NOT {0} THEN 'False' END", "BOOLEAN"),
-    "DECIMAL": ("{0}::VARCHAR", "VARCHAR"),
-    "UUID": ("{0}::VARCHAR", "VARCHAR"),
-    "VARCHAR": ("{0}", "VARCHAR"),
+    **dict.fromkeys((*WHOLE, "DECIMAL", "UUID"), "{0}::VARCHAR"),
+    "BOOLEAN": "CASE WHEN {0} THEN 'True' WHEN NOT {0} THEN 'False' END",
+    "VARCHAR": "{0}",
 }
 
 
@@ -38,12 +36,11 @@ def direct_text(store: RowsInFiles, name: str) -> tuple[str, str] | None:
     kind = re.sub(r"\(.*", "", store.relation.type_of(name))
     if kind not in _DIRECT or is_respelled(store, name):
         return None
-    text, typed = _DIRECT[kind]
-    shown = text.format(f"r.{store.relation.place(name)}")
+    shown = _DIRECT[kind].format(f"r.{store.relation.place(name)}")
     if store.reading.tokens:
         tokens = ", ".join(map(literal, sorted(store.reading.tokens)))
         shown = f"CASE WHEN {shown} IN ({tokens}) THEN NULL ELSE {shown} END"
-    return shown, typed
+    return shown, released_type(kind)
 
 
 def is_respelled(store: RowsInFiles, name: str) -> bool:

@@ -26,11 +26,11 @@ import numpy as np
 from moanon.arrays import Bools, Ints, Values
 from moanon.data.cell_reading import CellReading
 from moanon.data.column import (
+    TEXT,
+    ZONED_TIME,
     Column,
     absent_column,
-    is_zoned,
     refuse_bad_names,
-    sql_type,
     typed_column,
 )
 from moanon.data.digests import digest_of_columns
@@ -52,6 +52,9 @@ from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
 from moanon.engines.exact_columns import ExactColumns
 from moanon.engines.replacing import catalogue_of, unused_name
 from moanon.errors import DataError, MoanonError, OutputError
+
+#: Digits of a second that a TIMESTAMP has.
+_MICROSECONDS = 6
 
 
 class Database:
@@ -384,15 +387,21 @@ class RowsInDatabase(RowsElsewhere):
             self.database.run(f"DROP TABLE temp.{name}")
 
     def _sql_type(self, name: str, labelling: Labelling) -> str:
-        if name in labelling.labels:
-            return "VARCHAR"
-        profile = self.columns[name]
-        is_typed = profile.native is not None and name not in labelling.with_gaps
-        return (
-            sql_type(profile.native, is_zoned(profile.native, profile.values))
-            if is_typed
-            else "VARCHAR"
-        )
+        """Type of a column in a file, which the schema tells and no row."""
+        kind = self._rows[name].type()
+        if name in labelling.labels or name in labelling.with_gaps:
+            return TEXT
+        if kind.is_timestamp() and kind.timezone is None:
+            return "TIMESTAMP_NS" if (kind.scale or 0) > _MICROSECONDS else "TIMESTAMP"
+        known = {
+            "UBIGINT": kind.is_uint64(),
+            "BIGINT": kind.is_integer(),
+            "DOUBLE": kind.is_floating(),
+            "BOOLEAN": kind.is_boolean(),
+            "DATE": kind.is_date(),
+            ZONED_TIME: kind.is_timestamp(),
+        }
+        return next((sql_type for sql_type, is_such in known.items() if is_such), TEXT)
 
     @contextmanager
     def new_table(self, labelling: Labelling, name: str, force: bool) -> Iterator[Address]:

@@ -24,7 +24,7 @@ from moanon.data.cell_reading import CellReading
 from moanon.data.column import Column, refuse_bad_names, typed_column
 from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.file_form import BLANKS, FileForm
-from moanon.data.readers import FETCH, NATIVE, ZONED, top_level
+from moanon.data.readers import FETCH, NATIVE, ZONED, released_type, top_level
 from moanon.data.rows import Labelling, RowOrder
 from moanon.engines.duck import DuckSession, TupleKeys, copy_columns, copy_lines, key_order, literal
 from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
@@ -405,7 +405,8 @@ class RowsInFiles(RowsElsewhere):
         finally:
             self.session.drop(joined.tables)
         codes = np.asarray(found["code"]).astype(np.int32)
-        return Column(name, codes, profile.values, profile.native)
+        sql_type = released_type(self.relation.type_of(name))
+        return Column(name, codes, profile.values, profile.native, sql_type)
 
 
 class JoinedCodes:

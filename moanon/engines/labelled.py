@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moanon.arrays import Ints
-from moanon.data.column import is_zoned, sql_type
+from moanon.data.column import TEXT
 from moanon.data.formulas import is_formula
+from moanon.data.readers import released_type
 from moanon.data.rows import Labelling
 from moanon.engines.cell_texts import direct_text, is_respelled, text_table
 from moanon.engines.duck import (
@@ -222,17 +223,16 @@ class LabelledRows:
     def _by_distinct_value(self, name: str) -> str:
         """Show a column through a table of what each of its distinct values looks like."""
         store, gap = self._store, self._labelling.gaps.get(name)
-        profile = store.columns[name]
-        is_typed = profile.native is not None and name not in self._labelling.with_gaps
-        is_text = not is_typed or profile.native is None or profile.native.dtype.kind == "O"
-        texts = [self._written(t) if is_text else t for t in profile.values]
+        has_gaps = name in self._labelling.with_gaps
+        kind = TEXT if has_gaps else released_type(store.relation.type_of(name))
+        values = store.columns[name].values
+        texts = [self._written(text) if kind == TEXT else text for text in values]
         table, alias = text_table(store, name, texts), f"o{len(self._joins)}"
         self._tables.append(table)
         self._joins.append(
             f"LEFT JOIN {table} AS {alias} ON r.{store.relation.place(name)} = {alias}.v"
         )
-        zoned = is_zoned(profile.native, profile.values)
-        self._types.append(sql_type(profile.native, zoned) if is_typed else "VARCHAR")
+        self._types.append(kind)
         if gap is None:
             return f"{alias}.text"
         return f"coalesce({alias}.text, {literal(self._written(gap))})"

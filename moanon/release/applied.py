@@ -30,7 +30,7 @@ import numpy.typing as npt
 from moanon import __version__
 from moanon.arrays import Bools, Ints, Outlined
 from moanon.atomic import StagedFiles, StagedFolder
-from moanon.data.column import Profile
+from moanon.data.column import ZONED_TIME, Profile, type_of_values
 from moanon.data.digests import is_of_counts, kept, new_key
 from moanon.data.domain import MISSING, Domain, IntervalDomain, TreeDomain
 from moanon.data.hierarchy import SUPPRESSED
@@ -272,10 +272,7 @@ class Release(Outlined):
                 columns.append(self._own_values(name, role))
         if suppressed == "star":
             return self._with_stars(columns)
-        return [
-            ReleasedColumn(column.name, column.texts, column.codes[self.kept], column.native)
-            for column in columns
-        ]
+        return [replace(column, codes=column.codes[self.kept]) for column in columns]
 
     def _generalized(self, name: str) -> ReleasedColumn:
         """A quasi-identifier of all rows: what its group shows; nothing for a row without one."""
@@ -291,7 +288,14 @@ class Release(Outlined):
         # Gaps of suppressed rows do not count: the type of a released column must not tell of them.
         typed = role is Role.INSENSITIVE or bool((column.codes[self.kept] >= 0).all())
         codes = np.where(column.codes < 0, len(column.values), column.codes)
-        return ReleasedColumn(name, texts, codes, column.native if typed else None)
+        if not typed or column.native is None:
+            return ReleasedColumn(name, texts, codes)
+        kind = column.sql_type
+        if kind is None:
+            shown = np.unique(codes[self.kept])
+            shown = shown[shown < len(column.values)]
+            kind = type_of_values(column.native[shown], [column.values[code] for code in shown])
+        return ReleasedColumn(name, texts, codes, column.native, kind)
 
     def _with_stars(self, columns: list[ReleasedColumn]) -> list[ReleasedColumn]:
         """All rows, the suppressed ones as stars; refused where a star could mean two things."""
@@ -652,19 +656,34 @@ def _format(path: Path, in_parts: bool) -> Format:
     return known[path.suffix.lower()]
 
 
+#: Type of a released column → its type in a frame, and its type there if it has gaps.
+_FRAME_TYPES: dict[str, tuple[Any, Any]] = {
+    "BIGINT": ("int64", "Int64"),
+    "UBIGINT": ("uint64", "UInt64"),
+    "BOOLEAN": ("bool", "boolean"),
+    "DOUBLE": ("float64", "float64"),
+    "FLOAT": ("float32", "float32"),
+    "DATE": ("M8[s]", "M8[s]"),
+    "TIMESTAMP": ("M8[us]", "M8[us]"),
+    "TIMESTAMP_NS": ("M8[ns]", "M8[ns]"),
+    ZONED_TIME: ("M8[us]", "M8[us]"),
+}
+
+
 def _series(column: ReleasedColumn) -> pd.Series[Any]:
     """A column of a frame: in its own type where there is one, otherwise texts and None."""
     import pandas as pd
 
-    if column.native is None:
+    native = column.native
+    if native is None:
         return pd.Series(column.texts[column.codes], dtype=object)
-    kind = column.native.dtype.kind
-    gap = {"f": np.nan, "M": "NaT", "O": None}.get(kind, 0)
-    values = np.append(column.native, np.array([gap], dtype=column.native.dtype))[column.codes]
-    if kind == "O":
-        return pd.Series(values, dtype=object)
-    gaps = column.codes == len(column.native)
-    if kind in "bi" and gaps.any():
-        return pd.Series(values, dtype="boolean" if kind == "b" else "Int64").mask(gaps)
-    series = pd.Series(values)
-    return series.dt.tz_localize("UTC") if column.zoned else series
+    if column.is_text:
+        return pd.Series(np.array([*native, None], dtype=object)[column.codes], dtype=object)
+    dtype, with_gaps = _FRAME_TYPES[column.sql_type]
+    gap = {"f": np.nan, "M": "NaT"}.get(np.dtype(dtype).kind, 0)
+    # Released values alone take the type: it need not hold others.
+    values = np.append(native, np.array([gap], dtype=native.dtype))[column.codes].astype(dtype)
+    series, gaps = pd.Series(values), column.codes == len(native)
+    if dtype != with_gaps and gaps.any():
+        return series.astype(with_gaps).mask(gaps)
+    return series.dt.tz_localize("UTC") if column.sql_type == ZONED_TIME else series

@@ -122,9 +122,11 @@ def _spellings(database: DuckDBPyConnection, table: str, reading: Reading) -> Sp
     for name, facts in reading.sensitive.items():
         sql_type = types[reading.header.index(name)]
         if sql_type != "VARCHAR":
+            # Values that are not in the file may not fit its type: 3.5 becomes 4 among whole
+            # numbers. What is rounded has a longer text than what is not, which comes last.
             shown = database.execute(
                 f"SELECT TRY_CAST(value AS {sql_type})::VARCHAR, value "
-                "FROM (SELECT unnest(?::VARCHAR[]) AS value)",
+                "FROM (SELECT unnest(?::VARCHAR[]) AS value) ORDER BY length(value) DESC",
                 [list(facts.rows)],
             )
             spelled[name] = dict(shown.fetchall())

@@ -6,6 +6,13 @@ defused or looked at once, however many rows carry it.
 Cells are written as they are. Some could be run by a spreadsheet that opens the file
 (`formula_cells` counts them); on request they get an apostrophe (`spreadsheet_safe`), in both kinds
 of files alike.
+
+The type of a column in Parquet must not tell of rows that are not released. It is text where the
+source has no types of columns (CSV, sheets), for labels, and where released cells show more than
+values (stars, ``(missing)``). Where the source has a schema (Parquet, databases), the schema says
+it, in memory and out of core alike. A frame has one, too, but its types follow its values: one gap
+makes whole numbers floats. There the values of released cells say it, and no value says text
+(`moanon.data.column.type_of_values`).
 """
 
 from __future__ import annotations
@@ -24,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Outlined
-from moanon.data.column import is_zoned, sql_type
+from moanon.data.column import TEXT
 from moanon.data.formulas import defuse, is_formula
 from moanon.errors import OutputError
 
@@ -50,22 +57,20 @@ class ReleasedColumn(Outlined):
         Index into `texts` for each released row.
     native : array or None
         The first of `texts` in their own type, where the source was typed and all cells still are.
+    sql_type : str
+        Type in Parquet.
     """
 
     name: str
     texts: npt.NDArray[np.object_]
     codes: npt.NDArray[np.integer[Any]]
     native: npt.NDArray[Any] | None = None
-
-    @property
-    def zoned(self) -> bool:
-        """Whether the column holds instants: times in UTC, whose texts say so."""
-        return is_zoned(self.native, self.texts)
+    sql_type: str = TEXT
 
     @property
     def is_text(self) -> bool:
         """Whether its cells are texts; numbers, truth values and dates are run by nobody."""
-        return self.native is None or self.native.dtype.kind == "O"
+        return self.sql_type == TEXT
 
 
 def formula_cells(columns: Sequence[ReleasedColumn]) -> int:
@@ -159,7 +164,7 @@ def write_parquet(path: Path, columns: Sequence[ReleasedColumn]) -> None:
     cells = {f"c{i}": column.texts[column.codes] for i, column in enumerate(columns)}
     released = pd.DataFrame(cells, dtype=object)
     chosen = ", ".join(
-        f"CAST(c{i} AS {sql_type(column.native, column.zoned)}) AS {_quoted(column.name)}"
+        f"CAST(c{i} AS {column.sql_type}) AS {_quoted(column.name)}"
         for i, column in enumerate(columns)
     )
     place = str(path.absolute()).replace("'", "''")

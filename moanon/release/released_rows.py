@@ -125,8 +125,7 @@ class LabelledElsewhere(ReleasedRows):
         for column in grouping.instance.cells.sensitive:
             profile = grouping.table.columns[column.name]
             typed = profile.native is not None and profile.native.dtype.kind != "O"
-            has_gap = column.name in self.labelling.with_gaps
-            if typed and not has_gap:  # numbers and dates are run by nobody
+            if typed and column.name not in self.labelling.with_gaps:  # run by nobody
                 continue
             runs = np.array([is_formula(label) for label in column.labels], dtype=bool)
             shown = np.repeat(is_shown, np.diff(column.starts))

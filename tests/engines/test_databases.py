@@ -27,7 +27,7 @@ from moanon.experiment import runner
 from moanon.genome import Instance
 from moanon.release import Release, applied
 from tests.engines.servers import PASSWORD, Server, find_programs, running_server
-from tests.release.twins import draw_twins, public_files
+from tests.release.twins import draw_twins, public_files, texts
 
 pytest.importorskip("ibis", reason="ibis is not installed: pip install 'moanon[engines]'")
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
@@ -498,15 +498,16 @@ def test_twins_in_a_database_have_the_same_public_files(
     twins, found = draw_twins(seed), []
     for number, frame in enumerate(twins.tables):
         name = f"twin_{seed}_{number}"
-        rows = frame.astype(object).where(frame.notna(), None).assign(seen=frame["seen"].map(str))
+        rows = frame.astype(object).where(frame.notna(), None)
+        rows = rows.assign(seen=frame["seen"].map(str), more=texts(frame)["more"])
         with psycopg.connect(server.url(), autocommit=True) as connection:
             kind = "integer" if frame["pay"].dtype.kind == "i" else "double precision"
             connection.execute(
                 f"CREATE TABLE {name}(name text, age integer, town text, ill text, pay {kind}, "
-                "note text, seen text)"
+                "note text, seen text, more text)"
             )
             with connection.cursor() as cursor:
-                statement = f"INSERT INTO {name} VALUES (%s, %s, %s, %s, %s, %s, %s)"
+                statement = f"INSERT INTO {name} VALUES ({', '.join(['%s'] * 8)})"
                 cursor.executemany(statement, rows.values.tolist())
         instance = twins.instance(frame, source=server.url(), table=name)
         found.append(public_files(twins, instance, tmp_path / str(number)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon import Instance, IntervalSpec, Release, read_table
+from moanon import Instance, IntervalSpec, OrderedSpec, Release, read_table
 from moanon.release.formats import ReleasedColumn, defuse, is_formula, spreadsheet_safe, write_csv
 from moanon.release.reading import undefuse
 from tests.release.tables import shirts
@@ -142,3 +143,74 @@ def test_whole_floats_are_written_alike_whatever_suppressed_ones_are(
     found = duckdb.read_parquet(str(tmp_path / "r.parquet"))
     assert list(map(str, found.types)) == ["VARCHAR", "VARCHAR", "DOUBLE"]
     assert found.fetchall()[0] == ("S", "39", 39.0)
+
+
+SCHEMA = {
+    "BIGINT": "UTINYINT",
+    "UBIGINT": "UBIGINT",
+    "BOOLEAN": "BOOLEAN",
+    "DOUBLE": "DOUBLE",
+    "FLOAT": "FLOAT",
+    "DATE": "DATE",
+    "TIMESTAMP": "TIMESTAMP",
+    "TIMESTAMP_NS": "TIMESTAMP_NS",
+    "TIMESTAMP WITH TIME ZONE": "TIMESTAMP WITH TIME ZONE",
+    "VARCHAR": "DECIMAL(9, 2)",
+}
+
+
+@pytest.mark.parametrize("memory", [{}, {"memory": "200MB"}])
+def test_columns_without_a_value_have_the_types_of_their_schema(
+    tmp_path: Path, memory: dict[str, str]
+) -> None:
+    columns = ", ".join(f'NULL::{kind} AS "i {name}"' for name, kind in SCHEMA.items())
+    source, path = tmp_path / "t.parquet", tmp_path / "r.parquet"
+    duckdb.sql(f"COPY (SELECT 'a' AS q, {columns} FROM range(2)) TO '{source}'")
+    roles = {"q": "quasi", **{f"i {name}": "insensitive" for name in SCHEMA}}
+    table = read_table(source, roles, missing="category", **memory)
+    Release.of(Instance.build(table, {"q": OrderedSpec(("a", "b"))}), [1]).write(path, shuffle=1)
+    found = duckdb.read_parquet(str(path))
+    assert list(map(str, found.types)) == ["VARCHAR", *SCHEMA]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "kind"),
+    [
+        ([1.0, 2.0, 3.0, 3.5, 4.0], "BIGINT"),
+        ([1.0, 2.0, 3.0, 4.0, 0.5], "DOUBLE"),
+        ([1.0, 2.0, 3.0, 4.0, 2.0**53], "DOUBLE"),
+        ([np.nan, np.nan, np.nan, 4.0, np.nan], "VARCHAR"),
+        ([1, 2, 3, 2**64, 4], "BIGINT"),
+        ([1, 2, 3, 4, 2**63], "VARCHAR"),
+    ],
+)
+def test_columns_of_frames_have_the_types_of_released_values(
+    tmp_path: Path, numbers: list[Any], kind: str
+) -> None:
+    release = Release.of(shirts(i=numbers), [1, 1], k=2)  # the fourth row is suppressed
+    release.write(tmp_path / "r.parquet", keep_order=True)
+    found = duckdb.read_parquet(str(tmp_path / "r.parquet"))
+    assert str(found.types[1]) == kind
+    frame = {"BIGINT": "int64", "DOUBLE": "float64", "VARCHAR": "object"}
+    assert str(release.to_frame()["i"].dtype) == frame[kind]
+
+
+def test_suppressed_values_that_a_type_would_round_are_not_taken_for_released_ones(
+    tmp_path: Path,
+) -> None:
+    release = Release.of(shirts(s=[4.0, 2.0, 4.0, 3.5, 2.0]), [1, 1], k=2)
+    release.write(tmp_path / "r.parquet", keep_order=True)  # refused unless it is as promised
+    assert str(duckdb.read_parquet(str(tmp_path / "r.parquet")).types[1]) == "BIGINT"
+
+
+@pytest.mark.parametrize("suppressed", ["NULL", "1"])
+@pytest.mark.parametrize("memory", [{}, {"memory": "200MB"}])
+def test_a_suppressed_gap_makes_no_released_number_a_formula(
+    tmp_path: Path, memory: dict[str, str], suppressed: str
+) -> None:
+    source = tmp_path / "t.parquet"
+    rows = f"('a', '-inf'::DOUBLE), ('a', 2), ('b', {suppressed})"
+    duckdb.sql(f"COPY (SELECT * FROM (VALUES {rows}) AS t(q, s)) TO '{source}' (FORMAT PARQUET)")
+    table = read_table(source, {"q": "quasi", "s": "sensitive"}, missing="category", **memory)
+    release = Release.of(Instance.build(table, {"q": OrderedSpec(("a", "b"))}), [1], k=2)
+    assert release.write(tmp_path / "r.csv").origin.formula_cells == 0

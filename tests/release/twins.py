@@ -10,13 +10,18 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pandas as pd
+import pyarrow as pa
+from pyarrow import parquet
 
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, Release, TreeSpec, read_table
 from moanon.baselines import find_baseline
@@ -41,7 +46,65 @@ ROLES = {
     "seen": "insensitive",
 }
 #: Where rows are; all but the first go through a file or a database.
-PLACES = ("frame", "csv", "csv out of core", "parquet", "parquet out of core", "sqlite")
+PLACES = (
+    *("frame", "csv", "csv out of core", "parquet", "parquet out of core"),
+    *("xlsx", "sqlite"),
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of column.
+
+    Attributes
+    ----------
+    values, others : tuple
+        What rows hold, and what suppressed rows of the second table may hold besides. The first of
+        `others` comes early, so that it is the first row's where that is suppressed.
+    stored : pyarrow.DataType
+        Type in files and databases that have a schema.
+    dtype : object
+        Type in frames; None leaves it to pandas, which goes by the values.
+    """
+
+    values: tuple[Any, ...]
+    others: tuple[Any, ...]
+    stored: pa.DataType
+    dtype: Any = None
+
+
+EAST = timezone(timedelta(hours=2))
+DAY = datetime(2020, 1, 1)
+#: Kinds of the column "more", by seed. Some have no value in released rows; they are insensitive.
+KINDS = {
+    "whole": Kind((1, 2, 3), (None, 3.5, 7.0), pa.float64()),
+    "objects": Kind((1, 2, 3), (None, 2**63, -(2**70)), pa.decimal128(38, 0), object),
+    "truth": Kind((True, False), (None, True), pa.bool_(), object),
+    "decimal": Kind(
+        (Decimal(100), Decimal("2.5")),
+        (Decimal("100.000"), Decimal("1E+2"), Decimal("2.50"), None),
+        pa.decimal128(12, 4),
+        object,
+    ),
+    "zoned time": Kind(
+        (time(1, tzinfo=UTC), time(2, tzinfo=UTC)), (time(3, tzinfo=EAST), None), pa.string()
+    ),
+    "unsigned": Kind((1, 2), (2**63 + 1, 0), pa.uint64(), "uint64"),
+    "nanoseconds": Kind(
+        (pd.Timestamp(DAY), pd.Timestamp(DAY + timedelta(hours=1))),
+        (pd.Timestamp(DAY) + pd.Timedelta(1, "ns"), pd.NaT),
+        pa.timestamp("ns"),
+        "M8[ns]",
+    ),
+    "no number": Kind((None,), (5,), pa.int64(), "Int64"),
+    "no fraction": Kind((None,), (-np.inf, 0.5), pa.float64(), "float64"),
+    "no date": Kind((None,), (DAY.date(),), pa.date32(), object),
+    "no time": Kind((pd.NaT,), (pd.Timestamp(DAY),), pa.timestamp("us"), "M8[us]"),
+    "no instant": Kind(
+        (pd.NaT,), (pd.Timestamp(DAY, tz="UTC"),), pa.timestamp("us", "UTC"), "M8[us, UTC]"
+    ),
+    "no truth": Kind((None,), (True,), pa.bool_(), "boolean"),
+}
 
 
 @dataclass(frozen=True)
@@ -61,6 +124,8 @@ class Twins:
     seed : int
         What else is drawn.
     missing : {"category", "error"}
+    kind : str
+        One of `KINDS`.
     """
 
     tables: tuple[pd.DataFrame, pd.DataFrame]
@@ -71,6 +136,7 @@ class Twins:
     k: int | None
     seed: int
     missing: str
+    kind: str
 
     @cached_property
     def original(self) -> Instance:
@@ -79,7 +145,9 @@ class Twins:
 
     def instance(self, frame: pd.DataFrame, **source: Any) -> Instance:
         """A table with its domains."""
-        table = read_table(source.pop("source", frame), ROLES, missing=self.missing, **source)
+        can_be_sensitive = self.seed % 2 and not self.kind.startswith("no ")
+        roles = {**ROLES, "more": "sensitive" if can_be_sensitive else "insensitive"}
+        table = read_table(source.pop("source", frame), roles, missing=self.missing, **source)
         return Instance.build(table, self.specs, distances=self.distances)
 
     def release(self, instance: Instance) -> Release:
@@ -112,15 +180,16 @@ class Twins:
 
 def draw_twins(seed: int) -> Twins:
     """Draw a pair of tables with at least one row that is suppressed and one that is not."""
+    kind = list(KINDS)[seed % len(KINDS)]
     while True:
         rng = np.random.default_rng(seed)
-        found = _draw(rng, seed)
+        found = _draw(rng, seed, kind)
         if found is not None:
             return found
         seed += 2**32
 
 
-def _draw(rng: np.random.Generator, seed: int) -> Twins | None:
+def _draw(rng: np.random.Generator, seed: int, kind: str) -> Twins | None:
     rows = int(rng.integers(6, 40))
     frame = pd.DataFrame(
         {
@@ -134,13 +203,17 @@ def _draw(rng: np.random.Generator, seed: int) -> Twins | None:
         }
     )
     missing = str(rng.choice(["category", "error"]))
+    if kind.startswith("no "):
+        missing = "category"
+    values = KINDS[kind].values
+    frame["more"] = _column(kind, [values[i] for i in rng.integers(0, len(values), rows)])
     if missing == "category":
         for name in ("town", "ill", "note"):
             frame.loc[rng.random(rows) < 0.1, name] = None
     specs, distances = _specs(rng), _distances(rng)
     recoding = str(rng.choice(["genome", "boxes"]))
     nothing = np.zeros(rows, dtype=bool)
-    twins = Twins((frame, frame), specs, distances, recoding, nothing, None, seed, missing)
+    twins = Twins((frame, frame), specs, distances, recoding, nothing, None, seed, missing, kind)
     grouping = _grouping(twins.original, recoding, seed)
     k = int(rng.integers(1, grouping.sizes.max() + 1))
     keeps, by_size = grouping.sizes >= k, rng.random() < 0.5
@@ -150,9 +223,9 @@ def _draw(rng: np.random.Generator, seed: int) -> Twins | None:
     if suppressed.all() or not suppressed.any():
         return None
     twins = replace(twins, suppressed=suppressed, k=k if by_size else None)
-    other = _changed(rng, frame, suppressed, missing)
+    other = _changed(rng, frame, suppressed, missing, kind)
     moved = _moved(rng, other, suppressed)
-    if not by_size and _can_move(twins.original, twins.instance(moved), suppressed):
+    if not by_size and _can_move(twins, twins.instance(moved)):
         other = moved
     return replace(twins, tables=(frame, other))
 
@@ -216,8 +289,12 @@ def _grouping(instance: Instance, recoding: str, seed: int) -> Grouping:
     return find_baseline("mondrian").run(instance, k).grouping(instance)
 
 
+def _column(kind: str, values: list[Any]) -> pd.Series[Any]:
+    return pd.Series(values, dtype=KINDS[kind].dtype)
+
+
 def _changed(
-    rng: np.random.Generator, frame: pd.DataFrame, suppressed: np.ndarray, missing: str
+    rng: np.random.Generator, frame: pd.DataFrame, suppressed: np.ndarray, missing: str, kind: str
 ) -> pd.DataFrame:
     """Other names, and other values in suppressed rows, also such as nobody else has."""
     other = frame.copy()
@@ -235,6 +312,11 @@ def _changed(
     for name, choice in values.items():
         for row in rows[rng.random(len(rows)) < 0.7]:
             other.at[row, name] = choice[rng.integers(len(choice))]
+    new = [v for v in KINDS[kind].others if missing == "category" or not pd.isna(v)]
+    more = frame["more"].tolist()
+    for number, row in enumerate(rows):
+        more[row] = new[number % len(new)]
+    other["more"] = _column(kind, more)
     return other
 
 
@@ -246,14 +328,11 @@ def _moved(rng: np.random.Generator, frame: pd.DataFrame, suppressed: np.ndarray
     return other
 
 
-def _can_move(one: Instance, two: Instance, suppressed: np.ndarray) -> bool:
-    """Whether domains are the same, and suppressed rows of the second are in cells of such."""
-
-    def cells(instance: Instance, rows: np.ndarray) -> set[tuple[int, ...]]:
-        return {tuple(cell) for cell in instance.cells.codes[:, instance.row_cell[rows]].T.tolist()}
-
-    same = one.layout.domains == two.layout.domains
-    return same and cells(two, suppressed) <= cells(one, suppressed)
+def _can_move(twins: Twins, other: Instance) -> bool:
+    """Whether domains are the same, and no suppressed row of the second came into a kept group."""
+    if twins.original.layout.domains != other.layout.domains:
+        return False
+    return bool((twins.release(other).grouping.is_kept == ~twins.suppressed).all())
 
 
 # -- public files ----------------------------------------------------------------------------------
@@ -265,20 +344,66 @@ def placed(twins: Twins, frame: pd.DataFrame, place: str, folder: Path) -> Insta
     if place == "frame":
         return twins.instance(frame)
     core = {"memory": "200MB"} if place.endswith("out of core") else {}
-    # pandas writes all dates of a column otherwise where one of them has a time of day.
-    texts = frame.assign(seen=frame["seen"].map(str), pay=frame["pay"].map(str))
     if place.startswith("csv"):
         path = folder / "table.csv"
-        texts.to_csv(path, index=False)
+        texts(frame).to_csv(path, index=False)
         return twins.instance(frame, source=path, name="table", **core)
     if place.startswith("parquet"):
         path = folder / "table.parquet"
-        frame.to_parquet(path)
+        parquet.write_table(_with_schema(twins, frame), path)
         return twins.instance(frame, source=path, name="table", **core)
+    if place == "xlsx":
+        path = folder / "table.xlsx"
+        _write_sheet(frame, path)
+        return twins.instance(frame, source=path, name="table")
     path = folder / "table.db"
     with closing(sqlite3.connect(path)) as database:
-        texts.assign(pay=frame["pay"]).to_sql("people", database, index=False, if_exists="replace")
+        given = texts(frame).assign(pay=frame["pay"])
+        if KINDS[twins.kind].dtype in ("Int64", "float64"):  # SQLite has columns of numbers
+            given = given.assign(more=frame["more"])
+        given.to_sql("people", database, index=False, if_exists="replace")
     return twins.instance(frame, source=f"sqlite://{path}", table="people")
+
+
+def texts(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table for files and databases without its types, every cell written by itself.
+
+    pandas writes all dates of a column otherwise where one of them has a time of day.
+    """
+
+    def written(value: Any) -> str | None:
+        whole = isinstance(value, float) and value.is_integer()
+        return None if pd.isna(value) else str(int(value) if whole else value)
+
+    more = pd.Series([written(value) for value in frame["more"]], dtype=object)
+    return frame.assign(seen=frame["seen"].map(str), pay=frame["pay"].map(str), more=more)
+
+
+def _with_schema(twins: Twins, frame: pd.DataFrame) -> pa.Table:
+    """A table whose column "more" has the type of its kind, whatever it holds."""
+    stored = KINDS[twins.kind].stored
+    held = texts(frame) if pa.types.is_string(stored) else frame
+    values = [None if pd.isna(value) else value for value in held["more"]]
+    if pa.types.is_decimal(stored):
+        values = [None if value is None else Decimal(value) for value in values]
+    table = pa.Table.from_pandas(frame.drop(columns="more"), preserve_index=False)
+    return table.append_column("more", pa.array(values, stored))
+
+
+def _write_sheet(frame: pd.DataFrame, path: Path) -> None:
+    """Write a sheet; what no cell can hold becomes a text, and no text a formula."""
+    held = (bool, int, float, str, date, datetime)
+    book = openpyxl.Workbook()
+    book.active.append(list(frame.columns))
+    for number, row in enumerate(frame.astype(object).itertuples(index=False), start=2):
+        for place, value in enumerate(row, start=1):
+            if pd.isna(value):
+                continue
+            is_held = isinstance(value, held) and not getattr(value, "tzinfo", None)
+            is_held = is_held and value not in (np.inf, -np.inf)
+            cell = book.active.cell(number, place, value if is_held else str(value))
+            cell.data_type = "s" if isinstance(cell.value, str) else cell.data_type
+    book.save(path)
 
 
 def public_files(twins: Twins, instance: Instance, folder: Path) -> dict[str, bytes]:
@@ -295,6 +420,7 @@ def public_files(twins: Twins, instance: Instance, folder: Path) -> dict[str, by
         spreadsheet_safe=bool(seed % 7 == 0),
         **order,
     )
+    release.write(folder / "types.parquet", **order)
     (folder / "summary.html").write_text(summary_html(release, written, "solution 1 of people"))
     if is_in_database:
         (folder / "t.json").write_text(release.write_table("released").to_json())

@@ -30,7 +30,8 @@ from moanon.errors import MoanonError
 instance = Config.load("parquet.yaml").instance()
 Path(sys.argv[1]).parent.mkdir(exist_ok=True)
 try:
-    Release.of(instance, [0] * instance.layout.bits).write(sys.argv[1])
+    release = Release.of(instance, [0] * instance.layout.bits)
+    release.write(sys.argv[1], keep_order=True)  # sorting takes more than the little memory
 except MoanonError as error:
     raise SystemExit(str(error))
 """

@@ -79,11 +79,13 @@ def test_clamped_leaves_of_a_tree_count_alike(bit: int) -> None:
     assert found["ncp"] == pytest.approx((2 * 4 + 2 * 3) / (8 * 13) if bit else 1)
 
 
-def test_a_certificate_counts_the_values_of_clamped_ends(tmp_path: Path) -> None:
+def test_a_record_counts_the_values_of_clamped_ends(tmp_path: Path) -> None:
     release = Release.of(clamped(), [1, 0, 0, 0, 0, 0, 1])
     certificate = release.write(tmp_path / "t.csv")
     # two ends of 2 rows, 4 and 3 values, and 4 rows in [20-49], 6 values
-    assert certificate.gl == pytest.approx((2 * 3 + 2 * 2 + 4 * 5) / 96)
+    lost = (2 * 3 + 2 * 2 + 4 * 5) / 96
+    assert release.record(certificate)["measures"]["gl"] == pytest.approx(lost)
+    assert certificate.loss is None  # how far the table reaches is not declared
 
 
 def test_what_lies_far_away_takes_no_memory() -> None:

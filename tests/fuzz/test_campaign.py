@@ -18,7 +18,8 @@ def test_a_leak_makes_it_fail(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(script, "leaks", lambda folder, seed: (3, 5, ["a.csv holds a name"]))
-    none = [word for name in ("inputs", "releases", "kills") for word in (f"--{name}", "0")]
+    others = ("inputs", "releases", "kills", "ends", "twins", "boxes")
+    none = [word for name in others for word in (f"--{name}", "0")]
     assert script.main([*none, "--canaries", "1"]) == 1
     told = capsys.readouterr().out
     assert "table 0: a.csv holds a name" in told
@@ -33,4 +34,5 @@ def test_an_input_can_be_repeated(script: ModuleType, capsys: pytest.CaptureFixt
 @pytest.mark.slow
 def test_nothing_is_wrong(script: ModuleType) -> None:
     few = ["--inputs", "1000", "--releases", "200", "--kills", "3", "--canaries", "2"]
+    few += ["--ends", "3", "--twins", "60", "--boxes", "3"]
     assert script.main(few) == 0

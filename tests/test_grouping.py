@@ -419,10 +419,11 @@ def released_beside_a_row_outside() -> Release:
     return Release(grouping, outside=np.array([False] * 5 + [True]))
 
 
-def test_a_certificate_counts_rows_outside_the_domains_in_weighted_k(tmp_path) -> None:
+def test_a_record_counts_rows_outside_the_domains_in_weighted_k(tmp_path) -> None:
     # one group of 5 of the 6 rows: 25 / 6
-    certificate = released_beside_a_row_outside().write(tmp_path / "r.csv")
-    assert certificate.origin.weighted_k == Fraction(25, 6)
+    release = released_beside_a_row_outside()
+    certificate = release.write(tmp_path / "r.csv")
+    assert release.record(certificate)["measures"]["weighted_k"] == float(Fraction(25, 6))
     assert (certificate.rows, certificate.suppressed) == (5, 1)
 
 

@@ -198,6 +198,8 @@ class _Work:
         starts, stops = cover(self.instance, lows, highs)
         scale, columns = self.instance.losses, range(len(self.codes))
         ranges = np.stack([scale.of_blocks(i, starts[i], stops[i]) for i in columns])
+        # A clamped end is wide and cannot be cut: columns of one base value come last.
+        ranges = np.where(highs > lows, ranges, -1)
         order = np.argsort(-ranges[self.tie_order], axis=0, kind="stable")
         return _Open(
             cells,

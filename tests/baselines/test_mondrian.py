@@ -263,3 +263,12 @@ def test_ties_must_be_columns() -> None:
         mondrian(customers(), 2, ties=["sex"])
     with pytest.raises(ConfigError, match=r"ties must name a column once\. Got age, age"):
         mondrian(customers(), 2, ties=["age", "age"])
+
+
+def test_a_clamped_end_that_is_wide_is_not_cut_again_and_again() -> None:
+    frame = pd.DataFrame({"age": [30, 31, 60, 60], "town": ["a", "b", "a", "b"]})
+    table = read_table(frame, {"age": "quasi", "town": "quasi"})
+    ages = IntervalSpec(granularity=4, range=(5, 25), outside="clamp")
+    instance = Instance.build(table, {"age": ages, "town": OrderedSpec(("a", "b"))})
+    found = mondrian(instance, 1).grouping(instance)
+    assert sorted(found.sizes.tolist()) == [2, 2]  # all ages are >=25: only towns differ

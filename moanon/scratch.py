@@ -19,6 +19,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 import weakref
 import zlib
 from contextlib import suppress
@@ -26,10 +27,10 @@ from pathlib import Path
 
 from moanon.atomic import lock
 
-#: A folder that could not be locked so often is on a disk without locks.
-_TRIES = 3
-#: Who may do what with a folder.
-_MODE = 0o700
+#: Who may do what with a folder, once its process has locked it and before.
+_MODE, _MODE_BEFORE = 0o700, 0o500
+#: Seconds after which a folder that still has the mode before belongs to a process that was killed.
+_MOST_SECONDS_TO_LOCK = 3600
 
 
 class ScratchFolder:
@@ -54,12 +55,19 @@ class ScratchFolder:
 
     def __init__(self) -> None:
         clear_abandoned()
-        for tries_left in reversed(range(_TRIES)):
-            self.path, descriptor = _made()
+        try:
+            self.path = Path(tempfile.gettempdir()) / f"{_prefix()}{secrets.token_hex(8)}"
+            self.path.mkdir(mode=_MODE_BEFORE)
+            descriptor = _opened(self.path)
             self._end = weakref.finalize(self, _remove, self.path, descriptor)
-            if _is_locked(self.path, descriptor) or not tries_left:
-                break
-            self.remove()  # another process may have taken it for abandoned before it was locked
+            if descriptor is not None:
+                lock(descriptor)
+            self.path.chmod(_MODE)  # only now may it look like one that nobody has locked any more
+        except OSError as error:
+            raise OSError(
+                f"there is no place for temporary files ({error.strerror or error}); set TMPDIR to "
+                "another disk"
+            ) from None
 
     def __enter__(self) -> ScratchFolder:
         return self
@@ -70,28 +78,6 @@ class ScratchFolder:
     def remove(self) -> None:
         """Remove the folder with all that is in it; at the latest this is done when Python ends."""
         self._end()
-
-
-def _made() -> tuple[Path, int | None]:
-    """Make a folder, and open it where that is possible."""
-    try:
-        path = Path(tempfile.gettempdir()) / f"{_prefix()}{secrets.token_hex(8)}"
-        path.mkdir(mode=_MODE)
-    except OSError as error:
-        raise OSError(
-            f"there is no place for temporary files ({error.strerror or error}); set TMPDIR to "
-            "another disk"
-        ) from None
-    return path, _opened(path)
-
-
-def _is_locked(folder: Path, descriptor: int | None) -> bool:
-    """Lock a folder; say whether that was possible, and it is still there."""
-    if descriptor is None or not lock(descriptor):
-        return False
-    with suppress(OSError):
-        return os.path.samestat(os.fstat(descriptor), folder.lstat())
-    return False
 
 
 def _remove(folder: Path, descriptor: int | None) -> None:
@@ -109,12 +95,17 @@ def clear_abandoned() -> None:
         for path in Path(tempfile.gettempdir()).iterdir():
             if own.fullmatch(path.name) and (descriptor := _opened(path)) is not None:
                 try:
-                    status = os.fstat(descriptor)
-                    is_ours = status.st_uid == os.getuid()
-                    if is_ours and stat.S_IMODE(status.st_mode) == _MODE and lock(descriptor):
+                    if _may_be_abandoned(os.fstat(descriptor)) and lock(descriptor):
                         shutil.rmtree(path, ignore_errors=True)
                 finally:
                     os.close(descriptor)
+
+
+def _may_be_abandoned(status: os.stat_result) -> bool:
+    """Say whether a folder is of this user and its process has had the time to lock it."""
+    mode = stat.S_IMODE(status.st_mode)
+    is_old = mode == _MODE_BEFORE and time.time() - status.st_mtime > _MOST_SECONDS_TO_LOCK
+    return status.st_uid == os.getuid() and (mode == _MODE or is_old)
 
 
 def _prefix() -> str:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
@@ -135,20 +136,30 @@ def test_without_locks_nothing_is_cleared(place: Path, monkeypatch: pytest.Monke
     assert list(place.iterdir()) == [left]
 
 
-def test_a_folder_that_was_taken_for_abandoned_is_made_anew(
+def test_a_folder_that_is_not_yet_locked_is_left_alone(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, taken = fcntl.flock, []
+    real = fcntl.flock
 
     def cleared_before(descriptor: int, operation: int) -> None:
-        if not taken:  # another process was faster, and has removed it
-            taken.extend(place.iterdir())
-            taken[0].rmdir()
+        monkeypatch.setattr(fcntl, "flock", real)
+        clear_abandoned()  # as another process may, just before this one locks its folder
         real(descriptor, operation)
 
     monkeypatch.setattr(fcntl, "flock", cleared_before)
     with ScratchFolder() as folder:
-        assert [folder.path] == list(place.iterdir()) != taken
+        assert list(place.iterdir()) == [folder.path]
+
+
+@pytest.mark.parametrize(("seconds", "stays"), [(60, True), (2 * 3600, False)])
+def test_a_folder_that_was_never_locked_goes_after_an_hour(
+    place: Path, seconds: int, stays: bool
+) -> None:
+    left = abandoned(place)
+    left.chmod(0o500)
+    os.utime(left, (time.time() - seconds,) * 2)
+    clear_abandoned()
+    assert left.exists() is stays
 
 
 def test_many_that_start_at_once_do_not_take_each_others(place: Path) -> None:

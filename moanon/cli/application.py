@@ -27,8 +27,7 @@ from typer.core import TyperGroup
 from moanon import __version__
 from moanon.cli.printing import on_one_line
 from moanon.ending import Ending
-from moanon.errors import ExistsError, ImpossibleError, InfeasibleError, MoanonError
-from moanon.kernels.notices import on_notice
+from moanon.errors import ExistsError, ImpossibleError, InfeasibleError, MoanonError, on_notice
 from moanon.scratch import clear_abandoned
 
 DONE, NO = 0, 1

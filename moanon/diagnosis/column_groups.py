@@ -26,7 +26,6 @@ from moanon.diagnosis.privacy_model import PrivacyModel
 from moanon.diagnosis.suppression_curve import Curve, Levels
 from moanon.errors import DataError, QuestionError
 from moanon.kernels import refinement
-from moanon.kernels.diversity import MODELS, measure_models_alone
 from moanon.kernels.histograms import (
     EQUAL,
     ORDERED,
@@ -39,6 +38,7 @@ from moanon.kernels.histograms import (
     merge_lists,
     sort_values,
 )
+from moanon.kernels.models import MODELS, measure_models_alone
 
 _NONE = np.zeros(0, dtype=np.uint32)
 _NO_RUNS = np.zeros((0, 2), dtype=np.uint64)
@@ -270,7 +270,7 @@ class _Listed(NamedTuple):
 class _Rater:
     """Measures groups of cells under any model but k-anonymity; the worst sensitive column counts.
 
-    The loops are those that measure groups everywhere else (`moanon.kernels.diversity`); here the
+    The loops are those that measure groups everywhere else (`moanon.kernels.models`); here the
     groups are lists of cells, and one model is looked at.
     """
 

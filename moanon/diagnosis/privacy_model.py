@@ -145,7 +145,7 @@ class PrivacyModel:
 
     @property
     def kernel_model(self) -> str:
-        """Name in `moanon.kernels.diversity.MODELS`; k has none, it is the size."""
+        """Name in `moanon.kernels.models.MODELS`; k has none, it is the size."""
         return self.registered.models[0]
 
     @property

@@ -41,7 +41,7 @@ from moanon.experiment.stored import domains_texts
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures import find_measure
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.paths import checked_path
 from moanon.recoding import GlobalRecodings, LocalRecodings, Recodings

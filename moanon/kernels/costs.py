@@ -14,11 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from moanon.arrays import Ints
-from moanon.kernels.forms import Forms
+from moanon.kernels.forms import add_up_parts
 from moanon.kernels.histograms import count_log, count_logs
 from moanon.kernels.jit import inner, int64
-from moanon.kernels.join import Shape
-from moanon.kernels.wide import add_up_parts
+from moanon.kernels.join import Forms, Shape
 
 #: Costs of a row.
 COSTS = (

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bools, Floats, Ints, Outlined, UInts
-from moanon.kernels.forms import Forms, Workspace, bucket
+from moanon.kernels.forms import bucket
 from moanon.kernels.jit import compiled, inner, int64
-from moanon.kernels.join import JoinTree, Shape
+from moanon.kernels.join import Forms, JoinTree, Shape, Workspace
 
 #: How far apart the values of a sensitive column are.
 EQUAL, ORDERED, TREE = range(3)

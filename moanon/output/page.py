@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from moanon.atomic import StagedFiles
 from moanon.errors import OutputError
-from moanon.measures.solutions import OnPart
+from moanon.measures.evaluate import OnPart
 from moanon.output.html_page import program_page
 from moanon.output.page_data import Tab, export_command, page_data, page_title
 from moanon.release.bucketized import PRESENCE

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from moanon.genome import Instance
 from moanon.measures.suppression import row_limit
 from moanon.proofs import polishing
-from moanon.proofs.polishing import Polisher
+from moanon.proofs.cut_table import Polisher
 from moanon.search.archive_search import ArchiveSearch, polisher_for
 from tests import naive
 from tests.search.people import people, problem_of

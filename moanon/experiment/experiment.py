@@ -442,5 +442,5 @@ def _load_state(checkpoints: Checkpoints) -> tuple[State | None, list[str]]:
 def _foreign_checkpoint(folder: Path) -> SearchError:
     return SearchError(
         f"{folder} holds a checkpoint that this version does not understand; start anew with "
-        "--force"
+        "force=True"
     )

@@ -76,9 +76,9 @@ class KnownColumns:
         for option, given in (("quasi", self.quasi), ("sensitive", self.sensitive or ())):
             for name, times in Counter(given).items():
                 if times > 1:
-                    raise ConfigError(f"{option} names the column {name!r} twice")
+                    raise ConfigError(f"{option}=… names the column {name!r} twice")
         if self.key == "":
-            raise ConfigError("key must name a column. Got an empty name")
+            raise ConfigError("key=… must name a column. Got an empty name")
 
     def refuse_domains(self) -> None:
         """Refuse domains beside a configuration, which states them already."""
@@ -260,9 +260,9 @@ def _hierarchies(given: Sequence[str]) -> dict[str, Hierarchy]:
     for text in given:
         column, mark, file = text.partition("=")
         if not (column and mark and file):
-            raise ConfigError(f"a hierarchy is given as COLUMN=FILE. Got {text!r}")
+            raise ConfigError(f"hierarchies=… must be COLUMN=FILE. Got {text!r}")
         if column in found:
-            raise ConfigError(f"hierarchies name the column {column!r} twice")
+            raise ConfigError(f"hierarchies=… names the column {column!r} twice")
         embedded = file in datasets.hierarchy_names()
         found[column] = Hierarchy.read(datasets.hierarchy_path(file) if embedded else Path(file))
     return found

@@ -46,8 +46,8 @@ The way of the data, and where each station stands::
 - ``moanon.cli``: the command ``moanon``; ``guide/``: the manual in Markdown, which ``moanon guide``
   shows.
 - ``moanon.arrays``, ``errors``, ``atomic``, ``ending``, ``sealing``, ``progress``: types of arrays;
-  what can go wrong; files that appear whole or not at all; signals and temporary folders; texts that
-  only whoever has the table can read; how far a run is, and a wish to stop it.
+  what can go wrong; files that appear whole or not at all; signals and temporary folders; texts
+  that only whoever has the table can read; how far a run is, and a wish to stop it.
 
 The words, each with one meaning:
 

@@ -18,7 +18,7 @@ import yaml
 
 from moanon import datasets
 from moanon.arrays import Outlined
-from moanon.atomic import StagedFiles
+from moanon.atomic import StagedFiles, checked_path
 from moanon.config import Config
 from moanon.data.strict_yaml import dump_nodes
 from moanon.data.table import Table
@@ -41,7 +41,6 @@ from moanon.front.results import (
     read_record,
 )
 from moanon.measures.solutions import OnPart
-from moanon.paths import checked_path
 from moanon.progress import OnStep
 from moanon.progress import on_part as told_parts
 from moanon.search.checkpoint import NAMES

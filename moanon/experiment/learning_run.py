@@ -26,13 +26,12 @@ from typing import TYPE_CHECKING, Any
 
 from moanon import __version__
 from moanon.arrays import Outlined
-from moanon.atomic import StagedFiles
+from moanon.atomic import StagedFiles, checked_path
 from moanon.errors import OutputError
 from moanon.experiment.folder import FolderLock, make_folder
 from moanon.experiment.learning_sources import LearningSources
 from moanon.learning.outcome import StudyOutcome, which_tell
 from moanon.learning.study import Key, Record, Study
-from moanon.paths import checked_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -235,8 +234,8 @@ class LearningRun(Outlined):
 
     def _write(self, outcome: StudyOutcome, seconds: float) -> None:
         from moanon.output.figure_files import save_figure  # here: matplotlib is slow
-        from moanon.output.learning_figures import plot_scores, plot_telling
-        from moanon.output.learning_page import learning_html
+        from moanon.output.page import learning_html
+        from moanon.output.release_figures import plot_scores, plot_telling
 
         metrics = which_tell(outcome)
         tables = dict(zip(_TABLES, (outcome.scores, outcome.releases, metrics), strict=True))

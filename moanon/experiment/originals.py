@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from moanon import datasets
+from moanon.atomic import checked_path
 from moanon.compare.comparison import refuse_other_rows
 from moanon.config import ColumnSection, Config
 from moanon.data.cells import Cells
@@ -32,7 +33,6 @@ from moanon.front import Front
 from moanon.front.results import RECORD, find_fronts
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.paths import checked_path
 from moanon.release import read_released
 from moanon.release.matching import StarredRows
 

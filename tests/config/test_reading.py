@@ -162,14 +162,14 @@ def test_override_refuses_what_is_no_setting(setting: str) -> None:
 
 
 def test_override_refuses_a_path_through_a_value() -> None:
-    with pytest.raises(
-        ConfigError, match=r"sets=… a\.b\.c: a\.b is a single value, not a section"
-    ):
+    with pytest.raises(ConfigError, match=r"sets=… a\.b\.c: a\.b is a single value, not a section"):
         override(parse("a: {b: 1}"), "a.b.c=1")
 
 
 def test_override_by_another_option_is_refused_by_its_name() -> None:
-    with pytest.raises(ConfigError, match=r"^eta=… problem\.eta: problem is a single value, not a "):
+    with pytest.raises(
+        ConfigError, match=r"^eta=… problem\.eta: problem is a single value, not a "
+    ):
         override(parse("problem: 1"), "problem.eta=1", "eta=…")
 
 

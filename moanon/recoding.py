@@ -234,7 +234,7 @@ class LocalRecodings(Outlined):
             if "group0" in arrays:
                 raise ValueError(
                     f"{BOXES} is of an earlier version, and gives rows of the table away; run it "
-                    "again with --force"
+                    "again with force=True"
                 )
             digest = arrays["digest"].tobytes().decode()
             key = arrays["key"].tobytes().decode() if "key" in arrays else None

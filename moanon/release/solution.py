@@ -220,7 +220,7 @@ def _check_boxes(groups: Grouping, table: Table, outside: Outside) -> None:
         rows_lie = "row lies" if nowhere == 1 else "rows lie"
         raise DataError(
             f"{table.source}: {nowhere:,} {rows_lie} in none of the solution's boxes; choose "
-            "another solution, or suppress such rows (--outside suppress)"
+            "another solution, or suppress such rows (outside='suppress')"
         )
 
 

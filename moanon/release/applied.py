@@ -39,9 +39,9 @@ from moanon.errors import ConfigError, GenomeError, OutputError, got
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES
+from moanon.measures.evaluate import score_grouping
 from moanon.measures.loss import optimality
 from moanon.measures.measure import LARGEST, is_number
-from moanon.measures.measuring import score_grouping
 from moanon.measures.suppression import RECURSIVE_C, Suppression, check_recursive_c
 from moanon.release.certificate import (
     Certificate,

@@ -33,12 +33,11 @@ from moanon.arrays import Outlined
 from moanon.data.alike import alike_note
 from moanon.data.file_form import FileForm
 from moanon.data.readers import long_fields
-from moanon.ending import interrupt_with_us
+from moanon.ending import ScratchFolder, interrupt_with_us
 from moanon.engines.plain_csv import look_at
 from moanon.errors import CertificateError
 from moanon.release.labels import BlockLabels
 from moanon.release.reader_privacy import GroupCounts, SensitiveFacts, worse, worst_privacy
-from moanon.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

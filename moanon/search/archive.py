@@ -19,7 +19,7 @@ from moanon.errors import InfeasibleError
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures import find_measure
-from moanon.measures.solutions import OnPart
+from moanon.measures.evaluate import OnPart
 from moanon.recoding import LocalRecodings
 from moanon.search.problem import INFEASIBLE, Points, SearchProblem
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from moanon.arrays import Bits, Floats, State, part_of, prefixed
 from moanon.front import Front
-from moanon.measures.solutions import OnPart
+from moanon.measures.evaluate import OnPart
 from moanon.measures.suppression import row_limit
 from moanon.search.algorithms import ALGORITHMS, SearchSettings, make_search
 from moanon.search.operators import KnownGenomes

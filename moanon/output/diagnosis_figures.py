@@ -2,8 +2,7 @@
 
 Functions take an ``ax`` (or make a figure of their own) and return it, so that they can be
 combined; `draw_answer` chooses the picture that goes with a question and writes it to a file.
-Colours can be told apart by everybody (Okabe and Ito); what they mean is also said by a shape or in
-words.
+Colours differ for everybody (Okabe and Ito); what they mean is also shown by a shape or in words.
 """
 
 from __future__ import annotations

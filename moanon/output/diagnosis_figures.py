@@ -275,7 +275,7 @@ def _dots(answer: BorderAnswer, ax: Axes) -> None:
             place[each] = at - safe_ones + 0.5, size
     if len(columns) <= _NAMED:
         for each, (x, y) in place.items():
-            for name in each:
+            for name in sorted(each):  # in any order, pixels would differ from run to run
                 if each - {name} in place:
                     other = place[each - {name}]
                     ax.plot([x, other[0]], [y, other[1]], color="#DDDDDD", lw=0.7, zorder=1)

@@ -25,7 +25,7 @@ The way of the data, and where each station stands::
 - ``moanon.proofs``: bounds and branch and bound: how far a front is from the optimum
   (``front_proof``, ``proof``), best cuts of single columns (``polishing``).
 - ``moanon.search``: the algorithms, their budget and what ``auto`` means (``algorithms``), boxes
-  (``local``), several limits of suppression together (``limits``), checkpoints.
+  (``local``), checkpoints.
 - ``moanon.front``: what they find, a `Front` to look at and ask.
 - ``moanon.baselines``: the classical algorithms (Mondrian, Datafly, Incognito, OLA, Flash, MinGen);
   ``find_baseline("mondrian").run(instance, 5)`` gives a release with its ``grouping``, and

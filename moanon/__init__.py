@@ -14,16 +14,16 @@ The way of the data, and where each station stands::
   its layout and cells, ready for everything that follows.
 - ``moanon.grouping``: a `Grouping` says which rows share a released tuple, what it shows, and which
   are suppressed; from a genome, from boxes, or from a released file. All that follows takes one.
-- ``moanon.kernels``: compiled loops that group cells (``forms``), measure groups (``diversity``,
-  ``closeness``, …) and settle which are kept, step by step (``selection``), many genomes at once;
-  or split and move boxes (``splitting``, ``moving``).
+- ``moanon.kernels``: compiled loops that group cells (``forms``), measure groups (``models``, …)
+  and decide which are kept, step by step (``selection``), many genomes at once; or split and move
+  boxes (``splitting``, ``moving``).
 - ``moanon.measures``: named numbers of a grouping, for privacy, risk and loss; what is true of each
   and when a bound on it is met (``measure``); which groups are given up, and by what where nobody
   says it (``suppression``: presets, ``suppress_by``, η); and what a grouping does to each column,
   by the rows of its labels (``column_effects``).
 - ``moanon.recoding``: how the solutions of a front become groupings: genomes, or boxes.
 - ``moanon.proofs``: bounds and branch and bound: how far a front is from the optimum
-  (``front_proof``, ``proof``), best cuts of single columns (``polishing``).
+  (``front_proof``, ``proof``), best cuts of single columns (``cut_table``).
 - ``moanon.search``: the algorithms, their budget and what ``auto`` means (``algorithms``), boxes
   (``local``), checkpoints.
 - ``moanon.front``: what they find, a `Front` to look at and ask.
@@ -45,10 +45,9 @@ The way of the data, and where each station stands::
 - ``moanon.learning``: what models still learn from a release, and which losses tell (`Study`).
 - ``moanon.cli``: the command ``moanon``; ``guide/``: the manual in Markdown, which ``moanon guide``
   shows.
-- ``moanon.arrays``, ``errors``, ``sealing``, ``paths``, ``atomic``, ``scratch``, ``ending``,
-  ``progress``: types of arrays, what can go wrong, texts that only whoever has the table reads,
-  names that no file can have, files that appear at once or not at all, temporary folders that go
-  with the process, signals that end it, how far a run is and who stops it.
+- ``moanon.arrays``, ``errors``, ``atomic``, ``ending``, ``sealing``, ``progress``: types of arrays;
+  what can go wrong; files that appear whole or not at all; signals and temporary folders; texts
+  that only whoever has the table can read; how far a run is, and a wish to stop it.
 
 The words, each with one meaning:
 

@@ -110,7 +110,7 @@ class FolderLock:
         except Timeout:
             raise OutputError(
                 f"{self.folder} is in use by another run; wait until it has ended, or name another "
-                "folder with --out"
+                "folder (out=…)"
             ) from None
         except OSError as error:
             if step == "made" or error.errno not in _NO_LOCKS:
@@ -165,19 +165,19 @@ def with_limits(identity: Identity, etas: tuple[float, ...]) -> Identity:
 def check_folder(folder: Path, *, resume: bool, force: bool) -> None:
     """Refuse a place that is no folder, or an unfinished run nobody said anything about."""
     if resume and force:
-        raise OutputError("a run is resumed or replaced: give --resume or --force. Got both")
+        raise OutputError("a run is resumed or replaced: give resume=True or force=True. Got both")
     if os.path.lexists(folder) and not folder.is_dir():
         raise OutputError(f"{folder} is a file; results go into a folder")
     if resume or force or not _holds_checkpoint(folder):
         return
     if has_no_solution(folder):
         raise OutputError(
-            f"{folder} holds {unfinished(folder)}; start anew with --force, or name another folder "
-            "with --out"
+            f"{folder} holds {unfinished(folder)}; start anew with force=True, or name another "
+            "folder (out=…)"
         )
     raise OutputError(
-        f"{folder} holds {unfinished(folder)}; go on with --resume, start anew with --force, "
-        "name another folder with --out, or give it up by deleting its checkpoint*.npz"
+        f"{folder} holds {unfinished(folder)}; continue with resume=True, start anew with "
+        "force=True, name another folder (out=…), or discard it by deleting its checkpoint*.npz"
     )
 
 
@@ -189,7 +189,7 @@ def spare_inputs(folder: Path, files: Iterable[Path]) -> None:
         if file.name in names and file.resolve().parent in places:
             raise OutputError(
                 f"{file} is read by this run and would be replaced by its results; name another "
-                "folder with --out"
+                "folder (out=…)"
             )
 
 
@@ -246,7 +246,7 @@ def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
         if difference is not None:
             raise OutputError(
                 f"{path} holds the results of another run ({difference}); replace them with "
-                "--force, or name another folder with --out"
+                "force=True, or name another folder (out=…)"
             )
         found[eta] = path
     return found
@@ -279,8 +279,8 @@ def check_vacant(folder: Path) -> None:
     found = next((name for name in names if os.path.lexists(folder / name)), None)
     if found is not None:
         raise OutputError(
-            f"{folder} holds results already ({found}); replace them with --force, or name another "
-            "folder with --out"
+            f"{folder} holds results already ({found}); replace them with force=True, or name "
+            "another folder (out=…)"
         )
 
 
@@ -314,7 +314,7 @@ def still_known(folder: Path, known: Mapping[float, Path], etas: list[float]) ->
         if eta not in known:
             raise SearchError(
                 f"{folder} holds no results for eta {eta} any more, to which its unfinished run "
-                "was adding; start anew with --force"
+                "was adding; start anew with force=True"
             )
     return {eta: known[eta] for eta in etas}
 
@@ -335,6 +335,6 @@ def already(folder: Path) -> OutputError:
     """The refusal of a folder that holds results already."""
     found = next((name for name in RESULTS if (folder / name).exists()), "eta-*")
     return OutputError(
-        f"{folder} holds results already ({found}); replace them with --force, or name another "
-        "folder with --out"
+        f"{folder} holds results already ({found}); replace them with force=True, or name "
+        "another folder (out=…)"
     )

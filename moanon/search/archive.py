@@ -16,7 +16,7 @@ import numpy as np
 from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, State, Values
 from moanon.errors import InfeasibleError
 from moanon.front import Front
-from moanon.measures.solutions import OnPart
+from moanon.measures.evaluate import OnPart
 from moanon.search.problem import INFEASIBLE, Points, SearchProblem
 
 #: How far an archive outgrows its room before it is thinned: doing so takes seconds.

@@ -27,8 +27,7 @@ import numpy as np
 
 from moanon.arrays import Bits, Floats, Ints, State, part_of, prefixed
 from moanon.errors import SearchError
-from moanon.proofs.cut_table import ProofTable
-from moanon.proofs.polishing import Polisher
+from moanon.proofs.cut_table import Polisher, ProofTable
 from moanon.proofs.proof import can_settle, settle_large
 from moanon.search.algorithms import MOST_GENOMES, STALL_FROM, SearchSettings, default_limit
 from moanon.search.archive import Archive, normalized

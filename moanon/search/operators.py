@@ -17,7 +17,7 @@ from moanon.arrays import Bits, Ints
 from moanon.data.domain import Domain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
 from moanon.genome import Layout
-from moanon.kernels.breeding import TreeNodes, keep_movable, move_boundaries, move_cuts
+from moanon.kernels.cuts import TreeNodes, keep_movable, move_boundaries, move_cuts
 
 #: Of a first population, this share are full-domain genomes.
 SEED_SHARE = 0.25

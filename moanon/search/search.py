@@ -15,7 +15,7 @@ import numpy as np
 
 from moanon.arrays import State
 from moanon.front import Front
-from moanon.measures.solutions import OnPart
+from moanon.measures.evaluate import OnPart
 from moanon.search.algorithms import ALL_GENOMES, DEFAULT_EVALUATIONS, SearchSettings
 from moanon.search.archive import Archive, front_of
 from moanon.search.operators import Moves

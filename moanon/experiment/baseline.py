@@ -42,7 +42,7 @@ from moanon.experiment.stored import domains_texts
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures import find_measure
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings, LocalRecodings, Recodings
 
@@ -249,7 +249,7 @@ def _rule(name: str, baseline: Baseline, config: Config) -> tuple[Suppression, l
         etas = (0.0,)
     if len(etas) > 1:
         raise ConfigError(
-            f"a baseline takes one eta. Got {list(etas)} (problem.eta); choose one with --eta"
+            f"a baseline takes one eta. Got {list(etas)} (problem.eta); choose one (eta=…)"
         )
     groups = tuple(
         (bounded, bound) for bounded, bound in config.bounds.items() if find_measure(bounded).group

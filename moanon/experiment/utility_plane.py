@@ -105,7 +105,7 @@ def find_frontier(
     chosen = {folder: set(front.ids.tolist()) for folder, front in fronts.items()}
     for folder, number in filter(None, others.values()):
         if folder not in fronts:
-            fronts[folder] = load_front(folder, fallback=original, option="--original")
+            fronts[folder] = load_front(folder, fallback=original, option="original")
         fronts[folder].row(number)  # refused where there is none
         chosen.setdefault(folder, set()).add(number)
     groupings: dict[str, Grouping] = {}
@@ -144,7 +144,7 @@ def _fronts(folders: Sequence[str], original: str | None) -> tuple[dict[Path, Fr
         finished, begun = find_runs(Path(text))
         unfinished += begun
         for folder in finished:
-            found[folder] = load_front(folder, fallback=original, option="--original")
+            found[folder] = load_front(folder, fallback=original, option="original")
     return found, unfinished
 
 

@@ -21,7 +21,7 @@ from moanon.errors import ConfigError, OutputError
 from moanon.front import Front
 from moanon.front.choices import attained_privacy
 from moanon.front.landmarks import TradeOff
-from moanon.measures.solutions import OnPart
+from moanon.measures.evaluate import OnPart
 from moanon.output.figure_style import lay_out, percent_text, pin_labels, problem_words, root_figure
 from moanon.output.front_figures import (
     magnified_parts,

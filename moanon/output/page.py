@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from moanon import __version__
 from moanon.atomic import StagedFiles
 from moanon.errors import OutputError
-from moanon.measures.solutions import OnPart
+from moanon.measures.evaluate import OnPart
 from moanon.output.page_data import Tab, export_command, page_data, page_title
 from moanon.release.bucketized import PRESENCE
 

@@ -31,7 +31,7 @@ from moanon.front.choices import attained_privacy, searched_cost
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES, Measure, find_measure
 from moanon.measures.column_effects import column_effects, columns_before
-from moanon.measures.solutions import OnPart
+from moanon.measures.evaluate import OnPart
 from moanon.measures.suppression import Suppression, row_limit
 from moanon.search.convergence import Convergence
 

@@ -41,7 +41,7 @@ from moanon import Config, Grouping, Instance, IntervalSpec, datasets, read_tabl
 from moanon.baselines import BASELINES
 from moanon.config import SearchSection
 from moanon.front import Front
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.output.figure_files import write_figures
 from moanon.output.figure_style import (

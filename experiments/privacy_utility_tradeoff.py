@@ -44,7 +44,7 @@ import moanon
 from moanon import Config, Grouping, Instance
 from moanon.baselines import find_baseline
 from moanon.frontier import CountQueries, Frontier, place_releases
-from moanon.measures.utility import utility_losses
+from moanon.measures.loss import utility_losses
 from moanon.output.figure_files import write_figures
 from moanon.output.figure_style import COLOURS, GREY, LABEL, SMALL, dress, new_axes, write
 

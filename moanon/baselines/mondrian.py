@@ -25,7 +25,7 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.measures.measuring import meet_constraints
+from moanon.measures.evaluate import meet_constraints
 from moanon.measures.suppression import RECURSIVE_C, Suppression
 
 

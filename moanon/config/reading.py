@@ -18,10 +18,10 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from moanon.atomic import checked_path
 from moanon.data import strict_yaml
 from moanon.data.strict_yaml import YamlNode, path_text
 from moanon.errors import ConfigError, got
-from moanon.paths import checked_path
 
 #: Larger files are refused: a path that names a data file by mistake would be read for minutes.
 MAX_BYTES = 1_000_000
@@ -54,8 +54,8 @@ KeyPath = tuple[str, ...]
 #: The model of each section; that of the whole under the empty name.
 Models = Mapping[str, type[BaseModel]]
 
-#: The option by which a command line replaces any value.
-SET = "--set"
+#: What errors call a value that does not come from the file, but from a parameter.
+OVERRIDE = "sets=…"
 
 
 # -- what a file says ----------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def read(
 ) -> YamlNode:
     """Read a configuration file, a mapping, and override some of its values.
 
-    `options` are others of the command line than ``--set``, each with what it sets.
+    `options` are overrides with names of their own, which errors state.
     """
     checked_path(path, ConfigError, special=True)
     try:
@@ -113,7 +113,7 @@ def parse(text: str, where: str = "config", *, lines: bool = True) -> YamlNode:
     return tree
 
 
-def override(tree: YamlNode, setting: str, option: str = SET) -> YamlNode:
+def override(tree: YamlNode, setting: str, option: str = OVERRIDE) -> YamlNode:
     """Return a tree with one value replaced or added, as ``key.path=value`` says.
 
     The value is read as YAML. A key with dots stands in double quotes. `option` is what a complaint
@@ -122,13 +122,17 @@ def override(tree: YamlNode, setting: str, option: str = SET) -> YamlNode:
     Examples
     --------
     >>> override(parse("problem: {eta: 0.1}"), "problem.eta=0.2").content["problem"].content["eta"]
-    YamlNode(content='0.2', line=None, key_line=None, plain=True, option='--set')
+    YamlNode(content='0.2', line=None, key_line=None, plain=True, option='sets=…')
     """
     match = _OVERRIDE.fullmatch(setting)
     if not match:
-        raise ConfigError(f"--set must be key.path=value, e.g. problem.eta=0.1. Got {setting!r}")
+        raise ConfigError(
+            f"{OVERRIDE} must be key.path=value, e.g. problem.eta=0.1. Got {setting!r}"
+        )
     path = [part.strip('"') for part in re.findall(r'"[^"]+"|[^".]+', match[1])]
-    value = parse(match[2], f"--set {match[1]}", lines=False) if match[2].strip() else YamlNode("")
+    value = (
+        parse(match[2], f"{option} {match[1]}", lines=False) if match[2].strip() else YamlNode("")
+    )
     return _replaced(tree, path, replace(value, option=option), 0)
 
 
@@ -153,13 +157,13 @@ def _refuse_new_column(before: YamlNode, after: YamlNode, setting: str) -> None:
         for name in _entries(new).keys() - old.content.keys():
             key = path_text(("columns", name))
             known = [path_text(("columns", declared)) for declared in old.content]
-            raise ConfigError(f"--set {setting}: unknown key {key}{nearest(key, known)}")
+            raise ConfigError(f"{OVERRIDE} {setting}: unknown key {key}{nearest(key, known)}")
 
 
 def _refuse_empty(node: YamlNode, where: str, path: KeyPath = ()) -> None:
     """Refuse a key without a value, which is a line left unfinished more often than a null."""
     if node.empty:
-        at = f"{where}, line {node.line}" if node.line else "--set"
+        at = f"{where}, line {node.line}" if node.line else OVERRIDE
         raise ConfigError(f"{at}: {path_text(path)} has no value; an empty text is written ''")
     for key, below in _entries(node).items():
         _refuse_empty(below, where, (*path, key))
@@ -301,7 +305,9 @@ class _Complaint:
 
     def sentence(self) -> str:
         key, (node, line) = path_text(self.path), self._locate()
-        where = (node.option if node else "") or SET if self.tree and line is None else self.where
+        where = (
+            (node.option if node else "") or OVERRIDE if self.tree and line is None else self.where
+        )
         if self.details["type"] == "extra_forbidden":
             at = f"{where}, line {line}: " if line else f"{where}: " if where else ""
             return f"{at}unknown key {key}{self._nearest_key()}"

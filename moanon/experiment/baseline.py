@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from moanon.arrays import Outlined
+from moanon.atomic import checked_path
 from moanon.baselines import Baseline, find_baseline
 from moanon.baselines.full_domain import FullDomain
 from moanon.baselines.mondrian import Boxes
@@ -41,9 +42,8 @@ from moanon.experiment.stored import domains_texts
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures import find_measure
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
-from moanon.paths import checked_path
 from moanon.recoding import GlobalRecodings, LocalRecodings, Recodings
 
 #: What is asked for where nobody says it, as far as the table goes.
@@ -251,7 +251,7 @@ def _rule(name: str, baseline: Baseline, config: Config) -> tuple[Suppression, l
         etas = (0.0,)
     if len(etas) > 1:
         raise ConfigError(
-            f"a baseline takes one eta. Got {list(etas)} (problem.eta); choose one with --eta"
+            f"a baseline takes one eta. Got {list(etas)} (problem.eta); choose one (eta=…)"
         )
     groups = tuple(
         (bounded, bound) for bounded, bound in config.bounds.items() if find_measure(bounded).group

@@ -14,7 +14,7 @@ from moanon.config import Config
 from moanon.errors import ConfigError, InfeasibleError, OutputError
 from moanon.experiment import Experiment, load_front, plan
 from moanon.experiment.baseline import BaselineFront, baseline_front, plan_baseline, run_baseline
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from tests.search.people import config_text
 
 

@@ -13,7 +13,8 @@ from moanon.data.file_form import FormKeys
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.notation import Notation
 from moanon.data.rules import checked_rule, rule_of, takes_steps
-from moanon.data.source import files_behind, likely_form, read_source
+from moanon.data.source import files_behind, likely_form
+from moanon.engines import open_source
 from moanon.errors import ConfigError, DataError, OutputError
 
 
@@ -41,7 +42,7 @@ def make_hierarchy(
     missing_tokens : sequence of str
         Texts that mean "no value".
     """
-    source = read_source(
+    source = open_source(
         file, missing_tokens=missing_tokens, columns=[column], **likely_form(file, **form)
     )
     (profile,) = source.columns

@@ -25,11 +25,12 @@ from moanon.atomic import StagedFiles
 from moanon.config import Config, name_from
 from moanon.config.guessing import Guess, guess, missing_tokens
 from moanon.config.reading import MAX_BYTES
-from moanon.data.column import Column
+from moanon.data.column import Profile
 from moanon.data.file_form import FileForm, FormKeys
 from moanon.data.notation import PLAIN, Notation
-from moanon.data.source import TABLE_ENDINGS, Source, likely_form, read_source
+from moanon.data.source import TABLE_ENDINGS, likely_form
 from moanon.data.strict_yaml import dump
+from moanon.engines import Source, open_source
 from moanon.engines.addresses import is_address
 from moanon.errors import DataError, OutputError
 from moanon.paths import checked_path
@@ -56,7 +57,7 @@ def write_starter(
     columns : sequence of str, optional
         Those that a release may have; by default all.
     **given
-        As for `moanon.data.source.read_source`; what is not given is found out.
+        As for `moanon.engines.open_source`; what is not given is found out.
 
     Returns
     -------
@@ -75,10 +76,10 @@ def write_starter(
     if os.path.lexists(target):
         raise OutputError(f"{target} exists already and is left as it is; name another with --out")
     form = likely_form(file, **given)
-    source = read_source(file, columns=columns, **form)
+    source = open_source(file, columns=columns, **form)
     tokens = ("", *missing_tokens(source.columns))
     if len(tokens) > 1:
-        source = read_source(file, columns=columns, missing_tokens=tokens, **form)
+        source = open_source(file, columns=columns, missing_tokens=tokens, **form)
     guesses = [guess(column) for column in source.columns]
     roles = Counter(each.role for each in guesses)
     if not roles["quasi"]:
@@ -193,7 +194,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def _missing_text(
-    columns: Sequence[Column], guesses: Sequence[Guess], tokens: Sequence[str]
+    columns: Sequence[Profile], guesses: Sequence[Guess], tokens: Sequence[str]
 ) -> str:
     released = [each.role in ("quasi", "sensitive") for each in guesses]
     gaps = sum(column.missing > 0 for column, kept in zip(columns, released, strict=True) if kept)

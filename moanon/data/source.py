@@ -1,8 +1,8 @@
-"""Reading a file or a frame into columns of text.
+"""Where a table is read from: which files a path means, how they are likely written; frames.
 
-Whatever the source, a column comes out the same way: the distinct texts that occur in it, sorted,
-and one code per row. Text stays text: ``NA``, ``nan`` or ``01234`` are values like any other,
-because a reader that guesses types invents missing values and merges people that differ.
+Whatever the source, a column has the same form: the distinct texts that occur in it, sorted, and
+one code per row. Text stays text: ``NA``, ``nan`` or ``01234`` are values like any other, because a
+reader that guesses types invents missing values and merges people that differ.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from moanon.arrays import Outlined
 from moanon.data.cell_reading import CellReading
 from moanon.data.column import (
     Column,
@@ -31,8 +29,7 @@ from moanon.data.column import (
 )
 from moanon.data.decoding import READ_ERRORS, guess_encoding, unreadable
 from moanon.data.file_form import FileForm, FormKeys, header_of, likely_blanks, split_at_blanks
-from moanon.data.readers import first_rows, read_files
-from moanon.data.rows import RowsInMemory
+from moanon.data.readers import first_rows
 from moanon.errors import DataError
 from moanon.paths import checked_path
 
@@ -47,91 +44,6 @@ TABLE_ENDINGS = (*TEXT_ENDINGS, *_TYPED_ENDINGS)
 _FILES_READ = "read are .csv, .tsv, .txt, .data, .csv.gz, .csv.zst, .parquet and .xlsx"
 #: Rows that tell how a file is written.
 _LOOKED_AT = 1_000
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Source(Outlined):
-    """What was read.
-
-    Attributes
-    ----------
-    name : str
-        Path, glob, ``DataFrame`` or the name the caller gave.
-    columns : tuple of Column
-        The columns read, in file order.
-    rows : int
-        Rows in the source.
-    digest : str
-        SHA-256 in hex. One file: of its bytes. Several: of the lines ``<sha256>  <relative name>``
-        in reading order. A frame: of the names, texts and missing marks of the columns read,
-        whatever its index, its memory layout and the missing tokens.
-    unread : tuple of str
-        Columns of the source that were not asked for, in file order.
-    files : tuple of Path
-        The files that were read, absolute and with links followed, so that nobody replaces them by
-        mistake, from whatever folder; none for a frame.
-    """
-
-    name: str
-    columns: tuple[Column, ...]
-    rows: int
-    digest: str
-    unread: tuple[str, ...] = ()
-    files: tuple[Path, ...] = ()
-
-    @property
-    def store(self) -> RowsInMemory:
-        """The rows."""
-        return RowsInMemory({column.name: column for column in self.columns})
-
-
-def read_source(
-    source: str | os.PathLike[str] | pd.DataFrame,
-    *,
-    missing_tokens: Sequence[str] = ("",),
-    name: str | None = None,
-    columns: Sequence[str] | None = None,
-    **form: Unpack[FormKeys],
-) -> Source:
-    """Read a CSV, Parquet or Excel file, a folder or glob of them, or a DataFrame.
-
-    Parameters
-    ----------
-    source
-        A path, a folder, a glob or a frame. Several files are read in sorted order and must have
-        the same columns.
-    missing_tokens
-        Texts that mean "no value", beside the nulls of typed sources. By default only the empty
-        text. In a float column a token matches both ways to write a whole number, -9 and -9.0.
-    name
-        What to call the source; by default its path.
-    columns
-        The columns to read; by default all.
-    **form
-        How files are written and texts are read: attributes of
-        :class:`moanon.data.file_form.FileForm`.
-
-    Raises
-    ------
-    DataError
-        If the source cannot be read exactly as it stands.
-    """
-    file_form = FileForm(**form)
-    reading = CellReading.of(missing_tokens, file_form)
-    if not isinstance(source, (str, os.PathLike)):
-        return _read_frame(source, name or "DataFrame", reading, columns)
-    path = os.fspath(source)
-    try:
-        files = find_files(path)
-        resolved = tuple(file.resolve() for file in files)
-        digest = digest_files(files)
-    except OSError as error:
-        raise unreadable(path, error) from None
-    plain, rows, unread = read_files(files, columns, file_form)
-    if not rows:
-        raise DataError(f"{path} has no rows")
-    read = tuple(map(reading.settle, plain))
-    return Source(name or path, read, rows, digest, unread, resolved)
 
 
 def files_behind(source: str | os.PathLike[str]) -> tuple[Path, ...]:
@@ -242,7 +154,7 @@ def _what_works(folder: Path, table: Path) -> str:
 
 
 def digest_files(files: Sequence[Path]) -> str:
-    """Give the digest of files that are read together; see `Source`."""
+    """Give the digest of files that are read together; see `moanon.engines.opening.Source`."""
     digests = []
     for file in files:
         with file.open("rb") as stream:
@@ -258,9 +170,10 @@ def digest_files(files: Sequence[Path]) -> str:
 # -- frames --------------------------------------------------------------------------------------
 
 
-def _read_frame(
+def read_frame(
     frame: pd.DataFrame, name: str, reading: CellReading, columns: Sequence[str] | None
-) -> Source:
+) -> tuple[dict[str, Column], str, tuple[str, ...]]:
+    """Read columns of a frame; returned with its digest and the names of all other columns."""
     import pandas as pd  # here, because a file must not wait for pandas
 
     if not isinstance(frame, pd.DataFrame):
@@ -291,7 +204,6 @@ def _read_frame(
     for column in plain:
         digest.update(json.dumps([column.name, column.values]).encode())
         digest.update(column.codes.astype("<i4").tobytes())
-    read = tuple(map(reading.settle, plain))
-    read_at = set(chosen)
-    unread = tuple(n for i, n in enumerate(header) if i not in read_at)
-    return Source(name, read, len(frame), digest.hexdigest(), unread)
+    read = {column.name: reading.settle(column) for column in plain}
+    unread = tuple(label for label in header if label not in read)
+    return read, digest.hexdigest(), unread

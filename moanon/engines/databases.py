@@ -48,9 +48,9 @@ from moanon.engines.duck import (
     quoted,
     shuffled,
 )
-from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
 from moanon.engines.exact_columns import ExactColumns
 from moanon.engines.replacing import catalogue_of, unused_name
+from moanon.engines.stores import DistinctValues, RowsElsewhere
 from moanon.errors import DataError, MoanonError, OutputError
 
 #: Digits of a second that a TIMESTAMP has.
@@ -321,7 +321,7 @@ class RowsInDatabase(RowsElsewhere):
         return labelling.rewrite or str
 
     def write(
-        self, labelling: Labelling, path: Path, spell: Callable[[str], str] | None
+        self, labelling: Labelling, path: Path, spell: Callable[[str | None], str] | None
     ) -> tuple[int, RowOrder]:
         order = {f"order{i}": self._rows[n] for i, n in enumerate(self.database.address.order_by)}
         session = DuckSession(str(self.database.address), self._memory)
@@ -329,7 +329,7 @@ class RowsInDatabase(RowsElsewhere):
             rows = self.labelled(labelling, order, typed=False)
             for number, batch in enumerate(self._batches(rows)):
                 session.database.register("batch", batch)
-                insert = "INSERT INTO fetched" if number else "CREATE TABLE fetched AS"
+                insert = "INSERT INTO fetched" if number else "CREATE TEMP TABLE fetched AS"
                 session.execute(f"{insert} SELECT * FROM batch").fetchall()
                 session.database.unregister("batch")
         texts = [f"c{i}::VARCHAR" for i in range(len(labelling.columns))]

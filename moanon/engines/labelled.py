@@ -3,12 +3,15 @@
 A row finds its labels through two kinds of joins: the values of its quasi-identifiers become codes,
 and the tuple of codes says whether the row is shown. Where a code has but one label, as under a
 genome, the label comes with the code, from a small table; else tuples have labels of their own.
-Every other released column shows its own value as the strict reader would write it.
+Every other released column shows its own value, as a text that is the same wherever rows are. Most
+types have texts that DuckDB writes in the same way. Others go through a table of their distinct
+values, whose texts are made here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,25 +19,28 @@ import numpy as np
 from moanon.arrays import Ints
 from moanon.data.column import TEXT
 from moanon.data.formulas import is_formula
-from moanon.data.readers import released_type
+from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import Labelling
-from moanon.engines.cell_texts import direct_text, is_respelled, text_table
 from moanon.engines.duck import (
-    RANDOM_KEY,
     TupleKeys,
-    csv_line,
+    copy_rows,
     in_bytes,
     in_quotes,
     is_formula_sql,
     literal,
-    quoted,
-    shuffled,
 )
 
 if TYPE_CHECKING:
     from moanon.engines.files import RowsInFiles
 
-_STAR = "*"
+#: Whole numbers of at most 64 bits, with a sign.
+WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+#: SQL type → how its values are written as the strict reader writes them.
+_DIRECT = {
+    **dict.fromkeys((*WHOLE, "DECIMAL", "UUID"), "{0}::VARCHAR"),
+    "BOOLEAN": "CASE WHEN {0} THEN 'True' WHEN NOT {0} THEN 'False' END",
+    "VARCHAR": "{0}",
+}
 
 
 class LabelledRows:
@@ -50,7 +56,7 @@ class LabelledRows:
     """
 
     def __init__(
-        self, store: RowsInFiles, labelling: Labelling, spell: Callable[[str], str] | None
+        self, store: RowsInFiles, labelling: Labelling, spell: Callable[[str | None], str] | None
     ) -> None:
         self._store, self._labelling, self._spell = store, labelling, spell
         self._session = store.session
@@ -64,52 +70,27 @@ class LabelledRows:
         keys = TupleKeys([int(code.max(initial=0)) + 1 for code in labelling.codes.values()])
         self._join_labels(keys, rows.outside, [rows.code(name) for name in labelling.codes])
         self.cells = [self._cell(name) for name in labelling.columns]
-        self._from = f"FROM {{rows}} AS r {rows.joins} {' '.join(self._joins)} {rows.where}"
+        self._joined = f"{rows.joins} {' '.join(self._joins)} {rows.where}"
 
     @property
     def is_large(self) -> bool:
         """Whether the labels may not fit beside a join; then rows lose their order on the way."""
-        bytes_each = 16 + 16 * (len(self._labelling.codes) - len(self._by_code))
+        bytes_each = 16 + 16 * (len(self._labelling.labels) - len(self._by_code))
         needed = int(self._labelling.tuples.shape[1]) * bytes_each
         return needed * 4 > in_bytes(self._session.memory)
 
-    def query(self) -> str:
-        """All rows, their cells in columns, in order."""
-        names = self._labelling.columns.values()
-        typed = zip(names, self.cells, self._types, strict=True)
-        columns = {name: f"CAST({cell} AS {kind})" for name, cell, kind in typed}
-        if (seed := self._seed) is not None:
-            line = csv_line([in_quotes(cell) for cell in self.cells])
-            return shuffled(line, self._all_rows, seed, "", columns)
-        return self._in_order(", ".join(f"{c} AS {quoted(name)}" for name, c in columns.items()))
-
-    def lines(self) -> str:
-        """All rows, each as one text, under the text of the header."""
-        assert self._spell is not None
-        header = ",".join(map(self._spell, self._labelling.columns.values()))
-        line = csv_line(self.cells)
-        if (seed := self._seed) is not None:
-            return shuffled(line, self._all_rows, seed, header, {})
-        return self._in_order(f"{line} AS {quoted(header)}")
-
-    @property
-    def _seed(self) -> int | None:
-        shuffle = self._labelling.shuffle
-        return None if shuffle is None else shuffle.seed
-
-    @property
-    def _all_rows(self) -> str:
-        return self._from.format(rows=self._store.relation.rows)
-
-    def _in_order(self, selected: str) -> str:
-        """Rows in the order of the source, or of the source shuffled: as such they are narrow."""
-        rows, order = self._store.relation.rows, ""
-        if self._labelling.shuffle is not None:
-            rows = f"(SELECT * FROM {rows} ORDER BY {RANDOM_KEY})"
-        if self.is_large:
-            rows = f"(SELECT *, row_number() OVER () AS place FROM {rows})"
-            order = "ORDER BY place"
-        return f"SELECT {selected} {self._from.format(rows=rows)} {order}"
+    def copied_to(self, path: Path) -> str:
+        """SQL that writes the rows."""
+        return copy_rows(
+            self._store.relation.rows,
+            self.cells,
+            self._types,
+            self._labelling,
+            path,
+            self._spell,
+            joins=self._joined,
+            is_large=self.is_large,
+        )
 
     def formula_cells(self) -> int:
         """Cells of columns without a label that hold texts which a spreadsheet would run."""
@@ -117,10 +98,10 @@ class LabelledRows:
         for runs in self._formulas:
             rows = self._store.relation.rows
             if self._session.value(f"SELECT count(*) FROM {rows} AS r WHERE {runs}"):
-                joined = self._from.format(rows=rows)
                 shown = "labels.shown" if self._labelling.stars else "true"
                 found += self._session.value(
-                    f"SELECT count(*) FILTER (WHERE {shown} AND {runs}) {joined}"
+                    f"SELECT count(*) FILTER (WHERE {shown} AND {runs}) "
+                    f"FROM {rows} AS r {self._joined}"
                 )
         return found
 
@@ -135,6 +116,8 @@ class LabelledRows:
         found = {}
         labelling = self._labelling
         for name, codes in zip(labelling.codes, labelling.tuples, strict=True):
+            if name not in labelling.labels:
+                continue
             texts, numbers = labelling.labels[name]
             number = np.zeros(int(labelling.codes[name].max(initial=0)) + 1, dtype=np.int32)
             number[codes] = numbers
@@ -192,7 +175,7 @@ class LabelledRows:
         if not labelling.stars:
             return shown
         self._types[-1] = "VARCHAR"
-        return f"CASE WHEN labels.shown THEN {shown} ELSE {literal(_STAR)} END"
+        return f"CASE WHEN labels.shown THEN {shown} ELSE {literal(SUPPRESSED)} END"
 
     def _own_value(self, name: str) -> str:
         labelling = self._labelling
@@ -224,7 +207,7 @@ class LabelledRows:
         """Show a column through a table of what each of its distinct values looks like."""
         store, gap = self._store, self._labelling.gaps.get(name)
         has_gaps = name in self._labelling.with_gaps
-        kind = TEXT if has_gaps else released_type(store.relation.type_of(name))
+        kind = TEXT if has_gaps else store.relation.released_type(name)
         values = store.columns[name].values
         texts = [self._written(text) if kind == TEXT else text for text in values]
         table, alias = text_table(store, name, texts), f"o{len(self._joins)}"
@@ -236,3 +219,42 @@ class LabelledRows:
         if gap is None:
             return f"{alias}.text"
         return f"coalesce({alias}.text, {literal(self._written(gap))})"
+
+
+# -- cells as texts --------------------------------------------------------------------------------
+
+
+def direct_text(store: RowsInFiles, name: str) -> tuple[str, str] | None:
+    """SQL of the text of a cell of row ``r``, NULL where it is missing, and its type in a release.
+
+    None where only a table of distinct values has the texts.
+    """
+    kind = store.relation.type_of(name)
+    if kind not in _DIRECT or is_respelled(store, name):
+        return None
+    shown = _DIRECT[kind].format(f"r.{store.relation.place(name)}")
+    if store.reading.tokens:
+        tokens = ", ".join(map(literal, sorted(store.reading.tokens)))
+        shown = f"CASE WHEN {shown} IN ({tokens}) THEN NULL ELSE {shown} END"
+    return shown, store.relation.released_type(name)
+
+
+def is_respelled(store: RowsInFiles, name: str) -> bool:
+    """Whether the texts of a column are other ones in its profile than in its files."""
+    return store.reading.normalize and store.relation.type_of(name) == "VARCHAR"
+
+
+def text_table(store: RowsInFiles, name: str, texts: Sequence[str]) -> str:
+    """Put the distinct values of a column (v) beside texts, one for each value of its profile."""
+    value_of, session = store.value_of(name), store.session
+    there = np.flatnonzero(value_of[:-1] >= 0)
+    chosen = np.array([texts[value_of[i]] for i in there], dtype=object)
+    # As a type of its own, which holds each text once.
+    numbered = session.store({"number": there.astype(np.int32), "text": chosen})
+    table = session.new_name("shown")
+    session.execute(
+        f"CREATE TEMP TABLE {table} AS SELECT v, text::VARCHAR AS text "
+        f"FROM {store.distinct_table(name)} JOIN {numbered} USING (number)"
+    )
+    session.drop([numbered])
+    return table

@@ -23,7 +23,7 @@ from moanon.data.column import did_you_mean
 from moanon.data.domain import TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import Role, Table, settle
-from moanon.engines import OpenedSource, open_source
+from moanon.engines import Source, open_source
 from moanon.engines.addresses import is_address
 from moanon.errors import ConfigError, DataError, EncodingError
 from moanon.experiment.finished import load_front
@@ -267,7 +267,7 @@ def _hierarchies(given: Sequence[str]) -> dict[str, Hierarchy]:
 
 
 def _shared(
-    read: OpenedSource, known: KnownColumns, sensitive: Sequence[str], released: Sequence[str]
+    read: Source, known: KnownColumns, sensitive: Sequence[str], released: Sequence[str]
 ) -> list[str]:
     """Every column that the original and all released files have, but the sensitive and the key."""
     shared = list(read.store.columns)

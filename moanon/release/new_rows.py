@@ -27,32 +27,28 @@ from moanon.genome import Instance
 Outside = Literal["refuse", "suppress"]
 
 
-def fit_rows(
-    instance: Instance, table: Table, outside: Outside = "refuse"
-) -> tuple[Instance, Bools | int]:
+def fit_rows(instance: Instance, table: Table, outside: Outside = "refuse") -> tuple[Instance, int]:
     """Read new rows against the domains of another table.
 
     The columns must have the same roles; identifying ones may be absent. Returned are the rows that
-    fit, their columns in the order of `instance`, and for each row whether it was left out, or how
-    many were where rows are elsewhere.
+    fit, their columns in the order of `instance`, and how many were left out.
     """
     if outside not in get_args(Outside):
         raise ConfigError(f"rows outside are 'refuse' or 'suppress'. Got {outside!r}")
     _check_roles(instance.table, table)
     domains = {**instance.layout.domains, **instance.distances}
     values = {name: _outside(domain, table.columns[name]) for name, domain in domains.items()}
-    is_outside = table.store.holding(values)
-    if np.any(is_outside):
+    fitting, rows = table.without(values), table.rows
+    if fitting.rows < rows:
         if outside == "refuse":
             raise _refusal(domains, table)
-        if np.sum(is_outside) == table.rows:
+        if not fitting.rows:
             raise OutputError(
                 f"no row of {table.source} would be released: each holds a value outside the "
                 "domains of the generalization"
             )
-        table = table.without(values)
-    table = _in_order_of(instance.table, table)
-    return instance.over(table), is_outside
+    fitting = _in_order_of(instance.table, fitting)
+    return instance.over(fitting), rows - fitting.rows
 
 
 def _check_roles(first: Table, table: Table) -> None:

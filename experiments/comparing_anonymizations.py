@@ -8,7 +8,9 @@ the comparators that need wishes, these are: every row in a group of 5 and nothi
 given as property vectors), and differences in rank of at most 7 overlooked. Then a search over
 Adult, without suppression and with k, loss and weighted-k as objectives, gives a front in which
 many solutions share a k; of the pairs with the same k and about the same loss, the one is compared
-over which the people in the table would disagree most. It takes about a minute::
+over which the people in the table would disagree most. The source's theorem 1 says why there are so
+many comparators: whether one property vector dominates another cannot be told from fewer unary
+indices (such as k, or a mean) than the table has rows. It takes about a minute::
 
     python experiments/comparing_anonymizations.py
 
@@ -41,10 +43,10 @@ from moanon.compare.preferences import weighted_sum
 from moanon.experiment import Experiment
 from moanon.front import Front
 from moanon.grouping import Grouping
-from moanon.output.compare_figures import save_comparison
-from moanon.output.figure_files import Drawing, write_figures
+from moanon.output.figure_files import Drawing, save_one, write_figures
 from moanon.output.figure_style import COLOURS, COLUMN, INK, LABEL, SMALL, dress, new_axes
 from moanon.output.figure_style import write as write_text
+from moanon.output.release_figures import plot_comparison
 
 OUT = Path(__file__).parents[1] / "results" / "comparing_anonymizations"
 
@@ -168,12 +170,8 @@ def source_numbers(vectors: dict[str, dict[str, np.ndarray]]) -> Iterator[tuple[
     yield "5.4", "P_hv of eight tuples", "", shown(*(volume.value for volume in volumes))
     u, v = vectors["published utility"]["T3a"], vectors["published utility"]["T3b"]
     yield "5.5", "utilities of T3a", "2.03 1.7 1.7 2.03 1.6 1.6 1.6 2.03 1.7 1.6", shown(*u)
-    yield (
-        "5.5",
-        "utilities of T3b",
-        "2.03 0.97 0.97 2.03 0.97 0.97 0.97 2.03 0.97 0.97",
-        shown(*v),
-    )
+    # The source prints nine utilities for its ten tuples: one of the .97 is missing.
+    yield "5.5", "utilities of T3b", "2.03 0.97 0.97 2.03 0.97 0.97 2.03 0.97 0.97", shown(*v)
     yield "5.5", "P_cov of sizes", "0.3 1", shown(*ways(coverage, s, t))
     yield "5.5", "P_cov of utilities", "1 0.3", shown(*ways(coverage, u, v))
     sums = weighted_sum([ways(coverage, s, t), ways(coverage, u, v)], [0.5, 0.5])
@@ -463,7 +461,7 @@ def write_comparison(comparison: Comparison, out: Path, name: str) -> None:
     write(verdicts, out / f"{name}_verdicts.csv")
     headcounts = pd.DataFrame(map(vars, comparison.headcounts)).replace(names)
     write(headcounts, out / f"{name}_individuals.csv")
-    save_comparison(comparison, out / f"{name}_vectors.png", force=True)
+    save_one(lambda: plot_comparison(comparison), out / f"{name}_vectors.png", force=True)
 
 
 def write(frame: pd.DataFrame, path: Path) -> None:

@@ -11,10 +11,13 @@ in that folder; a file that is still being written is locked by its writer, and 
 the system has no such locks (Windows, some network disks) these last promises are not kept: files
 may mix, and nothing is cleared. On macOS nothing is cleared either, where locks of this kind would
 be in the way of those that a writer such as DuckDB takes.
+
+`checked_path` refuses paths that no file and no folder can have.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -26,8 +29,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
-from moanon.errors import ExistsError, OutputError
-from moanon.paths import checked_path
+from moanon.errors import MoanonError, OutputError
 
 if sys.platform != "win32":
     import fcntl
@@ -38,6 +40,41 @@ _TEMPORARY = re.compile(r"\.moanon-[0-9a-f]{16}")
 _TEMPORARY_PARTS = re.compile(r"\.moanon-parts-[0-9a-f]{16}")
 #: Whether files are locked while they are written.
 _LOCKS_FILES = sys.platform == "linux"
+#: Longer paths are shown without their middle.
+_MAX_SHOWN = 200
+_REASONS = {
+    errno.ENAMETOOLONG: "a name in it is longer than the system allows",
+    errno.ELOOP: "it is, or lies behind, a link to itself",
+}
+
+
+def checked_path(
+    path: str | os.PathLike[str], error: type[MoanonError], *, special: bool = False
+) -> Path:
+    """Give a path that the system can look up, whether or not something is there.
+
+    Parameters
+    ----------
+    path : str or path
+    error : type of MoanonError
+        What is raised for one that it cannot: a name that is too long, a NUL, a link to itself.
+    special : bool
+        Whether pipes, devices and sockets are let through; to read one may never end, and to
+        replace one does harm.
+    """
+    text = os.fspath(path)
+    shown = text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN // 2]}…{text[-60:]}"
+    try:
+        mode = os.stat(text).st_mode  # noqa: PTH116 (pathlib refuses some names in its own way)
+    except ValueError:  # a NUL, or halves of characters
+        raise error(f"{shown!a} cannot be the path of a file") from None
+    except OSError as problem:
+        if problem.errno in _REASONS:
+            raise error(f"{shown} cannot be used: {_REASONS[problem.errno]}") from None
+        return Path(path)  # nothing is there, or whoever opens it will hear more
+    if not (special or stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise error(f"{shown} is a pipe, a device or a socket; name a file")
+    return Path(path)
 
 
 class StagedFiles:
@@ -196,7 +233,7 @@ class StagedFiles:
                     "another file"
                 )
             if not self._force and os.path.lexists(target):
-                raise ExistsError(target)
+                raise _exists(target)
             if not target.parent.is_dir():
                 raise OutputError(
                     f"{target} cannot be written: the folder {target.parent} does not exist"
@@ -297,7 +334,7 @@ class StagedFolder:
             try:
                 self._target.mkdir()  # of two writers only one can
             except FileExistsError:
-                raise ExistsError(self._target) from None
+                raise _exists(self._target) from None
         try:
             self.folder.rename(self._target)
             self._beside.move()
@@ -325,7 +362,7 @@ class StagedFolder:
         if not target.is_dir() or target.is_symlink():
             raise OutputError(f"{target} is no folder; leave out the / at its end")
         if not self._force:
-            raise ExistsError(target)
+            raise _exists(target)
         for path in target.iterdir():
             if not _PART.fullmatch(path.name):
                 raise OutputError(
@@ -337,6 +374,10 @@ class StagedFolder:
                     f"{target} is not replaced: it was read for what would take its place; name "
                     "another folder"
                 )
+
+
+def _exists(target: Path) -> OutputError:
+    return OutputError(f"{target} exists already; it is replaced only with force=True")
 
 
 def _unguessable(target: Path) -> Path:
@@ -372,12 +413,12 @@ def _claim(temporary: Path, target: Path) -> None:
     try:
         os.link(temporary, target)
     except FileExistsError:
-        raise ExistsError(target) from None
+        raise _exists(target) from None
     except (OSError, NotImplementedError):  # no hard links on this disk: an empty file claims it
         try:
             os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
-            raise ExistsError(target) from None
+            raise _exists(target) from None
         try:
             temporary.replace(target)
         except BaseException:

@@ -1,4 +1,4 @@
-"""A first configuration for a file that nobody has described yet.
+"""A first configuration for a file that nobody has described yet, and hierarchies by a rule.
 
 `write_starter` finds out how a file is written (its encoding, the signs in its numbers, texts that
 mean "no value"), guesses what each column is (``guessing``), and writes a configuration with a
@@ -21,19 +21,21 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from moanon import datasets
-from moanon.atomic import StagedFiles
+from moanon.atomic import StagedFiles, checked_path
 from moanon.config import Config, name_from
 from moanon.config.guessing import Guess, guess, missing_tokens
 from moanon.config.reading import MAX_BYTES
 from moanon.data.column import Profile
+from moanon.data.domain import IntervalSpec
 from moanon.data.file_form import FileForm, FormKeys
+from moanon.data.hierarchy import Hierarchy
 from moanon.data.notation import PLAIN, Notation
-from moanon.data.source import TABLE_ENDINGS, likely_form
+from moanon.data.rules import checked_rule, rule_of, takes_steps
+from moanon.data.source import TABLE_ENDINGS, files_behind, likely_form
 from moanon.data.strict_yaml import dump
 from moanon.engines import Source, open_source
 from moanon.engines.addresses import is_address
-from moanon.errors import DataError, OutputError
-from moanon.paths import checked_path
+from moanon.errors import ConfigError, DataError, OutputError
 
 #: So many columns are more than anybody describes.
 _MANY = 200
@@ -74,7 +76,7 @@ def write_starter(
         )
     target = _target(os.fspath(file)) if out is None else Path(out)
     if os.path.lexists(target):
-        raise OutputError(f"{target} exists already and is left as it is; name another with --out")
+        raise OutputError(f"{target} exists already and is left as it is; name another (out=…)")
     form = likely_form(file, **given)
     source = open_source(file, columns=columns, **form)
     tokens = ("", *missing_tokens(source.columns))
@@ -83,7 +85,7 @@ def write_starter(
     guesses = [guess(column) for column in source.columns]
     roles = Counter(each.role for each in guesses)
     if not roles["quasi"]:
-        hint = "" if len(guesses) > 1 else "; is --delimiter needed to tell its columns apart?"
+        hint = "" if len(guesses) > 1 else "; is delimiter=… needed to tell its columns apart?"
         raise DataError(
             f"{file}: no column could be generalized as it stands (those seen are identifiers, "
             f"sensitive values or free text), so no configuration was written{hint}"
@@ -114,7 +116,7 @@ def write_starter(
                 raise
             raise DataError(
                 f"{file} has {len(guesses):,} columns, too many to be looked at together "
-                f"({error}): list those that a release may have with --columns"
+                f"({error}): list those that a release may have (columns=…)"
             ) from None
         staged.move()
     return target, dict(roles)
@@ -122,7 +124,7 @@ def write_starter(
 
 def _target(file: str) -> Path:
     if glob.has_magic(file) and not os.path.exists(file):  # noqa: PTH110 (pathlib raises for some)
-        raise OutputError(f"{file} stands for several files; name the configuration with --out")
+        raise OutputError(f"{file} stands for several files; name the configuration (out=…)")
     path = checked_path(file, DataError)
     for ending in TABLE_ENDINGS:
         if path.name.lower().endswith(ending) and not path.is_dir():
@@ -175,7 +177,7 @@ def _starter_text(
             "about a person is quasi and is generalized; what must not be learnt about a person is "
             "sensitive and is kept; what matters to nobody is insensitive and is kept. A column "
             "that is not listed is dropped. Every quasi column makes the others coarser: leave out "
-            "those that nobody needs (or list the others with --columns). Where you change a role "
+            "those that nobody needs. Where you change a role "
             "to identifying or insensitive, delete the lines below it. Sensitive may keep them: an "
             "order is then what t-closeness counts distances by, so delete kind and order where "
             "that is the alphabet's."
@@ -224,3 +226,67 @@ def _commented(comment: str, values: Mapping[str, object] | None = None, indent:
     lines = [f"# {line}" for line in textwrap.wrap(comment, 98 - len(indent))]
     lines += dump(values).splitlines() if values else ()
     return "".join(f"{indent}{line}\n" for line in lines)
+
+
+# -- a hierarchy by a rule -------------------------------------------------------------------------
+
+
+def make_hierarchy(
+    file: str,
+    column: str,
+    rule: Mapping[str, Any],
+    *,
+    form: FormKeys,
+    notation: Mapping[str, str | None],
+    missing_tokens: Sequence[str] = ("",),
+) -> Hierarchy:
+    """Make a tree whose leaves are the values of a column, as they are written.
+
+    Parameters
+    ----------
+    file, column : str
+        A table and one of its columns.
+    rule : mapping
+        As in a configuration; an empty one is replaced by what ``moanon init`` would propose.
+    form : mapping
+        How the file is written, where that is known.
+    notation : mapping
+        Keys of `Notation`, where they are known.
+    missing_tokens : sequence of str
+        Texts that mean "no value".
+    """
+    source = open_source(
+        file, missing_tokens=missing_tokens, columns=[column], **likely_form(file, **form)
+    )
+    (profile,) = source.columns
+    if not profile.values:
+        raise DataError(f"{file}: the column {column!r} has no value in any row")
+    written = Notation(**{key: sign for key, sign in notation.items() if sign is not None})
+    if not rule:
+        proposed = guess(profile)
+        rule = proposed.entry.get("hierarchy") or {}
+        if not rule:
+            raise ConfigError(
+                f"no rule suggests itself for the column {column!r} ({proposed.reason}); name one "
+                "of mask, dates, intervals, group and frequency"
+            )
+    try:
+        checked = checked_rule(rule)
+    except DataError as error:
+        raise ConfigError(f"the rule {error}") from None
+    if not takes_steps(checked) and written != Notation():
+        raise ConfigError(f"a notation is for dates and intervals only. Got {written.declared}")
+    return rule_of(checked, IntervalSpec(notation=written)).make_with_values(profile)
+
+
+def write_hierarchy(tree: Hierarchy, path: Path, table: str, *, force: bool = False) -> None:
+    """Write a tree as YAML or as ARX has it, by the ending of the file; never over its table."""
+    if path.resolve() in files_behind(table):
+        raise OutputError(f"{path} is the table itself; name another file")
+    ending = path.suffix.lower()
+    if ending not in (".yaml", ".yml", ".csv"):
+        raise OutputError(f"a hierarchy is a .yaml, .yml or .csv file. Got {path.name!r}")
+    text = tree.to_arx() if ending == ".csv" else tree.to_yaml()
+    with StagedFiles(path, force=force) as staged:
+        staged[path].write_text(text, encoding="utf-8", newline="\n")
+        staged.move()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from moanon.atomic import checked_path
 from moanon.data.cell_reading import CellReading
 from moanon.data.column import (
     Column,
@@ -31,7 +32,6 @@ from moanon.data.decoding import READ_ERRORS, guess_encoding, unreadable
 from moanon.data.file_form import FileForm, FormKeys, header_of, likely_blanks, split_at_blanks
 from moanon.data.readers import first_rows
 from moanon.errors import DataError
-from moanon.paths import checked_path
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,7 @@ import numpy as np
 
 from moanon.arrays import Ints
 from moanon.data.column import TEXT
-from moanon.data.formulas import is_formula
+from moanon.data.file_form import is_formula
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import Labelling
 from moanon.engines.duck import (

@@ -24,7 +24,7 @@ import numpy as np
 
 from moanon.arrays import Bools, Ints, Outlined, Values
 from moanon.data.column import TEXT, Column, ColumnProfile, sorted_column
-from moanon.data.formulas import is_formula
+from moanon.data.file_form import is_formula
 from moanon.data.rows import Labelling, ReleasedColumn, RowOrder, RowsInMemory, RowStore
 from moanon.engines.duck import DuckSession, copy_rows
 

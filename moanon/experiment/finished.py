@@ -18,7 +18,7 @@ import yaml
 
 from moanon import datasets
 from moanon.arrays import Outlined
-from moanon.atomic import StagedFiles
+from moanon.atomic import StagedFiles, checked_path
 from moanon.config import Config
 from moanon.data.strict_yaml import dump_nodes
 from moanon.data.table import Table
@@ -40,8 +40,7 @@ from moanon.front.results import (
     read_listed,
     read_record,
 )
-from moanon.measures.solutions import OnPart
-from moanon.paths import checked_path
+from moanon.measures.evaluate import OnPart
 from moanon.progress import OnStep
 from moanon.progress import on_part as told_parts
 from moanon.search.checkpoint import NAMES
@@ -72,7 +71,7 @@ def load_front(
     *,
     fallback: str | Path | None = None,
     advise: bool = True,
-    option: str = "--data",
+    option: str = "data",
 ) -> Front:
     """Read the front of a results folder together with its table, as its configuration says.
 
@@ -84,9 +83,9 @@ def load_front(
     fallback : path, optional
         The same, for a table that need not have moved.
     advise : bool
-        Whether to say how a command can be told where the table is now.
+        Whether to say how to state where the table is now.
     option : str
-        Which of its options takes that.
+        The parameter that states it.
 
     Raises
     ------
@@ -103,7 +102,7 @@ def load_front(
     except MoanonError as error:
         asked = isinstance(error, DataError) and data is None and fallback is None
         moved = asked and advise and _is_gone(config)
-        hint = f"; if it has moved, say where with {option}" if moved else ""
+        hint = f"; if it has moved, say where with {option}=…" if moved else ""
         raise type(error)(f"the table of {folder} cannot be read: {error}{hint}") from None
     # First, since other data may also be at odds with the domains, which would explain less.
     check_data(folder, read_record(folder), table)

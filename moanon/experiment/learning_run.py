@@ -26,13 +26,12 @@ from typing import TYPE_CHECKING, Any
 
 from moanon import __version__
 from moanon.arrays import Outlined
-from moanon.atomic import StagedFiles
+from moanon.atomic import StagedFiles, checked_path
 from moanon.errors import OutputError
 from moanon.experiment.folder import FolderLock, make_folder
 from moanon.experiment.learning_sources import LearningSources
 from moanon.learning.outcome import StudyOutcome, which_tell
 from moanon.learning.study import Key, Record, Study
-from moanon.paths import checked_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,14 +87,16 @@ class LearningRun(Outlined):
         """
         place = checked_path(folder, OutputError)
         if resume and force:
-            raise OutputError("a study is resumed or replaced: give --resume or --force. Got both")
+            raise OutputError(
+                "a study is resumed or replaced: give resume=True or force=True. Got both"
+            )
         if os.path.lexists(place) and not place.is_dir():
             raise OutputError(f"{place} is a file; results go into a folder")
         for file in sources.files:
             if file.name in (*FILES, _UNFINISHED) and file.resolve().parent == place.resolve():
                 raise OutputError(
                     f"{file} is read here and would be replaced by results; name another folder "
-                    "with --out"
+                    "(out=…)"
                 )
         lock = FolderLock(place)
         lock.enter()
@@ -178,14 +179,14 @@ class LearningRun(Outlined):
     def _check_vacant(self) -> None:
         if os.path.lexists(self.folder / _UNFINISHED):
             raise OutputError(
-                f"{self.folder} holds an unfinished study; go on with --resume, start anew with "
-                "--force, or name another folder with --out"
+                f"{self.folder} holds an unfinished study; continue it with resume=True, start "
+                "anew with force=True, or name another folder (out=…)"
             )
         found = next((name for name in FILES if os.path.lexists(self.folder / name)), None)
         if found is not None:
             raise OutputError(
-                f"{self.folder} holds a study already ({found}); extend it with --resume, replace "
-                "it with --force, or name another folder with --out"
+                f"{self.folder} holds a study already ({found}); extend it with resume=True, "
+                "replace it with force=True, or name another folder (out=…)"
             )
 
     def _earlier(self) -> dict[Key, Record]:
@@ -201,19 +202,20 @@ class LearningRun(Outlined):
             identity, fingerprints = dict(about["identity"]), dict(about["releases"])
         except _UNREADABLE:
             raise OutputError(
-                f"{self.folder} holds a study that cannot be read any more; start anew with --force"
+                f"{self.folder} holds a study that cannot be read any more; start anew with "
+                "force=True"
             ) from None
         for what, value in self.identity.items():
             if identity.get(what) != value:
                 raise OutputError(
                     f"{self.folder} holds another study ({what} was {identity.get(what)!r} and is "
-                    f"{value!r}); start anew with --force, or name another folder with --out"
+                    f"{value!r}); start anew with force=True, or name another folder (out=…)"
                 )
         for name, mark in self.sources.fingerprints.items():
             if fingerprints.get(name, mark) != mark:
                 raise OutputError(
                     f"{name} is not what it was when the study in {self.folder} began; start anew "
-                    "with --force, or name another folder with --out"
+                    "with force=True, or name another folder (out=…)"
                 )
         return records
 
@@ -232,8 +234,8 @@ class LearningRun(Outlined):
 
     def _write(self, outcome: StudyOutcome, seconds: float) -> None:
         from moanon.output.figure_files import save_figure  # here: matplotlib is slow
-        from moanon.output.learning_figures import plot_scores, plot_telling
-        from moanon.output.learning_page import learning_html
+        from moanon.output.page import learning_html
+        from moanon.output.release_figures import plot_scores, plot_telling
 
         metrics = which_tell(outcome)
         tables = dict(zip(_TABLES, (outcome.scores, outcome.releases, metrics), strict=True))

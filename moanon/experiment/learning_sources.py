@@ -115,7 +115,7 @@ def read_sources(
     if files and can_make_anew:
         raise ConfigError(
             f"{files[0]} was made of all rows, held-out ones included, and a file does not say how "
-            "to make it anew without them; add --protocol released"
+            "to make it anew without them; test with released rows (protocol='released')"
         )
     folders = [place[0] for place in wanted if not isinstance(place, str)]
     fronts = load_fronts(folders, original)
@@ -176,7 +176,7 @@ class _Reader:
         if not isinstance(origin, Instance):
             raise ConfigError(
                 f"what the labels of {files[0]} mean must be known to learn from them: give "
-                "--config, or --hierarchy for every quasi-identifier"
+                "config=…, or hierarchies=… for every quasi-identifier"
             )
         self._take_instance(None, origin, files[0])
 
@@ -247,7 +247,7 @@ class _Reader:
         chosen = _evenly(np.log(values) if spans_decades(values) else values, self._most)
         self._notes.append(
             f"{folder}: {len(chosen)} of {len(front):,} solutions, spread over the front; name "
-            f"others as {folder}#ID, or more with --solutions"
+            f"others as {folder}#ID, or more with solutions=…"
         )
         return [int(number) for number in front.ids[chosen]]
 

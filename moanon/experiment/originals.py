@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from moanon import datasets
+from moanon.atomic import checked_path
 from moanon.compare.comparison import refuse_other_rows
 from moanon.config import ColumnSection, Config
 from moanon.data.cells import Cells
@@ -32,7 +33,6 @@ from moanon.front import Front
 from moanon.front.results import RECORD, find_fronts
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.paths import checked_path
 from moanon.release import read_released
 from moanon.release.matching import StarredRows
 
@@ -73,18 +73,20 @@ class KnownColumns:
 
     def __post_init__(self) -> None:
         """Refuse what can only be a slip: a column that is named twice, or not at all."""
-        for option, given in (("--quasi", self.quasi), ("--sensitive", self.sensitive or ())):
+        for option, given in (("quasi", self.quasi), ("sensitive", self.sensitive or ())):
             for name, times in Counter(given).items():
                 if times > 1:
-                    raise ConfigError(f"{option} names the column {name!r} twice")
+                    raise ConfigError(f"{option}=… names the column {name!r} twice")
         if self.key == "":
-            raise ConfigError("--key must name a column. Got an empty name")
+            raise ConfigError("key=… must name a column. Got an empty name")
 
     def refuse_domains(self) -> None:
-        """Refuse to be told by options what a configuration says already."""
+        """Refuse domains beside a configuration, which states them already."""
         if self.hierarchies or self.quasi:
-            option = "--hierarchy" if self.hierarchies else "--quasi"
-            raise ConfigError(f"{option} says what a configuration says already; give one of them")
+            option = "hierarchies" if self.hierarchies else "quasi"
+            raise ConfigError(
+                f"{option}=… states what the configuration states already; leave one out"
+            )
 
 
 def table_of(original: Instance | Table) -> Table:
@@ -138,7 +140,7 @@ def _refuse_results(original: str | None, released: Sequence[str]) -> None:
             raise ConfigError(f"{what}, and an original is the table before it was anonymized")
         raise ConfigError(
             f"{what}, and measured are released files; write one with moanon export "
-            f"{fronts[-1]} {number or 'ID'} --out FILE"
+            f"{fronts[-1]} {number or 'ID'}"
         )
 
 
@@ -180,8 +182,8 @@ def read_original(
         return _configured(config, source, known)
     if source is None:
         raise ConfigError(
-            "a released file is measured against its original: give --original FILE, and --config "
-            "or --hierarchy for what its labels mean"
+            "a released file is measured against its original: give original=…, and config=… "
+            "or hierarchies=… for what its labels mean"
         )
     return _plain(source, known, released)
 
@@ -233,10 +235,10 @@ def _plain(source: str, known: KnownColumns, released: Sequence[str]) -> _Origin
     quasi = known.quasi or list(hierarchies) or _shared(read, known, sensitive, released)
     for name in quasi:
         if hierarchies and name not in hierarchies:
-            raise ConfigError(f"column {name!r} is a quasi-identifier and has no --hierarchy")
+            raise ConfigError(f"column {name!r} is a quasi-identifier and has no hierarchy")
     for name in hierarchies:
         if name not in quasi:
-            raise ConfigError(f"column {name!r} has a --hierarchy and is not among --quasi")
+            raise ConfigError(f"column {name!r} has a hierarchy and is not a quasi-identifier")
     roles = dict.fromkeys([known.key] if known.key else [], Role.INSENSITIVE)
     roles |= dict.fromkeys(sensitive, Role.SENSITIVE) | dict.fromkeys(quasi, Role.QUASI)
     table = settle(read, roles, "category")
@@ -258,9 +260,9 @@ def _hierarchies(given: Sequence[str]) -> dict[str, Hierarchy]:
     for text in given:
         column, mark, file = text.partition("=")
         if not (column and mark and file):
-            raise ConfigError(f"--hierarchy must be COLUMN=FILE. Got {text!r}")
+            raise ConfigError(f"hierarchies=… must be COLUMN=FILE. Got {text!r}")
         if column in found:
-            raise ConfigError(f"--hierarchy names the column {column!r} twice")
+            raise ConfigError(f"hierarchies=… names the column {column!r} twice")
         embedded = file in datasets.hierarchy_names()
         found[column] = Hierarchy.read(datasets.hierarchy_path(file) if embedded else Path(file))
     return found
@@ -322,7 +324,7 @@ def read_anonymized(
         assert instance is not None  # fronts are loaded with their tables
         origin, sensitive = _of_instance(instance, known)
     if known.key is not None and not files:
-        raise ConfigError("--key finds the rows of released files, and none is given")
+        raise ConfigError("key=… finds the rows of released files, and none is given")
     found = []
     for text in given:
         if text in solutions:
@@ -348,7 +350,7 @@ def load_fronts(folders: Sequence[Path], original: str | None) -> dict[Path, Fro
             hint = did_you_mean(folder.name, sorted(path.name for path in beside if path.is_dir()))
             raise ConfigError(f"there is no results folder {folder}{hint}")
     return {
-        folder: load_front(folder, fallback=original, option="--original")
+        folder: load_front(folder, fallback=original, option="original")
         for folder in dict.fromkeys(folders)
     }
 

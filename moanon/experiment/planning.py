@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from moanon.config import Config
-from moanon.config.constraints import check_reach
+from moanon.config import Config, check_reach
 from moanon.data.strict_yaml import HALF
 from moanon.errors import ConfigError
 from moanon.genome import Instance
@@ -48,9 +47,9 @@ def plan(
     """
     options = {}
     if etas:
-        options["--eta"] = f"problem.eta={etas[0] if len(etas) == 1 else list(etas)}"
+        options["eta=…"] = f"problem.eta={etas[0] if len(etas) == 1 else list(etas)}"
     if seed is not None:
-        options["--seed"] = f"search.seed={seed}"
+        options["seed=…"] = f"search.seed={seed}"
     runs: list[Config] = []
     owners: dict[Path, str] = {}
     for path in paths:

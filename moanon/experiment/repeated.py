@@ -55,7 +55,7 @@ def check_random(algorithm: str) -> None:
     if not ALGORITHMS[algorithm].load().is_random:
         raise ConfigError(
             f"the search {algorithm} draws no random numbers, so every seed comes to the same; "
-            "--repeat is for searches by breeding"
+            "repeated are searches by breeding"
         )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from moanon.arrays import Outlined
-from moanon.atomic import StagedFiles
+from moanon.atomic import StagedFiles, checked_path
 from moanon.config import Config
 from moanon.data.populations import PopulationRule
 from moanon.errors import ConfigError, OutputError
@@ -32,7 +32,6 @@ from moanon.front import Front
 from moanon.frontier import Frontier, PlacedRelease, place_releases
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.paths import checked_path
 from moanon.release import read_released
 from moanon.release.matching import StarredRows
 
@@ -106,7 +105,7 @@ def find_frontier(
     chosen = {folder: set(front.ids.tolist()) for folder, front in fronts.items()}
     for folder, number in filter(None, others.values()):
         if folder not in fronts:
-            fronts[folder] = load_front(folder, fallback=original, option="--original")
+            fronts[folder] = load_front(folder, fallback=original, option="original")
         fronts[folder].row(number)  # refused where there is none
         chosen.setdefault(folder, set()).add(number)
     groupings: dict[str, Grouping] = {}
@@ -145,7 +144,7 @@ def _fronts(folders: Sequence[str], original: str | None) -> tuple[dict[Path, Fr
         finished, begun = find_runs(Path(text))
         unfinished += begun
         for folder in finished:
-            found[folder] = load_front(folder, fallback=original, option="--original")
+            found[folder] = load_front(folder, fallback=original, option="original")
     return found, unfinished
 
 
@@ -173,8 +172,8 @@ def write_frontier(found: NamedFrontier, folder: Path, *, force: bool = False) -
         If one of them exists and `force` is not set, or cannot be written.
     """
     from moanon.output.figure_files import save_figure  # here: matplotlib is slow
-    from moanon.output.frontier_figures import plot_frontier
     from moanon.output.page import frontier_html
+    from moanon.output.release_figures import plot_frontier
 
     place = checked_path(folder, OutputError)
     if place.exists() and not place.is_dir():

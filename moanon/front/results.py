@@ -23,13 +23,13 @@ import numpy as np
 
 from moanon import __version__
 from moanon.arrays import Values
+from moanon.atomic import checked_path
 from moanon.data.digests import is_kept_as, is_of_counts
 from moanon.data.domain import NOT_SHOWN
 from moanon.errors import DataError, GenomeError, got
 from moanon.measures import find_measure
 from moanon.measures.loss import BOUND, GAP
 from moanon.measures.measure import is_number
-from moanon.paths import checked_path
 from moanon.recoding import BOXES
 
 if TYPE_CHECKING:  # which wait for the compiler
@@ -112,7 +112,9 @@ def check_complete(folder: Path) -> None:
     if any(next(folder.glob(trace), None) for trace in _TRACES):
         # The checkpoint of a run for several limits lies above their folders.
         above = folder.name.startswith(_LIMITS) and any(folder.parent.glob(_CHECKPOINTS))
-        again = "go on with moanon run and --resume" if above else "run it again with --force"
+        again = (
+            "continue with moanon run and resume=True" if above else "run it again with force=True"
+        )
         raise DataError(
             f"{folder} holds results that are not complete ({RECORD} is missing); {again}"
         )
@@ -376,8 +378,10 @@ def _check_finished(folder: Path) -> None:
             f"{folder} is a file; {f'name its folder, {folder.parent}' if inside else wanted}"
         )
     if any(folder.glob(_CHECKPOINTS)):
-        finish = "" if has_no_solution(folder) else "finish it with moanon run and --resume, or "
-        raise DataError(f"{folder} holds {unfinished(folder)}; {finish}run it again with --force")
+        finish = "" if has_no_solution(folder) else "finish it with moanon run and resume=True, or "
+        raise DataError(
+            f"{folder} holds {unfinished(folder)}; {finish}run it again with force=True"
+        )
     if (folder / RECORD).exists():
         return
     fronts = find_fronts(folder)

@@ -15,8 +15,8 @@ from moanon.frontier.count_queries import DIMENSIONS, SELECTIVITY, CountQueries,
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import find_measure
-from moanon.measures.measuring import score_grouping
-from moanon.measures.utility import utility_losses
+from moanon.measures.evaluate import score_grouping
+from moanon.measures.loss import utility_losses
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,7 +203,7 @@ def find_sensitive(instance: Instance, wanted: str | None) -> str:
     if not names:
         raise ConfigError(
             "the frontier is about a sensitive column, and the table has none; declare one, or "
-            "name one with --sensitive"
+            "name one with sensitive=…"
         )
     if len(names) > 1:
         raise ConfigError(

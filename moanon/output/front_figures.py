@@ -22,7 +22,6 @@ from moanon.errors import ConfigError
 from moanon.front import Front
 from moanon.front.landmarks import Landmarks, TradeOff, find_landmarks, spell
 from moanon.measures import find_measure
-from moanon.output.figure_labels import Label, add_legend, crosses, place_labels
 from moanon.output.figure_style import (
     BLUE,
     COLOURS,
@@ -38,22 +37,25 @@ from moanon.output.figure_style import (
     RASTER,
     SEQUENCE,
     VERMILION,
+    Label,
+    add_legend,
+    crosses,
     dress,
-    inches,
+    lay_out,
     new_axes,
     new_figure,
     percent_text,
+    place_labels,
     plain,
     root_figure,
     scale_axis,
     scale_numbers,
-    settle,
     short_name,
     shown,
     title,
     write,
 )
-from moanon.output.group_figures import add_insets
+from moanon.output.release_figures import add_insets
 
 if TYPE_CHECKING:
     from moanon.search.convergence import Convergence
@@ -148,8 +150,8 @@ def plot_front(
     corners = draw_tradeoff(ax, tradeoff)
     people = _draw_people(ax, front, tradeoff)
     if own:
-        settle(root_figure(ax))
-    lines, width = [corners, *people], inches(ax)[0]
+        lay_out(root_figure(ax))
+    lines, width = [corners, *people], _width(ax)
     labels: list[Label] = []
     if max_cost is not None:
         line, labels = _draw_limit(ax, tradeoff, max_cost)
@@ -198,7 +200,7 @@ def _explained(landmarks: Landmarks, *, people: bool) -> list[Line2D]:
     if people:
         entries.append(Line2D([], [], label="entropy loss of the same", **_DOTTED))
     if landmarks.knees:
-        entries.append(Line2D([], [], label="knee: dearer from here", **_KNEE))
+        entries.append(Line2D([], [], label="knee: costs more from here", **_KNEE))
     if landmarks.flats:
         entries.append(Line2D([], [], label="flat: nearly free", **_FLAT))
     return entries
@@ -254,7 +256,7 @@ def plot_magnified(
             ax.set_ylabel("")
     title(axes[0], words, columns=columns)
     if own:
-        settle(figure)
+        lay_out(figure)
     for ax, part, following in zip(axes, parts, [*parts[1:], None], strict=True):
         _mark_part(ax, part, following)
     for ax, after, part in zip(axes, axes[1:], parts[1:], strict=False):
@@ -305,7 +307,7 @@ def _mark_part(ax: Axes, part: TradeOff, following: TradeOff | None) -> None:
         taken.append(frame.get_window_extent())
     labels: list[Label] = []
     if following is None or part.privacy != "k" or len(part.publishable) == len(part):
-        labels = _mark_flats(ax, find_landmarks(part), round(1.5 * inches(ax)[0]))
+        labels = _mark_flats(ax, find_landmarks(part), round(1.5 * _width(ax)))
     place_labels(ax, labels, lines=[_stair(part)], boxes=taken)
 
 
@@ -424,7 +426,7 @@ def plot_fronts(
         ax.plot(x[marked], y[marked], zorder=4, **(look | {"linestyle": "none"}))
         entries.append(Line2D([], [], label=plain(label), **look))
     if own:
-        settle(root_figure(ax))
+        lay_out(root_figure(ax))
     add_legend(ax, entries, heading=heading, lines=curves)
     return ax
 
@@ -476,7 +478,7 @@ def plot_convergence(
     ax.axvspan(0.9 * x[-1], x[-1], color=PALE_GREY, alpha=0.6, linewidth=0, zorder=0)
     ax.plot(x, y, color=BLUE, linewidth=1.2, zorder=3)
     if own:
-        settle(root_figure(ax))
+        lay_out(root_figure(ax))
     text = f"last tenth: {convergence.gained}"
     corner = Label(text, float(0.9 * x[-1]), float(y[-1]), DARK_VERMILION, side="below")
     place_labels(ax, [corner], lines=[np.stack([x, y], axis=1)])
@@ -484,6 +486,11 @@ def plot_convergence(
 
 
 # -- what they are made of -------------------------------------------------------------------------
+
+
+def _width(ax: Axes) -> float:
+    """Width of the place to draw on, in inches."""
+    return float(ax.get_window_extent().width) / root_figure(ax).dpi
 
 
 def _stair(tradeoff: TradeOff) -> Floats:

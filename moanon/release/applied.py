@@ -13,8 +13,6 @@ released.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import os
 from collections.abc import Callable, Iterable
@@ -36,26 +34,24 @@ from moanon.data.domain import MISSING, Domain, IntervalDomain, TreeDomain
 from moanon.data.rows import Labelling, ReleasedColumn, RowOrder, Shuffle
 from moanon.data.table import Role, Table
 from moanon.engines.duck import spell
-from moanon.engines.table_readback import count_cells
 from moanon.errors import ConfigError, GenomeError, OutputError, got
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES
+from moanon.measures.evaluate import score_grouping
 from moanon.measures.loss import optimality
 from moanon.measures.measure import LARGEST, is_number
-from moanon.measures.measuring import score_grouping
 from moanon.measures.suppression import RECURSIVE_C, Suppression, check_recursive_c
 from moanon.release.certificate import (
     Certificate,
     Origin,
-    certify,
     certify_file,
+    certify_table,
     front_measures,
 )
 from moanon.release.labels import label_rules
-from moanon.release.readback import NamedValues, TalliedCells, measure_counted
+from moanon.release.readback import Format, NamedValues, Reading
 from moanon.release.reader_privacy import SensitiveFacts
-from moanon.release.reading import Format, Reading
 from moanon.release.released_rows import (
     ShownRows,
     formula_cells,
@@ -373,21 +369,16 @@ class Release(Outlined):
             fails.
         """
         rows, labelling = self._labelling("absent")
-        header = tuple(labelling.columns)
-        reading = self._reading("table", header, stars=False, defused=False)
+        reading = self._reading("table", tuple(labelling.columns), stars=False, defused=False)
         with rows.store.new_table(labelling, name, force) as address:
-            measured = tuple(header[place] for place in reading.measured)
-            counted = count_cells(address, header, measured)
-            listed = sorted((list(map(str, cells)), n) for cells, n in counted.items())
-            certificate = certify(
-                lambda: measure_counted(TalliedCells(counted, reading), reading),
+            certificate = certify_table(
+                address,
                 reading,
                 self.promised,
                 self._origin("unordered", formula_cells=0),
                 stated=self.stated,
                 known=self._known,
                 name=name,
-                digest=hashlib.sha256(json.dumps(listed).encode()).hexdigest(),
             )
             if keep is not None:
                 keep(certificate)

@@ -35,7 +35,7 @@ from moanon.arrays import Outlined
 from moanon.atomic import StagedFiles
 from moanon.data.alike import alike_note
 from moanon.data.domain import MISSING
-from moanon.data.formulas import is_formula
+from moanon.data.file_form import is_formula
 from moanon.data.readers import long_fields
 from moanon.data.rows import Labelling, Shuffle
 from moanon.data.table import Role

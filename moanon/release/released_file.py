@@ -18,8 +18,7 @@ import numpy as np
 
 from moanon.arrays import Bools, Ints, Outlined, Values
 from moanon.data.column import Column, Profile, absent_column
-from moanon.data.file_form import FileForm
-from moanon.data.formulas import is_formula
+from moanon.data.file_form import FileForm, is_formula
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import row_keys
 from moanon.data.table import Table
@@ -28,7 +27,7 @@ from moanon.engines.keyed import KeyedFiles, KeyUse
 from moanon.engines.opening import open_beside
 from moanon.engines.paired import CountedRows, PairedFiles
 from moanon.errors import DataError
-from moanon.release.reading import undefuse
+from moanon.release.readback import undefuse
 
 #: More columns are not listed in a note.
 _MOST_NAMES = 5
@@ -467,7 +466,7 @@ def _half_starred(file: str, rows: int) -> list[str]:
     return [
         f"{file}: rows that show {SUPPRESSED} in every quasi-identifier, but not in "
         f"all cells ({rows:,}), are measured as a group; if they are suppressed, say "
-        "--stars quasi"
+        "stars='quasi'"
     ]
 
 

@@ -11,7 +11,7 @@ from moanon.arrays import Bools, Ints, Outlined, Values
 from moanon.data.cells import SensitiveCounts
 from moanon.data.column import Column
 from moanon.data.domain import MISSING
-from moanon.data.formulas import defuse, is_formula
+from moanon.data.file_form import defuse, is_formula
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import Labelling, RowStore, Shuffle, own_codes
 from moanon.data.table import Role

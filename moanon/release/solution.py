@@ -22,8 +22,8 @@ from moanon.errors import ConfigError, DataError, OutputError, got
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import find_measure
+from moanon.measures.evaluate import score_grouping, suppress_groups
 from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE, is_number
-from moanon.measures.measuring import score_grouping, suppress_groups
 from moanon.measures.suppression import Suppression, check_recursive_c, row_limit
 from moanon.recoding import Recodings
 from moanon.release.applied import Release, check_k
@@ -220,7 +220,7 @@ def _check_boxes(groups: Grouping, table: Table, outside: Outside) -> None:
         rows_lie = "row lies" if nowhere == 1 else "rows lie"
         raise DataError(
             f"{table.source}: {nowhere:,} {rows_lie} in none of the solution's boxes; choose "
-            "another solution, or suppress such rows (--outside suppress)"
+            "another solution, or suppress such rows (outside='suppress')"
         )
 
 

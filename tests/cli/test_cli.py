@@ -435,7 +435,7 @@ def test_init_never_overwrites(table: Path, capsys: Captured) -> None:
     before = table.read_text()
     assert main(["init", "t.csv"]) == 2
     assert capsys.readouterr().err == (
-        "moanon: t.yaml exists already and is left as it is; name another with --out\n"
+        "moanon: t.yaml exists already and is left as it is; name another (--out)\n"
     )
     assert table.read_text() == before
 

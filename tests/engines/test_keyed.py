@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from moanon.cli import main
 from moanon.data.domain import IntervalSpec, OrderedSpec
-from moanon.data.formulas import defuse
+from moanon.data.file_form import defuse
 from moanon.engines import read_table
 from moanon.engines import read_table as open_table
 from moanon.engines.files import RowsInFiles
@@ -24,7 +24,7 @@ from moanon.engines.stores import DistinctValues
 from moanon.errors import MoanonError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from moanon.release import read_released
 from tests import naive_measures
 

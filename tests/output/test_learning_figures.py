@@ -10,8 +10,8 @@ import pytest
 from moanon.learning.outcome import StudyOutcome, which_tell
 from moanon.learning.study import Study
 from moanon.learning.target import Target
-from moanon.output.learning_figures import plot_scores, plot_telling, source_of
-from moanon.output.learning_page import learning_html
+from moanon.output.page import learning_html
+from moanon.output.release_figures import plot_scores, plot_telling, source_of
 from tests.learning.patients import instance_of, mondrian, patients_frame, studied
 
 

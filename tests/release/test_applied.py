@@ -28,7 +28,7 @@ from moanon.engines.stores import HeldRows
 from moanon.errors import CertificateError, ConfigError, GenomeError, OutputError
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.release import applied
 from tests.release.tables import SIZES, releases, shirts, values_of

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon import Instance, IntervalSpec, OrderedSpec, Release, read_table
-from moanon.data.formulas import defuse, is_formula
-from moanon.release.reading import undefuse
+from moanon.data.file_form import defuse, is_formula
+from moanon.release.readback import undefuse
 from tests.release.tables import shirts
 
 

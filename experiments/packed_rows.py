@@ -48,9 +48,9 @@ def make_table(path: Path, rows: int) -> None:
 
     quasi = [f"(hash(cell, {j}) % {size})::INTEGER AS q{j}" for j, size in enumerate(SIZES)]
     cells = f"SELECT (i * 20000 // {rows}) AS cell, i FROM range({rows}) AS t(i)"
-    query = f"SELECT {', '.join(quasi)}, 'ill' || (i // 50 % {ILLS}) AS ill FROM ({cells})"
+    query = f"SELECT {', '.join(quasi)}, 'ill' || (hash(i // 4) % {ILLS}) AS ill FROM ({cells})"
     with duckdb.connect(config={"memory_limit": "1GB"}) as database:
-        database.execute(f"COPY ({query} ORDER BY ALL) TO '{path}' (FORMAT PARQUET)")
+        database.execute(f"COPY ({query}) TO '{path}' (FORMAT PARQUET)")
 
 
 def configure(folder: Path, source: Path) -> Path:

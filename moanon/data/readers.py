@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moanon.data.column import Column, chosen_positions, refuse_bad_names, sorted_column
-from moanon.data.decoding import text_blocks
-from moanon.data.file_form import BLANKS, NUMBERED, FileForm
+from moanon.data.file_form import BLANKS, NUMBERED, FileForm, text_blocks
 from moanon.errors import DataError
 
 #: Rows handled at a time. Small enough for their texts to stay in the processor's cache, which
@@ -142,11 +141,24 @@ class CsvReader(FileReader):
                 _refuse_line(file, form)
 
 
-class TooManyCellsError(Exception):
+def read_few_cells(
+    files: Sequence[Path], columns: Sequence[str] | None, form: FileForm, most_cells: int
+) -> tuple[list[Column], tuple[str, ...]] | None:
+    """Read columns of text files into memory, with the names of all; None where cells are more."""
+    reader = _SmallCsvReader(columns, form, most_cells)
+    try:
+        for file in files:
+            reader.read(file)
+    except _TooManyCellsError:
+        return None
+    return [reader.column(position) for position in reader.wanted], reader.header
+
+
+class _TooManyCellsError(Exception):
     """There are more cells than are read into memory."""
 
 
-class SmallCsvReader(CsvReader):
+class _SmallCsvReader(CsvReader):
     """Text files that are read into memory, unless they have more cells than that is meant for."""
 
     def __init__(self, columns: Sequence[str] | None, form: FileForm, most_cells: int) -> None:
@@ -156,7 +168,7 @@ class SmallCsvReader(CsvReader):
     def add_rows(self, rows: Sequence[Sequence[Any]]) -> None:
         super().add_rows(rows)
         if self.rows * len(self.header) > self._most_cells:
-            raise TooManyCellsError
+            raise _TooManyCellsError
 
     def column(self, position: int) -> Column:
         """Give one wanted column of all files read."""

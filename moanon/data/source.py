@@ -1,5 +1,11 @@
 """Where a table is read from: which files a path means, how they are likely written; frames.
 
+Digests, by which a table is known again, are here, too. That of files is the SHA-256 of their
+bytes, and is kept as it is. The rows of a database have no bytes to compare: their digest is one of
+counts, of the values of each column, and of the cells with their sensitive values. Counts can be
+guessed, and whoever sees such a digest could test a guess. So it is kept only as an HMAC under a
+random key, which stays in the results folder.
+
 Whatever the source, a column has the same form: the distinct texts that occur in it, sorted, and
 one code per row. Text stays text: ``NA``, ``nan`` or ``01234`` are values like any other, because a
 reader that guesses types invents missing values and merges people that differ.
@@ -12,6 +18,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -21,6 +28,7 @@ from moanon.atomic import checked_path
 from moanon.data.cell_reading import CellReading
 from moanon.data.column import (
     Column,
+    Profile,
     chosen_positions,
     did_you_mean,
     one_kind,
@@ -28,13 +36,31 @@ from moanon.data.column import (
     refuse_bad_names,
     typed_column,
 )
-from moanon.data.decoding import READ_ERRORS, guess_encoding, unreadable
-from moanon.data.file_form import FileForm, FormKeys, header_of, likely_blanks, split_at_blanks
+from moanon.data.file_form import (
+    READ_ERRORS,
+    FileForm,
+    FormKeys,
+    guess_encoding,
+    header_of,
+    likely_blanks,
+    split_at_blanks,
+    unreadable,
+)
 from moanon.data.readers import first_rows
+from moanon.data.rows import RowStore
 from moanon.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from moanon.data.cells import Cells
+import hmac
+import secrets
+from typing import TYPE_CHECKING
+
+import numpy.typing as npt
+
+from moanon.arrays import Ints, Outlined
 
 TEXT_ENDINGS = (".csv.gz", ".csv.zst", ".csv", ".tsv", ".txt", ".data")
 #: Files that say themselves what their values are.
@@ -44,6 +70,45 @@ TABLE_ENDINGS = (*TEXT_ENDINGS, *_TYPED_ENDINGS)
 _FILES_READ = "read are .csv, .tsv, .txt, .data, .csv.gz, .csv.zst, .parquet and .xlsx"
 #: Rows that tell how a file is written.
 _LOOKED_AT = 1_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Source(Outlined):
+    """Rows without roles.
+
+    Attributes
+    ----------
+    name : str
+        Path, glob, ``DataFrame`` or the name the caller gave.
+    store : RowStore
+        The rows.
+    digest : str
+        SHA-256 in hex. One file: of its bytes. Several: of the lines ``<sha256>  <relative name>``
+        in reading order. A frame: of the names, texts and missing marks of the columns read,
+        whatever its index, its memory layout and the missing tokens. A database: of counts, see
+        the module.
+    unread : tuple of str
+        Columns of the source that were not asked for, in file order.
+    files : tuple of Path
+        The files that were read, absolute and with links followed, so that nobody replaces them by
+        mistake, from whatever folder; none for a frame.
+    """
+
+    name: str
+    store: RowStore
+    digest: str
+    unread: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Rows in the source."""
+        return self.store.rows
+
+    @property
+    def columns(self) -> tuple[Profile, ...]:
+        """Profiles of the columns read, in file order."""
+        return tuple(self.store.columns.values())
 
 
 def files_behind(source: str | os.PathLike[str]) -> tuple[Path, ...]:
@@ -154,7 +219,7 @@ def _what_works(folder: Path, table: Path) -> str:
 
 
 def digest_files(files: Sequence[Path]) -> str:
-    """Give the digest of files that are read together; see `moanon.engines.opening.Source`."""
+    """Give the digest of files that are read together; see `Source`."""
     digests = []
     for file in files:
         with file.open("rb") as stream:
@@ -207,3 +272,59 @@ def read_frame(
     read = {column.name: reading.settle(column) for column in plain}
     unread = tuple(label for label in header if label not in read)
     return read, digest.hexdigest(), unread
+
+
+# -- digests, and how they are kept ----------------------------------------------------------------
+
+
+#: What digests of counts begin with.
+_COUNTS = "counts:"
+
+
+def digest_of_columns(columns: Sequence[tuple[str, Sequence[str], Ints]]) -> str:
+    """Give the digest of the names of columns, their values, and the rows of each value."""
+    found = hashlib.sha256()
+    for name, values, counts in columns:
+        found.update(json.dumps([name, values, counts.tolist()]).encode())
+    return f"{_COUNTS}{found.hexdigest()}"
+
+
+def with_cells(digest: str, cells: Cells) -> str:
+    """Add to a digest of counts those of cells, and of the sensitive values in each."""
+    if not is_of_counts(digest):
+        return digest
+    found = hashlib.sha256(digest.encode())
+    arrays: list[npt.NDArray[np.integer]] = [cells.codes, cells.counts]
+    for column in cells.sensitive:
+        found.update(json.dumps([column.name, column.labels]).encode())
+        arrays += [column.starts, column.values, column.counts]
+    for array in arrays:
+        found.update(f"{array.dtype.name} {array.shape}".encode())
+        # As it lies there: there may be as many cells as rows.
+        found.update(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data)
+    return f"{_COUNTS}{found.hexdigest()}"
+
+
+def is_of_counts(digest: str) -> bool:
+    """Whether a digest, as it is in memory, is one of counts."""
+    return digest.startswith(_COUNTS)
+
+
+def new_key(digest: str) -> str | None:
+    """Draw a key under which a digest is kept; None for one that needs none."""
+    return secrets.token_hex(32) if is_of_counts(digest) else None
+
+
+def kept(digest: str, key: str | None) -> str:
+    """Give a digest as it is kept."""
+    if key is None:
+        return digest
+    return hmac.new(key.encode(), digest.encode(), "sha256").hexdigest()
+
+
+def is_kept_as(digest: str, stated: object, key: object) -> bool:
+    """Whether a digest is the one that somebody kept, under a key or without one."""
+    if isinstance(key, str) and is_of_counts(digest):
+        return stated == kept(digest, key)
+    # Results of earlier versions have those of counts without a key.
+    return isinstance(stated, str) and digest in (stated, f"{_COUNTS}{stated}")

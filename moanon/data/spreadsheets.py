@@ -28,8 +28,7 @@ import numpy as np
 
 from moanon.data.cell_reading import CellReading
 from moanon.data.column import Column, did_you_mean, sorted_column, typed_column
-from moanon.data.decoding import READ_ERRORS, unreadable
-from moanon.data.file_form import FileForm
+from moanon.data.file_form import READ_ERRORS, FileForm, unreadable
 from moanon.data.readers import BLOCK_ROWS, FileReader
 from moanon.errors import DataError
 

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 from moanon.arrays import Bools, Outlined
 from moanon.data.column import Column, Profile, absent_column, did_you_mean
-from moanon.data.decoding import DEFAULT_ENCODING
+from moanon.data.file_form import DEFAULT_ENCODING
 from moanon.data.rows import RowStore
+from moanon.data.source import Source
 from moanon.errors import DataError
 
 #: What becomes of rows that miss a quasi-identifying or sensitive value.
@@ -43,7 +44,7 @@ class Table(Outlined):
     Attributes
     ----------
     source, digest : str
-        What was read, and its SHA-256; of a database that of counts, see `moanon.data.digests`.
+        What was read, and its SHA-256; of a database that of counts, see `moanon.data.source`.
     roles : mapping of str to Role
         The declared columns, in file order.
     columns : mapping of str to Profile
@@ -146,23 +147,8 @@ def dropped_note(dropped: int, rows_in: int) -> str:
     return f"{dropped:,} of {_rows(rows_in)} {were} dropped for missing values" if dropped else ""
 
 
-class ReadRows(Protocol):
-    """Rows without roles; as `moanon.engines.opening.Source`."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def store(self) -> RowStore: ...
-    @property
-    def digest(self) -> str: ...
-    @property
-    def unread(self) -> tuple[str, ...]: ...
-    @property
-    def files(self) -> tuple[Path, ...]: ...
-
-
 def settle(
-    source: ReadRows, roles: Mapping[str, Role | str], missing: MissingPolicy = "error"
+    source: Source, roles: Mapping[str, Role | str], missing: MissingPolicy = "error"
 ) -> Table:
     """Give columns their roles and decide about missing values.
 

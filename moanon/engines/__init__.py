@@ -9,11 +9,12 @@ nobody who asks can see which:
   wherever rows are; and rows in memory, which frames and sheets are.
 - ``files``: Parquet and CSV through DuckDB (``duck``), out of core. ``relations`` makes relations
   of DuckDB of them; ``plain_csv`` finds the CSV files that DuckDB reads as the strict reader does,
-  which writes others again; ``labelled`` labels and writes their rows.
+  which writes others again.
 - ``paired``: a released file beside its original.
 - ``databases``: whatever ibis connects to.
 """
 
-from moanon.engines.opening import Source, open_source, read_table
+from moanon.data.source import Source
+from moanon.engines.opening import open_source, read_table
 
 __all__ = ["Source", "open_source", "read_table"]

@@ -35,8 +35,8 @@ from moanon.data.column import (
     refuse_bad_names,
     typed_column,
 )
-from moanon.data.digests import digest_of_columns
 from moanon.data.rows import Labelling, RowOrder
+from moanon.data.source import digest_of_columns
 from moanon.engines.addresses import (
     VARIABLE,
     Address,

@@ -10,18 +10,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from moanon.arrays import Outlined
 from moanon.data.cell_reading import CellReading
-from moanon.data.column import Profile
-from moanon.data.decoding import checked_encoding, unreadable
-from moanon.data.file_form import FileForm, FormKeys
-from moanon.data.readers import SmallCsvReader, TooManyCellsError
+from moanon.data.file_form import FileForm, FormKeys, checked_encoding, unreadable
+from moanon.data.readers import read_few_cells
 from moanon.data.rows import RowStore
-from moanon.data.source import digest_files, find_files, read_frame
+from moanon.data.source import Source, digest_files, find_files, read_frame
 from moanon.data.table import MissingPolicy, Role, Table, check_policy, check_roles, settle
 from moanon.engines.addresses import Address, is_address
 from moanon.engines.duck import DuckSession
@@ -37,45 +34,6 @@ if TYPE_CHECKING:
 _FEW_CELLS = 2_000_000
 #: How an amount of memory is written.
 MEMORY = re.compile("^[1-9][0-9]{0,8} ?([KMGT]i?B|[kmgt]b)$")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Source(Outlined):
-    """Rows without roles.
-
-    Attributes
-    ----------
-    name : str
-        Path, glob, ``DataFrame`` or the name the caller gave.
-    store : RowStore
-        The rows.
-    digest : str
-        SHA-256 in hex. One file: of its bytes. Several: of the lines ``<sha256>  <relative name>``
-        in reading order. A frame: of the names, texts and missing marks of the columns read,
-        whatever its index, its memory layout and the missing tokens. A database: of counts, see
-        `moanon.data.digests`.
-    unread : tuple of str
-        Columns of the source that were not asked for, in file order.
-    files : tuple of Path
-        The files that were read, absolute and with links followed, so that nobody replaces them by
-        mistake, from whatever folder; none for a frame.
-    """
-
-    name: str
-    store: RowStore
-    digest: str
-    unread: tuple[str, ...] = ()
-    files: tuple[Path, ...] = ()
-
-    @property
-    def rows(self) -> int:
-        """Rows in the source."""
-        return self.store.rows
-
-    @property
-    def columns(self) -> tuple[Profile, ...]:
-        """Profiles of the columns read, in file order."""
-        return tuple(self.store.columns.values())
 
 
 def read_table(
@@ -238,16 +196,11 @@ def _read_small(
     files: Sequence[Path], columns: Sequence[str] | None, form: FileForm, reading: CellReading
 ) -> tuple[HeldRows, tuple[str, ...]] | None:
     """Read text files of few cells into memory; None for others."""
-    if files[0].suffix.lower() == ".parquet":
+    is_text = files[0].suffix.lower() != ".parquet"
+    read = read_few_cells(files, columns, form, _FEW_CELLS) if is_text else None
+    if read is None:
         return None
-    reader = SmallCsvReader(columns, form, _FEW_CELLS)
-    try:
-        for file in files:
-            reader.read(file)
-    except TooManyCellsError:
-        return None
-    found = [reading.settle(reader.column(position)) for position in reader.wanted]
-    return HeldRows({column.name: column for column in found}), reader.header
+    return HeldRows({column.name: reading.settle(column) for column in read[0]}), read[1]
 
 
 def open_beside(source: str | os.PathLike[str], store: RowStore, form: FileForm) -> RowStore | None:

@@ -28,8 +28,7 @@ from moanon.data.column import (
     refuse_bad_names,
     typed_column,
 )
-from moanon.data.decoding import DEFAULT_ENCODING, unreadable
-from moanon.data.file_form import BLANKS, FileForm
+from moanon.data.file_form import BLANKS, DEFAULT_ENCODING, FileForm, unreadable
 from moanon.data.readers import refuse_other_header
 from moanon.engines.duck import DuckSession, literal
 from moanon.engines.plain_csv import PlainCsv, look_at, rewrite

@@ -19,8 +19,7 @@ from moanon import datasets
 from moanon.config import Config
 from moanon.data.cells import Cells, SensitiveCounts
 from moanon.data.column import Column
-from moanon.data.digests import kept, new_key
-from moanon.data.source import files_behind
+from moanon.data.source import files_behind, kept, new_key
 from moanon.data.stored_domains import domain_from, domain_record
 from moanon.data.table import Table
 from moanon.engines.stores import HeldRows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moanon.config import Config
-from moanon.data.alike import alike_note, alike_values
+from moanon.data.cell_reading import alike_note, alike_values
 from moanon.data.coarsening import note_on_merged
 from moanon.data.column import holds_texts
 from moanon.data.domain import Domain, IntervalDomain, TreeDomain

@@ -29,9 +29,9 @@ from moanon import __version__
 from moanon.arrays import Bools, Outlined
 from moanon.atomic import StagedFiles, StagedFolder
 from moanon.data.column import TEXT, ZONED_TIME, Profile
-from moanon.data.digests import is_of_counts, kept, new_key
 from moanon.data.domain import MISSING, Domain, IntervalDomain, TreeDomain
 from moanon.data.rows import Labelling, ReleasedColumn, RowOrder, Shuffle
+from moanon.data.source import is_of_counts, kept, new_key
 from moanon.data.table import Role, Table
 from moanon.engines.duck import spell
 from moanon.errors import ConfigError, GenomeError, OutputError, got

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.data.alike import folded
+from moanon.data.cell_reading import folded
 from moanon.errors import DataError
 from tests.data.reading import columns, one, open_source, refusal, texts, write
 from tests.refusals import refusal_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from moanon.data import decoding
+from moanon.data import file_form
 from tests.data.reading import open_source, refusal, rows, write
 
 TEXT = "name;ort\nMüller;Köln\nØre;Århus\n"
@@ -21,7 +21,7 @@ CELLS = [("Müller", "Köln"), ("Øre", "Århus")]
 def test_other_encodings_are_read(
     tmp_path: Path, monkeypatch: Any, encoding: str, block: int
 ) -> None:
-    monkeypatch.setattr(decoding, "BLOCK_BYTES", block)
+    monkeypatch.setattr(file_form, "BLOCK_BYTES", block)
     path = write(tmp_path, TEXT.encode(encoding))
     assert rows(open_source(path, encoding=encoding)) == CELLS
 

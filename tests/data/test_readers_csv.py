@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from moanon.data import decoding, readers
+from moanon.data import file_form, readers
 from moanon.engines import open_source
 from tests.data.reading import Cells, columns, names, refusal, rows, text_tables, texts, write
 
@@ -87,7 +87,7 @@ def test_fields_longer_than_the_parsers_limit(tmp_path: Path) -> None:
 
 
 def test_rows_keep_their_order_over_many_blocks(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(decoding, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(file_form, "BLOCK_BYTES", 64)
     monkeypatch.setattr(readers, "BLOCK_ROWS", 7)
     expected = [(str(i), "é\n" * (i % 3)) for i in range(1, 200)]
     data = "n,t\n" + "".join(f'{n},"{t}"\n' for n, t in expected)
@@ -232,7 +232,7 @@ def test_other_encodings(tmp_path: Path, data: bytes, what: str) -> None:
 
 
 def test_offsets_count_from_the_start_of_the_file(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(decoding, "BLOCK_BYTES", 8)
+    monkeypatch.setattr(file_form, "BLOCK_BYTES", 8)
     path = write(tmp_path, b"a,b\n" + b"1,2\n" * 9 + b"\xff,2\n")
     assert "(byte 0xFF at offset 40)" in refusal(path)
 
@@ -267,7 +267,7 @@ def test_written_csv_is_read_back(
     with path.open("w", newline="", encoding=encoding) as stream:
         writer = csv.writer(stream, delimiter=delimiter, quoting=quoting)
         writer.writerows([header, *expected])
-    monkeypatch.setattr(decoding, "BLOCK_BYTES", block)
+    monkeypatch.setattr(file_form, "BLOCK_BYTES", block)
     monkeypatch.setattr(readers, "BLOCK_ROWS", 3)
     read = open_source(path, delimiter=delimiter, missing_tokens=())
     assert names(read) == header

@@ -196,7 +196,7 @@ def test_the_order_of_a_seed_says_nothing_about_that_of_the_source(
 def test_labels_that_do_not_fit_beside_a_join_keep_the_order(
     tmp_path: Path, both: tuple[Instance, Instance], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("moanon.engines.labelled.LabelledRows.is_large", True)
+    monkeypatch.setattr("moanon.engines.files._LabelledRows.is_large", True)
     here, there = (Release.of(instance, MIXED, k=4) for instance in both)
     same_files(tmp_path, here, there, "csv")
 

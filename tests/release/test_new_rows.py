@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, Table, TreeSpec, read_table
 from moanon.data.domain import DomainSpec
 from moanon.errors import DataError, OutputError
-from moanon.release.new_rows import fit_rows
+from moanon.release.released_rows import fit_rows
 from tests.release.tables import apply_to, instances
 
 ROLES = {"age": "quasi", "size": "quasi", "place": "quasi", "ill": "sensitive"}

@@ -53,7 +53,7 @@ class CellReading:
         spellings = {name: _by_look(name, texts) for name, texts in declared.items()}
         return cls(checked_tokens(tokens), form.normalize, spellings)
 
-    def settle(self, column: Column) -> Column:
+    def read(self, column: Column) -> Column:
         """Read the values of a column."""
         if not (self.normalize and holds_texts(column)):
             return without_tokens(column, self.tokens)

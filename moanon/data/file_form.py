@@ -29,7 +29,7 @@ _CONTROLS = re.compile(rb"[\x80-\x9f]")
 _PACKED_BYTES = 1 << 17
 #: What can go wrong where a file is read, compressed ones included.
 READ_ERRORS = (OSError, EOFError, zlib.error)
-#: Whether the first line names the columns, ``numbered`` where names need numbers to be told apart;
+#: Whether the first line names the columns, ``numbered`` where names need numbers to differ;
 #: or the names, where no line has them.
 Header = bool | Literal["numbered"] | tuple[str, ...]
 #: What is no part of a cell where cells are trimmed.

@@ -329,7 +329,7 @@ def own_codes(column: Profile) -> Ints:
 
 
 def row_keys(coded: Iterable[npt.NDArray[np.integer[Any]]], sizes: Sequence[int]) -> Ints:
-    """Give each row a number that orders and tells apart rows as the tuples of their codes do.
+    """Give each row a number; numbers have the order of the tuples of codes, and differ as they do.
 
     Mixed-radix keys are re-ranked before they would exceed 62 bits: their range is then at most the
     number of rows. Ranks keep the order, so the result is lexicographic all the same.

@@ -269,7 +269,7 @@ def read_frame(
     for column in plain:
         digest.update(json.dumps([column.name, column.values]).encode())
         digest.update(column.codes.astype("<i4").tobytes())
-    read = {column.name: reading.settle(column) for column in plain}
+    read = {column.name: reading.read(column) for column in plain}
     unread = tuple(label for label in header if label not in read)
     return read, digest.hexdigest(), unread
 

@@ -62,7 +62,7 @@ def read_sheets(
     reader = _SheetReader(columns, form)
     for file in files:
         reader.read(file)
-    found = [reading.settle(reader.column(position)) for position in reader.wanted]
+    found = [reading.read(reader.column(position)) for position in reader.wanted]
     return {column.name: column for column in found}, reader.header
 
 

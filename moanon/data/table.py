@@ -1,4 +1,4 @@
-"""The table: declared columns with their roles, missing values settled.
+"""The table: declared columns with their roles; what becomes of missing values is decided.
 
 Only declared columns go on from here. What nobody declared is named, so that a publisher can see
 it, and is never released.
@@ -34,7 +34,7 @@ class Role(StrEnum):
 
 #: A missing value counts in these: it would decide who shares a group with whom, or what a group
 #: reveals.
-_SETTLED = (Role.QUASI, Role.SENSITIVE)
+_COUNTED = (Role.QUASI, Role.SENSITIVE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -147,7 +147,7 @@ def dropped_note(dropped: int, rows_in: int) -> str:
     return f"{dropped:,} of {_rows(rows_in)} {were} dropped for missing values" if dropped else ""
 
 
-def settle(
+def give_roles(
     source: Source, roles: Mapping[str, Role | str], missing: MissingPolicy = "error"
 ) -> Table:
     """Give columns their roles and decide about missing values.
@@ -164,16 +164,16 @@ def settle(
             raise absent_column(source.name, name, [*present, *source.unread])
     store = source.store.chosen(list(given))
     ordered = {name: given[name] for name in store.columns}
-    settled = [store.columns[name] for name, role in ordered.items() if role in _SETTLED]
-    for column in settled:
+    counted = [store.columns[name] for name, role in ordered.items() if role in _COUNTED]
+    for column in counted:
         if not column.values:
             raise DataError(
                 f"{source.name}: the {given[column.name]} column {column.name!r} has no value in "
                 f"any of its {_rows(store.rows)}"
             )
     complete = store
-    if missing != "category" and any(column.missing for column in settled):
-        complete = _complete_rows(store, settled, missing, source.name)
+    if missing != "category" and any(column.missing for column in counted):
+        complete = _complete_rows(store, counted, missing, source.name)
     return Table(
         source=source.name,
         digest=source.digest,
@@ -217,17 +217,17 @@ def check_policy(missing: str) -> None:
 
 
 def _complete_rows(
-    store: RowStore, settled: Sequence[Profile], missing: MissingPolicy, source: str
+    store: RowStore, counted: Sequence[Profile], missing: MissingPolicy, source: str
 ) -> RowStore:
     """Leave out the rows that miss a value, or refuse them."""
-    gaps = _listed(f"{c.name!r} ({_rows(c.missing)})" for c in settled if c.missing)
+    gaps = _listed(f"{c.name!r} ({_rows(c.missing)})" for c in counted if c.missing)
     if missing == "error":
         raise DataError(
             f"{source} misses values in {gaps}; complete the data, or say what becomes of "
             "such rows with missing: drop (they are left out), category (missing is a value of its "
             "own) or error (they are refused, as now)"
         )
-    complete = store.complete([column.name for column in settled if column.missing])
+    complete = store.complete([column.name for column in counted if column.missing])
     if not complete.rows:
         raise DataError(
             f"{source} has no row left: all {_rows(store.rows)} were dropped for missing "

@@ -201,7 +201,7 @@ class RowsInDatabase(RowsElsewhere):
         numbers = np.arange(len(values), dtype=np.int32)
         typed = typed_column(str(self.database.address), name, values, numbers)
         return DistinctValues(
-            self._reading.settle(typed), np.append(counts[present], nothing).astype(int)
+            self._reading.read(typed), np.append(counts[present], nothing).astype(int)
         )
 
     def tally(

@@ -145,7 +145,7 @@ class DuckSession:
         try:
             return self.database.execute(sql, list(parameters))
         except duckdb.Error as error:
-            raise self.told(error) from None
+            raise self.failure(error) from None
 
     def fetch(self, sql: str) -> dict[str, Any]:
         """Run a query and give its columns as arrays."""
@@ -154,7 +154,7 @@ class DuckSession:
         try:
             found = self.database.execute(sql).fetchnumpy()
         except duckdb.Error as error:
-            raise self.told(error) from None
+            raise self.failure(error) from None
         _trim()
         return found
 
@@ -186,7 +186,7 @@ class DuckSession:
                 number = int(part.stem.removeprefix("part-"))
                 part.rename(path / part_name(number, part.suffix))
 
-    def told(self, error: Exception) -> DataError:
+    def failure(self, error: Exception) -> DataError:
         """Say what went wrong as one sentence about the table."""
         return DataError(f"{self.source} cannot be read: {_reason(error, self.memory)}")
 
@@ -197,7 +197,7 @@ class DuckSession:
         try:
             return self.one(sql)
         except duckdb.Error as error:
-            raise self.told(error) from None
+            raise self.failure(error) from None
 
     def one(self, sql: str) -> Any:
         """Run a query of one value; errors are those of DuckDB."""

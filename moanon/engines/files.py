@@ -121,7 +121,7 @@ class RowsInFiles(RowsElsewhere):
         pairs = session.execute(f"SELECT {fetch}, n FROM {table} ORDER BY number").fetchall()
         counts = np.array([count for _, count in pairs] + [nothing], dtype=np.int64)
         texts = self.relation.column_of(name, [value for value, _ in pairs])
-        return DistinctValues(self.reading.settle(texts), counts)
+        return DistinctValues(self.reading.read(texts), counts)
 
     def tally(
         self, codes: Mapping[str, Ints], left_out: Mapping[str, Bools]

@@ -19,7 +19,7 @@ from moanon.data.file_form import FileForm, FormKeys, checked_encoding, unreadab
 from moanon.data.readers import read_few_cells
 from moanon.data.rows import RowStore
 from moanon.data.source import Source, digest_files, find_files, read_frame
-from moanon.data.table import MissingPolicy, Role, Table, check_policy, check_roles, settle
+from moanon.data.table import MissingPolicy, Role, Table, check_policy, check_roles, give_roles
 from moanon.engines.addresses import Address, is_address
 from moanon.engines.duck import DuckSession
 from moanon.engines.files import RowsInFiles, open_files
@@ -89,7 +89,7 @@ def read_table(
         uncopied=identifying.difference(needed),
     )
     encoding = checked_encoding(FileForm(**form).encoding)
-    return replace(settle(opened, given, missing), encoding=encoding)
+    return replace(give_roles(opened, given, missing), encoding=encoding)
 
 
 def open_source(
@@ -200,7 +200,7 @@ def _read_small(
     read = read_few_cells(files, columns, form, _FEW_CELLS) if is_text else None
     if read is None:
         return None
-    return HeldRows({column.name: reading.settle(column) for column in read[0]}), read[1]
+    return HeldRows({column.name: reading.read(column) for column in read[0]}), read[1]
 
 
 def open_beside(source: str | os.PathLike[str], store: RowStore, form: FileForm) -> RowStore | None:

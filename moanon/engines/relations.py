@@ -362,7 +362,7 @@ def _stage(relation: Relation, asked: Sequence[str], rows: int) -> bool:
     except duckdb.InvalidInputException:
         return False
     except duckdb.Error as error:
-        raise session.told(error) from None
+        raise session.failure(error) from None
     relation.staged_columns = frozenset(asked)
     table, number = relation.staged
     return int(session.value(f"SELECT {number} FROM {table}") or 0) == rows

@@ -243,7 +243,7 @@ class Release(Outlined):
         suppressed : {"absent", "star"}
             Leave suppressed rows out, or show ``*`` in all their cells; then every column is text.
 
-        Refused if rows of stars could not be told from released rows.
+        Refused if rows of stars would look like released rows.
         """
         import pandas as pd  # here, because a release can be written as CSV without it
 
@@ -426,7 +426,7 @@ class Release(Outlined):
     def _reading(
         self, form: Format, header: tuple[str, ...], *, stars: bool, defused: bool
     ) -> Reading:
-        """What the independent reader is told."""
+        """What the independent reader must know."""
         table = self.instance.table
         return Reading(
             format=form,

@@ -10,7 +10,7 @@ found**: whether somebody is in the table can be read off the first file.
 - ``FILE``: one line for each row that is not suppressed: its quasi-identifying and insensitive
   columns as they were read, ``(missing)`` where a quasi-identifier has no value, and ``bucket``.
 - ``STEM.sensitive.csv``: one line for each value in a bucket: ``bucket``, ``column``, ``value`` and
-  ``rows``. Of several sensitive columns it is not told which values go together.
+  ``rows``. Of several sensitive columns it does not say which values go together.
 - ``FILE.certificate.json``: what both were measured to be, by a reader that parses them anew and
   counts in plain Python; see `BucketCertificate`.
 """
@@ -379,15 +379,15 @@ def _measure(
         people[tuple(row[place] for place in quasi)] += 1
     if not sizes:
         raise CertificateError("the released file has no rows")
-    told: dict[str, dict[str, dict[str, int]]] = {name: defaultdict(dict) for name in facts}
+    listed: dict[str, dict[str, dict[str, int]]] = {name: defaultdict(dict) for name in facts}
     for bucket, column, value, rows in _read(values_file, [header[-1], *_VALUES]):
-        if column not in told or bucket not in sizes or value in told[column][bucket]:
+        if column not in listed or bucket not in sizes or value in listed[column][bucket]:
             raise CertificateError("a line of the sensitive values belongs to nothing released")
         if not rows.isascii() or not rows.isdigit() or int(rows) < 1:
             raise CertificateError("a line of the sensitive values counts no rows")
-        told[column][bucket][value] = int(rows)
+        listed[column][bucket][value] = int(rows)
     models, public, notes = {}, {}, []
-    for column, of_buckets in told.items():
+    for column, of_buckets in listed.items():
         if {bucket: sum(counts.values()) for bucket, counts in of_buckets.items()} != sizes:
             raise CertificateError(f"column {column!r} has not a value for each row of a bucket")
         buckets = {

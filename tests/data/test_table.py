@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.data.table import MissingPolicy, Role, Table, settle
+from moanon.data.table import MissingPolicy, Role, Table, give_roles
 from moanon.engines import Source, open_source, read_table
 from moanon.errors import DataError
 from tests.data.reading import texts
@@ -64,7 +64,7 @@ def test_undeclared_columns_are_named_and_left_out() -> None:
 
 def test_undeclared_columns_of_a_whole_source() -> None:
     read = open_source(PEOPLE, columns=["age", "ill", "note"])
-    assert settle(read, {"age": "quasi"}, "drop").undeclared == ("note", "ill", "name", "extra")
+    assert give_roles(read, {"age": "quasi"}, "drop").undeclared == ("note", "ill", "name", "extra")
 
 
 def test_undeclared_columns_may_hold_anything() -> None:
@@ -105,7 +105,7 @@ def test_roles_are_checked_before_anything_is_read() -> None:
 def test_a_declared_column_that_is_not_there() -> None:
     sentence = "DataFrame has no column 'aeg' (did you mean 'age'?)"
     assert refusal(read_table, PEOPLE, {"aeg": "quasi"}) == sentence
-    assert refusal(settle, open_source(PEOPLE), {"aeg": "quasi"}, "drop") == sentence
+    assert refusal(give_roles, open_source(PEOPLE), {"aeg": "quasi"}, "drop") == sentence
 
 
 def test_a_column_that_was_never_declared() -> None:
@@ -157,7 +157,7 @@ def test_error_names_columns_and_rows() -> None:
     )
     assert refusal(read_table, frame, ROLES, missing="error") == sentence
     assert refusal(read_table, frame, ROLES) == sentence  # nobody is left out in silence
-    assert refusal(settle, open_source(frame), ROLES) == sentence
+    assert refusal(give_roles, open_source(frame), ROLES) == sentence
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ ALL_ROLES = dict(zip("qsin", ["quasi", "sensitive", "insensitive", "identifying"
 def settled(read: Source, missing: MissingPolicy) -> Table | None:
     """The table, or None where the source has to be refused."""
     try:
-        return settle(read, ALL_ROLES, missing)
+        return give_roles(read, ALL_ROLES, missing)
     except DataError:
         return None
 

@@ -346,7 +346,7 @@ def _stage(relation: Relation, asked: Sequence[str], rows: int) -> bool:
     first = f"SELECT {columns} FROM {relation.rows} LIMIT {_SAMPLE}"
     differ = f"SELECT count(*) FROM (SELECT DISTINCT * FROM ({first}))"
     try:
-        if rows > _SAMPLE and session.one(differ) > _SAMPLE * _MOSTLY:
+        if rows >= _SAMPLE and session.one(differ) > _SAMPLE * _MOSTLY:
             file = literal(str(session.folder / f"{session.new_name('staged')}.parquet"))
             session.database.execute(
                 f"COPY (SELECT {columns} FROM {relation.rows}) TO {file} (FORMAT PARQUET)"

@@ -297,6 +297,7 @@ def test_the_command_looks_up_no_values_of_the_key(
     told = []
     for cells in (2_000_000, 0):
         monkeypatch.setattr("moanon.engines.opening._FEW_CELLS", cells)
+        asked.clear()
         command = ["measure", "people.csv", "r.parquet", "--key", "nr", "--sensitive", "ill"]
         assert main([*command, "--json"]) == 0
         told.append(capsys.readouterr().out)

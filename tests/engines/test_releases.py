@@ -226,23 +226,19 @@ def test_stars_that_could_mean_two_things_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_told_and_leaves_nothing(
-    tmp_path: Path, both: tuple[Instance, Instance]
+    tmp_path: Path, both: tuple[Instance, Instance], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    release = Release.of(both[0], MIXED, k=4)
-    session = both[0].table.store.session  # type: ignore[attr-defined]
-    write = session.write
+    write = DuckSession.write
 
-    def full(sql: str, path: Path) -> None:
-        write(sql, path)
+    def full(session: DuckSession, sql: str, path: Path) -> None:
+        write(session, sql, path)
         raise OSError("No space left on device")
 
-    session.write = full
-    try:
+    monkeypatch.setattr(DuckSession, "write", full)
+    for instance in both:
         with pytest.raises(OutputError, match="cannot be written: No space left on device"):
-            release.write(tmp_path / "x.csv")
-    finally:
-        session.write = write
-    assert not list(tmp_path.iterdir())
+            Release.of(instance, MIXED, k=4).write(tmp_path / "x.csv")
+        assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("spoilt", ["[90-99],=1+1,f,flu,1.0\n", "[0-39],x,f,flu\n"])

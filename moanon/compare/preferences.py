@@ -7,13 +7,18 @@ What a publisher wants (`Preferences`) is first settled for the properties at ha
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from moanon.arrays import Floats
 from moanon.compare.indices import INDICES, find_index
 from moanon.data.column import did_you_mean
-from moanon.errors import ConfigError
+from moanon.data.source import read_source
+from moanon.errors import ConfigError, DataError
 
 Pairs = Sequence[tuple[float, float]]
 #: By the names of properties, or one after the other.
@@ -265,3 +270,29 @@ def _refuse_gaps(what: str, given: Iterable[str], properties: Sequence[str]) -> 
     for name in properties:
         if name not in given:
             raise ConfigError(f"{what} must name every property. Got nothing for {name!r}")
+
+
+def read_vectors(path: str | os.PathLike[str]) -> dict[str, Floats]:
+    """Read goal vectors that somebody wrote: a column of numbers for each property.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or a cell is no number.
+    """
+    read = read_source(path)
+    found = {}
+    for column in read.columns:
+        numbers = np.full(len(column.values) + 1, np.nan)  # the last: a missing value
+        for place, text in enumerate(column.values):
+            with suppress(ValueError):
+                numbers[place] = float(text)
+        found[column.name] = numbers[column.codes]
+        if (bad := np.flatnonzero(~np.isfinite(found[column.name]))).size:
+            code = column.codes[bad[0]]
+            shown = "nothing" if code < 0 else repr(column.values[code])
+            raise DataError(
+                f"{read.name} must hold numbers. Got {shown} in row {bad[0] + 1:,} of column "
+                f"{column.name!r}"
+            )
+    return found

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -19,10 +19,23 @@ from moanon.data.source import Source, likely_form
 from moanon.data.table import Table
 from moanon.diagnosis.column_groups import DistinctRows
 from moanon.diagnosis.column_sets import SetsProgress, draw_curves, find_border, rate_sets
-from moanon.diagnosis.diagnosis_answers import AddedColumn, DiagnosisAnswer, SubsetAnswer
-from moanon.diagnosis.privacy_model import ANONYMITY, Form, PrivacyModel, choose_rule, rule_measures
-from moanon.diagnosis.suppression_curve import Curve, Levels, ReidentificationRisk
-from moanon.diagnosis.twelve_questions import DiagnosisQuestion, choose_question
+from moanon.diagnosis.diagnosis_answers import (
+    AddedColumn,
+    Curve,
+    DiagnosisAnswer,
+    Levels,
+    ReidentificationRisk,
+    SubsetAnswer,
+)
+from moanon.diagnosis.questions import (
+    ANONYMITY,
+    DiagnosisQuestion,
+    Form,
+    PrivacyModel,
+    choose_question,
+    choose_rule,
+    rule_measures,
+)
 from moanon.engines import OpenedSource, open_source
 from moanon.engines.addresses import is_address
 from moanon.errors import DataError, QuestionError
@@ -381,27 +394,6 @@ class Diagnosis(Outlined):
                     continue
                 levels[f"{letter}_{rule}"] = level
         return levels
-
-    def describe(self, answer: DiagnosisAnswer) -> dict[str, Any]:
-        """Return an answer with its question and all that goes with it, as plain values."""
-        asked, effort = answer.asked, answer.effort
-        found: dict[str, Any] = {
-            **asked.to_dict(),
-            "answer": answer.to_dict(),
-            "effort": {**asdict(effort), "avoided": effort.avoided},
-            "source": self.source,
-            "missing": dict(self.missing),
-            "notes": list(self.notes),
-        }
-        if asked.subset is not None:
-            added = self.additions(asked.subset, delta=asked.delta or 0.0, model=asked.model)
-            found["risk"] = self.risk(asked.subset).to_dict()
-            found["profile"] = self.profile(asked.subset, c=asked.model.c)
-            found["additions"] = [
-                {name: value for name, value in asdict(each).items() if name != "to"}
-                for each in added
-            ]
-        return found
 
 
 def _alone(curve: Curve) -> int:

@@ -20,12 +20,13 @@ from moanon.arrays import Bools, Ints
 from moanon.diagnosis.column_groups import DistinctRows
 from moanon.diagnosis.diagnosis_answers import (
     BorderAnswer,
+    Curve,
     CurvesAnswer,
+    Levels,
     RatedSet,
     SetsAnswer,
 )
-from moanon.diagnosis.suppression_curve import Curve, Levels
-from moanon.diagnosis.twelve_questions import DiagnosisQuestion
+from moanon.diagnosis.questions import DiagnosisQuestion
 from moanon.errors import QuestionError
 
 #: Answers that hold something for every set have room for so many: all sets of 20 columns.

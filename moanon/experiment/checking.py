@@ -15,7 +15,6 @@ from moanon.data.cells import raw_group_sizes
 from moanon.data.coarsening import merged_before, note_on_merged
 from moanon.data.column import holds_texts
 from moanon.data.domain import Domain, IntervalDomain, TreeDomain
-from moanon.data.pricing import distance_of
 from moanon.experiment.planning import make_problem
 from moanon.genome import Instance
 from moanon.measures import Measure, applicable, find_measure
@@ -80,7 +79,7 @@ class CheckedConfig(Worded, Outlined):
                 shape = (domain.kind, f"{domain.size:,}", f"{domain.size - 1:,}")
                 merged = str(merged_before(column, domain))
             if name in table.sensitive:
-                shape = (f"{distance_of(self.instance.distances.get(name))} distance", "", "")
+                shape = (f"{self.instance.distance_of(name)} distance", "", "")
             yield (name, role.value, *shape, distinct, merged)
 
     def _exposure(self) -> dict[str, str]:

@@ -40,7 +40,7 @@ from moanon.front.results import (
     read_listed,
     read_record,
 )
-from moanon.measures.solutions import OnPart
+from moanon.measures.evaluate import OnPart
 from moanon.progress import OnStep
 from moanon.progress import on_part as told_parts
 from moanon.search.checkpoint import NAMES

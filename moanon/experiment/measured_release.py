@@ -13,7 +13,7 @@ from moanon.errors import ConfigError
 from moanon.experiment.originals import KnownColumns, read_original, table_of
 from moanon.grouping import Grouping
 from moanon.measures import find_measure
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.release import read_released
 from moanon.release.matching import StarredRows

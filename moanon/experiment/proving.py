@@ -32,7 +32,7 @@ from moanon.experiment.stored import domains_texts
 from moanon.front import Front
 from moanon.front.results import DOMAINS, find_fronts, has_config, read_listed, read_record
 from moanon.genome import Instance
-from moanon.measures.solutions import OnPart
+from moanon.measures.evaluate import OnPart
 from moanon.proofs.front_proof import FrontProof, ProofRecord
 from moanon.proofs.provable import check_provable, why_unprovable
 from moanon.recoding import GlobalRecodings
@@ -248,7 +248,6 @@ def keep_proof(folder: Path, front: Front, proof: FrontProof) -> None:
 
 
 def prove_limits(
-    folder: Path,
     places: Mapping[float, Path],
     fronts: Mapping[float, Front],
     seconds: float,
@@ -274,8 +273,6 @@ def prove_limits(
             interrupted=interrupted,
         )
         proven[eta] = found.front
-    if len(places) > 1:
-        write_eta_table(folder, proven, {})
     return proven
 
 

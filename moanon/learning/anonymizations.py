@@ -33,7 +33,7 @@ from moanon.errors import InfeasibleError
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.measures.measuring import measure_grouping, suppress_groups
+from moanon.measures.evaluate import measure_grouping, suppress_groups
 from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings
 

@@ -26,7 +26,7 @@ from moanon.learning.anonymizations import Anonymization
 from moanon.learning.features import FeatureSpace
 from moanon.learning.target import Target
 from moanon.measures import find_measure
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 
 ProtocolName = Literal["raw", "released"]
 

@@ -1,4 +1,4 @@
-"""The command line itself, and how anything that goes wrong is told.
+"""The command line itself, its exit codes, and how errors are reported.
 
 Exit codes: 0 done, 1 the answer is no, 2 bad input, 70 a defect of moanon (as in sysexits.h), 129,
 130 and 143 interrupted (by SIGHUP, Ctrl-C, SIGTERM).

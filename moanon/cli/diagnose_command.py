@@ -300,8 +300,8 @@ def _progress(*, quiet: bool) -> Iterator[SetsProgress | None]:
             yield _at_most_every(_REFRESH, show)
     else:
 
-        def show_line(settled: int, sets: int) -> None:
-            typer.echo(f"{settled:,} of {sets:,} sets of columns decided", err=True)
+        def show_line(decided: int, sets: int) -> None:
+            typer.echo(f"{decided:,} of {sets:,} sets of columns decided", err=True)
 
         yield _at_most_every(_LINE_EVERY, show_line)
 
@@ -309,11 +309,11 @@ def _progress(*, quiet: bool) -> Iterator[SetsProgress | None]:
 def _at_most_every(seconds: float, show: SetsProgress) -> SetsProgress:
     due = time.monotonic() + seconds
 
-    def shown(settled: int, sets: int) -> None:
+    def shown(decided: int, sets: int) -> None:
         nonlocal due
         if time.monotonic() >= due:
             due = time.monotonic() + seconds
-            show(settled, sets)
+            show(decided, sets)
 
     return shown
 
@@ -330,8 +330,8 @@ def _bar() -> Iterator[SetsProgress]:
     with Progress(*columns, console=screen, auto_refresh=False, transient=True) as bars:
         task = bars.add_task("", total=None, shown="")
 
-        def show(settled: int, sets: int) -> None:
-            bars.update(task, total=sets, completed=settled, shown=f"{settled:,} of {sets:,}")
+        def show(decided: int, sets: int) -> None:
+            bars.update(task, total=sets, completed=decided, shown=f"{decided:,} of {sets:,}")
             bars.refresh()
 
         yield show

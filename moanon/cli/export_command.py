@@ -118,7 +118,7 @@ def export(
         int | None,
         given(
             "K",
-            "Suppress the groups smaller than K instead of those that the solution gives up. "
+            "Suppress the groups smaller than K instead of those that the solution suppresses. "
             "What the run demanded of solutions still holds.",
             "--k",
             min=1,

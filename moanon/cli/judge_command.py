@@ -64,7 +64,7 @@ def measure(
     if as_json:
         print_json(found.to_dict())
         return
-    show(found)
+    show(found, notes_aside=True)
 
 
 # -- compare ---------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def compare(
         print_json(comparison.to_dict())
         return
     everything = everything or comparators is not None
-    show(comparison, everything=everything)
+    show(comparison, everything=everything, notes_aside=True)
     if not everything:
         show(["everything=True shows every index by which they were compared"])
     if plot is not None:

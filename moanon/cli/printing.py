@@ -23,16 +23,22 @@ _OPTIONS |= dict.fromkeys(("seed", "sensitive", "solutions", "stars"))
 _OPTIONS |= {"everything": "all", "hierarchies": "hierarchy"}
 _OPTIONS |= {"largest": "max-size", "sets": "set"}
 _IN_A_CALL = re.compile(rf"(?<![\w.'\"])({'|'.join(_OPTIONS)})=(True|…|'\w+'|[\d.]*\d)")
+#: How a note begins, in answers of the library, too.
+_NOTE = "note: "
 #: Longer lines of text are hard to follow.
 _READABLE = 100
 
 
-def show(answer: Worded | Iterable[Part], *, everything: bool = False) -> None:
-    """Print an answer: a line for each sentence, a table for each grid."""
+def show(
+    answer: Worded | Iterable[Part], *, everything: bool = False, notes_aside: bool = False
+) -> None:
+    """Print an answer: a line for each sentence, a table for each grid; notes aside on stderr."""
     parts = answer.parts(everything=everything) if isinstance(answer, Worded) else answer
     for part in parts:
         if isinstance(part, Grid):
             _show_grid(part)
+        elif notes_aside and part.startswith(_NOTE):
+            note(part.removeprefix(_NOTE))
         else:
             typer.echo(f" {as_options(on_one_line(part))}".rstrip())
 
@@ -88,7 +94,7 @@ def print_json(answer: object) -> None:
 
 def note(text: str) -> None:
     """Say on stderr what the user should know besides the answer."""
-    typer.echo(f"note: {as_options(on_one_line(text))}", err=True)
+    typer.echo(f"{_NOTE}{as_options(on_one_line(text))}", err=True)
 
 
 def on_one_line(text: str) -> str:

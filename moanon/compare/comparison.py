@@ -32,7 +32,7 @@ from moanon.compare.indices import (
 from moanon.compare.preferences import (
     OF_SETS,
     Preferences,
-    Settled,
+    Weighing,
     goal_distance,
     is_ahead,
     lexicographic,
@@ -107,15 +107,17 @@ def compare(
         for letter, each in named.items()
     }
     wishes = preferences or Preferences()
-    settled = wishes.settle(tuple(vectors["A"]), wanted)
+    resolved = wishes.resolve(tuple(vectors["A"]), wanted)
     if wishes.goal_vectors is not None:
-        settled = replace(settled, goals=dict(_goals(wishes.goal_vectors, vectors["A"], settled)))
-    if comparators is not None and "goal" in wanted and settled.goals is None:
+        resolved = replace(
+            resolved, goals=dict(_goals(wishes.goal_vectors, vectors["A"], resolved))
+        )
+    if comparators is not None and "goal" in wanted and resolved.goals is None:
         raise ConfigError("the comparator goal needs goals, and none are given")
     verdicts: list[Verdict] = []
     headcounts: list[Headcount] = []
     for first, second in combinations(letters, 2):
-        pair = _Pair(first, second, vectors[first], vectors[second], settled)
+        pair = _Pair(first, second, vectors[first], vectors[second], resolved)
         verdicts += pair.verdicts(wanted)
         headcounts += pair.headcounts()
     notes += _notes(named, headcounts)
@@ -124,14 +126,16 @@ def compare(
         vectors,
         tuple(verdicts),
         tuple(headcounts),
-        settled,
+        resolved,
         tuple(notes),
         tuple(_index_notes(named, vectors, verdicts)),
     )
 
 
 def _goals(
-    goals: Mapping[str, Floats], vectors: Mapping[str, PropertyVector], settled: Settled
+    goals: Mapping[str, Floats],
+    vectors: Mapping[str, PropertyVector],
+    resolved: Weighing,
 ) -> Iterator[tuple[str, float]]:
     """The index of each goal vector, which has the direction and the ends of the others (C §5.7).
 
@@ -148,7 +152,7 @@ def _goals(
                 f"Got {values.size:,}"
             )
         wanted = replace(vector, entries=values, row_entry=np.arange(len(vector)))
-        yield name, _unary(wanted, settled.index[name], settled.ideals.get(name, vector.ideal))
+        yield name, _unary(wanted, resolved.index[name], resolved.ideals.get(name, vector.ideal))
 
 
 def _unary(vector: PropertyVector, index: str, ideal: float) -> float:
@@ -255,7 +259,7 @@ class _Pair:
     second: str
     one: Mapping[str, PropertyVector]
     other: Mapping[str, PropertyVector]
-    preferences: Settled
+    preferences: Weighing
     _held: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
     def verdicts(self, wanted: Sequence[str]) -> Iterator[Verdict]:

@@ -1,7 +1,7 @@
 """Comparators for several properties at once (C §5.5-5.7): by weights, by order, by goals.
 
 Each takes an index of every property both ways round and returns one number for each way round.
-What a publisher wants (`Preferences`) is first settled for the properties at hand (`Settled`).
+What a publisher wants (`Preferences`) is resolved for the properties at hand first (`Weighing`).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _one_for_each(what: str, given: Sequence[float], properties: int) -> None:
 
 
 @dataclass(frozen=True)
-class Settled:
+class Weighing:
     """What counts for the properties of one comparison; as `Preferences`, nothing left open."""
 
     index: Mapping[str, str]
@@ -164,9 +164,9 @@ class Preferences:
     rank_epsilon: Numbers | None = None
     goal_vectors: Mapping[str, Floats] | None = None
 
-    def settle(
+    def resolve(
         self, properties: Sequence[str], comparators: Sequence[str] = ("rank", *OF_SETS)
-    ) -> Settled:
+    ) -> Weighing:
         """Fill in what is left open for these properties; what does not fit them is refused.
 
         So is what none of the comparators has a use for.
@@ -194,7 +194,7 @@ class Preferences:
         _refuse_others("ideal", self.ideals, properties)
         for name, ideal in self.ideals.items():
             _check_reachable(f"the ideal of {name}", ideal)
-        return Settled(index, weights, order, epsilon, goals, self.ideals, rank_epsilon)
+        return Weighing(index, weights, order, epsilon, goals, self.ideals, rank_epsilon)
 
     def _refuse_useless(self, index: Mapping[str, str], comparators: Sequence[str]) -> None:
         """Refuse a wish that would change nothing: it was meant for something."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from moanon.arrays import Outlined
 from moanon.compare.indices import LogVolume
-from moanon.compare.preferences import Settled
+from moanon.compare.preferences import Weighing
 from moanon.grouping import Grouping
 from moanon.measures.column_effects import ColumnEffect, column_effects
 from moanon.measures.people import PropertyVector, find_property
@@ -112,7 +112,7 @@ class Comparison(Worded, Outlined):
         By letter and property.
     verdicts : tuple of Verdict
     headcounts : tuple of Headcount
-    preferences : Settled
+    preferences : Weighing
         How the properties were weighed.
     notes, index_notes : tuple of str
         What a reader should know who takes the numbers at their word; the latter about indices.
@@ -122,7 +122,7 @@ class Comparison(Worded, Outlined):
     vectors: Mapping[str, Mapping[str, PropertyVector]]
     verdicts: tuple[Verdict, ...]
     headcounts: tuple[Headcount, ...]
-    preferences: Settled
+    preferences: Weighing
     notes: tuple[str, ...] = ()
     index_notes: tuple[str, ...] = ()
 

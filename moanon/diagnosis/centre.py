@@ -155,8 +155,8 @@ class Diagnosis(Outlined):
         notes = [] if columns is None else _named_though_sensitive(file, own, columns, sensitive)
         chosen, hidden = quasi if columns is None else columns, sensitive or own
         data = config.data
-        settled = (*quasi, *own) if data.missing != "category" else ()
-        wanted = (*chosen, *settled, *hidden, *also)
+        required = (*quasi, *own) if data.missing != "category" else ()
+        wanted = (*chosen, *required, *hidden, *also)
         tokens = data.missing_tokens if missing_tokens is None else missing_tokens
         form = config.form
         if delimiter is not None:
@@ -174,7 +174,7 @@ class Diagnosis(Outlined):
         return replace(
             found,
             files=(*found.files, Path(file).resolve()),
-            notes=(*notes, *found.notes, *_not_anonymized(read, settled, data.missing)),
+            notes=(*notes, *found.notes, *_not_anonymized(read, required, data.missing)),
         )
 
     @classmethod
@@ -261,7 +261,7 @@ class Diagnosis(Outlined):
         largest : int, optional
             Look at sets of at most so many columns; by default at all.
         progress : callable, optional
-            Called with the number of settled sets and of all sets.
+            Called with the number of decided sets and of all sets.
 
         Returns
         -------
@@ -483,10 +483,10 @@ def _gaps(missing: Mapping[str, int]) -> Iterator[str]:
         yield f"missing values count as a value of their own, no row is dropped: {gaps}"
 
 
-def _not_anonymized(read: OpenedSource, settled: Sequence[str], missing: str) -> Iterator[str]:
+def _not_anonymized(read: OpenedSource, required: Sequence[str], missing: str) -> Iterator[str]:
     """Say which rows the configuration would not anonymize, examined columns or not."""
     columns = read.store.columns
-    gaps = [name for name in columns if name in settled and columns[name].missing]
+    gaps = [name for name in columns if name in required and columns[name].missing]
     if gaps:
         rows = read.rows - read.store.complete(gaps).rows
         names = ", ".join(gaps)

@@ -89,7 +89,7 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def facts(named: Mapping[str, str]) -> Iterator[str]:
+def facts(named: Mapping[str, str], indent: str = "") -> Iterator[str]:
     """Write names and what is to be said about them, one below the other."""
     for name, text in named.items():
-        yield f" {name:<20}{text}"
+        yield f"{indent + name:<21}{text}"

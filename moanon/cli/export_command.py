@@ -187,7 +187,7 @@ def export(
     show(_words(release, certificate, out, front, beside=None if k is None else solution))
     if k is None:
         agree = len(certificate.checked)
-        show(facts({"checked": f"{agree} measures of the file, all as in front.csv"}))
+        show(facts({"checked": f"{agree} measures of the file, all as in front.csv"}, " "))
     show([effects_grid(column_effects(release.grouping))])
     if summary:
         show([f"Wrote {Path(out)}.summary.html, a page for whoever signs it"])
@@ -298,7 +298,7 @@ def _write_buckets(
         parts += [f"{name} {float(value):.3f}" for name, value in close.items()]
         texts[column] = "; ".join(parts)
     texts["unique"] = f"{counted(certificate.unique_rows, 'row')} in quasi-identifiers"
-    yield from facts(texts)
+    yield from facts(texts, " ")
     yield f"note: {PRESENCE}"
 
 
@@ -382,7 +382,7 @@ def _words(
     texts["suppressed"] += f": {why}" if why else ""
     if certificate.origin.rows_dropped:
         texts["dropped"] = f"{counted(certificate.origin.rows_dropped, 'row')} for missing values"
-    yield from facts(texts)
+    yield from facts(texts, " ")
     yield from (f"note: {note}" for note in certificate.notes)
     if cells := certificate.origin.formula_cells:
         safe = "--spreadsheet-safe puts an apostrophe before each"

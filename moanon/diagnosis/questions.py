@@ -110,7 +110,8 @@ class PrivacyModel:
     A set of columns never has a better level than its subsets. For k and distinct values this holds
     row by row, so it holds with suppression too. For all other rules it holds for the worst group
     only: splitting a bad group can leave a good part that need not be suppressed, and a *larger*
-    set can then do with less suppression. So `is_monotone` depends on whether rows may be suppressed.
+    set can then do with less suppression. So `is_monotone` depends on whether rows may be
+    suppressed.
     """
 
     measure: Letter = "k"

@@ -209,7 +209,7 @@ class Answer(Worded):
                 yield f"(solution {self.choice.id}). What comes near:"
                 beyond = f", {self.miss.sentence.split(':')[0]}"
             yield f"Solution {first.id}{where}: {first.describe(names)}{beyond}"
-            yield from facts(dict(self._facts(first)))
+            yield from facts(dict(self._facts(first)), " ")
         for kind, heading in _HEADINGS.items():
             near = [each for each in self.near if each.kind == kind]
             if near:

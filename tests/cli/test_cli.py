@@ -73,7 +73,7 @@ def test_check_shows_the_columns_and_how_exposed_the_table_is(
     assert "rows  5 read, 1 dropped for missing values" in lines
     # (5-9, f) twice, (5-9, m) twice: no row is alone
     assert "distinct cells  2" in lines
-    assert "k of the base table 2 (unique rows: 0, 0.0%), the finest a release can show" in lines
+    assert "k of the base table  2 (unique rows: 0, 0.0%), the finest a release can show" in lines
     # (5, f) twice, (7, m) and (9, m) once
     assert "k of the raw table  1 (unique rows: 2, 50.0%), values as they were read" in lines
     assert "valid genomes  4 (2 bits)" in lines

@@ -125,7 +125,7 @@ def _measure_data(name: str) -> dict[str, Any]:
         "privacy": known.privacy,
         "meaning": known.meaning,
         "source": known.citation,
-        # The module that defines it: privacy, risk, loss or people.
+        # The module that defines it: privacy, loss or people.
         "kind": "common" if name in COMMON_MEASURES else known.of.__module__.rpartition(".")[2],
     }
 

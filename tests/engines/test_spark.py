@@ -39,7 +39,10 @@ ROLES = {
     "pay": "insensitive",
 }
 # Of versions of pandas that PySpark does not know yet.
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.service,
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning"),
+]
 
 
 @pytest.fixture(scope="module")

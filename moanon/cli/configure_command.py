@@ -176,7 +176,7 @@ def hierarchy(
     named in a configuration, here or in ARX. Without a rule, the one is taken that moanon init
     would propose. A rule can also stand in a configuration, e.g. hierarchy: {mask: right}.
     """
-    from moanon.config.made_hierarchy import make_hierarchy, write_hierarchy
+    from moanon.config.starter import make_hierarchy, write_hierarchy
 
     made = make_hierarchy(
         file,

@@ -24,8 +24,7 @@ from moanon.baselines import Baseline, find_baseline
 from moanon.baselines.full_domain import FullDomain
 from moanon.baselines.mondrian import Boxes
 from moanon.baselines.requirement import make_requirement
-from moanon.config import Config
-from moanon.config.constraints import check_reach
+from moanon.config import Config, check_reach
 from moanon.errors import ConfigError, InfeasibleError, OutputError
 from moanon.experiment.experiment import make_record
 from moanon.experiment.finished import draw_plots, run_of, write_page

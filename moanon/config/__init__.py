@@ -293,9 +293,9 @@ class Config(BaseModel):
         return {name: float(*bound.values()) for name, bound in constraints.items()}
 
     def read_table(self, needed: Sequence[str] = ()) -> Table:
-        """Read the declared columns and settle their missing values.
+        """Read the declared columns and resolve their missing values.
 
-        Identifying ones that are `needed` all the same are named.
+        `needed` names identifying columns that are read all the same.
         """
         data = self.data
         return read_table(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import (
     AfterValidator,
@@ -159,7 +159,7 @@ class DataSection(BaseModel):
     such as postgres://reader@host/people, a password in it as ${NAME}."""
     missing: MissingPolicy = "error"
     """Rows with a missing value: drop them (they are counted), keep missing as a category of its
-    own, or stop with an error, as is done where nothing is said."""
+    own, or stop with an error (the default)."""
     missing_tokens: Annotated[
         tuple[str, ...], Strict(False), WithJsonSchema(_TEXT_LIST), 'a list of texts, e.g. ["", NA]'
     ] = ("",)
@@ -199,8 +199,7 @@ class DataSection(BaseModel):
         Annotated[str, Field(pattern=MEMORY.pattern)] | None,
         "an amount such as 500MB or 2GB",
     ] = None
-    """How much the engine that reads files may hold; their rows then stay where they are, however
-    few. Default: large files are left where they are, and 500MB are held."""
+    """How much memory the engine that reads files may use. Default: 500MB."""
     table: Annotated[str | None, "the name of a table"] = None
     """Of a database: the table that is read, with its schema if need be."""
     query: Annotated[str | None, "a query in SQL"] = None
@@ -211,16 +210,9 @@ class DataSection(BaseModel):
     @property
     def form(self) -> FormKeys:
         """How files are written, as far as it is said here."""
-        form: FormKeys = {"delimiter": self.delimiter, "sheet": self.sheet}
-        if self.encoding is not None:
-            form["encoding"] = self.encoding
-        if self.header is not None:
-            form["header"] = self.header
-        if self.trim is not None:
-            form["trim"] = self.trim
-        if self.normalize is not None:
-            form["normalize"] = self.normalize
-        return form
+        keys = ("delimiter", "sheet", "encoding", "header", "trim", "normalize")
+        given = {key: value for key in keys if (value := getattr(self, key)) is not None}
+        return cast(FormKeys, given)
 
     @model_validator(mode="after")
     def _check_database(self) -> DataSection:
@@ -257,7 +249,7 @@ class ColumnSection(BaseModel):
     ] = None
     """First and last value of an interval column. Default: from the data."""
     outside: Literal["clamp"] | None = None
-    """What becomes of values outside the range: clamp shows them as <first and >=last. Default:
+    """What happens to values outside the range: clamp shows them as <first and >=last. Default:
     they are an error."""
     origin: Annotated[Place | None, "a number or a date (YYYY-MM-DD)"] = None
     """Where a step begins. Default: at the range's first value, else 0."""
@@ -312,10 +304,8 @@ class ColumnSection(BaseModel):
         described = ("kind", *(key for keys in _KIND_KEYS.values() for key in keys))
         given = [key for key in described if getattr(self, key) is not None]
         if given and self.role not in ("quasi", "sensitive"):
-            raise refusal(
-                f"{given[0]} is for quasi and sensitive columns only. Got role {self.role}",
-                given[0],
-            )
+            only = f"{given[0]} is for quasi and sensitive columns only. Got role {self.role}"
+            raise refusal(only, given[0])
         if self.weight is not None and self.role != "quasi":
             raise refusal(f"weight is for quasi columns only. Got role {self.role}", "weight")
         if self.ancestors is not None and (self.role != "quasi" or self.kind == "tree"):
@@ -332,9 +322,8 @@ class ColumnSection(BaseModel):
         if self.kind is None:
             if not given and self.role != "quasi":
                 return self
-            raise refusal(
-                f"kind is missing; a {self.role} column is interval, ordered or tree", "kind"
-            )
+            wanted = f"a {self.role} column is interval, ordered or tree"
+            raise refusal(f"kind is missing; {wanted}", "kind")
         if self.outside is not None and self.range is None:
             raise refusal("outside needs a range, e.g. range: [20, 90]", "outside")
         if self.kind == "ordered" and self.order is None:
@@ -425,13 +414,13 @@ class ProblemSection(BaseModel):
     recursive_c: Annotated[float, Field(gt=0, le=MOST_RECURSIVE_C)] = 3.0
     """The constant c of recursive (c,l)-diversity."""
     min_support: Annotated[float, Field(gt=0, le=1)] | None = None
-    """For the measure u_loss: least share of the rows that makes a population large. Default: 0.05
-    where u_loss is an objective or has a bound; otherwise it is not measured."""
+    """For the measure u_loss: least share of the rows that makes a subpopulation large. Default:
+    0.05 where u_loss is an objective or has a bound; otherwise it is not measured."""
     prefer: Literal["k", "l"] | None = None
     """Of kl-safety: which property counts first. Default k."""
     safety: Literal["ordered", "strict"] | None = None
-    """Of kl-safety: suppress classes in order (the paper's rule), or every group below either
-    bound. Default strict."""
+    """Of kl-safety: suppress groups in order (as the paper does), or every group below either
+    threshold. Default strict."""
     diversity: Literal["distinct", "frequency"] = "distinct"
     """How l is counted: distinct values, or size / largest count."""
 
@@ -498,21 +487,21 @@ class SearchSection(BaseModel):
     population: Annotated[int, Field(ge=2, le=1_000_000)] = 200
     """Genomes measured in each generation."""
     generations: Count | None = None
-    """Stop after so many."""
+    """Stop after this many."""
     evaluations: Annotated[
         Count | None,
         Field(
-            description="Stop after so many genomes have been measured. Where no limit is given, "
-            "archive goes on until the second half of its evaluations has gained less than "
+            description="Stop after this many genomes have been measured. Where no limit is given, "
+            "archive continues until the second half of its evaluations has gained less than "
             f"{STALLED:.2%} of hypervolume, for {STALL_FROM:,} evaluations at least and "
             f"{PER_BIT:,} for each bit of a genome at most (no less than {DEFAULT_EVALUATIONS:,}, "
             f"no more than {MOST_EVALUATIONS:,}); nsga2 for {DEFAULT_EVALUATIONS:,}."
         ),
     ] = None
     seconds: Annotated[float, Field(gt=0)] | None = None
-    """Stop after so much time; such a run cannot be repeated exactly."""
+    """Stop after this time; such a run cannot be repeated exactly."""
     stall: Count | None = None
-    """Stop when the hypervolume has not grown for so many generations."""
+    """Stop when the hypervolume has not grown for this many generations."""
     seed: Annotated[int, Field(ge=0)] = 1
     """The same seed gives the same result."""
     crossover: Probability = 0.9

@@ -54,12 +54,11 @@ def write_starter(
     file : str or Path
         A CSV or Parquet file, a folder or a glob.
     out : str or Path, optional
-        The configuration, never overwritten; by default beside the file, with its name and
-        ``.yaml``.
+        The configuration, never overwritten. Default: beside the file, with its name and ``.yaml``.
     columns : sequence of str, optional
-        Those that a release may have; by default all.
+        Those that a release may have. Default: all.
     **given
-        As for `moanon.engines.open_source`; what is not given is found out.
+        As for `moanon.engines.open_source`; what is not given is detected.
 
     Returns
     -------
@@ -242,18 +241,9 @@ def make_hierarchy(
 ) -> Hierarchy:
     """Make a tree whose leaves are the values of a column, as they are written.
 
-    Parameters
-    ----------
-    file, column : str
-        A table and one of its columns.
-    rule : mapping
-        As in a configuration; an empty one is replaced by what ``moanon init`` would propose.
-    form : mapping
-        How the file is written, where that is known.
-    notation : mapping
-        Keys of `Notation`, where they are known.
-    missing_tokens : sequence of str
-        Texts that mean "no value".
+    `rule` is as in a configuration; an empty one is replaced by what ``moanon init`` would propose.
+    `form` says how the file is written, `notation` has keys of `Notation`, where they are known;
+    `missing_tokens` are texts that mean "no value".
     """
     source = open_source(
         file, missing_tokens=missing_tokens, columns=[column], **likely_form(file, **form)

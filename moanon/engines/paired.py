@@ -1,8 +1,8 @@
 """A released file beside its original, both read by DuckDB: nothing of their rows is held.
 
 Counted are the rows of the file that show the same, and, where row 17 of the file is row 17 of the
-original, pairs of rows that are alike on both sides. Frames, sheets and what only the strict reader
-can parse are fed into DuckDB.
+original, pairs of rows that are alike on both sides. Frames, sheets and small files, whose
+rows are in memory, are fed into DuckDB.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from moanon.arrays import Bools, Ints, Outlined, Values
 from moanon.data.cell_reading import CellReading
-from moanon.data.decoding import unreadable
-from moanon.data.file_form import FileForm, is_formula
+from moanon.data.file_form import FileForm, is_formula, unreadable
 from moanon.data.rows import RowStore, own_codes
 from moanon.data.source import find_files
 from moanon.engines.duck import DuckSession, TupleKeys, is_formula_sql, key_order, literal
-from moanon.engines.files import JoinedCodes, Relation, RowsInFiles, open_files
+from moanon.engines.files import JoinedCodes, RowsInFiles, open_files
 from moanon.engines.opening import open_source
+from moanon.engines.relations import Relation
+from moanon.errors import DataError
 
 #: Types whose texts no spreadsheet runs.
 _HARMLESS = ("BOOLEAN", "DATE", "TINYINT", "SMALLINT", "INTEGER", "BIGINT")
@@ -81,28 +81,25 @@ class PairedFiles:
         single: bool,
     ) -> None:
         self._store, self._sign, self.single = original, sign, single
-        name, reading = os.fspath(path), CellReading.of((), form)
+        name = os.fspath(path)
         if isinstance(original, RowsInFiles):
             session = original.session.beside(name)
         else:
             session = DuckSession(name)
         try:
             files = find_files(name)
-            is_sheet = files[0].suffix.lower() == ".xlsx"
-            found = (
-                None
-                if is_sheet
-                else open_files(files, None, None, session=session, reading=reading, form=form)
-            )
         except OSError as error:
             raise unreadable(name, error) from None
-        if found is None or not found[0].rows:  # the strict reader reads it or says what is wrong
-            read = open_source(
-                path, missing_tokens=(), delimiter=form.delimiter, encoding=form.encoding
-            )
+        if files[0].suffix.lower() == ".xlsx":
+            read = open_source(path, missing_tokens=())
             self.released = _fed(session, read.store, list(read.store.columns))
         else:
-            self.released = found[0]
+            reading = CellReading.of((), form)  # an empty text is a label like any other
+            self.released, _ = open_files(
+                files, None, None, session=session, reading=reading, form=form
+            )
+        if not self.released.rows:
+            raise DataError(f"{name} has no rows")
 
     def original(self, names: Collection[str]) -> RowsInFiles:
         """The original's rows with some of its columns."""
@@ -227,12 +224,12 @@ class PairedFiles:
 
 def _fed(session: DuckSession, store: RowStore, names: Sequence[str]) -> RowsInFiles:
     """Put columns of rows into a table of the database, as the texts that they show."""
-    cells, texts = {}, []
+    held, cells, texts = store.held(names), {}, []
     for i, name in enumerate(names):
-        column = store.column(name)
+        column = held.columns[name]
         cells[f"c{i}"] = np.array([*column.values, None], dtype=object)[column.codes]
         texts.append(f"c{i}::VARCHAR AS c{i}")
     rows = f"(SELECT {', '.join(texts)} FROM {session.store(cells)})"
     types = ("VARCHAR",) * len(texts)
-    relation = Relation(session, (Path(session.source),), tuple(names), types, rows)
+    relation = Relation(session, session.source, tuple(names), types, rows, is_typed=False)
     return RowsInFiles(relation, names, CellReading.of((), FileForm()))

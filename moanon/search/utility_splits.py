@@ -172,14 +172,14 @@ class _Told:
         self._instance, self._populations = instance, instance.populations
         sizes = instance.layout.sizes[:, None]
         nobody = np.zeros(1, dtype=np.int64)
-        self._told: list[Floats] = []
+        self._shown: list[Floats] = []
         self._divergence: list[Floats] = []
         for counts in instance.cells.sensitive:
             total = Histograms.of_cells(counts).sum()
             one = ShownParts(np.zeros_like(sizes), sizes, np.ones(1), nobody, _dense(total[None]))
-            told = self._populations.estimate(one)
-            self._told.append(told)
-            self._divergence.append(self._measure(counts.name, told, np.arange(len(told))))
+            shown = self._populations.estimate(one)
+            self._shown.append(shown)
+            self._divergence.append(self._measure(counts.name, shown, np.arange(len(shown))))
 
     def gain(self, starts: Ints, stops: Ints, cells: Ints, part: Ints, parts: int) -> float:
         """How much less is lost if a group is replaced by its parts; its box comes first."""
@@ -193,8 +193,8 @@ class _Told:
     def apply(self, starts: Ints, stops: Ints, cells: Ints, part: Ints, parts: int) -> None:
         """Replace a group by its parts."""
         for place, change in enumerate(self._changes(starts, stops, cells, part, parts)):
-            rows, told, divergence = change
-            self._told[place][rows] = told
+            rows, shown, divergence = change
+            self._shown[place][rows] = shown
             self._divergence[place][rows] = divergence
 
     def _changes(
@@ -215,12 +215,12 @@ class _Told:
             shown = ShownParts(starts, stops, weight, np.arange(parts + 1), _dense(values))
             change = self._populations.estimate(shown)
             concerned = np.flatnonzero(change.any(axis=1))
-            told = np.maximum(self._told[place][concerned] + change[concerned], 0.0)
-            yield concerned, told, self._measure(counts.name, told, concerned)
+            shown = np.maximum(self._shown[place][concerned] + change[concerned], 0.0)
+            yield concerned, shown, self._measure(counts.name, shown, concerned)
 
-    def _measure(self, column: str, told: Floats, rows: Ints) -> Floats:
+    def _measure(self, column: str, shown: Floats, rows: Ints) -> Floats:
         truth, out = self._populations.truth[column], np.empty(len(rows))
-        population_divergences(truth[rows], told, truth.sum(axis=0), out)
+        population_divergences(truth[rows], shown, truth.sum(axis=0), out)
         return out
 
 

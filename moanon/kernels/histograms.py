@@ -177,7 +177,7 @@ def log_unit(rows: int) -> float:
     return float(2.0 ** (61 - int(np.ceil(np.log2(most)))))
 
 
-@compiled
+@inner
 def count_log(count: int, unit: float) -> int:
     """``count · ln(count)`` in units."""
     return int64(floor(count * log(count) * unit + 0.5))

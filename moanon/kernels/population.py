@@ -28,7 +28,6 @@ import numpy.typing as npt
 from moanon.arrays import Bits, Floats, Ints, Outlined
 from moanon.kernels.costs import COSTS, Prices, no_prices
 from moanon.kernels.evaluation import evaluate
-from moanon.kernels.forms import coarsen_alone
 from moanon.kernels.histograms import (
     Lists,
     Plan,
@@ -365,36 +364,6 @@ class PopulationKernel:
         if (columns[tallies >= OF_COLUMNS] >= self.plan.sensitive).any():
             raise ValueError("tallies are asked for of a column that is not sensitive")
         return genomes, given
-
-    def group_cells(self, genome: Bits) -> tuple[Ints, Ints, Ints]:
-        """Group the cells under one genome.
-
-        Returns
-        -------
-        cell_group, sizes, losses
-            The group of each cell; rows and integer row loss of each group. Groups are numbered by
-            their first cell.
-        """
-        with self._lock:
-            return self._group_cells(np.ascontiguousarray(genome, dtype=np.uint8))
-
-    def _group_cells(self, genome: Bits) -> tuple[Ints, Ints, Ints]:
-        forms, work, *_ = self._buffers[0]
-        shape = self._tree.shape
-        coarsen_alone(shape, forms, 0, 1, genome, genome, True, True, False, work)
-        root = int(shape.place[-2])
-        groups = int(forms.entries[1, -1])
-        found = np.empty(len(self._counts), dtype=np.int64)
-        found[self._tree.cell_of_entry] = work.group_of[root : root + len(found)]
-        _, first = np.unique(found, return_index=True)
-        order = np.argsort(first)
-        rank = np.empty(groups, dtype=np.int64)
-        rank[order] = np.arange(groups)
-        cell_group = rank[found]
-        sizes = np.zeros(groups, dtype=np.int64)
-        np.add.at(sizes, cell_group, self._counts)
-        losses = work.loss[root : root + groups].copy()
-        return cell_group, sizes, losses[order]
 
     def _most_steps(self, rule: GroupRule) -> int:
         """Most steps a staircase can have: sizes 1 + 2 + … + s within the limit, and one more."""

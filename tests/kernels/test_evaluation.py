@@ -35,7 +35,8 @@ def test_groups_by_sizes_alone(data):
     for each in (rule, plain):
         scores = kernel.evaluate(genomes, each)
         for genome, fields in zip(genomes, scores.fields, strict=True):
-            _, sizes, losses = kernel.group_cells(genome)
+            groups = Grouping.of_genome(instance, genome)
+            sizes, losses = groups.sizes, groups.integer_losses
             kept = evaluate_groups(
                 each,
                 sizes.astype(np.uint32),

@@ -18,7 +18,7 @@ The way of the data, and where each station stands::
   and decide which are kept, step by step (``selection``), many genomes at once; or split and move
   boxes (``splitting``, ``moving``).
 - ``moanon.measures``: named numbers of a grouping, for privacy, risk and loss; what is true of each
-  and when a bound on it is met (``measure``); which groups are given up, and by what where nobody
+  and when a bound on it is met (``measure``); which groups are suppressed, and by what where nobody
   says it (``suppression``: presets, ``suppress_by``, η); and what a grouping does to each column,
   by the rows of its labels (``column_effects``).
 - ``moanon.recoding``: how the solutions of a front become groupings: genomes, or boxes.
@@ -64,11 +64,15 @@ box             the blocks of one group of a local generalization, the smallest 
 group           rows that show the same tuple of labels (the papers' equivalence class)
 suppressed      left out of the release: row, or group with all its rows
 η (eta)         largest share of rows that may be suppressed
-threshold       size or diversity below which a suppression rule gives groups up
+rule            of suppression: which groups are suppressed; a *tree rule* makes a hierarchy
+threshold       size or diversity below which a rule suppresses groups
 staircase       what one genome offers: a solution for every threshold within η (``selection``)
 measure         named number of a grouping; can be an objective, a constraint, a column of a result
 goodness        a privacy model as kernels see it: turned so that more is better
-population      conjunction of nodes of some columns; *large* where enough rows meet it
+bound           what a constraint demands of a measure; a *lower bound* is a proven least loss
+tally           sum, or worst case, over the people of a table
+population      genomes of a search (pymoo's word). A *large population* is of rows: a conjunction
+                of nodes of some columns that enough of them meet
 bucket          group whose rows show their own quasi values, and only together the sensitive ones
 front           solutions that no other one beats in all objectives; a *solution* is one of them
 release         a grouping applied to the rows; *certified* once its file was read back and measured

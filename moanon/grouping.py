@@ -87,7 +87,7 @@ class Grouping(Outlined):
     matched_by : str
         How rows were found.
     notes : tuple of str
-        What was noticed on the way and should be told.
+        What was noticed on the way and should be reported.
     absent : tuple of str
         Sensitive and class columns of the table that are not released.
 
@@ -166,7 +166,7 @@ class Grouping(Outlined):
         """Put cells into boxes; all groups are kept.
 
         Boxes may overlap: which one a cell is in is said, not found. Boxes with the same blocks are
-        one group, because nobody could tell their rows apart.
+        one group, because their rows show the same.
 
         Parameters
         ----------
@@ -438,7 +438,7 @@ class Grouping(Outlined):
 
 
 class _Blocks(NamedTuple):
-    """Blocks of a genome, told of each base value; those of all columns stand in a row."""
+    """Blocks of a genome, by base value; those of all columns stand in a row."""
 
     of_value: Values  # number of its block within the column
     starts: Values  # first base value of its block
@@ -484,10 +484,10 @@ class _Merged(Outlined):
 
     def under(self, blocks: _Blocks) -> _Merged:
         """Merge further, where these groups have all the boundaries of the blocks."""
-        told = [column for column, number in enumerate(blocks.number) if number > 1] or [0]
+        cut = [column for column, number in enumerate(blocks.number) if number > 1] or [0]
         keys = row_keys(
-            [blocks.of_value[self._values(column)][self.codes[column]] for column in told],
-            [blocks.number[column] for column in told],
+            [blocks.of_value[self._values(column)][self.codes[column]] for column in cut],
+            [blocks.number[column] for column in cut],
         )
         group, found = pd.factorize(keys)  # by their first cell
         del keys  # of as many groups as cells, it is as large as all else

@@ -1,8 +1,8 @@
 """Incognito, OLA and Flash: the best full-domain generalization, each by its own way there.
 
 All three find out of every node of the lattice whether it is enough (see ``full_domain``), and
-count the groups of as few nodes as they can: what is found of one tells of all nodes above or below
-it. They differ in which nodes they look at first. The best node is then the same.
+count the groups of as few nodes as they can: what is found of one holds for all nodes above or
+below it. They differ in which nodes they look at first. The best node is then the same.
 
 **The best node with suppression.** The loss of a node is what generalization costs all rows, G, and
 what suppressed rows cost beyond that, the *penalty* P. G is known without counting groups, and
@@ -114,7 +114,7 @@ class _Tags:
         self.losses[self.top] = self.bounds[self.top]
 
     def is_unknown(self, node: Node) -> bool:
-        """Whether nothing tells if a node is enough."""
+        """Whether it is not yet known if a node is enough."""
         return bool(self.state[node] == _UNKNOWN)
 
     def check(self, nodes: Sequence[Node]) -> Bools:
@@ -134,7 +134,7 @@ class _Tags:
         return found.enough
 
     def is_enough(self, node: Node) -> bool:
-        """Whether a node is enough; counts its groups only if nothing tells."""
+        """Whether a node is enough; counts its groups only if that is not yet known."""
         if self.is_unknown(node):
             return bool(self.check([node])[0])
         return bool(self.state[node] == _ENOUGH)

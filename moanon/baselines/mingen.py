@@ -32,7 +32,7 @@ def mingen(
     """Find the greatest precision by looking at everything; nothing is suppressed.
 
     Precision is M eq. 3. The measure `prec` counts columns with trees alone; here the others count
-    as well, as hierarchies of one step, or they would be given up for nothing. Of several nodes
+    as well, as hierarchies of one step, or they would be lost for nothing. Of several nodes
     that of least loss is preferred, and of these the first.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Large populations of a table: whom a release should still tell something about (L §4.2).
+"""Large populations of a table: whom a release should still say something about (L §4.2).
 
 A *population* is a conjunction of at most one *node* per quasi-identifier, such as "age [20-39] and
 sex Female"; it is *large* where at least a share ``min_support`` of the rows meet it. All of them
@@ -7,10 +7,10 @@ are found, once per table, from its cells. Nodes are
 - every base value;
 - of a tree: its inner nodes;
 - of an interval column: ranges of steps, 2, 4, 8, ... steps wide as long as they are shorter than
-  the domain; or as wide as `PopulationRule.ancestors` says (with steps of a year, ``(5, 10, 20,
+  the domain; or as wide as `PopulationSpec.ancestors` says (with steps of a year, ``(5, 10, 20,
   40)`` is L's age). Ranges begin at multiples of their width from the column's origin, so that ten
   years are ``[20-29]``; at the ends of the domain they are cut off;
-- of an ordered column: ranges as wide as `PopulationRule.ancestors` says, counted from its first
+- of an ordered column: ranges as wide as `PopulationSpec.ancestors` says, counted from its first
   value. Without a word, none: the order of races says nothing about people.
 
 The whole domain is no node, since it leaves nobody out; equal sets of base values are one; missing
@@ -40,7 +40,7 @@ _MOST_NUMBERS = 200_000_000
 
 
 @dataclass(frozen=True)
-class PopulationRule:
+class PopulationSpec:
     """Which populations of a table count.
 
     Attributes
@@ -77,7 +77,7 @@ class PopulationRule:
     def least_rows(self, rows: int) -> int:
         """Rows that a population of a table of `rows` must have; exact on the digits as written.
 
-        >>> PopulationRule(0.05).least_rows(45222), PopulationRule(0.1).least_rows(30)
+        >>> PopulationSpec(0.05).least_rows(45222), PopulationSpec(0.1).least_rows(30)
         (2262, 3)
         """
         return max(1, ceil(Fraction(repr(float(self.min_support))) * rows))
@@ -156,14 +156,14 @@ class ShownParts:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Populations(Outlined):
+class LargePopulations(Outlined):
     """All large populations of a table, in the order of `moanon.kernels.large_populations`.
 
     Attributes
     ----------
     domains : mapping of str to Domain
         The quasi-identifiers.
-    rule : PopulationRule
+    rule : PopulationSpec
     node_column, node_start, node_stop : arrays (nodes,)
         The nodes that populations are made of.
     last_node, depth, rows : arrays (populations,)
@@ -179,13 +179,13 @@ class Populations(Outlined):
     >>> frame = pd.DataFrame({"sex": list("mfmm"), "ill": list("abab")})
     >>> table = read_table(frame, {"sex": "quasi", "ill": "sensitive"})
     >>> domains = {"sex": OrderedDomain(("f", "m"))}
-    >>> found = Populations.find(domains, Cells.build(table, domains), PopulationRule(0.5))
+    >>> found = LargePopulations.find(domains, Cells.build(table, domains), PopulationSpec(0.5))
     >>> list(found.predicates()), found.truth["ill"].tolist()
     ([{'sex': 'm'}], [[2.0, 1.0]])
     """
 
     domains: Mapping[str, Domain]
-    rule: PopulationRule
+    rule: PopulationSpec
     node_column: Ints
     node_start: Ints
     node_stop: Ints
@@ -195,7 +195,9 @@ class Populations(Outlined):
     truth: Mapping[str, Floats]
 
     @classmethod
-    def find(cls, domains: Mapping[str, Domain], cells: Cells, rule: PopulationRule) -> Populations:
+    def find(
+        cls, domains: Mapping[str, Domain], cells: Cells, rule: PopulationSpec
+    ) -> LargePopulations:
         """Find all large populations.
 
         Raises
@@ -227,7 +229,7 @@ class Populations(Outlined):
         return len(self.last_node)
 
     def estimate(self, parts: ShownParts) -> Floats:
-        """Rows of each population by sensitive value (populations, values), as parts tell them."""
+        """Rows of each population by sensitive value (populations, values), as parts show them."""
         from moanon.kernels.large_populations import estimate_populations  # as above
 
         out = np.zeros((len(self), parts.histograms.number))
@@ -253,7 +255,7 @@ class Populations(Outlined):
             yield dict(above)
 
 
-def _check_number(number: int, values: int, rule: PopulationRule) -> None:
+def _check_number(number: int, values: int, rule: PopulationSpec) -> None:
     """Refuse populations that nobody could work with."""
     if number == 0:
         raise ConfigError(
@@ -274,7 +276,7 @@ def _check_number(number: int, values: int, rule: PopulationRule) -> None:
 
 
 def _nodes(
-    domains: Mapping[str, Domain], cells: Cells, rule: PopulationRule, least: int
+    domains: Mapping[str, Domain], cells: Cells, rule: PopulationSpec, least: int
 ) -> Iterator[tuple[int, int, int]]:
     """Nodes that enough rows are in: column, start and stop, column by column."""
     for name in rule.ancestors:

@@ -33,7 +33,7 @@ _MOST_KEYS = 2**62
 _FOLD, _FACTOR = 2**31 - 1, 1_540_483_477
 #: No cut costs as much: of what cannot be.
 _NEVER = 2**60
-#: Fines are told apart down to this part of the largest one.
+#: Fines differ by no less than this part of the largest one.
 _FINENESS = 4096
 
 
@@ -126,7 +126,7 @@ class TreeNodes(NamedTuple):
     own_start : array (nodes + 1,)
         Where the boundaries of its own begin in `own`.
     own : array (boundaries,)
-        By their nodes; the first one of a node tells whether it is expanded.
+        By their nodes; the first one of a node says whether it is expanded.
     """
 
     first: Ints
@@ -445,7 +445,7 @@ def _allowed(state: Bits, first: int, size: int, start: int, stop: int, ones: In
 
 
 @inner
-def _settle_tree(table: CutTable, state: Bits, column: int) -> bool:
+def _decide_tree(table: CutTable, state: Bits, column: int) -> bool:
     """Decide the bits of a tree that follow from others; False if no cut is left."""
     size, first = table.sizes[column], table.offsets[column]
     a, b = table.node_first[column], table.node_first[column + 1]
@@ -486,10 +486,10 @@ def _settle_tree(table: CutTable, state: Bits, column: int) -> bool:
 
 
 @inner
-def settle_trees(table: CutTable, state: Bits) -> bool:
+def decide_trees(table: CutTable, state: Bits) -> bool:
     """Decide all bits that follow from others; False if nothing valid is left."""
     for column in range(len(table.sizes)):
-        if table.is_tree[column] and not _settle_tree(table, state, column):
+        if table.is_tree[column] and not _decide_tree(table, state, column):
             return False
     return True
 

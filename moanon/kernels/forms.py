@@ -513,7 +513,7 @@ def coarsen(
     whole: bool,
     work: Workspace,
 ) -> bool:
-    """Make level `coarse` the form of `genome`, from level `fine`; tell whether groups changed.
+    """Make level `coarse` the form of `genome`, from level `fine`; return whether groups changed.
 
     The form at `fine` must belong to a genome that has all the ones of `genome`. Where the form at
     `coarse` was made from the same `fine` for the genome `previous` and `fresh` is false, columns

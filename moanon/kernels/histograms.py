@@ -494,7 +494,7 @@ def lists_at(level: int, forms: ValueForms, lists: Lists) -> Lists:
 
 @inner
 def _count_rows(histograms: UInts, groups: int, first: Ints, sizes: UInts) -> None:
-    """Count the rows of groups whose histograms stand side by side; any one column tells them."""
+    """Count the rows of groups whose histograms stand side by side; any one column will do."""
     width = np.uint32(first[-1])
     begin, end = np.uint32(first[-2]), width
     for group in range(groups):

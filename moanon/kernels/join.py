@@ -76,7 +76,7 @@ class Shape(NamedTuple):
 
 
 def block_keys(spans: Ints) -> tuple[Ints, Ints]:
-    """Number the blocks of a column so that the number tells how many values a block holds.
+    """Number the blocks of a column so that the number gives how many values a block holds.
 
     A base value stands for one value, but for the ends of a clamped range, which stand for all that
     lie beyond. The key of a block is the sum of the keys of its base values: 1 each, so that mostly

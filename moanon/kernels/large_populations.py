@@ -3,7 +3,7 @@
 A *population* is a conjunction of at most one *node* per column: a run of base values, such as one
 value, a node of a tree or a range of steps. All populations of enough rows make a tree: a
 population without its last column is a larger one. They are listed as that tree is walked, depth
-first; so each is told by its last node and its depth, and whatever is summed over a population
+first; so its last node and its depth identify each, and whatever is summed over a population
 needs only what is left of the population above it.
 
 Nodes are numbered through, column by column.

@@ -22,7 +22,7 @@ prices of a group to the columns whose cheapest cut suppresses rows of it. The s
 moved by are floats; prices and everything that is added up are integers, so no bound rests on
 rounding.
 
-The same sums tell for every free bit what the bound would be if it were 0 or 1. Where that is not
+The same sums give for every free bit what the bound would be if it were 0 or 1. Where that is not
 below the loss of a known solution, the bit is decided.
 """
 
@@ -38,10 +38,10 @@ from moanon.kernels.cuts import (
     CutTable,
     Groups,
     View,
+    decide_trees,
     group_coarsely,
     largest,
     loss_between,
-    settle_trees,
     view_of,
 )
 from moanon.kernels.jit import compiled, inner, int64
@@ -96,7 +96,7 @@ class Parts(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What a bound also tells; arrays (bits,) to be filled."""
+    """What comes with a bound; arrays (bits,) to be filled."""
 
     as_zero: Ints  # the bound if a free bit were 0 …
     as_one: Ints  # … and 1
@@ -187,7 +187,7 @@ def _find_parts(
 ) -> Parts:
     """Find the small parts of all groups.
 
-    `rows` is told how many rows lie before each fine value and `sees` which columns have small
+    `rows` gets how many rows lie before each fine value and `sees` which columns have small
     parts of which groups.
     """
     columns = len(table.sizes)
@@ -505,7 +505,7 @@ def _cut_column(
 ) -> int:  # fmt: skip
     """Cost of the cheapest cut of a column at some prices; `NEVER` if it has none.
 
-    Also tells what its bits would cost as 0 and 1, and which rows of groups it suppresses.
+    Also gives what its bits would cost as 0 and 1, and which rows of groups it suppresses.
     """
     a, b, width, shift = blocks.first[c], blocks.first[c + 1], view.fines[c], table.offsets[c]
     amounts = np.empty(len(parts.rows), dtype=np.int64)
@@ -599,7 +599,7 @@ def bound_below(
     columns = len(table.sizes)
     for bit in range(len(state)):
         answers.as_zero[bit] = answers.as_one[bit] = 0
-    if not settle_trees(table, state):
+    if not decide_trees(table, state):
         return int64(NEVER), fine
     view = view_of(table, state)
     groups = group_coarsely(table, view, k)

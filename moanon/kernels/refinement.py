@@ -5,7 +5,7 @@ such sets, a set's groups are those of a smaller set, each split by one more col
 for speed is what need not be looked at again. Columns are added in descending order, so below a
 column only lower ones can still tell two cells apart: cells of one group that agree on all of
 these are merged into one *entry*, and a group that is down to one entry leaves the list for good
-and stays as rows in a tally (a *stripped* partition). The finer the groups and the fewer the
+and is only counted from then on (a *stripped* partition). The finer the groups and the fewer the
 columns still to come, the less there is to do.
 
 Partitions stand on a stack, one level for each column added, so that a walk through all sets of
@@ -360,7 +360,7 @@ def _place_groups(
 
 
 @compiled
-def tally_sizes(partitions: Partitions, level: int, scratch: SplitScratch, out: Ints) -> int:
+def count_sizes(partitions: Partitions, level: int, scratch: SplitScratch, out: Ints) -> int:
     """Count the rows in groups of each size; return how many different sizes there are.
 
     Row ``i`` of `out` becomes (size, rows in groups of that size), in no particular order. The
@@ -377,7 +377,7 @@ def tally_sizes(partitions: Partitions, level: int, scratch: SplitScratch, out: 
 def count_split(
     partitions: Partitions, level: int, codes: Values, scratch: SplitScratch, out: Ints
 ) -> int:
-    """Do what `split` and `tally_sizes` do, where nothing is split further and no list is left."""
+    """Do what `split` and `count_sizes` do, where nothing is split further and no list is left."""
     entries = partitions.entries[level]
     cells = partitions.cell[level]
     groups = _number_groups(cells, partitions.group[level], entries, codes, scratch)

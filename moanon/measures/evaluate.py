@@ -110,7 +110,7 @@ class Evaluator:
         *,
         measures: Sequence[str] | None = None,
     ) -> Scores:
-        """Score solutions: genomes, each with the thresholds that settle what it gives up.
+        """Score solutions: genomes, each with the thresholds that decide what is suppressed.
 
         Parameters
         ----------
@@ -261,7 +261,6 @@ def meet_constraints(
         np.zeros(len(sizes), dtype=np.int64),
         np.zeros((len(COSTS), len(sizes)), dtype=np.int64),
         _list_values(instance, len(sizes), *pairs),
-        instance.plan.total,
         instance.plan,
         0,
     ).groups
@@ -344,7 +343,6 @@ def _evaluate(
         grouping.integer_losses,
         costs,
         _list_values(instance, len(grouping), *_pairs(grouping, instance)),
-        instance.plan.total,
         instance.plan,
         instance.losses.scale * len(instance.layout.columns),
         thresholds,

@@ -12,7 +12,7 @@ others where bounds are farthest from the front. All get their turn again and ag
 work each time, until their gap is as small as wanted.
 
 A search that has seen all genomes has the optimum for every k, without a proof (`bounds_of_all`).
-Otherwise, without suppression, branch and bound often settles a whole front in the time of the
+Otherwise, without suppression, branch and bound often proves a whole front in the time of the
 search before it (`prove_within_budget`). How much of that is done is a number of bounds, not of
 seconds, so that the same run ends in the same front on every machine.
 """

@@ -13,7 +13,7 @@ of it depends on the work done so far alone, counted in bounds, and never on the
 
 `settle_large` is the end of a long search. Where groups must be large, few cuts are left, and a
 search may sit in a valley of its own: between it and something better lie several columns at once.
-Branch and bound settles such a k within some hundred bounds. So the largest k comes first, and it
+Branch and bound decides such a k within some hundred bounds. So the largest k comes first, and it
 goes downwards until proofs get too long.
 """
 
@@ -197,7 +197,7 @@ class Proof:
             fine = found.fine
 
     def _keep(self, state: Bits, found: Bound | None, least: int) -> None:
-        """Put a bounded state among the open ones, unless it is settled by that."""
+        """Put a bounded state among the open ones, unless it is decided by that."""
         if found is None:
             return
         lower = max(found.lower, least)  # what holds for all of a node holds for its halves

@@ -43,7 +43,6 @@ def test_groups_by_sizes_alone(data):
                 losses,
                 np.zeros((len(COSTS), len(sizes)), dtype=np.int64),
                 make_lists(kernel.plan, len(sizes), 0),
-                kernel.plan.total,
                 kernel.plan,
                 full_loss,
             )

@@ -29,7 +29,7 @@ from moanon.data.domain import (
     TreeDomain,
 )
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.populations import LargePopulations, PopulationSpec
+from moanon.data.populations import Subpopulations, SubpopulationSpec
 from moanon.data.rows import find_tuples
 from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, GenomeError
@@ -336,7 +336,7 @@ class Instance(Outlined):
         What a quasi-identifier counts in weighted losses; 1 where none is given.
     label : SensitiveCounts or None
         The column of class labels, for measures of what can be learnt from a release.
-    population_spec : PopulationSpec or None
+    subpopulation_spec : SubpopulationSpec or None
         Which populations a release should still say something about; None where nobody asks.
     """
 
@@ -346,13 +346,13 @@ class Instance(Outlined):
     distances: Mapping[str, Domain] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     label: SensitiveCounts | None = None
-    population_spec: PopulationSpec | None = None
+    subpopulation_spec: SubpopulationSpec | None = None
 
     @cached_property
-    def populations(self) -> LargePopulations:
+    def populations(self) -> Subpopulations:
         """Its large populations, found on first use; by L's rule where there is none."""
-        rule = self.population_spec or PopulationSpec()
-        return LargePopulations.find(self.layout.domains, self.cells, rule)
+        rule = self.subpopulation_spec or SubpopulationSpec()
+        return Subpopulations.find(self.layout.domains, self.cells, rule)
 
     @cached_property
     def row_cell(self) -> npt.NDArray[np.int32]:
@@ -479,7 +479,7 @@ class Instance(Outlined):
         distances: Mapping[str, DomainSpec] | None = None,
         weights: Mapping[str, float] | None = None,
         label: str | None = None,
-        population_spec: PopulationSpec | None = None,
+        subpopulation_spec: SubpopulationSpec | None = None,
     ) -> Instance:
         """Build the domain of every quasi-identifier and count the cells.
 
@@ -494,7 +494,7 @@ class Instance(Outlined):
             Weights of quasi-identifiers.
         label : str, optional
             Name of the column of class labels; it must be released as it is.
-        population_spec : PopulationSpec, optional
+        subpopulation_spec : SubpopulationSpec, optional
             For measures of what a release says about large populations.
         """
         check_rows(table.source, table.rows)
@@ -518,7 +518,7 @@ class Instance(Outlined):
             _build_distances(table, distances or {}),
             dict(weights or {}),
             None if label is None else _count_labels(table, label, domains),
-            population_spec,
+            subpopulation_spec,
         )
 
     @classmethod

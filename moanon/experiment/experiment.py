@@ -5,7 +5,6 @@ Read `Experiment.prepare` and `Experiment.run` first; each of their steps stands
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -35,12 +34,10 @@ from moanon.experiment.folder import (
     make_folder,
     mark_without_solution,
     notes_on_folder,
-    read_evaluated,
     results_of,
     spare_inputs,
     still_known,
     with_limits,
-    write_evaluated,
 )
 from moanon.experiment.planning import changed, etas_of, with_eta
 from moanon.experiment.proving import earlier_proof, keep_proof, prove_limits
@@ -48,17 +45,16 @@ from moanon.experiment.runner import Found, Runner, Watch, checked_threads
 from moanon.experiment.stored import domains_texts
 from moanon.experiment.table_notes import notes_on_table
 from moanon.front import Front
-from moanon.front.results import DOMAINS
+from moanon.front.results import DOMAINS, RECORD, read_object
 from moanon.genome import Instance
 from moanon.progress import OnStep, on_part
 from moanon.proofs.front_proof import FrontProof, ProofRecord
 from moanon.recoding import BOXES
 from moanon.search.checkpoint import Checkpoints, Identity
-from moanon.search.limits import Limits
 from moanon.search.running import OnGeneration, Outcome
 
-#: What a checkpoint holds besides the search and what is shared.
-_PARTS = {"known", "force", "phase", "courses"}
+#: What a checkpoint holds besides the search.
+_PARTS = {"known", "force", "courses"}
 
 
 # -- one run ---------------------------------------------------------------------------------------
@@ -99,7 +95,7 @@ class Result(Outlined):
     fronts : dict of float to Front
         What was written for each limit, the widest first; empty where the run was interrupted.
     evaluations : int
-        Different genomes that were evaluated, earlier ones in the folder included.
+        Genomes that this run evaluated, of all its limits together.
     compiling : float
         Seconds that compiling or loading the kernels took, before the search.
     proof : ProofRecord or None
@@ -134,7 +130,7 @@ class Experiment(Outlined):
     runner : Runner
         Searches, and holds everything found so far.
     known : dict of float to Path
-        Limits for which the folder has results, and where.
+        Limits for which the folder has results, and where. They are not searched for again.
     identity : Identity
         What is searched, whatever the limits.
     checkpoints : Checkpoints
@@ -200,8 +196,8 @@ class Experiment(Outlined):
             known = {} if force else results_of(folder, identity)
             if saved is not None:
                 known = still_known(folder, known, saved["known"].tolist())
-            etas = {*etas_of(config), *known}
-            if etas == known.keys() and not resume:
+            etas = {*etas_of(config)} - known.keys()
+            if not etas and not resume:
                 raise already(folder)
             if saved is None:
                 notes += notes_on_folder(folder, known, etas, resume=resume)
@@ -211,7 +207,7 @@ class Experiment(Outlined):
             return cls(
                 config=config,
                 lock=lock,
-                runner=Runner(config, instance, threads, [*etas], [*known], notes),
+                runner=Runner(config, instance, threads, [*etas], notes),
                 known=known,
                 identity=identity,
                 checkpoints=checkpoints,
@@ -247,18 +243,20 @@ class Experiment(Outlined):
             self._take_folder()
             self._begin()
             watch = Watch(on_generation, on_step, interrupted, self._save)
-            found = self.runner.run(watch, self._earlier_proofs)
+            found = self.runner.run(watch)
             if not found.fronts:
                 return self._result(found, {})
-            self._write(found)
+            known = self.load_fronts()
+            fronts, is_cut = _widest_first({**known, **found.fronts}), False
+            self._write(fronts, found.proofs)
             self.checkpoints.remove()  # from here on the folder is finished
-            fronts, is_cut = found.fronts, False
             seconds = self.config.search.prove
-            if seconds is not None and any(front.proven is None for front in fronts.values()):
+            if seconds is not None and any(f.proven is None for f in found.fronts.values()):
                 proving = on_part(on_step, "proving")
-                fronts = prove_limits(
-                    self.folder, self.places, fronts, seconds, interrupted, proving
-                )
+                new = {eta: self.places[eta] for eta in found.fronts}
+                fronts |= prove_limits(new, fronts, seconds, interrupted, proving)
+                if len(fronts) > 1:
+                    write_eta_table(self.folder, fronts, {})
                 is_cut = interrupted is not None and interrupted()
             self.show(fronts, on_step)
             return self._result(found, fronts, is_cut)
@@ -288,34 +286,32 @@ class Experiment(Outlined):
         mark_without_solution(self.folder, None)
 
     def _begin(self) -> None:
-        """Bring in what is there: where to go on, or what earlier runs have found."""
-        if not self.runner.kind.of_genomes:
-            self.limits.keep(self.load_fronts())
-        if self.saved is not None:
-            try:
-                self.runner.restore(self.saved)
-            except KeyError:
-                raise _foreign_checkpoint(self.folder) from None
+        """Go on where the run was interrupted, or clear away a checkpoint that is replaced."""
+        if self.saved is None:
+            self.checkpoints.remove()
             return
-        self.checkpoints.remove()  # of a run that is replaced
-        if self.known and self.runner.kind.of_genomes:
-            self.limits.learn(
-                read_evaluated(self.folder, self.known, self.identity, self.instance.layout)
-            )
+        try:
+            self.runner.restore(self.saved)
+        except KeyError:
+            raise _foreign_checkpoint(self.folder) from None
 
     def _save(self, state: State) -> None:
-        self.checkpoints.save(state | {"force": np.array(self.force)})
+        known = np.array([*self.known], dtype=np.float64)
+        self.checkpoints.save(state | {"force": np.array(self.force), "known": known})
 
-    def _earlier_proofs(self) -> dict[float, FrontProof]:
-        """Proofs that the folder has already."""
-        found = {eta: earlier_proof(path, self.instance) for eta, path in self.known.items()}
-        return {eta: proof for eta, proof in found.items() if proof is not None}
+    def _write(self, fronts: Mapping[float, Front], found: Mapping[float, FrontProof]) -> None:
+        """Write the results of each limit, and clear away what does not belong to them.
 
-    def _write(self, found: Found) -> None:
-        """Write the results of each limit, and clear away what does not belong to them."""
-        fronts, proofs, kind = found.fronts, found.proofs, self.runner.kind
+        What is there of earlier limits is left as it is; only a folder that was of one limit, and
+        is of several now, hands its results down to a folder of their own.
+        """
+        proofs = dict(found)
         for eta, place in self.places.items():
+            if place == self.known.get(eta):
+                continue
             make_folder(place)
+            if eta in self.known and (proof := earlier_proof(self.known[eta], self.instance)):
+                proofs[eta] = proof
             config = changed(with_eta(self.config, eta), "output", dir=str(place))
             record = self._record(eta, config)
             if fronts[eta].proven is not None:
@@ -331,10 +327,7 @@ class Experiment(Outlined):
                 keep_proof(place, fronts[eta], proofs[eta])
             elif self.force:
                 (place / PROOF).unlink(missing_ok=True)
-        # An enumeration needs no head start.
-        if kind.is_random:
-            write_evaluated(self.folder, self.limits.evaluated, self.identity)
-        kept = set(RESULTS) - ({BOXES} if kind.of_genomes else set())
+        kept = set(RESULTS) - ({BOXES} if self.runner.kind.of_genomes else set())
         kept -= {DOMAINS} if self.instance.distances else set()
         if len(fronts) > 1:
             kept = {"config.yaml", ETA_TABLE}
@@ -356,11 +349,8 @@ class Experiment(Outlined):
         if eta in self.runner.courses:
             record |= self.runner.courses[eta]
         else:  # it was searched for earlier
-            before = json.loads((self.known[eta] / "run.json").read_bytes())
+            before = self._record_before(eta)
             record |= {key: before[key] for key in ("search", "times", "notes") if key in before}
-        if len(self.limits.etas) > 1:
-            total = self.runner.evaluations
-            record["shared"] = {"etas": sorted(self.limits.etas), "evaluations": total}
         return record
 
     def show(self, fronts: Mapping[float, Front], on_step: OnStep | None = None) -> None:
@@ -372,7 +362,7 @@ class Experiment(Outlined):
         if wanted.report:
             write_page(runs, self.folder, on_part=on_part(on_step, "page"))
             for run in runs:
-                if run.folder != self.folder:
+                if run.folder not in (self.folder, *self.known.values()):
                     what = f"page of {run.folder.name}"
                     write_page([run], run.folder, on_part=on_part(on_step, what))
 
@@ -386,7 +376,7 @@ class Experiment(Outlined):
     @property
     def places(self) -> dict[float, Path]:
         """Where the results of each limit go, the widest first."""
-        etas = self.limits.etas
+        etas = sorted({*self.runner.etas, *self.known}, reverse=True)
         if len(etas) == 1:
             return {etas[0]: self.folder}
         return {eta: self.folder / f"eta-{eta}" for eta in etas}
@@ -394,17 +384,12 @@ class Experiment(Outlined):
     @property
     def finished(self) -> bool:
         """Whether the folder holds the results already, and there is nothing to do."""
-        return not self.runner.phases
-
-    @property
-    def limits(self) -> Limits:
-        """Everything found so far, for each limit of suppression."""
-        return self.runner.limits
+        return not self.runner.etas
 
     @property
     def instance(self) -> Instance:
         """The table."""
-        return self.limits.problems[0].instance
+        return self.runner.problem.instance
 
     @property
     def algorithm(self) -> str:
@@ -417,8 +402,16 @@ class Experiment(Outlined):
         return self.runner.notes
 
     def load_fronts(self) -> dict[float, Front]:
-        """Read what a finished run has written."""
-        return {eta: Front.load(path, self.instance) for eta, path in sorted(self.known.items())}
+        """Read what finished runs have written, beside a checkpoint of this one perhaps."""
+        return {
+            eta: Front.of_record(path, self._record_before(eta), self.instance)
+            for eta, path in sorted(self.known.items())
+        }
+
+    def _record_before(self, eta: float) -> dict[str, Any]:
+        """What ``run.json`` says about a limit that was searched for earlier."""
+        path = self.known[eta] / RECORD
+        return read_object(path, path.read_bytes())
 
     @property
     def is_shown(self) -> bool:
@@ -426,6 +419,10 @@ class Experiment(Outlined):
         output = self.config.output
         wanted = {"report.html": output.report, "plots": output.plots}
         return all((self.folder / name).exists() for name in wanted if wanted[name])
+
+
+def _widest_first(fronts: Mapping[float, Front]) -> dict[float, Front]:
+    return {eta: fronts[eta] for eta in sorted(fronts, reverse=True)}
 
 
 def _load_state(checkpoints: Checkpoints) -> tuple[State | None, list[str]]:

@@ -248,7 +248,6 @@ def keep_proof(folder: Path, front: Front, proof: FrontProof) -> None:
 
 
 def prove_limits(
-    folder: Path,
     places: Mapping[float, Path],
     fronts: Mapping[float, Front],
     seconds: float,
@@ -274,8 +273,6 @@ def prove_limits(
             interrupted=interrupted,
         )
         proven[eta] = found.front
-    if len(places) > 1:
-        write_eta_table(folder, proven, {})
     return proven
 
 

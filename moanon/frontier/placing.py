@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from moanon.arrays import Bools, Floats, Outlined
-from moanon.data.populations import MIN_SUPPORT, MOST_POPULATIONS, PopulationSpec
+from moanon.data.populations import MIN_SUPPORT, MOST_POPULATIONS, SubpopulationSpec
 from moanon.errors import ConfigError, DataError
 from moanon.frontier.count_queries import DIMENSIONS, SELECTIVITY, CountQueries, Reading
 from moanon.genome import Instance
@@ -71,7 +71,7 @@ class Frontier(Outlined):
         In the order they were given, the bucketized twin of each behind it.
     populations : int
         How many large populations there are.
-    rule : PopulationSpec
+    rule : SubpopulationSpec
         What makes them large.
     no_quasi : float
         Utility loss without any quasi-identifier: more can hardly be lost.
@@ -80,7 +80,7 @@ class Frontier(Outlined):
     sensitive: str
     releases: tuple[PlacedRelease, ...]
     populations: int
-    rule: PopulationSpec
+    rule: SubpopulationSpec
     no_quasi: float
 
     def __len__(self) -> int:
@@ -230,18 +230,20 @@ def _rule(
     min_support: float | None,
     ancestors: Mapping[str, Sequence[int]] | None,
     most: int,
-) -> PopulationSpec:
-    known = instance.population_spec or PopulationSpec(MIN_SUPPORT)
+) -> SubpopulationSpec:
+    known = instance.subpopulation_spec or SubpopulationSpec(MIN_SUPPORT)
     widths = known.ancestors
     if ancestors is not None:
         widths = {**widths, **{name: tuple(each) for name, each in ancestors.items()}}
-    return PopulationSpec(known.min_support if min_support is None else min_support, widths, most)
+    return SubpopulationSpec(
+        known.min_support if min_support is None else min_support, widths, most
+    )
 
 
-def _only(instance: Instance, column: str, rule: PopulationSpec) -> Instance:
+def _only(instance: Instance, column: str, rule: SubpopulationSpec) -> Instance:
     """The table with one sensitive column, and populations."""
     others = [name for name in instance.table.sensitive if name != column]
-    return replace(instance.without(others), population_spec=rule)
+    return replace(instance.without(others), subpopulation_spec=rule)
 
 
 def _refuse_stranger(first: Instance, grouping: Grouping, column: str) -> None:

@@ -5,9 +5,9 @@ suppression does is said for each: some measures count the kept rows only and so
 others count a suppressed row as fully generalized. Last comes how far a loss can be above the
 optimum, where that was proven.
 
-*Utility loss* is what a release no longer says about large populations (L §4.2). Privacy is about
+*Utility loss* is what a release no longer says about large subpopulations (L §4.2). Privacy is about
 individuals, and is judged by the one who is worst off; utility is about what can be learnt of many,
-and adds up. So L looks at all *large populations* (`moanon.data.populations`): how far is what a
+and adds up. So L looks at all *large subpopulations* (`moanon.data.populations`): how far is what a
 release says about their sensitive values from the truth?
 
 What it says is estimated as L does: every base value in the block of a group is equally likely,
@@ -336,7 +336,7 @@ def cm(scores: Scores) -> Values:
     "min",
     between(0, "ln 2"),
     "nats",
-    "mean Jensen-Shannon divergence of what the release says of large populations from the truth",
+    "mean Jensen-Shannon divergence of what the release says of large subpopulations from the truth",
     "L §4.2 (U_loss); natural logarithm",
     most=lambda instance: log(2),
     precision="logarithm",
@@ -360,7 +360,7 @@ def utility_losses(grouping: Grouping, *, bucketized: bool = False) -> dict[str,
     Parameters
     ----------
     grouping : Grouping
-        Of a table whose `population_spec` says which populations count.
+        Of a table whose `subpopulation_spec` says which populations count.
     bucketized : bool
         Whether quasi-identifiers are released as they are, and groups are buckets; otherwise
         groups show their blocks.
@@ -411,7 +411,7 @@ def shown_parts(released: Grouping, column: str, *, bucketized: bool) -> ShownPa
 def _members(released: Grouping) -> tuple[Ints, Ints, Floats]:
     """Group, cell and rows of all cells that are released, wholly or in part."""
     cells = len(released.instance.cells)
-    group, cell, times = released.members()
+    group, cell, times = released.members_held()
     if released.cell_group is not None:
         return group, cell, times.astype(np.float64)
     pairs, place = np.unique(group * cells + cell, return_inverse=True)

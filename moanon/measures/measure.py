@@ -336,7 +336,7 @@ class Measure:
             "tree": any(domain.kind == "tree" for domain in instance.layout.domains.values()),
             "label": instance.label is not None,
             "weights": bool(instance.weights),
-            "populations": bool(instance.population_spec and instance.cells.sensitive),
+            "populations": bool(instance.subpopulation_spec and instance.cells.sensitive),
         }
         return None if has[self.requires] else _WANTING[self.requires]
 

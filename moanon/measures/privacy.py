@@ -158,17 +158,16 @@ def d2(scores: Scores) -> Values:
     between(0, "values"),
     "values",
     "mean diversity of the group a row sits in, over all rows, before any suppression; 0 where "
-    "groups are not suppressed by it",
-    "D §5.3 (P3 for ℓ), as eq. 6",
+    "groups are not suppressed by l",
+    "D §5.3 (P1 and P3 for ℓ), as eq. 6",
     precision="quotient",
     attained=("l", 0),
     label="weighted-ℓ (mean diversity of a row's group)",
     short="weighted-ℓ",
 )
 def weighted_l(scores: Scores) -> Values:
-    """``Σ N ℓ / n`` over all groups, of the rule that suppresses those below it; else 0."""
-    rule = scores.suppression
-    if (rule.kind, rule.by) != ("weighted-k", "l"):
+    """``Σ N ℓ / n`` over all groups, where the rule goes by ℓ; else 0."""
+    if scores.suppression.by != "l":
         return np.zeros(len(scores))
     return scores.field("ranked") / scores.rows
 

@@ -138,7 +138,7 @@ def frontier_html(
     """
     return _program_page(
         f"Privacy and utility of {frontier.sensitive}",
-        "Privacy loss of individuals against utility loss for large populations",
+        "Privacy loss of individuals against utility loss for large subpopulations",
         _frontier_data(frontier, sources, series),
         scripts=_FRONTIER_SCRIPTS,
         numbers="frontier.csv beside it",

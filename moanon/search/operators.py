@@ -116,11 +116,7 @@ class Unseen:
 
     def remove(self, genomes: Bits) -> None:
         """Take note that genomes were evaluated."""
-        self.remove_packed(self.layout.pack(genomes))
-
-    def remove_packed(self, packed: Bits) -> None:
-        """Take note that packed genomes were evaluated."""
-        self._seen.add(packed)
+        self._seen.add(self.layout.pack(genomes))
 
     def among(self, genomes: Bits) -> Bits:
         """The unseen ones of some genomes in their order, each once."""

@@ -1,10 +1,10 @@
 """Large subpopulations: found among the cells of a table, and estimated from a release of it.
 
-A *subpopulation* is a conjunction of at most one *node* per column: a run of base values, such as one
-value, a node of a tree or a range of steps. All subpopulations of enough rows make a tree: a
-subpopulation without its last column is a larger one. They are listed as that tree is walked, depth
-first; so its last node and its depth identify each, and whatever is summed over a subpopulation
-needs only what is left of the subpopulation above it.
+A *subpopulation* is a conjunction of at most one *node* per column: a run of base values, such as
+one value, a node of a tree or a range of steps. All those of enough rows make a tree: one without
+its last column is a larger one. They are listed as that tree is walked, depth first; so its last
+node and its depth identify each, and whatever is summed over one needs only what is left of the one
+above it.
 
 Nodes are numbered through, column by column.
 """

@@ -5,10 +5,10 @@ suppression does is said for each: some measures count the kept rows only and so
 others count a suppressed row as fully generalized. Last comes how far a loss can be above the
 optimum, where that was proven.
 
-*Utility loss* is what a release no longer says about large subpopulations (L §4.2). Privacy is about
-individuals, and is judged by the one who is worst off; utility is about what can be learnt of many,
-and adds up. So L looks at all *large subpopulations* (`moanon.data.populations`): how far is what a
-release says about their sensitive values from the truth?
+*Utility loss* is what a release no longer says about large subpopulations (L §4.2). Privacy is
+about individuals, and is judged by the one who is worst off; utility is about what can be learnt of
+many, and adds up. So L looks at all of them (`moanon.data.populations`): how far is what a release
+says about their sensitive values from the truth?
 
 What it says is estimated as L does: every base value in the block of a group is equally likely,
 and so is every sensitive value of the group to any of its rows. Where a release shows
@@ -336,7 +336,8 @@ def cm(scores: Scores) -> Values:
     "min",
     between(0, "ln 2"),
     "nats",
-    "mean Jensen-Shannon divergence of what the release says of large subpopulations from the truth",
+    "mean Jensen-Shannon divergence between what the release says of large subpopulations and the "
+    "truth",
     "L §4.2 (U_loss); natural logarithm",
     most=lambda instance: log(2),
     precision="logarithm",

@@ -162,17 +162,24 @@ def add_shown(codes: Codes, shown: Ints, cells: Ints) -> None:
         cells[1, i] += shown[1, codes[i]]
 
 
+class CutColumn(NamedTuple):
+    """A column that may get another cut."""
+
+    codes: Codes  # (cells,): base values of the cells
+    starts: Ints  # (blocks,): blocks that it may have, by where they stop …
+    stops: Ints  # … none if it keeps its cut
+    keys: Ints  # (values + 1,): those of the edges of base values (`join.block_keys`)
+    loss: Ints  # of a row, by the key of its block
+    marks: Ints  # (values,): random numbers; the sum of those of its blocks identifies a group
+
+
 @compiled
 def best_cut(
-    codes: Codes,
+    column: CutColumn,
     counts: Ints,
     shown: Ints,
     cells: Ints,
     full: int,
-    starts: Ints,
-    stops: Ints,
-    keys: Ints,
-    loss: Ints,
     k: int,
     limit: int,
     most_fine: int,
@@ -181,12 +188,14 @@ def best_cut(
     """Find a cheaper cut of a column, of which at most `limit` rows are suppressed.
 
     Where the cheapest one of all suppresses more, suppressed rows are fined, by as much as it takes
-    (found by halving); then a cut between two fines may be missed.
+    (found by halving); then a cut between two fines may be missed. It is one function, without
+    slices and views: it is compiled before a first search, and must not make that much longer.
 
     Parameters
     ----------
-    codes, counts : arrays (cells,)
-        Base value of each cell in the column, and how many rows it is.
+    column : CutColumn
+    counts : array (cells,)
+        Rows of each cell.
     shown : array (2, values)
         The mark of the block that a base value is in, and what a row loses by it.
     cells : array (2, cells)
@@ -194,18 +203,13 @@ def best_cut(
         without those of this column is the same number for cells with the same blocks elsewhere.
     full : int
         What a suppressed row loses.
-    starts, stops : arrays (blocks,)
-        The blocks that the column may have, by where they stop.
-    keys : array (values + 1,)
-        Those of the edges of base values (`join.block_keys`).
-    loss : array
-        Of a row, by the key of its block.
     k, limit : int
     most_fine : int
         The largest fine that is tried.
     bits : array (values - 1,)
         A cut; replaced by the cheapest one unless it is that itself.
     """
+    codes, starts, stops, keys, loss, _ = column
     number, size = len(codes), len(bits) + 1
     # The cells by their base values: sorted anew each time, since that takes little beside the
     # rest, and one order for each column would take more memory than all else of a large table.
@@ -346,83 +350,42 @@ def best_cut(
 
 
 class CutTable(NamedTuple):
-    """Cells, and what blocks of their columns cost a row.
+    """Cells, and what blocks of their columns cost a row."""
 
-    Attributes
-    ----------
-    codes : array (columns, cells)
-    counts : array (cells,)
-        Rows of each.
-    sizes, offsets : arrays
-        Base values of each column, and its first bit.
-    is_tree : array (columns,)
-    node_first, node_start, node_stop : arrays
-        Nodes of the trees of all columns, those of a column in order of where they stop.
-    key_first, keys : arrays
-        Keys of the edges of each column's base values (`join.block_keys`).
-    loss_first, loss : arrays
-        ``loss[loss_first[c] + key]`` of a row in a block of that key.
-    full : int
-        Loss of a row in one column that is wholly generalized, or suppressed.
-    """
-
-    codes: Codes
-    counts: Ints
-    sizes: Ints
-    offsets: Ints
-    is_tree: Bools
-    node_first: Ints
-    node_start: Ints
+    codes: Codes  # (columns, cells)
+    counts: Ints  # (cells,): rows of each
+    sizes: Ints  # (columns,): base values …
+    offsets: Ints  # … and first bit of each
+    is_tree: Bools  # (columns,)
+    node_first: Ints  # nodes of the trees of all columns, those of a column …
+    node_start: Ints  # … in order of where they stop
     node_stop: Ints
-    key_first: Ints
-    keys: Ints
-    loss_first: Ints
+    key_first: Ints  # (columns,): where those of each column begin in the next
+    keys: Ints  # of the edges of base values (`join.block_keys`)
+    loss_first: Ints  # ``loss[loss_first[c] + key]`` of a row in a block of that key
     loss: Ints
-    full: int
+    full: int  # loss of a row in one column that is wholly generalized, or suppressed
 
 
 class View(NamedTuple):
-    """The coarse blocks and the fine values of each column; see the module.
+    """The coarse blocks and the fine values of each column; see the module."""
 
-    Attributes
-    ----------
-    edges : array (columns, values + 1)
-        Base value at which each fine value begins, and the end.
-    fine, coarse : arrays (columns, values)
-        Fine value and coarse block of each base value.
-    coarse_start : array (columns, values + 1)
-        First fine value of each coarse block, and the end.
-    fines, coarses, free : arrays (columns,)
-        How many there are, and how many bits are free.
-    """
-
-    edges: Ints
-    fine: Ints
-    coarse: Ints
-    coarse_start: Ints
-    fines: Ints
+    edges: Ints  # (columns, values + 1): base value at which each fine value begins, and the end
+    fine: Ints  # (columns, values): fine value …
+    coarse: Ints  # … and coarse block of each base value
+    coarse_start: Ints  # (columns, values + 1): first fine value of each coarse block, and the end
+    fines: Ints  # (columns,): how many there are of each …
     coarses: Ints
-    free: Ints
+    free: Ints  # … and how many bits are free
 
 
 class Groups(NamedTuple):
-    """Cells in groups of enough rows, group by group.
+    """Cells in groups of enough rows, group by group."""
 
-    Attributes
-    ----------
-    cells : array
-        Those of each group together.
-    first : array (groups + 1,)
-        Where those of each group begin.
-    rows : array (groups,)
-    suppressed : int
-        Rows in groups that are too small, which are not listed.
-    """
-
-    cells: Ints
-    first: Ints
-    rows: Ints
-    suppressed: int
+    cells: Ints  # those of each group together
+    first: Ints  # (groups + 1,): where those of each group begin
+    rows: Ints  # (groups,)
+    suppressed: int  # rows in groups that are too small, which are not listed
 
 
 @inner

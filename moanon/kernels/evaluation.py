@@ -8,12 +8,11 @@ groups that somebody else has made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, UInts
+from moanon.arrays import Bits, Bools, Ints, UInts
 from moanon.kernels.costs import Prices, measure_costs
 from moanon.kernels.forms import coarsen
 from moanon.kernels.histograms import Lists, Plan, ValueForms, list_values, merge_values
@@ -168,25 +167,6 @@ def evaluate(
             )
 
 
-@dataclass(frozen=True, repr=False)
-class Kept(Outlined):
-    """What stays of some groups, measured.
-
-    Attributes
-    ----------
-    groups : array (groups,) of bool
-        Which ones stay.
-    fields : array
-        Integer results, as of one genome; see `moanon.kernels.population.RawScores`.
-    goodness : array
-        The worst kept group by each model that the rule needs.
-    """
-
-    groups: Bools
-    fields: Ints
-    goodness: Floats
-
-
 def evaluate_groups(
     rule: GroupRule,
     sizes: UInts,
@@ -196,8 +176,8 @@ def evaluate_groups(
     plan: Plan,
     full_loss: int,
     thresholds: tuple[int, int] = (1, 0),
-) -> Kept:
-    """Apply a rule to groups of any origin and measure what it keeps.
+) -> tuple[Bools, Results]:
+    """Apply a rule to groups of any origin; return which ones stay, and what is measured of them.
 
     Parameters
     ----------
@@ -222,6 +202,7 @@ def evaluate_groups(
     fields = np.zeros(result_width(rule), dtype=np.int64)
     goodness = np.zeros(len(rule.wanted))
     steps = np.zeros((0, len(fields)), dtype=np.int64), np.zeros((0, len(goodness)))
+    results = Results(fields, goodness, *steps)
     measure_groups_alone(
         rule._replace(with_steps=False),
         groups,
@@ -233,8 +214,8 @@ def evaluate_groups(
         np.array(thresholds, dtype=np.int64),
         True,
         buffers,
-        Results(fields, goodness, *steps),
+        results,
     )
     kept = np.zeros(groups, dtype=np.bool_)
     kept[buffers.order[: fields[FIELDS.index("kept_groups")]]] = True
-    return Kept(kept, fields, goodness)
+    return kept, results

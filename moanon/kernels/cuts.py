@@ -114,26 +114,13 @@ def move_boundaries(
 
 
 class TreeNodes(NamedTuple):
-    """The inner nodes of a tree, those above before those below.
+    """The inner nodes of a tree, those above before those below."""
 
-    Attributes
-    ----------
-    first, stop : arrays (nodes,)
-        The boundaries within a node, which are its own and those of the nodes below it, begin and
-        end here.
-    parent : array (nodes,)
-        -1 for the root.
-    own_start : array (nodes + 1,)
-        Where the boundaries of its own begin in `own`.
-    own : array (boundaries,)
-        By their nodes; the first one of a node says whether it is expanded.
-    """
-
-    first: Ints
-    stop: Ints
-    parent: Ints
-    own_start: Ints
-    own: Ints
+    first: Ints  # (nodes,): the boundaries within a node, its own and those below, begin …
+    stop: Ints  # … and end here
+    parent: Ints  # (nodes,): -1 for the root
+    own_start: Ints  # (nodes + 1,): where the boundaries of its own begin in the next
+    own: Ints  # by their nodes; the first one of a node says whether it is expanded
 
 
 @compiled

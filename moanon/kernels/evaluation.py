@@ -44,27 +44,14 @@ class TableForms(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Runs of genomes to be evaluated.
+    """Runs of genomes to be evaluated."""
 
-    Attributes
-    ----------
-    genomes : array (genomes, bits)
-    order, edges : arrays
-        Run ``i`` is made of the genomes ``order[edges[i] : edges[i + 1]]``.
-    given : array (genomes, 2)
-        Thresholds, for the rule `moanon.kernels.thresholds.GIVEN`.
-    spans : array (levels,)
-        Genomes under one OR, level by level; none if cells are grouped anew for each genome.
-    listed : bool
-        As for `measure_groups`.
-    """
-
-    genomes: Bits
-    order: Ints
+    genomes: Bits  # (genomes, bits)
+    order: Ints  # run i is made of the genomes ``order[edges[i] : edges[i + 1]]``
     edges: Ints
-    given: Ints
-    spans: Ints
-    listed: bool
+    given: Ints  # (genomes, 2): thresholds, for the rule `moanon.kernels.thresholds.GIVEN`
+    spans: Ints  # genomes under one OR, level by level; none if each is grouped anew
+    listed: bool  # as for `measure_groups`
 
 
 @inner

@@ -34,28 +34,19 @@ Runs = npt.NDArray[np.uint64]
 class Partitions(NamedTuple):
     """A stack of stripped partitions; the first axis is the level.
 
-    Attributes
-    ----------
-    cell, group, weight : arrays (levels, cells)
-        The entries of groups that have at least two, group by group and in the order of the
-        cells: one of its cells, the number of its group, its rows.
-    rows : array (levels, groups)
-        Rows of each such group.
-    entries, groups, settled : arrays (levels,)
-        How many there are of each; `settled` of the next.
-    settled_rows : array (levels, keys, 2)
-        (key, rows) of the groups of one entry: they cannot split any more. The key is a size, or
-        a class of cells that the caller has numbered.
+    Entries are those of groups that have at least two, group by group and in the order of the
+    cells. Groups of one entry are *settled*: they cannot split any more. Of them are kept a key,
+    which is a size, or a class of cells that the caller has numbered, and the rows that have it.
     """
 
-    cell: UInts
-    group: UInts
-    weight: UInts
-    rows: UInts
-    entries: Ints
+    cell: UInts  # (levels, cells): of each entry one of its cells …
+    group: UInts  # … the number of its group …
+    weight: UInts  # … and its rows
+    rows: UInts  # (levels, groups): of each group
+    entries: Ints  # (levels,): how many there are of each
     groups: Ints
     settled: Ints
-    settled_rows: Ints
+    settled_rows: Ints  # (levels, keys, 2): key and rows
 
 
 class SplitScratch(NamedTuple):

@@ -70,59 +70,25 @@ _NONE = np.zeros(0, dtype=np.int64)
 
 
 class GroupRule(NamedTuple):
-    """What is suppressed, and what is measured; by default, sizes and losses.
+    """What is suppressed, and what is measured; by default, sizes and losses."""
 
-    Attributes
-    ----------
-    suppression : int
-        As in `moanon.kernels.thresholds`.
-    limit : int
-        Rows that may be suppressed.
-    by : int
-        Model that the rule goes by, or `BY_SIZE`.
-    shift, per_unit : float
-        The rank of a group is ``floor((goodness + shift) * per_unit)``, at least 1.
-    least : int
-        Groups smaller than this fail.
-    bounds : array (models,)
-        So do groups with less goodness …
-    bounded : array
-        … of these models.
-    need : array (models,) of bool
-        Which models are measured; those with bounds, and that of `by`, must be.
-    wanted : array
-        The same as a list, in the order of the results.
-    wanted_costs : array
-        Which costs are measured.
-    wanted_tallies : array (tallies, 2)
-        Pairs of a tally and a sensitive column, which counts for those of a column only.
-    above, below : int
-        The constant of recursive diversity is their quotient.
-    with_values : bool
-        Whether sensitive values are needed: for any model, tallies of a column, or mistakes.
-    with_steps : bool
-        Whether staircases are wanted …
-    pairs : bool
-        … over pairs of size and rank.
-    """
-
-    suppression: int
-    limit: int
-    by: int = BY_SIZE
-    shift: float = 0.0
+    suppression: int  # as in `moanon.kernels.thresholds`
+    limit: int  # rows that may be suppressed
+    by: int = BY_SIZE  # the model that the rule goes by …
+    shift: float = 0.0  # … by ranks: ``floor((goodness + shift) * per_unit)``, at least 1
     per_unit: float = 1.0
-    least: int = 1
-    bounds: Floats = np.full(len(MODELS), -inf)
-    bounded: Ints = _NONE
-    need: Bools = np.zeros(len(MODELS), dtype=np.bool_)
-    wanted: Ints = _NONE
+    least: int = 1  # groups smaller than this fail …
+    bounds: Floats = np.full(len(MODELS), -inf)  # … and those with less goodness …
+    bounded: Ints = _NONE  # … of these models
+    need: Bools = np.zeros(len(MODELS), dtype=np.bool_)  # models to measure, with those above
+    wanted: Ints = _NONE  # the same as a list, in the order of the results
     wanted_costs: Ints = _NONE
-    wanted_tallies: Ints = _NONE.reshape(0, 2)
-    above: int = 1
+    wanted_tallies: Ints = _NONE.reshape(0, 2)  # of a tally and the sensitive column it is of
+    above: int = 1  # the constant of recursive diversity is this quotient
     below: int = 1
-    with_values: bool = False
-    with_steps: bool = False
-    pairs: bool = False
+    with_values: bool = False  # sensitive values are needed: for models, tallies or mistakes
+    with_steps: bool = False  # staircases are wanted …
+    pairs: bool = False  # … over pairs of size and rank
 
 
 def result_width(rule: GroupRule) -> int:
@@ -151,22 +117,12 @@ class GroupBuffers(NamedTuple):
 
 
 class Results(NamedTuple):
-    """Where results go; those of many genomes have one more axis before the others.
+    """Where results go; those of many genomes have one more axis before the others."""
 
-    Attributes
-    ----------
-    fields : array (fields,)
-        In the order of `FIELDS`, then costs, then tallies.
-    goodness : array (models,)
-        The worst kept group by each model that the rule wants; infinite where nothing is kept.
-    steps, step_goodness : arrays (steps, fields), (steps, models)
-        The same for each step of the staircase.
-    """
-
-    fields: Ints
-    goodness: Floats
-    steps: Ints
-    step_goodness: Floats
+    fields: Ints  # (fields,): in the order of `FIELDS`, then costs, then tallies
+    goodness: Floats  # (models,): of the worst kept group; infinite where nothing is kept
+    steps: Ints  # (steps, fields): the same for each step of the staircase
+    step_goodness: Floats  # (steps, models)
 
 
 def make_group_buffers(groups: int, values: int, tallies: TallyBuffers) -> GroupBuffers:

@@ -164,17 +164,7 @@ _ORDERS = [
 
 @dataclass(frozen=True)
 class Guess:
-    """What a column seems to be.
-
-    Attributes
-    ----------
-    entry : dict
-        Its part of a configuration.
-    reason : str
-        What was seen, in counts.
-    notation : Notation
-        How its numbers or dates are written.
-    """
+    """What a column seems to be: its entry of a configuration, the reason, and its notation."""
 
     entry: dict[str, Any]
     reason: str

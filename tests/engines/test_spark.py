@@ -39,7 +39,10 @@ ROLES = {
     "note": "insensitive",
     "pay": "insensitive",
 }
-pytestmark = pytest.mark.filterwarnings("error::FutureWarning", "ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.service,
+    pytest.mark.filterwarnings("error::FutureWarning", "ignore::ResourceWarning"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ from moanon import MoanonError, datasets
 from moanon.atomic import StagedFiles
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.genome import Instance
 from moanon.kernels.costs import COSTS
 from moanon.kernels.models import MODELS

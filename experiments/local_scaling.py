@@ -27,7 +27,8 @@ import pandas as pd
 
 from moanon import Config, Instance
 from moanon.data.domain import IntervalDomain
-from moanon.data.table import Role, read_table
+from moanon.data.table import Role
+from moanon.engines import read_table
 from moanon.measures.suppression import Suppression
 from moanon.search.box_solving import split_greedily
 from moanon.search.local import LocalSearch

@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, State
 from moanon.data.cells import Cells, SensitiveCounts, check_rows, count_values
-from moanon.data.digests import with_cells
 from moanon.data.domain import (
     MISSING,
     Domain,
@@ -31,6 +30,7 @@ from moanon.data.domain import (
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.populations import Subpopulations, SubpopulationSpec
 from moanon.data.rows import find_tuples
+from moanon.data.source import with_cells
 from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, GenomeError
 from moanon.kernels.costs import CostColumn, Prices, make_prices

@@ -95,7 +95,7 @@ class Grouping(Outlined):
     --------
     >>> import pandas as pd
     >>> from moanon.data.domain import OrderedSpec
-    >>> from moanon.data.table import read_table
+    >>> from moanon.engines import read_table
     >>> table = read_table(pd.DataFrame({"size": list("SSMLL")}), {"size": "quasi"})
     >>> instance = Instance.build(table, {"size": OrderedSpec(("S", "M", "L"))})
     >>> grouping = Grouping.of_genome(instance, [0, 1])

@@ -139,7 +139,7 @@ def beta_enhanced(values: Sequence[Hashable], table: Sequence[Hashable]) -> floa
 
 def sensitive_places(instance: Instance, name: str) -> list[int]:
     """Place of every row's sensitive value in the domain of its distance."""
-    domain, column = instance.distances[name], instance.table.columns[name]
+    domain, column = instance.distances[name], instance.table.column(name)
     return [
         domain.size - 1 if code < 0 else int(domain.find([column.values[code]])[0])
         for code in column.codes.tolist()

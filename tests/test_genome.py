@@ -20,7 +20,8 @@ import moanon.data.steps
 import moanon.genome
 from moanon.data.domain import Domain, DomainSpec, OrderedDomain, OrderedSpec, TreeDomain
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import Table, read_table
+from moanon.data.table import Table
+from moanon.engines import read_table
 from moanon.errors import DataError, GenomeError
 from moanon.genome import Instance, Layout
 from tests.refusals import refusal_of

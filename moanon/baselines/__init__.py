@@ -12,7 +12,7 @@ Each takes an instance and k, and gives one release of it, with a `grouping` for
 
 >>> import pandas as pd
 >>> from moanon.data.domain import IntervalSpec, OrderedSpec
->>> from moanon.data.table import read_table
+>>> from moanon.engines import read_table
 >>> from moanon.genome import Instance
 >>> frame = pd.DataFrame({"age": [20, 21, 22, 30, 31, 45], "sex": list("ffmmff")})
 >>> table = read_table(frame, {"age": "quasi", "sex": "quasi"})

@@ -25,14 +25,15 @@ from moanon.atomic import StagedFiles, checked_path
 from moanon.config import Config, name_from
 from moanon.config.guessing import Guess, guess, missing_tokens
 from moanon.config.reading import MAX_BYTES
-from moanon.data.column import Column
+from moanon.data.column import Profile
 from moanon.data.domain import IntervalSpec
 from moanon.data.file_form import FileForm, FormKeys
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.notation import PLAIN, Notation
 from moanon.data.rules import checked_rule, rule_of, takes_steps
-from moanon.data.source import TABLE_ENDINGS, Source, files_behind, likely_form, read_source
+from moanon.data.source import TABLE_ENDINGS, files_behind, likely_form
 from moanon.data.strict_yaml import dump
+from moanon.engines import Source, open_source
 from moanon.engines.addresses import is_address
 from moanon.errors import ConfigError, DataError, OutputError
 
@@ -57,7 +58,7 @@ def write_starter(
     columns : sequence of str, optional
         Those that a release may have. Default: all.
     **given
-        As for `moanon.data.source.read_source`; what is not given is detected.
+        As for `moanon.engines.open_source`; what is not given is detected.
 
     Returns
     -------
@@ -76,10 +77,10 @@ def write_starter(
     if os.path.lexists(target):
         raise OutputError(f"{target} exists already and is left as it is; name another (out=…)")
     form = likely_form(file, **given)
-    source = read_source(file, columns=columns, **form)
+    source = open_source(file, columns=columns, **form)
     tokens = ("", *missing_tokens(source.columns))
     if len(tokens) > 1:
-        source = read_source(file, columns=columns, missing_tokens=tokens, **form)
+        source = open_source(file, columns=columns, missing_tokens=tokens, **form)
     guesses = [guess(column) for column in source.columns]
     roles = Counter(each.role for each in guesses)
     if not roles["quasi"]:
@@ -194,7 +195,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def _missing_text(
-    columns: Sequence[Column], guesses: Sequence[Guess], tokens: Sequence[str]
+    columns: Sequence[Profile], guesses: Sequence[Guess], tokens: Sequence[str]
 ) -> str:
     released = [each.role in ("quasi", "sensitive") for each in guesses]
     gaps = sum(column.missing > 0 for column, kept in zip(columns, released, strict=True) if kept)
@@ -244,7 +245,7 @@ def make_hierarchy(
     `form` says how the file is written, `notation` has keys of `Notation`, where they are known;
     `missing_tokens` are texts that mean "no value".
     """
-    source = read_source(
+    source = open_source(
         file, missing_tokens=missing_tokens, columns=[column], **likely_form(file, **form)
     )
     (profile,) = source.columns

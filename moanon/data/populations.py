@@ -175,7 +175,7 @@ class Subpopulations(Outlined):
     --------
     >>> import pandas as pd
     >>> from moanon.data.domain import OrderedDomain
-    >>> from moanon.data.table import read_table
+    >>> from moanon.engines import read_table
     >>> frame = pd.DataFrame({"sex": list("mfmm"), "ill": list("abab")})
     >>> table = read_table(frame, {"sex": "quasi", "ill": "sensitive"})
     >>> domains = {"sex": OrderedDomain(("f", "m"))}

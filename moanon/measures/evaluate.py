@@ -53,7 +53,7 @@ class Evaluator:
 
     Examples
     --------
-    >>> from moanon.data.table import read_table
+    >>> from moanon.engines import read_table
     >>> from moanon.data.domain import IntervalSpec, OrderedSpec
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"age": [20, 21, 22, 30, 31, 45], "sex": list("ffmmff")})

@@ -32,9 +32,8 @@ import numpy as np
 
 from moanon.arrays import Bools, Ints, Values
 from moanon.data.column import Profile
-from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.domain import MISSING, Domain
-from moanon.data.file_form import FileForm
+from moanon.data.file_form import DEFAULT_ENCODING, FileForm
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import find_tuples, own_codes, row_keys
 from moanon.data.table import Table

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from moanon import read_table
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.source import read_source
 from moanon.diagnosis import (
     QUESTIONS,
     BorderAnswer,
@@ -27,6 +26,7 @@ from moanon.diagnosis import (
     column_sets,
 )
 from moanon.diagnosis.questions import choose_rule, rule_measures
+from moanon.engines import open_source
 from moanon.errors import DataError, MoanonError, QuestionError
 from moanon.grouping import Grouping
 from moanon.kernels.selection import FIELDS, GroupRule
@@ -173,7 +173,7 @@ class TestReading:
             Diagnosis.read(config, also=["e"])
 
     def test_of_a_source_that_was_read_already(self):
-        source = read_source(figure_2(), name="Figure 2")
+        source = open_source(figure_2(), name="Figure 2")
         assert Diagnosis.of(source).source == "Figure 2"
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.populations import SubpopulationSpec
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError, DataError
 from moanon.frontier import CountQueries, place_releases
 from moanon.frontier.placing import undominated

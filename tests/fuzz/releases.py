@@ -256,7 +256,7 @@ def _expected_rows(instance: Instance, shown: Shown, *, stars: bool) -> list[tup
                 row.append(instance.layout.domains[name].label(*of_column[name]))
             elif role != "identifying":
                 gap = "(missing)" if role == "sensitive" else ""
-                code = table.columns[name].codes[number]
+                code = table.column(name).codes[number]
                 row.append(gap if code < 0 else table.columns[name].values[code])
         rows.append(tuple(row))
     return rows

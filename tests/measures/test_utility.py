@@ -16,7 +16,7 @@ from moanon.config import Config
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.populations import SubpopulationSpec
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.grouping import Grouping

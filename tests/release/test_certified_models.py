@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeDomain, TreeSpec
 from moanon.data.notation import Notation
 from moanon.data.rules import rule_of
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError, InfeasibleError, OutputError
 from moanon.front import Front
 from moanon.genome import Instance

@@ -39,7 +39,7 @@ from moanon.data.rows import find_tuples, own_codes, row_keys
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError, EncodingError
 from moanon.genome import Instance
-from moanon.grouping import NO_GROUP, AlikeRows, Grouping, MatchedBy
+from moanon.grouping import NO_GROUP, Grouping, MatchedBy, Members
 from moanon.release.labels import Block, BlockLabels, label_rules
 from moanon.release.released_file import FileElsewhere, FileInMemory, ReleasedFile, RowPairs
 
@@ -260,8 +260,8 @@ def _of_pairs(
     else:
         cell = find_tuples(instance.cells.codes, [pairs.original[name] for name in file.quasi])
     values = {column.name: pairs.original[column.name] for column in instance.histogram_columns}
-    alike = AlikeRows(pairs.group, cell, pairs.rows, values)
-    found = Grouping.of_alike_rows(instance, alike, starts, stops)
+    members = Members(pairs.group, "counts", cell, pairs.rows, values)
+    found = Grouping.of_counts(instance, members, starts, stops)
     return replace(found, matched_by=matched_by)
 
 

@@ -320,9 +320,9 @@ def _about_first(table: pd.DataFrame) -> pd.DataFrame:
 
 def better_than_loss(scores: pd.DataFrame) -> pd.DataFrame:
     """What fronts of other costs teach beyond the front of loss at the same k, pair by pair."""
-    told = scores["release"].str.extract(r"^global (?P<cost>\w+)(?: seed (?P<seed>\d+))? k>=(\d+)$")
-    scores = scores[told["cost"].notna()].assign(
-        cost=told["cost"], search=told["seed"].fillna("1").astype(int), asked_k=_asked(scores)
+    name = scores["release"].str.extract(r"^global (?P<cost>\w+)(?: seed (?P<seed>\d+))? k>=(\d+)$")
+    scores = scores[name["cost"].notna()].assign(
+        cost=name["cost"], search=name["seed"].fillna("1").astype(int), asked_k=_asked(scores)
     )
     keys = ["table", "protocol", "model", "asked_k", "search", "repeat"]
     wide = scores.pivot_table(index=keys, columns="cost", values=["auroc", "balanced_accuracy"])

@@ -287,7 +287,7 @@ def column_cases(wanted: Sequence[int] = COLUMNS) -> Iterator[Case]:
 
 
 def model_cases(rounds: int = 250, population: int = POPULATION) -> list[Case]:
-    """Populations as in `adult_cases` with occupation sensitive, and models to be measured."""
+    """Subpopulations as in `adult_cases` with occupation sensitive, and models to be measured."""
     instance = adult_instance(sensitive="occupation")
     rows, rule = instance.cells.rows, Suppression("limit", ETA)
     rules = {

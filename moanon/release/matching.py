@@ -40,7 +40,7 @@ from moanon.data.table import Table
 from moanon.engines.paired import CountedRows
 from moanon.errors import ConfigError, DataError, EncodingError
 from moanon.genome import Instance
-from moanon.grouping import NO_GROUP, AlikeRows, Grouping, MatchedBy
+from moanon.grouping import NO_GROUP, Grouping, MatchedBy, Members
 from moanon.release.labels import Block, BlockLabels, label_rules
 from moanon.release.released_file import ReleasedFile
 
@@ -66,7 +66,7 @@ def read_released(
         A CSV or Parquet file; text is UTF-8, or else in the encoding of the original.
     original : Instance or Table
         What the file was made of. Its quasi-identifiers make the groups. An instance says what
-        their labels mean; of a table, labels are texts that can be told apart and no more.
+        their labels mean; of a table, labels are texts that are equal or not, and no more.
     key : str, optional
         A column of both by which rows are found; without one, by position or by labels.
     stars : {"all", "quasi"}
@@ -248,8 +248,8 @@ def _of_pairs(
     else:
         cell = find_tuples(instance.cells.codes, [pairs.original[name] for name in file.quasi])
     values = {column.name: pairs.original[column.name] for column in instance.histogram_columns}
-    alike = AlikeRows(group, cell, pairs.rows, values)
-    found = Grouping.of_alike_rows(instance, alike, starts, stops)
+    members = Members(group, "counts", cell, pairs.rows, values)
+    found = Grouping.of_counts(instance, members, starts, stops)
     return replace(found, matched_by=matched_by)
 
 

@@ -28,6 +28,7 @@ from moanon.diagnosis import (
 from moanon.diagnosis.questions import choose_rule, rule_measures
 from moanon.engines import open_source
 from moanon.errors import DataError, MoanonError, QuestionError
+from moanon.grouping import Grouping
 from moanon.kernels.selection import FIELDS, GroupRule
 from moanon.kernels.thresholds import WITHIN_LIMIT
 from tests import naive
@@ -434,7 +435,7 @@ class TestSearching:
         genome = np.zeros(instance.layout.bits, dtype=np.uint8)
         for name, _, place in instance.layout.slices():
             genome[place] = name in subset
-        _, sizes, _ = instance.kernel.group_cells(genome)
+        sizes = Grouping.of_genome(instance, genome).sizes
         curve = diagnosis.curve(subset)
         expected = {int(size): int(size * (sizes == size).sum()) for size in np.unique(sizes)}
         assert dict(zip(curve.strengths.tolist(), curve.rows.tolist(), strict=True)) == expected

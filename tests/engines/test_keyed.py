@@ -125,7 +125,7 @@ def same(path: Path, here: Instance, there: Instance, **options: Any) -> Groupin
     assert (counted.notes, counted.absent) == (rows.notes, rows.absent)
     assert (counted.matched_by, rows.matched_by) == ("key", "key")
     assert counted.sizes.tolist() == rows.sizes.tolist()
-    assert counted.given_row_group is None  # no row was held
+    assert counted.members.of == "counts"  # no row was held
     return counted
 
 

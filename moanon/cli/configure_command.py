@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from moanon.config import Config
     from moanon.genome import Instance
     from moanon.measures.measure import Measure
-    from moanon.search.problem import SearchProblem
+    from moanon.search.problem import AnonymizationProblem
 
 #: What the letters stand for that measures are cited with.
 _SOURCES = (
@@ -187,7 +187,7 @@ def _space(instance: Instance, has_boxes: bool) -> dict[str, str]:
     return {"possible boxes": large(blocks)}
 
 
-def _task(problem: SearchProblem, has_boxes: bool) -> dict[str, str]:
+def _task(problem: AnonymizationProblem, has_boxes: bool) -> dict[str, str]:
     """What is optimized, under which bounds."""
     from moanon.measures import find_measure
 
@@ -205,7 +205,7 @@ def _task(problem: SearchProblem, has_boxes: bool) -> dict[str, str]:
     elif rule.kind == "weighted-k":
         task["suppressed"] = f"groups below the mean {rule.by} over all rows"
     bounds = [(find_measure(name), bound) for name, bound in rule.constraints]
-    bounds += problem.bounds.items()
+    bounds += problem.table_bounds.items()
     if bounds:
         task["constraints"] = ", ".join(_bound_in_words(*each) for each in bounds)
     return task

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -15,15 +15,28 @@ from moanon.arrays import Ints, Outlined
 from moanon.data.cells import check_rows
 from moanon.data.column import absent_column, did_you_mean
 from moanon.data.file_form import FileForm, FormKeys
-from moanon.data.source import Source, likely_form
+from moanon.data.source import likely_form
 from moanon.data.table import Table
 from moanon.diagnosis.column_groups import DistinctRows
 from moanon.diagnosis.column_sets import SetsProgress, draw_curves, find_border, rate_sets
-from moanon.diagnosis.diagnosis_answers import AddedColumn, DiagnosisAnswer, SubsetAnswer
-from moanon.diagnosis.privacy_model import ANONYMITY, Form, PrivacyModel, choose_rule, rule_measures
-from moanon.diagnosis.suppression_curve import Curve, Levels, ReidentificationRisk
-from moanon.diagnosis.twelve_questions import DiagnosisQuestion, choose_question
-from moanon.engines import OpenedSource, open_source
+from moanon.diagnosis.diagnosis_answers import (
+    AddedColumn,
+    Curve,
+    DiagnosisAnswer,
+    Levels,
+    ReidentificationRisk,
+    SubsetAnswer,
+)
+from moanon.diagnosis.questions import (
+    ANONYMITY,
+    DiagnosisQuestion,
+    Form,
+    PrivacyModel,
+    choose_question,
+    choose_rule,
+    rule_measures,
+)
+from moanon.engines import Source, open_source
 from moanon.engines.addresses import is_address
 from moanon.errors import DataError, QuestionError
 from moanon.measures.suppression import row_limit
@@ -93,7 +106,7 @@ class Diagnosis(Outlined):
         Parameters
         ----------
         source
-            A file, a folder, a glob or a frame (see :func:`moanon.data.source.read_source`), a
+            A file, a folder, a glob or a frame (see :func:`moanon.engines.open_source`), a
             configuration, or the name of an embedded table. A released table will do as well, its
             labels are values like any other.
         columns
@@ -105,7 +118,7 @@ class Diagnosis(Outlined):
         also
             Columns that must be in the source too, such as those of a set to be asked about.
         missing_tokens, delimiter
-            As for `read_source`; where given, they win over those of a configuration. How else a
+            As for `open_source`; where given, they win over those of a configuration. How else a
             file is written is found out, and noted where it is unusual.
         """
         if isinstance(source, (str, os.PathLike)):
@@ -142,8 +155,8 @@ class Diagnosis(Outlined):
         notes = [] if columns is None else _named_though_sensitive(file, own, columns, sensitive)
         chosen, hidden = quasi if columns is None else columns, sensitive or own
         data = config.data
-        settled = (*quasi, *own) if data.missing != "category" else ()
-        wanted = (*chosen, *settled, *hidden, *also)
+        required = (*quasi, *own) if data.missing != "category" else ()
+        wanted = (*chosen, *required, *hidden, *also)
         tokens = data.missing_tokens if missing_tokens is None else missing_tokens
         form = config.form
         if delimiter is not None:
@@ -161,13 +174,13 @@ class Diagnosis(Outlined):
         return replace(
             found,
             files=(*found.files, Path(file).resolve()),
-            notes=(*notes, *found.notes, *_not_anonymized(read, settled, data.missing)),
+            notes=(*notes, *found.notes, *_not_anonymized(read, required, data.missing)),
         )
 
     @classmethod
     def of(
         cls,
-        table: Source | OpenedSource | Table,
+        table: Source | Table,
         columns: Sequence[str] | None = None,
         sensitive: Sequence[str] | None = None,
     ) -> Diagnosis:
@@ -248,7 +261,7 @@ class Diagnosis(Outlined):
         largest : int, optional
             Look at sets of at most so many columns; by default at all.
         progress : callable, optional
-            Called with the number of settled sets and of all sets.
+            Called with the number of decided sets and of all sets.
 
         Returns
         -------
@@ -382,27 +395,6 @@ class Diagnosis(Outlined):
                 levels[f"{letter}_{rule}"] = level
         return levels
 
-    def describe(self, answer: DiagnosisAnswer) -> dict[str, Any]:
-        """Return an answer with its question and all that goes with it, as plain values."""
-        asked, effort = answer.asked, answer.effort
-        found: dict[str, Any] = {
-            **asked.to_dict(),
-            "answer": answer.to_dict(),
-            "effort": {**asdict(effort), "avoided": effort.avoided},
-            "source": self.source,
-            "missing": dict(self.missing),
-            "notes": list(self.notes),
-        }
-        if asked.subset is not None:
-            added = self.additions(asked.subset, delta=asked.delta or 0.0, model=asked.model)
-            found["risk"] = self.risk(asked.subset).to_dict()
-            found["profile"] = self.profile(asked.subset, c=asked.model.c)
-            found["additions"] = [
-                {name: value for name, value in asdict(each).items() if name != "to"}
-                for each in added
-            ]
-        return found
-
 
 def _alone(curve: Curve) -> int:
     """Rows in groups of one, where the curve is one of k."""
@@ -446,7 +438,7 @@ def _read(
     memory: str | None = None,
     table: str | None = None,
     query: str | None = None,
-) -> OpenedSource:
+) -> Source:
     name = source if isinstance(source, str) else None
     return open_source(
         datasets.load(name) if name in datasets.names() else source,
@@ -491,10 +483,10 @@ def _gaps(missing: Mapping[str, int]) -> Iterator[str]:
         yield f"missing values count as a value of their own, no row is dropped: {gaps}"
 
 
-def _not_anonymized(read: OpenedSource, settled: Sequence[str], missing: str) -> Iterator[str]:
+def _not_anonymized(read: Source, required: Sequence[str], missing: str) -> Iterator[str]:
     """Say which rows the configuration would not anonymize, examined columns or not."""
     columns = read.store.columns
-    gaps = [name for name in columns if name in settled and columns[name].missing]
+    gaps = [name for name in columns if name in required and columns[name].missing]
     if gaps:
         rows = read.rows - read.store.complete(gaps).rows
         names = ", ".join(gaps)

@@ -21,8 +21,8 @@ from moanon.data.column import Profile
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.rows import RowStore, own_codes, row_keys
 from moanon.data.steps import Scale
-from moanon.diagnosis.privacy_model import PrivacyModel
-from moanon.diagnosis.suppression_curve import Curve, Levels
+from moanon.diagnosis.diagnosis_answers import Curve, Levels
+from moanon.diagnosis.questions import PrivacyModel
 from moanon.errors import DataError, QuestionError
 from moanon.kernels import refinement
 from moanon.kernels.histograms import (
@@ -207,7 +207,7 @@ class _Refiner:
         runs = self._table.runs[bit] if merges else _NO_RUNS
         refinement.split(partitions, level, codes, runs, self._class_of, scratch)
         if self._rater is None:
-            found = refinement.tally_sizes(partitions, level + 1, scratch, self._out)
+            found = refinement.count_sizes(partitions, level + 1, scratch, self._out)
             return self._sizes_curve(found)
         return self._rated_curve(self._rater, level + 1)
 

@@ -18,8 +18,9 @@ from moanon import __version__
 from moanon.arrays import Outlined, State
 from moanon.atomic import checked_path
 from moanon.config import Config
-from moanon.data.digests import kept, new_key
+from moanon.data.source import kept, new_key
 from moanon.errors import InfeasibleError, OutputError, SearchError
+from moanon.experiment.checking import notes_on_table
 from moanon.experiment.finished import ETA_TABLE, draw_plots, run_of, write_eta_table, write_page
 from moanon.experiment.folder import (
     LOCK,
@@ -43,7 +44,6 @@ from moanon.experiment.planning import changed, etas_of, with_eta
 from moanon.experiment.proving import earlier_proof, keep_proof, prove_limits
 from moanon.experiment.runner import Found, Runner, Watch, checked_threads
 from moanon.experiment.stored import domains_texts
-from moanon.experiment.table_notes import notes_on_table
 from moanon.front import Front
 from moanon.front.results import DOMAINS, RECORD, read_object
 from moanon.genome import Instance

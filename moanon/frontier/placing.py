@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from moanon.arrays import Bools, Floats, Outlined
-from moanon.data.populations import MIN_SUPPORT, MOST_POPULATIONS, PopulationRule
+from moanon.data.populations import MIN_SUPPORT, MOST_POPULATIONS, SubpopulationSpec
 from moanon.errors import ConfigError, DataError
 from moanon.frontier.count_queries import DIMENSIONS, SELECTIVITY, CountQueries, Reading
 from moanon.genome import Instance
@@ -17,12 +17,15 @@ from moanon.grouping import Grouping
 from moanon.measures import find_measure
 from moanon.measures.evaluate import score_grouping
 from moanon.measures.loss import utility_losses
+from moanon.wording import Grid, Part, Worded, counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: Losses that agree in so many digits behind the point are the same.
 _DIGITS = 12
+#: Efficient releases that are shown; all are in the frame.
+_SHOWN = 12
 #: How a grouping is published: blocks in the place of quasi-identifiers, or these as they are and
 #: the sensitive values of each group permuted.
 Method = Literal["generalized", "bucketized"]
@@ -60,7 +63,7 @@ class PlacedRelease:
 
 
 @dataclass(frozen=True, repr=False)
-class Frontier(Outlined):
+class Frontier(Worded, Outlined):
     """Releases of one table on one plane.
 
     Attributes
@@ -71,7 +74,7 @@ class Frontier(Outlined):
         In the order they were given, the bucketized twin of each behind it.
     populations : int
         How many large populations there are.
-    rule : PopulationRule
+    rule : SubpopulationSpec
         What makes them large.
     no_quasi : float
         Utility loss without any quasi-identifier: more can hardly be lost.
@@ -80,7 +83,7 @@ class Frontier(Outlined):
     sensitive: str
     releases: tuple[PlacedRelease, ...]
     populations: int
-    rule: PopulationRule
+    rule: SubpopulationSpec
     no_quasi: float
 
     def __len__(self) -> int:
@@ -97,6 +100,31 @@ class Frontier(Outlined):
         import pandas as pd
 
         return pd.DataFrame([asdict(release) for release in self.releases])
+
+    def parts(self, *, everything: bool = False) -> Iterator[Part]:
+        """Say how many releases are efficient, and show some of them, the most private first."""
+        yield (
+            f"{counted(len(self), 'release')} by {self.sensitive}, "
+            f"{counted(self.populations, 'population')} of at least {self.rule.min_support:.6g} of "
+            f"the rows; without any quasi-identifier utility loss is {self.no_quasi:.4f}"
+        )
+        efficient = sorted(self.efficient, key=lambda release: release.p_loss)
+        step = 1 if everything else max(1, -(-len(efficient) // _SHOWN))
+        shown = efficient[::step]
+        some = ":" if step == 1 else f", of which {len(shown)}:"
+        yield f"{counted(len(efficient), 'release')} efficient{some}"
+        rows = []
+        for each in shown:
+            error = "-" if each.query_error is None else f"{each.query_error:.1%}"
+            losses = (f"{each.p_loss:.4f}", f"{each.u_loss:.5f}")
+            rows.append((each.name, each.method, *losses, error, f"{each.groups:,}"))
+        headers = ("release", "published", "p_loss", "u_loss", "query_error", "groups")
+        yield Grid(headers, rows, right=range(2, 6))
+        if any(release.method == "bucketized" for release in self.releases):
+            yield (
+                "note: buckets show quasi-identifiers as they are: k does not protect against "
+                "presence disclosure there"
+            )
 
 
 def place_releases(
@@ -230,18 +258,20 @@ def _rule(
     min_support: float | None,
     ancestors: Mapping[str, Sequence[int]] | None,
     most: int,
-) -> PopulationRule:
-    known = instance.population_rule or PopulationRule(MIN_SUPPORT)
+) -> SubpopulationSpec:
+    known = instance.subpopulation_spec or SubpopulationSpec(MIN_SUPPORT)
     widths = known.ancestors
     if ancestors is not None:
         widths = {**widths, **{name: tuple(each) for name, each in ancestors.items()}}
-    return PopulationRule(known.min_support if min_support is None else min_support, widths, most)
+    return SubpopulationSpec(
+        known.min_support if min_support is None else min_support, widths, most
+    )
 
 
-def _only(instance: Instance, column: str, rule: PopulationRule) -> Instance:
+def _only(instance: Instance, column: str, rule: SubpopulationSpec) -> Instance:
     """The table with one sensitive column, and populations."""
     others = [name for name in instance.table.sensitive if name != column]
-    return replace(instance.without(others), population_rule=rule)
+    return replace(instance.without(others), subpopulation_spec=rule)
 
 
 def _refuse_stranger(first: Instance, grouping: Grouping, column: str) -> None:

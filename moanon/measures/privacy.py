@@ -96,7 +96,7 @@ def weighted_k_kept(scores: Scores) -> Values:
     counts(1, "n"),
     "rows",
     "size of the smallest kept group",
-    "D def. 3; d + 1 of eq. 7 where the smallest groups are given up",
+    "D def. 3; d + 1 of eq. 7 where the smallest groups are suppressed",
     group=GroupScale(""),
     certified="whole",
     on_pairs=True,
@@ -111,13 +111,13 @@ def k(scores: Scores) -> Values:
     "max",
     counts(0, "n-1"),
     "rows",
-    "groups up to this size are given up; 0 where groups are given up by something else",
+    "groups up to this size are suppressed; 0 where groups are suppressed by something else",
     "D eq. 7",
     attained=("k", -1),
     on_pairs=True,
 )
 def d(scores: Scores) -> Values:
-    """Size up to which the rule gives groups up (D eq. 7); 0 where it goes by something else."""
+    """Size up to which the rule suppresses groups (D eq. 7); 0 where it goes by something else."""
     return scores.field("d1") - 1
 
 
@@ -158,17 +158,16 @@ def d2(scores: Scores) -> Values:
     between(0, "values"),
     "values",
     "mean diversity of the group a row sits in, over all rows, before any suppression; 0 where "
-    "groups are not given up by it",
-    "D §5.3 (P3 for ℓ), as eq. 6",
+    "groups are not suppressed by l",
+    "D §5.3 (P1 and P3 for ℓ), as eq. 6",
     precision="quotient",
     attained=("l", 0),
     label="weighted-ℓ (mean diversity of a row's group)",
     short="weighted-ℓ",
 )
 def weighted_l(scores: Scores) -> Values:
-    """``Σ N ℓ / n`` over all groups, of the rule that gives up those below it; else 0."""
-    rule = scores.suppression
-    if (rule.kind, rule.by) != ("weighted-k", "l"):
+    """``Σ N ℓ / n`` over all groups, where the rule goes by ℓ; else 0."""
+    if scores.suppression.by != "l":
         return np.zeros(len(scores))
     return scores.field("ranked") / scores.rows
 

@@ -5,7 +5,7 @@ and each label once; the sizes of a solution's groups are given as the steps of 
 curve. Numbers that JSON has no word for are given as texts.
 
 A page is shown around: it names files, not the folders of the machine they lie on, and has no
-digest of the data, by which somebody could tell whether a guess of them is right.
+digest of the data, with which somebody could test a guess of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from moanon.front import Front
 from moanon.front.asking import why_worse
 from moanon.front.choices import attained_privacy, searched_cost
 from moanon.grouping import Grouping
-from moanon.measures import MEASURES, Measure, find_measure
+from moanon.measures import MEASURES, find_measure
 from moanon.measures.column_effects import column_effects, columns_before
 from moanon.measures.evaluate import OnPart
 from moanon.measures.suppression import Suppression, row_limit
@@ -78,7 +78,7 @@ class Tab(Outlined):
     marks : mapping of int to str
         Solutions worth pointing at, each with a word that says why. The page opens with the first.
     without_table : str
-        Where the front has no table: why not.
+        Why the front has no table.
     exportable : bool
         Whether ``moanon export`` finds what it needs in the folder.
     """
@@ -104,19 +104,8 @@ def page_data(
 ) -> dict[str, Any]:
     """Return everything the page shows; as for `moanon.output.page.report_html`."""
     used = dict.fromkeys(name for tab in tabs for name in tab.front.measures)
-    measures = {}
-    for name in used:
-        known = MEASURES.get(name)  # a front of another version may have measures unknown here
-        measures[name] = {
-            "unit": known.unit if known else "",
-            "better": known.direction if known else "max",
-            "privacy": known.privacy if known else False,
-            "meaning": known.meaning if known else "",
-            "source": known.citation if known else "",
-            "kind": "common" if name in COMMON_MEASURES else _kind(known),
-        }
     return {
-        "measures": measures,
+        "measures": {name: _measure_data(name) for name in used},
         "tabs": [
             _tab_data(tab, each) for tab, each in zip(tabs, _on_parts(tabs, on_part), strict=True)
         ],
@@ -124,9 +113,21 @@ def page_data(
     }
 
 
-def _kind(measure: Measure | None) -> str:
-    """Which of the rooms of measures one is defined in: privacy, risk, loss or people."""
-    return "others" if measure is None else measure.of.__module__.rpartition(".")[2]
+def _measure_data(name: str) -> dict[str, Any]:
+    """What is known of a measure; a front of another version may have others than this one."""
+    known = MEASURES.get(name)
+    if known is None:
+        nothing = {"unit": "", "better": "max", "privacy": False, "meaning": "", "source": ""}
+        return {**nothing, "kind": "others"}
+    return {
+        "unit": known.unit,
+        "better": known.direction,
+        "privacy": known.privacy,
+        "meaning": known.meaning,
+        "source": known.citation,
+        # The module that defines it: privacy, loss or people.
+        "kind": "common" if name in COMMON_MEASURES else known.of.__module__.rpartition(".")[2],
+    }
 
 
 def _on_parts(tabs: Sequence[Tab], on_part: OnPart | None) -> Iterator[OnPart | None]:
@@ -142,7 +143,7 @@ def _of_all_parts(on_part: OnPart, before: int, every: int, done: int, _: int) -
 
 
 def _comparisons(tabs: Sequence[Tab], axes: tuple[str, str] | None) -> list[dict[str, Any]]:
-    """Tabs that are laid over each other: all on given axes, else those of like objectives."""
+    """Tabs that share a plot: all on given axes, else those of the same objectives."""
     if axes is not None:
         x, y = axes
         return [{"members": list(range(len(tabs))), "axes": {"x": x, "y": y}, "note": ""}]
@@ -466,7 +467,7 @@ def _preferred(rule: Suppression) -> str:
 
 
 def facts_of(front: Front, record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """List what a run's record tells, as labels and texts; what it does not tell is left out."""
+    """List what a run's record says, as labels and texts; what it does not say is left out."""
     return [(label, text) for label, text in _facts(front, record) if text]
 
 
@@ -478,51 +479,37 @@ def _section(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _facts(front: Front, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     data, search, times = (_section(record, name) for name in ("data", "search", "times"))
-    dropped = _told(data, "rows_dropped")
-    generations, threads = _told(search, "generations"), _told(times, "threads")
-    yield "Data", _told(data, "source")
-    yield (
-        "Rows",
-        _joined(
-            _told(data, "rows"),
-            f"; {dropped} more had missing values and were dropped",
-            dropped not in ("", "0"),
-        ),
-    )
+    dropped = _text(data, "rows_dropped")
+    generations, threads = _text(search, "generations"), _text(times, "threads")
+    yield "Data", _text(data, "source")
+    gaps = f"; {dropped} more had missing values and were dropped"
+    yield "Rows", _joined(_text(data, "rows"), gaps, dropped not in ("", "0"))
     yield "Objectives", ", ".join(front.objectives)
     # What every group has to meet, and what a release as a whole.
     bounds = (*front.suppression.constraints, *front.bounds.items())
     yield "Constraints", "; ".join(dict.fromkeys(_bounds_in_words(bounds)))
-    yield "Search", _told(search, "algorithm")
+    yield "Search", _text(search, "algorithm")
     yield "Seed", str(record.get("seed", ""))
-    yield (
-        "Evaluations",
-        _joined(_told(search, "evaluations"), f" in {generations} generations", generations),
-    )
-    yield "Ended because", _told(search, "why")
+    bred = f" in {generations} generations"
+    yield "Evaluations", _joined(_text(search, "evaluations"), bred, generations)
+    yield "Ended because", _text(search, "why")
     course = Convergence.of_record(record)
     yield "Converged", "" if course is None else course.sentence
     proof = _section(record, "proof")
     if proof:
-        yield "Proven optimal", f"{_told(proof, 'optimal')} of {_told(proof, 'steps')} steps of k"
-    yield (
-        "Solutions",
-        _joined(
-            f"{len(front):,}", f", thinned evenly from {front.found:,}", front.found > len(front)
-        ),
-    )
-    yield "Seconds of search", _joined(_told(times, "search"), f" on {threads} threads", threads)
-    yield "Seconds of compiling", _joined(_told(times, "compiling"), " before the search", True)
-    yield "Finished", _told(times, "finished").replace("T", " ").replace("+00:00", " UTC")
-    yield (
-        "Versions",
-        ", ".join(f"{name} {number}" for name, number in _section(record, "versions").items()),
-    )
+        yield "Proven optimal", f"{_text(proof, 'optimal')} of {_text(proof, 'steps')} steps of k"
+    thinned = f", thinned evenly from {front.found:,}"
+    yield "Solutions", _joined(f"{len(front):,}", thinned, front.found > len(front))
+    yield "Seconds of search", _joined(_text(times, "search"), f" on {threads} threads", threads)
+    yield "Seconds of compiling", _joined(_text(times, "compiling"), " before the search", True)
+    yield "Finished", _text(times, "finished").replace("T", " ").replace("+00:00", " UTC")
+    versions = _section(record, "versions").items()
+    yield "Versions", ", ".join(f"{name} {number}" for name, number in versions)
     notes = record.get("notes")
     yield "Notes", "; ".join(map(str, notes)) if isinstance(notes, list | tuple) else ""
 
 
-def _told(part: Mapping[str, Any], key: str) -> str:
+def _text(part: Mapping[str, Any], key: str) -> str:
     value = part.get(key, "")
     return f"{value:,}" if isinstance(value, int) else str(value)
 
@@ -537,7 +524,7 @@ def _joined(text: str, more: str, wanted: object) -> str:
 def _folders(tab: Tab) -> list[str]:
     """Folders that a front's texts may speak of, each with its last slash, the longest first."""
     found = {place["folder"] for place in _FOLDER.finditer(tab.config)}
-    for place in (tab.folder, _told(_section(tab.record, "data"), "source")):
+    for place in (tab.folder, _text(_section(tab.record, "data"), "source")):
         if PurePath(place).is_absolute():
             found.add(place.removesuffix(PurePath(place).name))
     return sorted(found, key=len, reverse=True)

@@ -333,8 +333,7 @@ def _why_no_threshold(measure: Measure, rule: Suppression) -> str | None:
     if measure.name == "d2" and rule.kind != "kl-safety":
         return f"is a threshold of kl-safety, and the rule is {rule.kind}"
     if measure.name == "weighted_l":
-        is_so = (rule.kind, rule.by) == ("weighted-k", "l")
-        return None if is_so else "is of the preset any-suppression with suppress_by: l"
+        return None if rule.by == "l" else "is of the presets that take suppress_by: l"
     if measure.of_rule and rule.by != "k":
         return f"is a threshold of sizes, and groups are given up by {rule.by}"
     return None

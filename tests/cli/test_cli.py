@@ -19,7 +19,8 @@ import pytest
 
 import moanon
 from moanon import cli
-from moanon.cli import application, main, printing
+from moanon.cli import application, main
+from moanon.experiment.checking import _large
 from tests.checkout import QUICKSTART, REPOSITORY, environment
 from tests.cli.commands import Captured
 
@@ -109,8 +110,8 @@ def test_check_notes_columns_whose_values_all_merge(
     wide = f'columns."[red]a".granularity={granularity}'
     assert main(["check", str(table), "--set", wide]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == (
-        " note: all values of [red]a have the same base value, so no release tells them apart; a "
-        "smaller granularity or another range would"
+        " note: all values of [red]a have the same base value, so they look the same in "
+        "every release; try a smaller granularity or another range"
     )
 
 
@@ -182,11 +183,11 @@ def test_on_a_terminal_no_color_is_respected(
     ],
 )
 def test_large_counts_are_readable(number: int, text: str) -> None:
-    assert printing.large(number) == text
+    assert _large(number) == text
 
 
 def test_a_count_with_more_digits_than_python_prints_is_readable() -> None:
-    assert printing.large(10**20_000) == "1.0 x 10^20000"
+    assert _large(10**20_000) == "1.0 x 10^20000"
 
 
 # -- errors --------------------------------------------------------------------------------------

@@ -181,8 +181,8 @@ def test_a_wrong_value_is_that_of_its_option(
 def test_a_column_that_tells_nothing_is_noted(config: str, capsys: Captured) -> None:
     assert main(["run", config, "--set", "columns.age.granularity=1e30"]) == 0
     note = (
-        "all values of age have the same base value, so no release tells them apart; a smaller "
-        "granularity or another range would"
+        "all values of age have the same base value, so they look the same in every release; "
+        "try a smaller granularity or another range"
     )
     assert f"note: {note}\n" in capsys.readouterr().err
     assert json.loads(Path("results/people/run.json").read_text())["notes"] == [note]
@@ -268,7 +268,7 @@ def test_an_interrupted_run_says_how_to_go_on(
     assert match
     again = [str(QUICKSTART), "--seed", "3", "--set", "search.generations=100000"]
     again += ["--out", "my results", "--resume"]
-    assert command == f"To go on: moanon run {shlex.join(again)}"
+    assert command == f"To continue: moanon run {shlex.join(again)}"
 
 
 def test_the_command_to_go_on_goes_on(config: str, tmp_path: Path, capsys: Captured) -> None:
@@ -280,7 +280,7 @@ def test_the_command_to_go_on_goes_on(config: str, tmp_path: Path, capsys: Captu
     _, err = process.communicate(timeout=60)
     if process.returncode == 0:
         pytest.skip("the run was over before it could be interrupted")
-    command = err.splitlines()[-1].removeprefix("To go on: moanon ")
+    command = err.splitlines()[-1].removeprefix("To continue: moanon ")
     assert main(shlex.split(command)) == 0
     assert "stopped because 40 generations were reached" in capsys.readouterr().out
     assert main(["run", str(QUICKSTART), "--out", "b", *forty]) == 0

@@ -14,19 +14,21 @@ from hypothesis import strategies as st
 
 from moanon import read_table
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.source import read_source
 from moanon.diagnosis import (
     QUESTIONS,
     BorderAnswer,
     CurvesAnswer,
     Diagnosis,
+    Findings,
     PrivacyModel,
     SetsAnswer,
     SubsetAnswer,
     column_sets,
 )
-from moanon.diagnosis.privacy_model import choose_rule, rule_measures
+from moanon.diagnosis.questions import choose_rule, rule_measures
+from moanon.engines import open_source
 from moanon.errors import DataError, MoanonError, QuestionError
+from moanon.grouping import Grouping
 from moanon.kernels.selection import FIELDS, GroupRule
 from moanon.kernels.thresholds import WITHIN_LIMIT
 from tests import naive
@@ -171,7 +173,7 @@ class TestReading:
             Diagnosis.read(config, also=["e"])
 
     def test_of_a_source_that_was_read_already(self):
-        source = read_source(figure_2(), name="Figure 2")
+        source = open_source(figure_2(), name="Figure 2")
         assert Diagnosis.of(source).source == "Figure 2"
 
 
@@ -433,7 +435,7 @@ class TestSearching:
         genome = np.zeros(instance.layout.bits, dtype=np.uint8)
         for name, _, place in instance.layout.slices():
             genome[place] = name in subset
-        _, sizes, _ = instance.kernel.group_cells(genome)
+        sizes = Grouping.of_genome(instance, genome).sizes
         curve = diagnosis.curve(subset)
         expected = {int(size): int(size * (sizes == size).sum()) for size in np.unique(sizes)}
         assert dict(zip(curve.strengths.tolist(), curve.rows.tolist(), strict=True)) == expected
@@ -464,7 +466,9 @@ class TestAnswers:
     @pytest.mark.parametrize("subset", [None, ["age"]])
     def test_an_answer_is_described_with_all_that_goes_with_it(self, people_with_gaps, subset):
         answer = people_with_gaps.ask(level=2, subset=subset)
-        found = json.loads(json.dumps(people_with_gaps.describe(answer), allow_nan=False))
+        found = json.loads(
+            json.dumps(Findings(people_with_gaps, answer).to_dict(), allow_nan=False)
+        )
         assert found["answer"] == answer.to_dict()
         assert found["missing"] == {"age": 2}
         assert found["effort"]["sets"] == (3 if subset is None else 1)

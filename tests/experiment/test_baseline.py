@@ -109,7 +109,16 @@ def test_an_eta_that_is_not_used_is_told(people: Path) -> None:
     assert made("mondrian", [5], eta=0.1).notes == (
         "mondrian suppresses no rows; problem.eta is not used",
     )
+    assert made("datafly-k", [5], eta=0.1).notes == (
+        "datafly-k suppresses up to k rows; problem.eta is not used",
+    )
     assert made("flash", [5], eta=0.1).notes == ()
+
+
+def test_a_limit_of_k_rows_is_that_of_the_largest_k(people: Path) -> None:
+    front = made("datafly-k", [2, 6]).front
+    assert front.suppression.eta == 6 / 120
+    assert (front.measures["suppressed"] <= [2, 6]).all()
 
 
 # -- what is refused -----------------------------------------------------------------------------
@@ -156,7 +165,7 @@ def test_what_an_algorithm_cannot_do_is_refused(
 def test_a_space_that_is_too_large_for_mingen_is_refused(
     people: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("moanon.baselines.mingen.MOST_NODES", 11)
+    monkeypatch.setattr("moanon.baselines.lattice.MOST_NODES", 11)
     reason = "the table has 12 full-domain generalizations; MinGen looks at most at 11"
     with pytest.raises(ConfigError, match=reason):
         made("mingen")
@@ -176,6 +185,8 @@ def test_no_release_within_the_constraints_is_infeasible(people: Path) -> None:
 def test_an_eta_for_a_baseline_that_suppresses_nothing_is_refused(config: Path) -> None:
     with pytest.raises(ConfigError, match=r"mingen suppresses no rows and takes no eta\. Got 0\.1"):
         plan_baseline("mingen", config, eta=0.1)
+    with pytest.raises(ConfigError, match=r"datafly-k suppresses up to k rows and takes no eta\."):
+        plan_baseline("datafly-k", config, eta=0.1)
 
 
 # -- the folder ----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon.data.domain import IntervalSpec, OrderedSpec
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError, GenomeError
 from moanon.genome import Instance
 from moanon.measures import MEASURES, find_measure
@@ -267,6 +267,16 @@ def test_a_group_of_exactly_weighted_k_stays():
     instance = one_column([3, 3])
     scores = Evaluator(instance).evaluate(ones(instance), Suppression("weighted-k"))
     assert values(scores, "suppressed") == [0]
+
+
+def test_weighted_l_is_also_of_the_limit_by_l():
+    # sizes 1, 4, 5 with diversities 1, 1, 3: (1 + 4 + 15) / 10 = 2, and nothing is suppressed
+    instance = safety_table()
+    scores = Evaluator(instance).evaluate(ones(instance), Suppression("limit", by="l"))
+    assert values(scores, "weighted_l") == [2]
+    assert values(scores, "suppressed") == [0]
+    by_size = Evaluator(instance).evaluate(ones(instance), Suppression("limit"))
+    assert values(by_size, "weighted_l") == [0]
 
 
 def test_groups_below_weighted_l_go():

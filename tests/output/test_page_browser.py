@@ -645,7 +645,7 @@ def test_two_solutions_stand_side_by_side(report: Report, front: Front) -> None:
     labels = [column_effects(front.grouping(i))[0].shown for i in (2, 4)]
     for text, number in zip(rows["age"], labels, strict=True):
         assert text.startswith(f"{number} label")
-    report.page.click("button[aria-label='Compare no more']")
+    report.page.click("button[aria-label='Stop comparing']")
     assert report.page.run("document.querySelector('.pair').hidden")
     assert silent(report)
 
@@ -655,7 +655,7 @@ def test_measures_are_grouped_common_ones_first_and_sources_are_folded(report: R
     groups = report.page.run(
         "Array.from(document.querySelectorAll('[data-axis=x] optgroup')).map(g => g.label)"
     )
-    assert groups[:4] == ["Objectives", "Common", "Privacy", "Risk"]
+    assert groups[:4] == ["Objectives", "Common", "Privacy and risk", "Loss"]
     tips = report.page.run(
         "Array.from(document.querySelectorAll('[title]')).map(e => e.title).join(' ')"
     )

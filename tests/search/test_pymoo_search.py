@@ -19,7 +19,7 @@ from pymoo.util.archive import MultiObjectiveArchive
 
 from moanon.arrays import State
 from moanon.data.domain import DomainSpec, OrderedSpec, TreeSpec
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError, MoanonError, SearchError
 from moanon.genome import Instance
 from moanon.measures.suppression import PRESETS, Suppression, find_preset

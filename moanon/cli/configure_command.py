@@ -42,7 +42,8 @@ def check(
     from moanon.config import Config
     from moanon.experiment.checking import check_config
 
-    show(check_config(Config.load(config, sets or ())), everything=measures)
+    checked = check_config(Config.load(config, sets or ()), examples=True)
+    show(checked, everything=measures)
 
 
 @app.command(epilog="Example: moanon init patients.csv --out configs/patients.yaml")

@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bits, Ints, Outlined, Values
-from moanon.data.digests import is_kept_as, kept, new_key
 from moanon.data.domain import NOT_SHOWN
+from moanon.data.source import is_kept_as, kept, new_key
 from moanon.errors import DataError, GenomeError, got
 from moanon.measures.suppression import Suppression
 from moanon.sealing import packed_numbers, seal, unpacked_numbers, unseal
@@ -427,7 +427,7 @@ def public_blocks(recodings: Recodings, instance: Instance) -> tuple[Blocks, ...
     blocks = recodings.blocks(instance)
     domains = instance.layout.domains
     if not isinstance(recodings, GlobalRecodings) or not any(
-        domain.tells(0, 1) for domain in domains.values()
+        domain.reveals(0, 1) for domain in domains.values()
     ):
         return blocks  # boxes are those of released groups
     before = columns_before(instance)
@@ -435,11 +435,11 @@ def public_blocks(recodings: Recodings, instance: Instance) -> tuple[Blocks, ...
     for labels, grouping in zip(blocks, recodings.groupings(instance), strict=True):
         shown = dict(labels)
         for effect in column_effects(grouping, before):
-            if effect.rows.all() or not effect.domain.tells(0, 1):
+            if effect.rows.all() or not effect.domain.reveals(0, 1):
                 continue
             ends = zip(effect.rows, effect.starts.tolist(), effect.stops.tolist(), strict=True)
             shown[effect.name] = tuple(
-                NOT_SHOWN if not rows and effect.domain.tells(start, stop) else label
+                NOT_SHOWN if not rows and effect.domain.reveals(start, stop) else label
                 for label, (rows, start, stop) in zip(labels[effect.name], ends, strict=True)
             )
         found.append(shown)

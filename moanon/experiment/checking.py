@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from moanon.arrays import Ints, Outlined
 from moanon.config import Config
-from moanon.data.alike import alike_note, alike_values
+from moanon.data.cell_reading import alike_note, alike_values
 from moanon.data.cells import raw_group_sizes
 from moanon.data.coarsening import merged_before, note_on_merged
 from moanon.data.column import holds_texts
@@ -18,7 +18,7 @@ from moanon.data.domain import Domain, IntervalDomain, TreeDomain
 from moanon.experiment.planning import make_problem
 from moanon.genome import Instance
 from moanon.measures import Measure, applicable, find_measure
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.wording import Grid, Part, Worded, facts
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ class CheckedConfig(Worded, Outlined):
     ----------
     config : Config
     instance : Instance
-    problem : SearchProblem
+    problem : AnonymizationProblem
     examples : bool
         Whether notes quote values of the table; a notebook that is passed on should not.
     """
 
     config: Config
     instance: Instance
-    problem: SearchProblem
+    problem: AnonymizationProblem
     examples: bool = False
 
     def parts(self, *, everything: bool = False) -> Iterator[Part]:

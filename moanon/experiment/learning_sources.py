@@ -11,9 +11,8 @@ import numpy as np
 
 from moanon.arrays import Floats, Ints, Outlined
 from moanon.config import Config
-from moanon.data.rows import RowsInMemory
-from moanon.data.source import read_source
 from moanon.data.table import Table
+from moanon.engines import open_source
 from moanon.errors import ConfigError, DataError
 from moanon.experiment.baseline import settings_of
 from moanon.experiment.finished import files_of
@@ -190,7 +189,7 @@ class _Reader:
         if self._name in grouping.absent:
             raise DataError(f"{path} has no column {self._name!r}, so it teaches nothing about it")
         self._notes += grouping.notes
-        source = read_source(path, missing_tokens=(), delimiter=known.delimiter)
+        source = open_source(path, missing_tokens=(), delimiter=known.delimiter)
         columns = frozenset(column.name for column in source.columns)
         self._add(MatchedFile(path, instance, grouping, columns), source.digest)
         self._files += source.files
@@ -234,8 +233,8 @@ class _Reader:
             Target.of(table, self._name, self._share)  # its role may be another one there
             first = next(iter(self._instances.values())).table
             _refuse_other_table(first, table, name)
-        if not isinstance(table.store, RowsInMemory):  # every row is looked at, many times
-            instance = instance.over(table.only(np.ones(table.rows, dtype=np.bool_)))
+        # Every row is looked at, many times.
+        instance = instance.over(table.only(np.ones(table.rows, dtype=np.bool_)))
         self._instances[place] = instance.labelled(self._name)
 
     def _spread(self, folder: Path, front: Front) -> Sequence[int]:

@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 
 from moanon.arrays import Outlined
 from moanon.compare.comparison import other_base_values
-from moanon.data.digests import is_kept_as
+from moanon.data.source import is_kept_as
 from moanon.errors import ConfigError, DataError
 from moanon.experiment.finished import (
     FinishedRun,

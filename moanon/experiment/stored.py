@@ -19,11 +19,10 @@ from moanon import datasets
 from moanon.config import Config
 from moanon.data.cells import Cells, SensitiveCounts
 from moanon.data.column import Column
-from moanon.data.digests import kept, new_key
-from moanon.data.rows import RowsInMemory
-from moanon.data.source import files_behind
+from moanon.data.source import files_behind, kept, new_key
 from moanon.data.stored_domains import domain_from, domain_record
 from moanon.data.table import Table
+from moanon.engines.stores import HeldRows
 from moanon.errors import DataError
 from moanon.front import Front
 from moanon.front.results import DOMAINS, read_listed, read_object, read_record
@@ -79,7 +78,7 @@ def stored_instance(folder: Path, config: Config) -> Instance | None:
         source=data.get("source", source),
         digest=data.get("digest", ""),
         roles={name: roles[name] for name in names},
-        store=RowsInMemory({name: Column(name, nobody, (), None) for name in names}),
+        store=HeldRows({name: Column(name, nobody, (), None) for name in names}),
         rows_in=0,
         rows_dropped=0,
         undeclared=(),

@@ -17,7 +17,7 @@ from typing import Any
 from moanon.arrays import Outlined
 from moanon.atomic import StagedFiles, checked_path
 from moanon.config import Config
-from moanon.data.populations import PopulationRule
+from moanon.data.populations import SubpopulationSpec
 from moanon.errors import ConfigError, OutputError
 from moanon.experiment.finished import files_of, find_runs, load_front
 from moanon.experiment.folder import make_folder
@@ -158,9 +158,9 @@ def _instance(front: Front, known: KnownColumns) -> Instance:
 
 def _ruled(instance: Instance, config: Config | None) -> Instance:
     """A table with the ranges that its configuration declares."""
-    if config is None or instance.population_rule is not None:
+    if config is None or instance.subpopulation_spec is not None:
         return instance
-    return replace(instance, population_rule=PopulationRule(ancestors=config.ancestors))
+    return replace(instance, subpopulation_spec=SubpopulationSpec(ancestors=config.ancestors))
 
 
 def write_frontier(found: NamedFrontier, folder: Path, *, force: bool = False) -> list[Path]:

@@ -100,7 +100,7 @@ def write_plots(
     convergence : Convergence, optional
         How the search went.
     on_part : callable, optional
-        Told how many figures are drawn.
+        Called with the number of figures drawn so far, and of all.
 
     Returns
     -------

@@ -25,6 +25,7 @@ from moanon.errors import OutputError
 from moanon.measures.evaluate import OnPart
 from moanon.output.page_data import Tab, export_command, page_data, page_title
 from moanon.release.bucketized import PRESENCE
+from moanon.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,7 +176,7 @@ def learning_html(
     `metrics` is made by `moanon.learning.outcome.which_tell`; `images` are figures (PNG) by their
     file names, in their order.
     """
-    scores, balanced, telling = (_figure(name, content) for name, content in images.items())
+    scores, balanced, correlations = (_figure(name, content) for name, content in images.items())
     content = [
         *_paragraphs(outcome, notes),
         "<h2>Scores</h2>",
@@ -187,7 +188,7 @@ def learning_html(
         "means that the loss predicts the drop, 0 that it does not. Intervals are 95 % bootstrap "
         "intervals over releases; with fewer than ten releases they say little, and where all "
         "releases agree, so does every draw.</p>",
-        telling,
+        correlations,
         *_telling_tables(metrics),
     ]
     title = f"Predicting {outcome.study.target.name}"
@@ -201,17 +202,13 @@ def _paragraphs(outcome: StudyOutcome, notes: Iterable[str]) -> Iterator[str]:
     classes = ", ".join(study.target.classes)
     yield f"<p>{_PROTOCOLS[study.protocol]}</p>"
     yield (
-        f"<p>{_count(len(study.anonymizations), 'release')}, {', '.join(study.models)}; "
-        f"{_count(study.repeats, 'repeat')}, {study.test_share:.0%} of the rows held out, seed "
+        f"<p>{counted(len(study.anonymizations), 'release')}, {', '.join(study.models)}; "
+        f"{counted(study.repeats, 'repeat')}, {study.test_share:.0%} of the rows held out, seed "
         f"{study.seed}. Classes: {as_text(classes)}.</p>"
     )
     items = [f"<li>{as_text(note)}</li>" for note in notes]
     if items:
         yield f"<ul>{''.join(items)}</ul>"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _figure(name: str, content: bytes) -> str:

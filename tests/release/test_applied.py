@@ -32,6 +32,7 @@ from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.release import applied
 from tests.release.tables import SIZES, releases, shirts, values_of
+from tests.strategies import few
 
 
 def names_in(folder: Path) -> list[str]:
@@ -211,6 +212,7 @@ def test_the_all_zeros_genome_shows_stars() -> None:
 # -- what is promised ------------------------------------------------------------------------------
 
 
+@few
 @given(releases())
 def test_a_release_measures_as_promised(made: tuple[Release, int]) -> None:
     release, _ = made
@@ -287,6 +289,7 @@ def test_rows_are_shuffled_by_a_seed_that_nobody_knows_unless_told(tmp_path: Pat
     assert len(texts) > 1  # all nine alike: once in 120 ** 8
 
 
+@few
 @given(releases(), st.data(), st.sampled_from(["absent", "star"]), st.booleans())
 def test_the_order_of_a_seed_says_nothing_about_that_of_the_source(
     made: tuple[Release, int], data: st.DataObject, suppressed: Any, safe: bool

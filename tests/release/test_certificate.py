@@ -28,8 +28,10 @@ from moanon.release.readback import Reading, measure_file
 from moanon.release.reader_privacy import SensitiveFacts
 from tests import naive, naive_measures
 from tests.release.tables import certify, genome_of, instances, releases
+from tests.strategies import few
 
 
+@few
 @given(releases(), st.sampled_from(["csv", "parquet"]), st.booleans())
 def test_certificate_is_what_the_oracle_finds(
     drawn: tuple[Release, int], ending: str, safe: bool
@@ -67,6 +69,7 @@ def test_certificate_is_what_the_oracle_finds(
     assert measures["loss"] == pytest.approx(loss, rel=1e-12)
 
 
+@few
 @given(releases(), st.sampled_from(["csv", "parquet"]))
 def test_certified_diversity_is_what_the_oracle_finds(
     drawn: tuple[Release, int], ending: str
@@ -89,6 +92,7 @@ def test_certified_diversity_is_what_the_oracle_finds(
         assert found["l_recursive"] == min(naive.recursive_l(each, c) for each in shown)
 
 
+@few
 @given(releases(), st.sampled_from(["csv", "parquet"]))
 def test_rows_of_stars_measure_as_absent_ones(drawn: tuple[Release, int], ending: str) -> None:
     release, _ = drawn
@@ -105,6 +109,7 @@ def test_rows_of_stars_measure_as_absent_ones(drawn: tuple[Release, int], ending
     assert first == second
 
 
+@few
 @given(instances(), st.integers(0, 2**32 - 1), st.data())
 def test_any_set_of_groups_can_be_suppressed(
     instance: Instance, seed: int, data: st.DataObject

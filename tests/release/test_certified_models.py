@@ -35,7 +35,7 @@ from moanon.release import Certificate, Release
 from moanon.release.certificate import front_measures
 from moanon.search.problem import INFEASIBLE, AnonymizationProblem
 from tests import naive, naive_measures
-from tests.strategies import populations, rich_instances
+from tests.strategies import few, populations, rich_instances
 
 #: Privacy models, which every group has a value of.
 MODELS = [measure.name for measure in MEASURES.values() if measure.group]
@@ -210,6 +210,7 @@ def fronts(draw: st.DrawFn, least_rows: int = 1) -> Front:
     )
 
 
+@few
 @given(fronts())
 def test_every_number_of_every_certificate_is_what_the_oracle_finds(front: Front) -> None:
     instance = front.instance
@@ -354,6 +355,7 @@ def tightened(front: Front, solution: int, data: st.DataObject) -> Front:
     return replace(front, bounds=bounds, suppression=rule, recodings=recodings)
 
 
+@few
 @given(fronts(least_rows=10), st.data())
 def test_another_k_keeps_the_constraints_or_is_refused(front: Front, data: st.DataObject) -> None:
     instance = front.instance
@@ -376,6 +378,7 @@ def test_another_k_keeps_the_constraints_or_is_refused(front: Front, data: st.Da
     check_release(release, instance, front, solution, kept, front.bounds)
 
 
+@few
 @given(fronts(least_rows=10), st.data())
 def test_new_rows_keep_the_constraints_or_are_refused(front: Front, data: st.DataObject) -> None:
     instance = front.instance
@@ -404,6 +407,7 @@ def test_new_rows_keep_the_constraints_or_are_refused(front: Front, data: st.Dat
     check_release(release, fitted, front, solution, kept, front.bounds)
 
 
+@few
 @given(fronts(least_rows=10), st.data())
 def test_small_groups_that_are_kept_must_meet_the_constraints(
     front: Front, data: st.DataObject

@@ -123,7 +123,7 @@ class CheckedConfig(Worded, Outlined):
         elif rule.kind == "weighted-k":
             task["suppressed"] = f"groups below the mean {rule.by} over all rows"
         bounds = [(find_measure(name), bound) for name, bound in rule.constraints]
-        bounds += self.problem.bounds.items()
+        bounds += self.problem.table_bounds.items()
         if bounds:
             task["constraints"] = ", ".join(_bound_in_words(*each) for each in bounds)
         return task

@@ -96,7 +96,7 @@ def like_adult(config: Config, cells: int) -> Instance:
 
 
 def spread_ks(rows: int) -> list[int]:
-    """150 sizes of groups from 2 to half of the rows, those that results are told for among them.
+    """150 sizes of groups from 2 to half of the rows, among them those of the results.
 
     They are at growing distances, as far as they are different numbers.
     """

@@ -65,7 +65,7 @@ def read_released(
         A CSV or Parquet file; text is UTF-8, or else in the encoding of the original.
     original : Instance or Table
         What the file was made of. Its quasi-identifiers make the groups. An instance says what
-        their labels mean; of a table, labels are texts that can be told apart and no more.
+        their labels mean; of a table, labels are texts that are equal or not, and no more.
     key : str, optional
         A column of both by which rows are found; without one, by position or by labels.
     stars : {"all", "quasi"}

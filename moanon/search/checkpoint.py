@@ -55,8 +55,8 @@ class Identity:
     def header(self) -> dict[str, object]:
         """What a file says of it."""
         key = new_key(self.data)
-        told = asdict(self) | {"data": kept(self.data, key)}
-        return told if key is None else told | {"key": key}
+        stated = asdict(self) | {"data": kept(self.data, key)}
+        return stated if key is None else stated | {"key": key}
 
     def difference(self, header: dict[str, object]) -> str | None:
         """Say in what a checkpoint's header differs from this run; None if in nothing."""

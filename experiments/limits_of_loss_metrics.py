@@ -77,7 +77,7 @@ from moanon.recoding import LocalRecodings
 from moanon.search.algorithms import make_search
 from moanon.search.archive import front_of
 from moanon.search.box_solving import solve_target
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
 from moanon.search.stopping import Stop
 
@@ -259,7 +259,7 @@ def searched(
 ) -> Iterator[StoredSolution]:
     """Global recodings of least cost that a search found, once for each k."""
     ks, evaluations = effort(options)
-    problem = SearchProblem(instance, ("k", cost), Suppression("limit", ETA))
+    problem = AnonymizationProblem(instance, ("k", cost), Suppression("limit", ETA))
     search = make_search(problem, SearchSection(seed=seed, evaluations=evaluations))
     run_search(search, Stop(evaluations=evaluations))
     front = front_of(problem, search.archive, 5_000)

@@ -36,6 +36,7 @@ from moanon.data.strict_yaml import dump
 from moanon.engines import Source, open_source
 from moanon.engines.addresses import is_address
 from moanon.errors import ConfigError, DataError, OutputError
+from moanon.wording import counted
 
 #: So many columns are more than anybody describes.
 _MANY = 200
@@ -166,12 +167,12 @@ def _starter_text(
     """Write the configuration with a comment for each guess."""
     described = []
     for column, each, entry in zip(source.columns, guesses, entries, strict=True):
-        missing = f"; missing in {_counted(column.missing, 'row')}" if column.missing else ""
+        missing = f"; missing in {counted(column.missing, 'row')}" if column.missing else ""
         described.append(_commented(f"{each.reason}{missing}", {column.name: entry}, "  "))
     parts = [
         _commented(
-            f"A first configuration, guessed from {_counted(source.rows, 'row')} and "
-            f"{_counted(len(guesses), 'column')}. Every role below is a guess: go through them one "
+            f"A first configuration, guessed from {counted(source.rows, 'row')} and "
+            f"{counted(len(guesses), 'column')}. Every role below is a guess: go through them one "
             "by one. What points to a person is identifying and is dropped; what others may know "
             "about a person is quasi and is generalized; what must not be learnt about a person is "
             "sensitive and is kept; what matters to nobody is insensitive and is kept. A column "
@@ -190,10 +191,6 @@ def _starter_text(
     return "\n".join(parts)
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def _missing_text(
     columns: Sequence[Profile], guesses: Sequence[Guess], tokens: Sequence[str]
 ) -> str:
@@ -201,7 +198,7 @@ def _missing_text(
     gaps = sum(column.missing > 0 for column, kept in zip(columns, released, strict=True) if kept)
     if gaps:
         comment = (
-            f"Values are missing in {_counted(gaps, 'column')} that would be released: they "
+            f"Values are missing in {counted(gaps, 'column')} that would be released: they "
             "are kept as a category of their own. drop would leave out every row with one, error "
             "would stop."
         )

@@ -18,7 +18,7 @@ from moanon.data.domain import Domain, IntervalDomain, TreeDomain
 from moanon.experiment.planning import make_problem
 from moanon.genome import Instance
 from moanon.measures import Measure, applicable, find_measure
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.wording import Grid, Part, Worded, facts
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ class CheckedConfig(Worded, Outlined):
     ----------
     config : Config
     instance : Instance
-    problem : SearchProblem
+    problem : AnonymizationProblem
     """
 
     config: Config
     instance: Instance
-    problem: SearchProblem
+    problem: AnonymizationProblem
 
     def parts(self, *, everything: bool = False) -> Iterator[Part]:
         """Describe the columns, the exposure and the task; `everything` adds the measures."""

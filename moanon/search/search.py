@@ -19,7 +19,7 @@ from moanon.measures.evaluate import OnPart
 from moanon.search.algorithms import ALL_GENOMES, DEFAULT_EVALUATIONS, SearchSettings
 from moanon.search.archive import Archive, front_of
 from moanon.search.operators import Moves
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.search.stopping import Stop
 
 
@@ -37,7 +37,7 @@ class Search(ABC):
         best solutions there are.
     keeps_all : bool
         Whether it offers every threshold of every genome that it evaluates to its archive.
-    problem : SearchProblem
+    problem : AnonymizationProblem
     archive : Archive
         What it has found so far.
     generation : int
@@ -49,25 +49,25 @@ class Search(ABC):
     of_genomes: ClassVar[bool] = True
     keeps_all: ClassVar[bool] = False
 
-    problem: SearchProblem
+    problem: AnonymizationProblem
     archive: Archive
     generation: int
 
     # -- before it begins --------------------------------------------------------------------------
 
     @classmethod
-    def stop_rule(cls, settings: SearchSettings, problem: SearchProblem) -> Stop:
+    def stop_rule(cls, settings: SearchSettings, problem: AnonymizationProblem) -> Stop:
         """When it ends: at the limits that settings name, or by default."""
         given = Stop.of(settings)
         return given if given.is_set else cls.default_stop(problem)
 
     @classmethod
-    def default_stop(cls, problem: SearchProblem) -> Stop:
+    def default_stop(cls, problem: AnonymizationProblem) -> Stop:
         """When it ends where no limit is named: after the budget of D's runs."""
         return Stop(evaluations=DEFAULT_EVALUATIONS)
 
     @classmethod
-    def warm_up(cls, problem: SearchProblem) -> None:
+    def warm_up(cls, problem: AnonymizationProblem) -> None:
         """Have everything compiled or loaded that the search needs.
 
         Kernels are compiled when they are first called, which takes longer than many a search;
@@ -89,7 +89,7 @@ class Search(ABC):
         return True
 
     @classmethod
-    def empty_archive(cls, problem: SearchProblem, room: int) -> Archive:
+    def empty_archive(cls, problem: AnonymizationProblem, room: int) -> Archive:
         """An archive for what it finds."""
         return Archive.empty(len(problem.objectives), problem.layout, room)
 
@@ -134,7 +134,11 @@ class Search(ABC):
 
     @classmethod
     def front_of(
-        cls, problem: SearchProblem, archive: Archive, cap: int, on_part: OnPart | None = None
+        cls,
+        problem: AnonymizationProblem,
+        archive: Archive,
+        cap: int,
+        on_part: OnPart | None = None,
     ) -> Front:
         """Make the front of an archive: at most `cap` solutions, measured once more.
 

@@ -7,17 +7,14 @@ the clock, except a limit in seconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import moocore
 import numpy as np
 
 from moanon.arrays import Floats
-from moanon.genome import Instance
-from moanon.measures import Measure
 from moanon.search.algorithms import SearchSettings
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem, Scale, scale_of
 
 #: With more objectives a hypervolume takes longer than the search itself.
 _MOST_OBJECTIVES = 3
@@ -59,9 +56,6 @@ class Stop:
 
 # -- the hypervolume -----------------------------------------------------------------------------
 
-#: How a column of points becomes another.
-Scale = Callable[[Floats], Floats]
-
 
 class Hypervolume:
     """One number for a whole front: how much of the ideal it reaches.
@@ -75,7 +69,7 @@ class Hypervolume:
     have none, `why_not` says why.
     """
 
-    def __init__(self, problem: SearchProblem) -> None:
+    def __init__(self, problem: AnonymizationProblem) -> None:
         self.why_not: str | None = None
         self._scales: list[Scale] = []
         if len(problem.measures) > _MOST_OBJECTIVES:
@@ -85,7 +79,7 @@ class Hypervolume:
             )
             return
         for measure in problem.measures:
-            scale = _scale(measure, problem.instance)
+            scale = scale_of(measure, problem.instance)
             if scale is None:
                 self.why_not = f"the range of the objective {measure.name!r} is not known"
                 return
@@ -98,32 +92,5 @@ class Hypervolume:
         if not len(values):
             return 0.0
         costs = [scale(values[:, i]) for i, scale in enumerate(self._scales)]
-        places = np.clip(np.stack(costs, axis=1), 0.0, 1.0)
+        places = np.stack(costs, axis=1)
         return float(moocore.hypervolume(places, ref=np.ones(len(costs))))
-
-
-def _scale(measure: Measure, instance: Instance) -> Scale | None:
-    """How a column of points (negated where more is better) becomes a cost in [0, 1]."""
-    found = _share(measure, instance)
-    if found is None:
-        return None
-    if measure.direction == "max":
-        return lambda points: 1.0 - found(-points)
-    return found
-
-
-def _share(measure: Measure, instance: Instance) -> Scale | None:
-    rows = instance.cells.rows
-    values = max((len(column.labels) for column in instance.cells.sensitive), default=1)
-    if measure.unit.startswith("share") or measure.unit == "distance":
-        return lambda numbers: numbers
-    if measure.unit == "values":
-        return lambda numbers: numbers / values
-    if measure.unit in ("rows", "groups", "rows²"):
-        add = 1 if measure.range.low == 0 else 0  # counts that can be 0 have no logarithm
-        most = np.log(max(rows + add, 2)) * (2 if measure.unit == "rows²" else 1)
-        return lambda numbers: np.log(numbers + add) / most
-    if measure.most is not None:
-        largest = measure.most(instance)
-        return lambda numbers: numbers / largest
-    return None

@@ -22,7 +22,7 @@ from moanon.recoding import LocalRecodings
 from moanon.search.archive import front_of
 from moanon.search.archive_search import ExhaustiveSearch
 from moanon.search.local import LocalSearch
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
 from moanon.search.stopping import Stop
 
@@ -60,7 +60,7 @@ def instance_of(frame: pd.DataFrame, roles: Mapping[str, str] | None = None) -> 
 
 def stored(instance: Instance, least_k: int, eta: float, *, local: bool = False) -> StoredSolution:
     """The solution of the least loss with at least that k."""
-    problem = SearchProblem(instance, ("k", "loss"), Suppression("limit", eta))
+    problem = AnonymizationProblem(instance, ("k", "loss"), Suppression("limit", eta))
     if local:
         found = LocalSearch(problem)
         run_search(found, Stop())

@@ -35,7 +35,7 @@ from moanon.search import targets
 from moanon.search.archive_search import ExhaustiveSearch
 from moanon.search.box_solving import split_greedily
 from moanon.search.local import LocalSearch
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.search.targets import Effort
 from tests import naive
 from tests.checkout import REPOSITORY
@@ -57,7 +57,7 @@ def _few_genomes() -> Iterator[None]:
 
 def searched(instance: Instance, rule: Suppression, **more: object) -> LocalSearch:
     objectives = more.pop("objectives", ("k", "loss"))
-    search = LocalSearch(SearchProblem(instance, objectives, rule, **more))
+    search = LocalSearch(AnonymizationProblem(instance, objectives, rule, **more))
     while not search.exhausted:
         search.step()
     return search
@@ -384,7 +384,7 @@ def test_threads_change_nothing(local_front: Front) -> None:
 
 
 def test_a_search_goes_on_where_it_was_saved(local_front: Front) -> None:
-    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
+    problem = AnonymizationProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
     half = LocalSearch(problem)
     for _ in range(half.space // 8):
         half.step()
@@ -396,7 +396,7 @@ def test_a_search_goes_on_where_it_was_saved(local_front: Front) -> None:
 
 
 def test_a_saved_run_does_not_tell_the_groups_of_cells() -> None:
-    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
+    problem = AnonymizationProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
     search = LocalSearch(problem)
     search.step()
     groups = [*search.archive.packed, *(group for _, group in search._starts)]
@@ -407,7 +407,7 @@ def test_a_saved_run_does_not_tell_the_groups_of_cells() -> None:
 
 @pytest.mark.parametrize("part", ["bytes", "starts.bytes"])
 def test_a_search_that_was_saved_unsealed_is_refused(part: str) -> None:
-    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
+    problem = AnonymizationProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
     state = LocalSearch(problem).state()
     state[part] = np.zeros(40, dtype=np.uint8)
     with pytest.raises(SearchError, match="an earlier version, or of other cells; start anew"):
@@ -573,7 +573,7 @@ def test_algorithms_are_for_one_kind_of_recoding(algorithm: str, recoding: str) 
 
 
 def test_weighted_k_of_suppressed_rows_is_refused() -> None:
-    problem = SearchProblem(people(), ("weighted_k", "loss"), Suppression("limit", 0.1))
+    problem = AnonymizationProblem(people(), ("weighted_k", "loss"), Suppression("limit", 0.1))
     with pytest.raises(SearchError, match="weighted_k also counts groups that are suppressed"):
         LocalSearch(problem)
 
@@ -581,4 +581,4 @@ def test_weighted_k_of_suppressed_rows_is_refused() -> None:
 def test_constraints_that_no_group_can_meet_are_refused() -> None:
     rule = Suppression("limit", 0.0, constraints=(("alpha", 0.01),))
     with pytest.raises(InfeasibleError, match=r"all rows together do not have alpha at most 0\.01"):
-        LocalSearch(SearchProblem(people(), ("k", "loss"), rule))
+        LocalSearch(AnonymizationProblem(people(), ("k", "loss"), rule))

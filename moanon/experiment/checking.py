@@ -45,11 +45,14 @@ class CheckedConfig(Worded, Outlined):
     config : Config
     instance : Instance
     problem : AnonymizationProblem
+    examples : bool
+        Whether notes quote values of the table; a notebook that is passed on should not.
     """
 
     config: Config
     instance: Instance
     problem: AnonymizationProblem
+    examples: bool = False
 
     def parts(self, *, everything: bool = False) -> Iterator[Part]:
         """Describe the columns, the exposure and the task; `everything` adds the measures."""
@@ -58,7 +61,7 @@ class CheckedConfig(Worded, Outlined):
         if everything:
             yield _measures(self.instance)
             yield _SOURCES
-        noted = notes_on_table(self.config, self.instance, examples=True)
+        noted = notes_on_table(self.config, self.instance, examples=self.examples)
         yield from (f"note: {note}" for note in (*noted, *self._left_open()))
 
     def to_frame(self) -> pd.DataFrame:
@@ -150,10 +153,10 @@ class CheckedConfig(Worded, Outlined):
             )
 
 
-def check_config(config: Config) -> CheckedConfig:
+def check_config(config: Config, *, examples: bool = False) -> CheckedConfig:
     """Read the table and the hierarchies of a configuration, and what is to be searched."""
     instance = config.instance()
-    return CheckedConfig(config, instance, make_problem(config, instance))
+    return CheckedConfig(config, instance, make_problem(config, instance), examples)
 
 
 def _measures(instance: Instance) -> Grid:

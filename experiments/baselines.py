@@ -60,7 +60,7 @@ from moanon.search.archive import front_of
 from moanon.search.local import LocalSearch
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 
 REPOSITORY = Path(__file__).parents[1]
 KS = (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)

@@ -79,7 +79,7 @@ from moanon.search.archive import front_of
 from moanon.search.box_solving import solve_target
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 
 REPOSITORY = Path(__file__).parents[1]
 CREDIT = ("LIMIT_BAL", "SEX", "EDUCATION", "MARRIAGE", "AGE")

@@ -34,7 +34,7 @@ from moanon.search.box_solving import split_greedily
 from moanon.search.local import LocalSearch
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 
 REPOSITORY = Path(__file__).parents[1]
 CELLS = (10**4, 10**5, 10**6)

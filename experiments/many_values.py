@@ -22,7 +22,7 @@ from moanon.search.archive import front_of
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 
 ROWS, VALUES, SEED = 100_000, 30_000, 7
 

@@ -154,7 +154,7 @@ def _time_search(instance: Instance) -> dict[str, float]:
     from moanon.search.archive_search import ArchiveSearch
     from moanon.search.problem import AnonymizationProblem
     from moanon.search.running import run_search
-    from moanon.search.stopping import Stop
+    from moanon.search.search import Stop
 
     problem = AnonymizationProblem(instance, ("k", "loss"), Suppression("limit", 0.1))
     ArchiveSearch.warm_up(problem)

@@ -44,17 +44,7 @@ from moanon.engines.addresses import (
     missing_package,
     refuse_password,
 )
-from moanon.engines.duck import (
-    RANDOM_KEY,
-    DuckSession,
-    copy_columns,
-    copy_lines,
-    csv_line,
-    in_quotes,
-    is_formula_sql,
-    quoted,
-    shuffled,
-)
+from moanon.engines.duck import DuckSession, copy_rows, in_quotes, is_formula_sql
 from moanon.engines.exact_columns import ExactColumns
 from moanon.engines.replacing import catalogue_of, unused_name
 from moanon.engines.stores import DistinctValues, RowsElsewhere
@@ -345,25 +335,12 @@ class RowsInDatabase(RowsElsewhere):
                 session.execute(f"{insert} {query}").fetchall()
                 session.database.unregister("batch")
         texts = [f"c{i}::VARCHAR" for i in range(len(labelling.columns))]
-        line, header = csv_line(list(map(in_quotes, texts))), ""
-        columns: dict[str, str] = {}
-        if spell is None:
-            shown = zip(texts, labelling.columns.items(), strict=True)
-            for text, (name, written) in shown:
-                columns[written] = f"CAST({text} AS {self._sql_type(name, labelling)})"
-        else:
-            header = ",".join(map(spell, labelling.columns.values()))
-        shuffle = labelling.shuffle
-        kept: RowOrder = "shuffled" if shuffle else "source" if order else "sorted"
-        if shuffle is not None and shuffle.seed is not None:
-            query = shuffled(line, "FROM fetched", shuffle.seed, header, columns)
-        else:
-            by = [*order] or [f"c{i} NULLS FIRST" for i in range(len(texts))]
-            by = [RANDOM_KEY] if shuffle else by
-            cells = ", ".join(f"{cell} AS {quoted(name)}" for name, cell in columns.items())
-            cells = cells or f"{line} AS {quoted(header)}"
-            query = f"SELECT {cells} FROM fetched ORDER BY {', '.join(by)}"
-        session.write((copy_lines if spell else copy_columns)(query, path), path)
+        cells = list(map(in_quotes, texts)) if spell else texts
+        types = [self._sql_type(name, labelling) for name in labelling.columns]
+        by = ", ".join([*order] or [f"c{i} NULLS FIRST" for i in range(len(texts))])
+        copy = copy_rows("fetched", cells, types, labelling, path, spell, order_by=by)
+        session.write(copy, path)
+        kept: RowOrder = "shuffled" if labelling.shuffle else "source" if order else "sorted"
         texts = [
             f"c{i}"
             for i, name in enumerate(labelling.columns)

@@ -33,8 +33,7 @@ from moanon.search.algorithms import ALGORITHMS, foreign_settings, make_search, 
 from moanon.search.archive import Archive
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import OnGeneration, Outcome, Progress, run_search
-from moanon.search.search import Search
-from moanon.search.stopping import Stop
+from moanon.search.search import Search, Stop
 
 #: Machines have fewer processors than this.
 _MOST_THREADS = 1024

@@ -17,12 +17,12 @@ subclass in a module of its own, and a line in the register.
   `front_from_result` makes a front of what pymoo's own ``minimize`` returns.
 - ``operators``: how genomes are made of genomes, and which of them are new. `ValidSampling`,
   `LunacekCrossover`, `ValidMutation` and `BitDuplicates` plug into any algorithm of pymoo.
-- ``local``: no genomes but boxes, for all sizes of groups in one run: what it reaches for
-  (``targets``), and how (``box_solving``, ``utility_splits``).
+- ``local``: no genomes but boxes, for all sizes of groups in one run: what it reaches for and how
+  (``box_solving``, ``utility_splits``).
 
 How long:
 
-- ``stopping``: `Stop`, the limits, and the hypervolume, by which a front is seen to stall.
+- ``search``: `Stop`, the limits, and the hypervolume, by which a front is seen to stall.
 - ``running``: `run_search` steps a search until a limit is reached; ``convergence`` says what to
   make of how its hypervolume grew.
 - ``checkpoint``: `Checkpoints`, states on disk, from which a run that was killed goes on.

@@ -34,8 +34,7 @@ from moanon.search.archive import Archive, normalized
 from moanon.search.checkpoint import generator_state, restore_generator
 from moanon.search.operators import SEED_SHARE, KnownGenomes, Moves, Unseen, first_genomes
 from moanon.search.problem import AnonymizationProblem
-from moanon.search.search import Search
-from moanon.search.stopping import Hypervolume, Stop
+from moanon.search.search import Hypervolume, Search, Stop
 
 #: Values of the grid along the front.
 _GRID = 300

@@ -36,11 +36,20 @@ from moanon.sealing import seal, unseal
 from moanon.search.algorithms import SearchSettings
 from moanon.search.archive import Archive, thin
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
-from moanon.search.box_solving import Workplace, grouping_of, solve, with_size
+from moanon.search.box_solving import (
+    FEW_GROUPS,
+    Effort,
+    Workplace,
+    asked,
+    find_targets,
+    grouping_of,
+    meets_constraints,
+    solve,
+    spread,
+    with_size,
+)
 from moanon.search.problem import AnonymizationProblem, Points
-from moanon.search.search import Search
-from moanon.search.stopping import Stop
-from moanon.search.targets import FEW_GROUPS, Effort, asked, find_targets, meets_constraints, spread
+from moanon.search.search import Search, Stop
 from moanon.search.utility_splits import UtilitySplits
 
 #: Targets, and the groups to begin with.

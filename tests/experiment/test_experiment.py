@@ -17,7 +17,7 @@ from moanon.experiment import Experiment, Result, load_front, make_problem, plan
 from moanon.search.algorithms import STALL_FROM
 from moanon.search.checkpoint import Checkpoints
 from moanon.search.problem import AnonymizationProblem
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 from tests.checkout import REPOSITORY
 from tests.search.people import PLACES, people_frame
 

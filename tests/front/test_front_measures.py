@@ -22,7 +22,7 @@ from moanon.measures.suppression import Suppression
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 from tests import naive, naive_measures
 from tests.search.people import people, people_frame
 from tests.strategies import Fixed

@@ -24,7 +24,7 @@ from moanon.search.archive_search import ExhaustiveSearch
 from moanon.search.local import LocalSearch
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 
 PLACES = Hierarchy.from_nested("Anywhere", {"North": ["Oslo", "Bergen"], "South": ["Rome", "Bari"]})
 SIZES = ("S", "M", "L")

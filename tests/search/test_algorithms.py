@@ -25,7 +25,7 @@ from moanon.search.algorithms import (
 )
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
 from moanon.search.pymoo_search import PymooSearch
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 from tests.checkout import REPOSITORY
 from tests.search.people import problem_of, settings_of
 

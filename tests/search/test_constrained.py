@@ -22,7 +22,7 @@ from moanon.search.archive_search import ArchiveSearch
 from moanon.search.problem import INFEASIBLE, AnonymizationProblem, Points
 from moanon.search.pymoo_search import PymooSearch
 from moanon.search.running import run_search
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 from tests.search.people import ONE_BIT, exact_archive, people
 from tests.strategies import few, populations, rich_instances
 

@@ -31,12 +31,11 @@ from moanon.grouping import Grouping
 from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
 from moanon.release import Certificate
-from moanon.search import targets
+from moanon.search import box_solving
 from moanon.search.archive_search import ExhaustiveSearch
-from moanon.search.box_solving import split_greedily
+from moanon.search.box_solving import Effort, split_greedily
 from moanon.search.local import LocalSearch
 from moanon.search.problem import AnonymizationProblem
-from moanon.search.targets import Effort
 from tests import naive
 from tests.checkout import REPOSITORY
 from tests.search.people import SIZES, config_text, people, people_frame
@@ -349,8 +348,8 @@ def test_effort_falls_as_the_cells_grow() -> None:
 @settings(max_examples=15)
 def test_what_is_found_with_little_effort_is_true_as_well(instance: Instance, eta: float) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(targets, "_ALL_CELLS", 0.01)
-        patch.setattr(targets, "_LEAST_WINDOW", 1)
+        patch.setattr(box_solving, "_ALL_CELLS", 0.01)
+        patch.setattr(box_solving, "_LEAST_WINDOW", 1)
         front = searched(instance, Suppression("limit", eta)).front(1000)
     for number in front.ids.tolist():
         k, loss = check_solution(instance, front.grouping(number))

@@ -18,8 +18,7 @@ from moanon.search.archive import Archive
 from moanon.search.archive_search import ArchiveSearch
 from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import Outcome, Progress, run_search
-from moanon.search.search import Search
-from moanon.search.stopping import Hypervolume, Stop
+from moanon.search.search import Hypervolume, Search, Stop
 from tests.search.people import ONE_BIT, Memory, people, problem_of, settings_of
 
 EVERYTHING = 5_120  # valid genomes of the table of people

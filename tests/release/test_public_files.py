@@ -25,7 +25,7 @@ from tests.strategies import few
 
 CONFIG = """
 name: people
-data: {{source: people.csv, missing: category}}
+data: {{source: people.csv, missing: category{core}}}
 columns:
   name: {{role: identifying}}
   age: {{role: quasi, kind: interval, granularity: 10}}
@@ -46,7 +46,7 @@ PLACED = [
 ]
 
 
-@pytest.mark.parametrize("place", ["frame", "csv"])
+@pytest.mark.parametrize("place", ["frame", "csv out of core"])
 @few
 @given(seed=st.integers(0, 2**32 - 1))
 def test_twins_have_the_same_public_files(place: str, seed: int) -> None:
@@ -91,11 +91,13 @@ def published(folder: Path, frame: pd.DataFrame, config: str, solution: int | No
     return solution
 
 
-@pytest.mark.parametrize("recoding", ["global", "local"])
+@pytest.mark.parametrize(
+    ("recoding", "core"), [("global", ""), ("global", ", memory: 200MB"), ("local", "")]
+)
 def test_commands_publish_the_same_of_tables_that_differ_in_suppressed_rows(
-    tmp_path: Path, recoding: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, recoding: str, core: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config = CONFIG.format(recoding=recoding)
+    config = CONFIG.format(recoding=recoding, core=core)
     frame = people(3)
     solution = published(tmp_path / "one", frame, config, None)
     release = load_front(tmp_path / "one" / "results").release(solution)

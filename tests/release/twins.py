@@ -45,8 +45,9 @@ ROLES = {
     "note": "insensitive",
     "seen": "insensitive",
 }
-#: Where rows can be besides frames and Parquet files, without a type for each column.
-TEXTS = ("csv", "xlsx", "sqlite")
+#: Where rows can be besides frames and Parquet files, without a type for each column. Under a limit
+#: of memory the rows of a text file stay there.
+TEXTS = ("csv", "csv out of core", "xlsx", "sqlite")
 PLACES = ("frame", "parquet", *TEXTS)
 
 
@@ -341,10 +342,11 @@ def placed(twins: Twins, frame: pd.DataFrame, place: str, folder: Path) -> Insta
     folder.mkdir(exist_ok=True)
     if place == "frame":
         return twins.instance(frame)
-    if place == "csv":
+    if place.startswith("csv"):
+        core = {"memory": "200MB"} if place.endswith("out of core") else {}
         path = folder / "table.csv"
         texts(frame).to_csv(path, index=False)
-        return twins.instance(frame, source=path, name="table")
+        return twins.instance(frame, source=path, name="table", **core)
     if place == "parquet":
         path = folder / "table.parquet"
         parquet.write_table(_with_schema(twins, frame), path)

@@ -36,6 +36,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from moanon.learning.anonymizations import Anonymization, BaselineRelease, StoredSolution
+from moanon.learning.outcome import StudyOutcome, which_tell
+from moanon.learning.target import Target
 
 from moanon import (
     Config,
@@ -48,10 +51,7 @@ from moanon import (
 from moanon.baselines import find_baseline
 from moanon.config import SearchSection
 from moanon.learning import Study
-from moanon.learning.anonymizations import Anonymization, BaselineRelease, StoredSolution
-from moanon.learning.outcome import StudyOutcome, which_tell
 from moanon.learning.study import Key, Record
-from moanon.learning.target import Target
 from moanon.measures.suppression import Suppression
 from moanon.output.figure_files import write_figures
 from moanon.output.figure_style import (

@@ -129,7 +129,7 @@ def compare(
     """
     from moanon.cli.compare_tables import show_comparison
     from moanon.compare import compare as compare_all
-    from moanon.experiment.originals import KnownColumns, read_anonymized
+    from moanon.experiment.anonymizations import KnownColumns, read_anonymized
 
     columns = names(quasi), None if sensitive is None else names(sensitive)
     known = KnownColumns(config, hierarchies or (), *columns, key, delimiter)

@@ -17,6 +17,7 @@ from moanon.cli.printing import counted, on_one_line
 
 if TYPE_CHECKING:
     from moanon.atomic import StagedFiles
+    from moanon.experiment.finished import FinishedRun
     from moanon.front import Front
     from moanon.release import Certificate, Release
 
@@ -128,7 +129,7 @@ def export(
     have changed.
     """
     from moanon.cli.column_tables import show_effects
-    from moanon.experiment import load_front
+    from moanon.experiment import open_run
     from moanon.measures.column_effects import column_effects
 
     if max_suppression is not None and k is None:
@@ -136,7 +137,8 @@ def export(
     if (out is None) == (to_table is None):
         raise typer.BadParameter("a release goes into a file (--out) or a table (--to-table)")
     order = _Order(shuffle, keep_order)
-    front = load_front(results, data)
+    opened = open_run(results, data, solution=solution)
+    front = opened.front
     release = front.release(solution, k=k, max_suppression=max_suppression)
     if bucketize:
         if to_table is not None or summary or spreadsheet_safe or suppressed is _Shown.STARS:
@@ -145,7 +147,7 @@ def export(
                 "out --to-table, --summary, --spreadsheet-safe and --suppressed stars"
             )
         assert out is not None
-        _write_buckets(release, front, results, Path(out), order, force=force)
+        _write_buckets(release, opened, Path(out), order, force=force)
         return
     if to_table is not None:
         if summary or order.is_given or spreadsheet_safe or suppressed is not _Shown.ABSENT:
@@ -153,14 +155,14 @@ def export(
                 "--summary, --shuffle, --keep-order, --spreadsheet-safe and --suppressed are for "
                 "files"
             )
-        written = _write_table(release, results, to_table, force)
+        written = _write_table(release, opened, to_table, force)
         _show(release, written, Path(to_table), front, beside=None)
         return
     assert out is not None
     place = Path(out)
-    with _claimed(place, results, front, force=force, wanted=summary) as staged:
+    with _claimed(place, opened, force=force, wanted=summary) as staged:
         certificate = _write(
-            release, front, results, out, suppressed, order, safe=spreadsheet_safe, force=force
+            release, opened, out, suppressed, order, safe=spreadsheet_safe, force=force
         )
         if staged is not None:
             _write_summary(
@@ -214,16 +216,18 @@ def apply(
     written. That holds for the file by
     itself: who appears in several releases may be found by joining them.
     """
-    from moanon.experiment import load_front, read_rows
-    from moanon.experiment.finished import load_generalization
+    from moanon.experiment import open_run
+    from moanon.experiment.finished import open_generalization
 
-    front = load_generalization(results) if data is None else load_front(results, data)
-    release = front.apply(
-        solution, read_rows(results, rows), outside=outside.value, small=small.value, k=k
-    )
+    if data is None:
+        opened = open_generalization(results, solution)
+    else:
+        opened = open_run(results, data, solution=solution)
+    front, table = opened.front, opened.read_rows(rows)
+    release = front.apply(solution, table, outside=outside.value, small=small.value, k=k)
     order = _Order(shuffle, keep_order)
     certificate = _write(
-        release, front, results, out, suppressed, order, safe=spreadsheet_safe, force=force
+        release, opened, out, suppressed, order, safe=spreadsheet_safe, force=force
     )
     reasons = {
         "with values outside the run's domains": release.rows_outside,
@@ -258,8 +262,7 @@ class _Order:
 
 def _write(
     release: Release,
-    front: Front,
-    results: Path,
+    opened: FinishedRun,
     out: str,
     suppressed: _Shown,
     order: _Order,
@@ -267,8 +270,6 @@ def _write(
     safe: bool,
     force: bool,
 ) -> Certificate:
-    from moanon.experiment.finished import files_of, record_release
-
     certificate = release.write(
         out,
         suppressed="star" if suppressed is _Shown.STARS else "absent",
@@ -276,17 +277,16 @@ def _write(
         spreadsheet_safe=safe,
         shuffle=order.shuffle,
         keep_order=order.keep,
-        spared=files_of(results, front),
+        spared=opened.files,
     )
-    record_release(results, release, certificate)
+    opened.record_release(release, certificate)
     return certificate
 
 
 def _write_buckets(
-    release: Release, front: Front, results: Path, out: Path, order: _Order, *, force: bool
+    release: Release, opened: FinishedRun, out: Path, order: _Order, *, force: bool
 ) -> None:
     """Write a release as buckets, and show the few numbers that matter."""
-    from moanon.experiment.finished import files_of, record_release
     from moanon.release.bucketized import PRESENCE, BucketizedRelease
 
     certificate = BucketizedRelease(release).write(
@@ -294,9 +294,9 @@ def _write_buckets(
         force=force,
         shuffle=order.shuffle,
         keep_order=order.keep,
-        spared=files_of(results, front),
+        spared=opened.files,
     )
-    record_release(results, release, certificate)
+    opened.record_release(release, certificate)
     path, beside = (on_one_line(str(out.with_name(name))) for name in certificate.files)
     typer.echo(f" Wrote {path} ({counted(certificate.rows, 'row')}), {beside} and")
     typer.echo(f"  {path}.certificate.json")
@@ -311,10 +311,9 @@ def _write_buckets(
     typer.echo(f" note: {PRESENCE}")
 
 
-def _write_table(release: Release, results: Path, name: str, force: bool) -> Certificate:
+def _write_table(release: Release, opened: FinishedRun, name: str, force: bool) -> Certificate:
     """Write a table, and its certificate beside where the command was called."""
     from moanon.atomic import StagedFiles
-    from moanon.experiment.finished import record_release
 
     notice = Path(f"{name}.certificate.json")
     with StagedFiles(notice, force=force) as staged:
@@ -324,24 +323,23 @@ def _write_table(release: Release, results: Path, name: str, force: bool) -> Cer
 
         certificate = release.write_table(name, force=force, keep=keep)
         staged.move()
-    record_release(results, release, certificate)
+    opened.record_release(release, certificate)
     return certificate
 
 
 @contextmanager
 def _claimed(
-    out: Path, results: Path, front: Front, *, force: bool, wanted: bool
+    out: Path, opened: FinishedRun, *, force: bool, wanted: bool
 ) -> Iterator[StagedFiles | None]:
     """Claim the file of a summary before the release is written; None where there is to be none."""
     if not wanted:
         yield None
         return
     from moanon.atomic import StagedFiles
-    from moanon.experiment.finished import files_of
     from moanon.output.summary import summary_path
 
     place = summary_path(out)
-    with StagedFiles(place, force=force, spared=files_of(results, front)) as staged:
+    with StagedFiles(place, force=force, spared=opened.files) as staged:
         yield staged
         staged.move()
 

@@ -118,8 +118,8 @@ def frontier(
     answers COUNT queries. All solutions of folders are placed, and with --bucketize their twins
     that publish quasi-identifiers as they are. Writes frontier.csv, frontier.png and frontier.html.
     """
-    from moanon.experiment.originals import KnownColumns
-    from moanon.experiment.utility_plane import find_frontier, write_frontier
+    from moanon.experiment.anonymizations import KnownColumns
+    from moanon.experiment.showing import find_frontier, write_frontier
 
     known = KnownColumns(
         config,
@@ -129,7 +129,7 @@ def frontier(
         key,
         delimiter,
     )
-    found = find_frontier(
+    placed, found = find_frontier(
         releases,
         known,
         original=original,
@@ -145,14 +145,14 @@ def frontier(
         seed=seed,
     )
     place = Path("results/frontier") if out is None else out
-    write_frontier(found, place, force=force)
+    write_frontier(placed, found, place, force=force)
     if quiet:
         return
     from moanon.front.results import unfinished
 
     for folder in found.unfinished:
         note(f"{folder} holds {unfinished(folder)}, which is left out")
-    _show(found.frontier)
+    _show(placed)
     if bucketize:
         typer.echo(
             " note: buckets show quasi-identifiers as they are: k does not protect against "

@@ -30,7 +30,7 @@ from moanon.cli.printing import note, on_one_line, show_grid
 
 if TYPE_CHECKING:
     from moanon.experiment.learning_run import LearningRun
-    from moanon.learning.outcome import StudyOutcome
+    from moanon.learning.study import StudyOutcome
 
 
 class _Protocol(StrEnum):
@@ -102,13 +102,12 @@ def learn(
     from moanon.learning.models import check_installed
 
     check_installed()  # before anything is read
-    from moanon.experiment.learning_run import LearningRun
-    from moanon.experiment.learning_sources import read_sources
-    from moanon.experiment.originals import KnownColumns
+    from moanon.experiment.anonymizations import KnownColumns
+    from moanon.experiment.learning_run import LearningRun, read_anonymizations
     from moanon.learning import Study
 
     known = KnownColumns(config, hierarchies or (), names(quasi), None, key, delimiter)
-    sources = read_sources(
+    examined, wanted, files, notes = read_anonymizations(
         releases,
         target,
         test_share=test_share,
@@ -119,28 +118,24 @@ def learn(
         stars=stars.value,
     )
     study = Study(
-        sources.anonymizations,
-        sources.target,
+        examined,
+        wanted,
         names([models]),
         protocol.value,
         repeats,
         test_share,
         seed,
     )
-    folder = out or Path("results") / f"{_called(releases[0])}-learning"
-    run = LearningRun.prepare(study, sources, folder, resume=resume, force=force)
+    called = Path(examined[0].source).resolve().stem or "learning"
+    folder = out or Path("results") / f"{called}-learning"
+    run = LearningRun.prepare(study, folder, files=files, notes=notes, resume=resume, force=force)
     if not quiet:
-        for text in sources.notes:
+        for text in notes:
             note(text)
     outcome = _run(run, threads or os.cpu_count() or 1, quiet=quiet)
     if not quiet:
         _show(outcome)
         typer.echo(f" Wrote {on_one_line(str(folder))}: learning.html (open it in a browser)")
-
-
-def _called(text: str) -> str:
-    """What results of something are called after."""
-    return Path(text.rpartition("#")[0] or text).resolve().stem or "learning"
 
 
 def _run(run: LearningRun, threads: int, *, quiet: bool) -> StudyOutcome:

@@ -61,7 +61,7 @@ def measure(
     out: without a configuration or hierarchies, all that is about loss. A sensitive column that was
     not released is not measured, unless --sensitive names it: then by the original's values.
     """
-    from moanon.experiment.originals import KnownColumns, read_original, table_of
+    from moanon.experiment.anonymizations import KnownColumns, read_original, table_of
     from moanon.measures.measuring import measure_grouping
     from moanon.measures.suppression import Suppression
     from moanon.release import read_released

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from moanon.config import Config
     from moanon.experiment import Experiment
     from moanon.experiment.experiment import Result
+    from moanon.experiment.finished import FinishedRun
     from moanon.experiment.repeated import Spread
     from moanon.front import Front
     from moanon.proofs.front_proof import ProofRecord
@@ -115,12 +116,12 @@ def _run(config: Config, options: _Options) -> int:
     experiment = _prepare(config, options)
     folder = on_one_line(str(experiment.folder))
     if experiment.finished:
-        fronts = experiment.load_fronts()
+        runs = experiment.known_runs
         if not experiment.is_shown:  # the end of the run was cut short
-            experiment.show(fronts)
+            experiment.show(runs)
         if not options.quiet:
             typer.echo(f" {folder} is finished already")
-            _show_fronts(fronts, _evaluations(experiment))
+            _show_fronts(runs)
         return DONE
     result, code = _search(experiment, quiet=options.quiet)
     outcome = result.outcome
@@ -144,7 +145,7 @@ def _run(config: Config, options: _Options) -> int:
     _note_poverty(experiment, result.fronts)
     if result.compiling >= _NOTICED:
         typer.echo(f" Compiling took {duration(result.compiling)} before, which is not counted")
-    _show_fronts(result.fronts, _evaluations(experiment))
+    _show_fronts(result.runs)
     typer.echo(f" Wrote {folder}: {', '.join(_written(experiment))}")
     return DONE
 
@@ -227,24 +228,24 @@ def _run_repeatedly(config: Config, times: int, options: _Options) -> int:
     seeds, folder = repeat(config, times), Path(config.output.dir)
     if not (options.force or options.resume):
         check_vacant(folder)
-    runs: dict[int, Mapping[float, Front]] = {}
+    runs: dict[int, Mapping[float, FinishedRun]] = {}
     for one in seeds:
         experiment = _prepare(one, options)
         check_random(experiment.algorithm)
         if experiment.finished:
-            runs[one.search.seed] = experiment.load_fronts()
+            runs[one.search.seed] = experiment.known_runs
             continue
         result, code = _search(experiment, quiet=options.quiet)
         if code != DONE:
             return code
-        runs[one.search.seed] = result.fronts
+        runs[one.search.seed] = result.runs
     unions = write_union(config, runs, force=options.force or options.resume)
     if not options.quiet:
         _note_poverty(experiment, unions)
         for eta, union in unions.items():
             limit = f", η {eta}" if len(unions) > 1 else ""
             typer.echo(f" {config.name}: {len(runs)} seeds{limit}, least loss with at least each k")
-            _show_spread(spread_of({seed: runs[seed][eta] for seed in runs}, union))
+            _show_spread(spread_of({seed: runs[seed][eta].front for seed in runs}, union))
             show_front(union)
         typer.echo(f" Wrote {on_one_line(str(folder))}: the union of {seeds[0].output.dir}, …")
     return DONE
@@ -259,16 +260,9 @@ def _show_spread(spread: Spread) -> None:
     show_grid(headers, rows, right=range(1, len(headers)))
 
 
-def _evaluations(experiment: Experiment) -> dict[float, int]:
-    """How many evaluations the search of each limit took, as its record says."""
-    from moanon.front.results import read_record
-
-    found = {eta: read_record(place).get("search") for eta, place in experiment.places.items()}
-    return {eta: search["evaluations"] for eta, search in found.items() if search}
-
-
-def _show_fronts(fronts: Mapping[float, Front], evaluations: Mapping[float, int]) -> None:
+def _show_fronts(runs: Mapping[float, FinishedRun]) -> None:
     """Show a front by its numbers, or several beside each other."""
+    fronts = {eta: run.front for eta, run in runs.items()}
     if len(fronts) == 1:
         (front,) = fronts.values()
         show_front(front)
@@ -281,6 +275,8 @@ def _show_fronts(fronts: Mapping[float, Front], evaluations: Mapping[float, int]
     ]
     headers = ("least loss with", *(f"η {eta}" for eta in sorted(fronts)))
     show_grid(headers, rows, right=range(1, len(headers)))
+    searches = {eta: run.record.get("search") for eta, run in runs.items()}
+    evaluations = {eta: search["evaluations"] for eta, search in searches.items() if search}
     if worse := why_worse(fronts, evaluations):
         typer.echo(f" {worse}")
 

@@ -192,6 +192,7 @@ class Config(BaseModel):
         path: str | Path,
         sets: Sequence[str] = (),
         options: Mapping[str, str] | None = None,
+        content: bytes | None = None,
     ) -> Config:
         """Read a configuration file.
 
@@ -203,6 +204,8 @@ class Config(BaseModel):
             Overrides ``key.path=value``, as of ``--set``; later ones win.
         options : mapping of str to str, optional
             Overrides by other options of a command line, by their names, which complaints say.
+        content : bytes, optional
+            What the file holds, where it has been read already.
 
         Raises
         ------
@@ -210,7 +213,7 @@ class Config(BaseModel):
             If the file is not strict YAML or says something unknown, impossible or contradictory.
         """
         path = Path(path)
-        tree = read(path, sets, options)
+        tree = read(path, sets, options, content)
         given = plain_values(tree, _MODELS)
         given.setdefault("name", name_from(path))
         return cls._build(given, path.absolute().parent, tree, str(path))
@@ -322,16 +325,19 @@ class Config(BaseModel):
 
     def instance(self, needed: Sequence[str] = ()) -> Instance:
         """Read the table, build the domains and count the cells; see `read_table`."""
-        self.specs()  # first, because a wrong hierarchy shows sooner than a large table
-        return self.instance_of(self.read_table(needed))
+        specs = self.specs()  # first, because a wrong hierarchy shows sooner than a large table
+        return self.instance_of(self.read_table(needed), specs)
 
-    def instance_of(self, table: Table) -> Instance:
-        """Build the domains of a table that has been read, and count its cells."""
+    def instance_of(self, table: Table, specs: Mapping[str, DomainSpec] | None = None) -> Instance:
+        """Build the domains of a table that has been read, and count its cells.
+
+        `specs` are those of `specs`, where the hierarchies have been read already.
+        """
         from moanon.genome import Instance  # here, because it waits for the compiler
 
         return Instance.build(
             table,
-            self.specs(),
+            self.specs() if specs is None else specs,
             distances=self.distances(),
             weights=self.weights,
             label=self.problem.class_column,

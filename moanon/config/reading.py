@@ -62,20 +62,17 @@ SET = "--set"
 
 
 def read(
-    path: Path, sets: Sequence[str] = (), options: Mapping[str, str] | None = None
+    path: Path,
+    sets: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+    content: bytes | None = None,
 ) -> YamlNode:
     """Read a configuration file, a mapping, and override some of its values.
 
-    `options` are others of the command line than ``--set``, each with what it sets.
+    `options` are others of the command line than ``--set``, each with what it sets. `content` is
+    what the file holds, where it has been read already.
     """
-    checked_path(path, ConfigError, special=True)
-    try:
-        with path.open("rb") as stream:  # what is read is bounded, whatever the path leads to
-            raw = stream.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise ConfigError(f"config file {path} does not exist") from None
-    except OSError as error:
-        raise ConfigError(f"config file {path} cannot be read: {error.strerror}") from None
+    raw = _bytes_of(path) if content is None else content
     if len(raw) > MAX_BYTES:
         raise ConfigError(f"config file {path} has more than {MAX_BYTES} bytes; is it a data file?")
     try:
@@ -93,6 +90,17 @@ def read(
         tree = override(tree, setting, option)
     _refuse_empty(tree, str(path))
     return tree
+
+
+def _bytes_of(path: Path) -> bytes:
+    checked_path(path, ConfigError, special=True)
+    try:
+        with path.open("rb") as stream:  # what is read is bounded, whatever the path leads to
+            return stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise ConfigError(f"config file {path} does not exist") from None
+    except OSError as error:
+        raise ConfigError(f"config file {path} cannot be read: {error.strerror}") from None
 
 
 def parse(text: str, where: str = "config", *, lines: bool = True) -> YamlNode:

@@ -5,10 +5,10 @@ Read `Experiment.prepare` and `Experiment.run` first; each of their steps stands
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,13 @@ from moanon.arrays import Outlined, State
 from moanon.config import Config
 from moanon.data.digests import kept, new_key
 from moanon.errors import InfeasibleError, OutputError, SearchError
-from moanon.experiment.finished import ETA_TABLE, draw_plots, run_of, write_eta_table, write_page
+from moanon.experiment.finished import FinishedRun, run_over, save_run
 from moanon.experiment.folder import (
     LOCK,
     PROOF,
     RESULTS,
     FolderLock,
+    Known,
     already,
     check_folder,
     clear_pictures,
@@ -44,7 +45,7 @@ from moanon.experiment.folder import (
 from moanon.experiment.planning import changed, etas_of, with_eta
 from moanon.experiment.proving import earlier_proof, keep_proof, prove_limits
 from moanon.experiment.runner import Found, Runner, Watch, checked_threads
-from moanon.experiment.stored import domains_texts
+from moanon.experiment.showing import ETA_TABLE, draw_plots, write_eta_table, write_page
 from moanon.experiment.table_notes import notes_on_table
 from moanon.front import Front
 from moanon.front.results import DOMAINS
@@ -96,7 +97,7 @@ class Result(Outlined):
     folder : Path
     outcome : Outcome
         How the search ended; of several, the last one.
-    fronts : dict of float to Front
+    runs : dict of float to FinishedRun
         What was written for each limit, the widest first; empty where the run was interrupted.
     evaluations : int
         Different genomes that were evaluated, earlier ones in the folder included.
@@ -110,11 +111,16 @@ class Result(Outlined):
 
     folder: Path
     outcome: Outcome
-    fronts: Mapping[float, Front]
+    runs: Mapping[float, FinishedRun]
     evaluations: int
     compiling: float
     proof: ProofRecord | None = None
     is_cut: bool = False
+
+    @property
+    def fronts(self) -> dict[float, Front]:
+        """The front of each limit."""
+        return {eta: run.front for eta, run in self.runs.items()}
 
     @property
     def front(self) -> Front | None:
@@ -133,8 +139,8 @@ class Experiment(Outlined):
         Keeps other runs away from the folder, from `prepare` to the end of `run`.
     runner : Runner
         Searches, and holds everything found so far.
-    known : dict of float to Path
-        Limits for which the folder has results, and where.
+    known : dict of float to tuple of Path and mapping
+        Limits for which the folder has results: where, and their ``run.json``.
     identity : Identity
         What is searched, whatever the limits.
     checkpoints : Checkpoints
@@ -149,7 +155,7 @@ class Experiment(Outlined):
     config: Config
     lock: FolderLock
     runner: Runner
-    known: Mapping[float, Path]
+    known: Known
     identity: Identity
     checkpoints: Checkpoints
     saved: State | None
@@ -250,28 +256,28 @@ class Experiment(Outlined):
             found = self.runner.run(watch, self._earlier_proofs)
             if not found.fronts:
                 return self._result(found, {})
-            self._write(found)
+            runs, is_cut = self._write(found), False
             self.checkpoints.remove()  # from here on the folder is finished
-            fronts, is_cut = found.fronts, False
             seconds = self.config.search.prove
-            if seconds is not None and any(front.proven is None for front in fronts.values()):
+            if seconds is not None and any(run.front.proven is None for run in runs.values()):
                 proving = on_part(on_step, "proving")
-                fronts = prove_limits(
-                    self.folder, self.places, fronts, seconds, interrupted, proving
-                )
+                runs = prove_limits(self.folder, runs, seconds, interrupted, proving)
                 is_cut = interrupted is not None and interrupted()
-            self.show(fronts, on_step)
-            return self._result(found, fronts, is_cut)
+            self.show(runs, on_step)
+            return self._result(found, runs, is_cut)
         except InfeasibleError as error:
             mark_without_solution(self.folder, str(error))
             raise
         finally:
             self.lock.leave()
 
-    def _result(self, found: Found, fronts: Mapping[float, Front], is_cut: bool = False) -> Result:
+    def _result(
+        self, found: Found, runs: Mapping[float, FinishedRun], is_cut: bool = False
+    ) -> Result:
+        fronts = {eta: run.front for eta, run in runs.items()}
         proof = self.runner.exact_record(found, fronts) if fronts else None
         evaluations, compiling = self.runner.evaluations, self.runner.compiling
-        return Result(self.folder, found.outcome, fronts, evaluations, compiling, proof, is_cut)
+        return Result(self.folder, found.outcome, runs, evaluations, compiling, proof, is_cut)
 
     # -- the steps of a run ----------------------------------------------------------------------
 
@@ -290,7 +296,7 @@ class Experiment(Outlined):
     def _begin(self) -> None:
         """Bring in what is there: where to go on, or what earlier runs have found."""
         if not self.runner.kind.of_genomes:
-            self.limits.keep(self.load_fronts())
+            self.limits.keep({eta: run.front for eta, run in self.known_runs.items()})
         if self.saved is not None:
             try:
                 self.runner.restore(self.saved)
@@ -299,21 +305,21 @@ class Experiment(Outlined):
             return
         self.checkpoints.remove()  # of a run that is replaced
         if self.known and self.runner.kind.of_genomes:
-            self.limits.learn(
-                read_evaluated(self.folder, self.known, self.identity, self.instance.layout)
-            )
+            known, layout = self.known_runs.values(), self.instance.layout
+            self.limits.learn(read_evaluated(self.folder, known, self.identity, layout))
 
     def _save(self, state: State) -> None:
         self.checkpoints.save(state | {"force": np.array(self.force)})
 
     def _earlier_proofs(self) -> dict[float, FrontProof]:
         """Proofs that the folder has already."""
-        found = {eta: earlier_proof(path, self.instance) for eta, path in self.known.items()}
+        found = {eta: earlier_proof(run) for eta, run in self.known_runs.items()}
         return {eta: proof for eta, proof in found.items() if proof is not None}
 
-    def _write(self, found: Found) -> None:
+    def _write(self, found: Found) -> dict[float, FinishedRun]:
         """Write the results of each limit, and clear away what does not belong to them."""
         fronts, proofs, kind = found.fronts, found.proofs, self.runner.kind
+        runs = {}
         for eta, place in self.places.items():
             make_folder(place)
             config = changed(with_eta(self.config, eta), "output", dir=str(place))
@@ -321,14 +327,9 @@ class Experiment(Outlined):
             if fronts[eta].proven is not None:
                 bounds = proofs[eta].work if eta in proofs else 0
                 record["proof"] = ProofRecord.of(fronts[eta], bounds).to_dict()
-            fronts[eta].save(
-                place,
-                record=record,
-                texts={"config.yaml": config.to_yaml(), **domains_texts(fronts[eta])},
-                force=self.replace,
-            )
+            runs[eta] = save_run(place, fronts[eta], config, record, force=self.replace)
             if eta in proofs:
-                keep_proof(place, fronts[eta], proofs[eta])
+                keep_proof(runs[eta], proofs[eta])
             elif self.force:
                 (place / PROOF).unlink(missing_ok=True)
         # An enumeration needs no head start.
@@ -348,6 +349,7 @@ class Experiment(Outlined):
             for path in self.folder.glob("eta-*/"):
                 if path not in self.places.values():
                     clear_results(path)
+        return runs
 
     def _record(self, eta: float, config: Config) -> dict[str, Any]:
         """What ``run.json`` says about the run."""
@@ -356,17 +358,17 @@ class Experiment(Outlined):
         if eta in self.runner.courses:
             record |= self.runner.courses[eta]
         else:  # it was searched for earlier
-            before = json.loads((self.known[eta] / "run.json").read_bytes())
+            _, before = self.known[eta]
             record |= {key: before[key] for key in ("search", "times", "notes") if key in before}
         if len(self.limits.etas) > 1:
             total = self.runner.evaluations
             record["shared"] = {"etas": sorted(self.limits.etas), "evaluations": total}
         return record
 
-    def show(self, fronts: Mapping[float, Front], on_step: OnStep | None = None) -> None:
+    def show(self, found: Mapping[float, FinishedRun], on_step: OnStep | None = None) -> None:
         """Draw figures and write pages; the results are complete without them."""
         wanted = self.config.output
-        runs = [run_of(place, fronts[eta]) for eta, place in self.places.items()][::-1]
+        runs = [found[eta] for eta in self.places][::-1]
         if wanted.plots:
             draw_plots(runs, self.folder, on_step=on_step)
         if wanted.report:
@@ -416,9 +418,13 @@ class Experiment(Outlined):
         """What was noticed on the way and the user should know."""
         return self.runner.notes
 
-    def load_fronts(self) -> dict[float, Front]:
-        """Read what a finished run has written."""
-        return {eta: Front.load(path, self.instance) for eta, path in sorted(self.known.items())}
+    @cached_property
+    def known_runs(self) -> dict[float, FinishedRun]:
+        """What the folder has results for already; all of it where it is finished."""
+        return {
+            eta: run_over(path, record, self.instance)
+            for eta, (path, record) in sorted(self.known.items())
+        }
 
     @property
     def is_shown(self) -> bool:
@@ -442,5 +448,5 @@ def _load_state(checkpoints: Checkpoints) -> tuple[State | None, list[str]]:
 def _foreign_checkpoint(folder: Path) -> SearchError:
     return SearchError(
         f"{folder} holds a checkpoint that this version does not understand; start anew with "
-        "--force"
+        "force=True"
     )

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from filelock import BaseFileLock, FileLock, Timeout
@@ -20,7 +21,7 @@ from moanon.atomic import clear_leftovers
 from moanon.config import Config
 from moanon.data.domain import TreeDomain
 from moanon.errors import DataError, OutputError, SearchError
-from moanon.front import Front
+from moanon.experiment.finished import FinishedRun
 from moanon.front.results import (
     DOMAINS,
     NO_SOLUTION,
@@ -47,6 +48,8 @@ _NO_LOCKS = frozenset(
 RESULTS = ("front.csv", "solutions.json", BOXES, "config.yaml", DOMAINS, "run.json")
 #: Bits that were evaluated.
 _EVALUATED = ".evaluated.npz"
+#: For each limit that a folder has results for: where they are, and their ``run.json``.
+Known = dict[float, tuple[Path, Mapping[str, Any]]]
 #: Where open proofs lie.
 PROOF = "proof.npz"
 #: Names of the figures that runs draw (`moanon.output.figure_files`).
@@ -115,7 +118,7 @@ class FolderLock:
         except Timeout:
             raise OutputError(
                 f"{self.folder} is in use by another run; wait until it has ended, or name another "
-                "folder with --out"
+                "folder (out=…)"
             ) from None
         except OSError as error:
             if step == "made" or error.errno not in _NO_LOCKS:
@@ -170,19 +173,19 @@ def with_limits(identity: Identity, etas: tuple[float, ...]) -> Identity:
 def check_folder(folder: Path, *, resume: bool, force: bool) -> None:
     """Refuse a place that is no folder, or an unfinished run nobody said anything about."""
     if resume and force:
-        raise OutputError("a run is resumed or replaced: give --resume or --force. Got both")
+        raise OutputError("a run is resumed or replaced: give resume=True or force=True. Got both")
     if os.path.lexists(folder) and not folder.is_dir():
         raise OutputError(f"{folder} is a file; results go into a folder")
     if resume or force or not _holds_checkpoint(folder):
         return
     if has_no_solution(folder):
         raise OutputError(
-            f"{folder} holds {unfinished(folder)}; start anew with --force, or name another folder "
-            "with --out"
+            f"{folder} holds {unfinished(folder)}; start anew with force=True, or name another "
+            "folder (out=…)"
         )
     raise OutputError(
-        f"{folder} holds {unfinished(folder)}; go on with --resume, start anew with --force, "
-        "name another folder with --out, or give it up by deleting its checkpoint*.npz"
+        f"{folder} holds {unfinished(folder)}; continue with resume=True, start anew with "
+        "force=True, name another folder (out=…), or discard it by deleting its checkpoint*.npz"
     )
 
 
@@ -194,7 +197,7 @@ def spare_inputs(folder: Path, files: Iterable[Path]) -> None:
         if file.name in names and file.resolve().parent in places:
             raise OutputError(
                 f"{file} is read by this run and would be replaced by its results; name another "
-                "folder with --out"
+                "folder (out=…)"
             )
 
 
@@ -215,15 +218,15 @@ def _holds_checkpoint(folder: Path) -> bool:
     return any(os.path.lexists(folder / name) for name in NAMES)
 
 
-def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
-    """List the limits for which a folder holds the results of this very search.
+def results_of(folder: Path, identity: Identity) -> Known:
+    """For each limit of which a folder holds the results of this very search: where, and run.json.
 
     Raises
     ------
     OutputError
         If it holds those of another one, or incomplete ones.
     """
-    found = {}
+    found: Known = {}
     for path in find_fronts(folder, partly=True):
         traces = [name for name in RESULTS if os.path.lexists(path / name)]
         if not traces or (_holds_checkpoint(path) and RECORD not in traces):
@@ -249,12 +252,16 @@ def results_of(folder: Path, identity: Identity) -> dict[float, Path]:
         except _UNREADABLE:
             difference = f"its {RECORD} cannot be read"
         if difference is not None:
-            raise OutputError(
-                f"{path} holds the results of another run ({difference}); replace them with "
-                "--force, or name another folder with --out"
-            )
-        found[eta] = path
+            raise _other_run(path, difference)
+        found[eta] = path, record
     return found
+
+
+def _other_run(folder: Path, difference: str) -> OutputError:
+    return OutputError(
+        f"{folder} holds the results of another run ({difference}); replace them with force=True, "
+        "or name another folder (out=…)"
+    )
 
 
 def make_folder(folder: Path) -> None:
@@ -283,10 +290,7 @@ def check_vacant(folder: Path) -> None:
     names = [*RESULTS, *NAMES, *(path.name for path in sorted(folder.glob("eta-*/")))]
     found = next((name for name in names if os.path.lexists(folder / name)), None)
     if found is not None:
-        raise OutputError(
-            f"{folder} holds results already ({found}); replace them with --force, or name another "
-            "folder with --out"
-        )
+        raise _already(folder, found)
 
 
 def clear_others(folder: Path, kept: Iterable[str]) -> None:
@@ -313,20 +317,18 @@ def clear_pictures(folder: Path) -> None:
 # -- what a run finds there ------------------------------------------------------------------------
 
 
-def still_known(folder: Path, known: Mapping[float, Path], etas: list[float]) -> dict[float, Path]:
+def still_known(folder: Path, known: Known, etas: list[float]) -> Known:
     """The results that an interrupted run started from."""
     for eta in etas:
         if eta not in known:
             raise SearchError(
                 f"{folder} holds no results for eta {eta} any more, from which its unfinished run "
-                "started; start anew with --force"
+                "started; start anew with force=True"
             )
     return {eta: known[eta] for eta in etas}
 
 
-def notes_on_folder(
-    folder: Path, known: Mapping[float, Path], etas: set[float], *, resume: bool
-) -> list[str]:
+def notes_on_folder(folder: Path, known: Known, etas: set[float], *, resume: bool) -> list[str]:
     """Say what a folder holds that the run starts from, or that there is nothing to go on from."""
     if resume and not known:
         return [f"{folder} holds no checkpoint; starting from the beginning"]
@@ -338,10 +340,13 @@ def notes_on_folder(
 
 def already(folder: Path) -> OutputError:
     """The refusal of a folder that holds results already."""
-    found = next((name for name in RESULTS if (folder / name).exists()), "eta-*")
+    return _already(folder, next((n for n in RESULTS if (folder / n).exists()), "eta-*"))
+
+
+def _already(folder: Path, found: str) -> OutputError:
     return OutputError(
-        f"{folder} holds results already ({found}); replace them with --force, or name another "
-        "folder with --out"
+        f"{folder} holds results already ({found}); replace them with force=True, or name "
+        "another folder (out=…)"
     )
 
 
@@ -354,7 +359,7 @@ def write_evaluated(folder: Path, packed: Bits, identity: Identity) -> None:
 
 
 def read_evaluated(
-    folder: Path, known: Mapping[float, Path], identity: Identity, layout: Layout
+    folder: Path, known: Iterable[FinishedRun], identity: Identity, layout: Layout
 ) -> Bits:
     """Return the genomes that runs here have evaluated, packed; at least those of their fronts.
 
@@ -363,17 +368,14 @@ def read_evaluated(
     OutputError
         If the solutions of a front are no genomes.
     """
-    found = []
-    for path in known.values():
-        recodings = Front.load(path).recodings
+    found, places = [], {folder}
+    for run in known:
+        recodings = run.front.recodings
         if not isinstance(recodings, GlobalRecodings):
-            raise OutputError(
-                f"{path} holds the results of another run (its solutions are boxes, and this one "
-                "searches for genomes); replace them with --force, or name another folder with "
-                "--out"
-            )
+            raise _other_run(run.folder, "its solutions are boxes, and this one searches genomes")
         found.append(layout.pack(recodings.genomes))
-    for place in {folder, *known.values()}:
+        places.add(run.folder)
+    for place in places:
         if (place / _EVALUATED).exists():
             try:
                 state = read_arrays(place / _EVALUATED, identity)

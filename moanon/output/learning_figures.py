@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from moanon.learning.outcome import StudyOutcome
+from moanon.learning.study import StudyOutcome
 from moanon.output.figure_style import (
     COLOURS,
     GREY,

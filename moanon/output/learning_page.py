@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from moanon import __version__
 from moanon.learning.models import SCORES
-from moanon.learning.outcome import StudyOutcome
+from moanon.learning.study import StudyOutcome
 from moanon.output.html_page import as_text, fill, page_html, part
 from moanon.output.learning_figures import WORDS
 
@@ -40,7 +40,7 @@ def learning_html(
     ----------
     outcome : StudyOutcome
     metrics : frame
-        As `moanon.learning.outcome.which_tell` makes it.
+        As `moanon.learning.study.which_tell` makes it.
     notes : iterable of str
         What should be said besides.
     images : mapping of str to bytes

@@ -40,7 +40,7 @@ def part_of(front: Front, rows: list[int]) -> Front:
         front,
         recodings=front.recodings.take(chosen),
         measures={name: column[chosen] for name, column in front.measures.items()},
-        blocks=tuple(front.blocks[row] for row in rows),
+        labels=tuple(front.labels[row] for row in rows),
     )
 
 

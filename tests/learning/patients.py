@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from moanon.learning.anonymizations import Anonymization, BaselineRelease, StoredSolution
+from moanon.learning.target import Target
 
 from moanon.baselines import find_baseline
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
@@ -14,9 +16,7 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.learning.anonymizations import Anonymization, BaselineRelease, StoredSolution
 from moanon.learning.study import Key, Record, Study
-from moanon.learning.target import Target
 from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
 from moanon.search.archive import front_of

@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from moanon.learning.anonymizations import Anonymization, StoredSolution, in_proportion
+from moanon.learning.target import Target
 
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.learning.anonymizations import Anonymization, StoredSolution, in_proportion
 from moanon.learning.lessons import raw_lesson, released_lesson
 from moanon.learning.models import learn
 from moanon.learning.study import Key, Record
-from moanon.learning.target import Target
 from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings
 from tests.learning.patients import (

@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import pearsonr, rankdata, spearmanr
-
 from moanon.learning.outcome import which_tell
+from scipy.stats import pearsonr, rankdata, spearmanr
 
 
 def _outcome(drops: list[float], **measures: list[float]) -> Any:

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from moanon.learning.outcome import StudyOutcome, which_tell
-from moanon.learning.study import Study
 from moanon.learning.target import Target
+
+from moanon.learning.study import Study, StudyOutcome, which_tell
 from moanon.output.learning_figures import plot_scores, plot_telling, source_of
 from moanon.output.learning_page import learning_html
 from tests.learning.patients import instance_of, mondrian, patients_frame, studied

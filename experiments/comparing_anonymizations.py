@@ -41,10 +41,10 @@ from moanon.compare.preferences import weighted_sum
 from moanon.experiment import Experiment
 from moanon.front import Front
 from moanon.grouping import Grouping
-from moanon.output.compare_figures import save_comparison
-from moanon.output.figure_files import Drawing, write_figures
+from moanon.output.figure_files import Drawing, save_one, write_figures
 from moanon.output.figure_style import COLOURS, COLUMN, INK, LABEL, SMALL, dress, new_axes
 from moanon.output.figure_style import write as write_text
+from moanon.output.release_figures import plot_comparison
 
 OUT = Path(__file__).parents[1] / "results" / "comparing_anonymizations"
 
@@ -463,7 +463,7 @@ def write_comparison(comparison: Comparison, out: Path, name: str) -> None:
     write(verdicts, out / f"{name}_verdicts.csv")
     headcounts = pd.DataFrame(map(vars, comparison.headcounts)).replace(names)
     write(headcounts, out / f"{name}_individuals.csv")
-    save_comparison(comparison, out / f"{name}_vectors.png", force=True)
+    save_one(lambda: plot_comparison(comparison), out / f"{name}_vectors.png", force=True)
 
 
 def write(frame: pd.DataFrame, path: Path) -> None:

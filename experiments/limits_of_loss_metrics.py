@@ -68,7 +68,7 @@ from moanon.output.figure_style import (
     title,
 )
 from moanon.output.figure_style import write as write_text
-from moanon.output.learning_figures import plot_telling
+from moanon.output.release_figures import plot_telling
 from moanon.recoding import LocalRecodings
 from moanon.search.algorithms import make_search
 from moanon.search.archive import front_of

@@ -48,11 +48,11 @@ from moanon.experiment import Experiment, plan
 from moanon.front import Front
 from moanon.front.landmarks import TradeOff, find_landmarks, spell
 from moanon.output.figure_files import Drawing, write_figures
-from moanon.output.figure_labels import add_legend
 from moanon.output.figure_style import (
     COLOURS,
     COLUMN,
     GREY,
+    add_legend,
     dress,
     new_axes,
     percent_text,

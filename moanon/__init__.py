@@ -45,10 +45,9 @@ The way of the data, and where each station stands::
 - ``moanon.learning``: what models still learn from a release, and which losses tell (`Study`).
 - ``moanon.cli``: the command ``moanon``; ``guide/``: the manual in Markdown, which ``moanon guide``
   shows.
-- ``moanon.arrays``, ``errors``, ``sealing``, ``paths``, ``atomic``, ``scratch``, ``ending``,
-  ``progress``: types of arrays, what can go wrong, texts that only whoever has the table reads,
-  names that no file can have, files that appear at once or not at all, temporary folders that go
-  with the process, signals that end it, how far a run is and who stops it.
+- ``moanon.arrays``, ``errors``, ``atomic``, ``ending``, ``sealing``, ``progress``: types of arrays;
+  what can go wrong; files that appear whole or not at all; signals and temporary folders; texts
+  that only whoever has the table can read; how far a run is, and a wish to stop it.
 
 The words, each with one meaning:
 

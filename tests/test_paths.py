@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from moanon.atomic import checked_path
 from moanon.config import Config
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.source import read_source
 from moanon.errors import ConfigError, DataError, MoanonError
 from moanon.front import Front
 from moanon.front.results import find_fronts
-from moanon.paths import checked_path
 
 LONG = "x" * 256
 

@@ -26,10 +26,9 @@ from typer.core import TyperGroup
 
 from moanon import __version__
 from moanon.cli.printing import on_one_line
-from moanon.ending import Ending
+from moanon.ending import Ending, clear_abandoned
 from moanon.errors import ExistsError, ImpossibleError, InfeasibleError, MoanonError
 from moanon.kernels.notices import on_notice
-from moanon.scratch import clear_abandoned
 
 DONE, NO = 0, 1
 _BAD_INPUT, _DEFECT, _INTERRUPTED, _PIPE_CLOSED = 2, 70, 130, 141

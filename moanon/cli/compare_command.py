@@ -137,8 +137,8 @@ def compare(
     if len(anonymized) < 2:
         raise ConfigError(f"compared are two or more anonymizations. Got {anonymized[0]} alone")
     if plot is not None:  # before anything is read
-        from moanon.output.compare_figures import save_comparison
-        from moanon.output.figure_files import plot_ending
+        from moanon.output.figure_files import plot_ending, save_one
+        from moanon.output.release_figures import plot_comparison
 
         plot_ending(plot)
     found, protected = read_anonymized(anonymized, original, known, stars.value)
@@ -150,7 +150,7 @@ def compare(
         preferences=wishes,
     )
     if plot is not None:
-        save_comparison(comparison, plot, force=force)
+        save_one(lambda: plot_comparison(comparison), plot, force=force)
     if as_json:
         print_json(comparison.to_dict())
         return

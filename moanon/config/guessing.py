@@ -23,8 +23,7 @@ from pydantic import ValidationError
 from moanon.config.sections import ColumnSection
 from moanon.data.column import Profile
 from moanon.data.domain import Domain, TreeDomain
-from moanon.data.notation import PLAIN, Notation
-from moanon.data.recognition import Recognized, recognize
+from moanon.data.notation import PLAIN, Notation, Recognized, recognize
 from moanon.data.steps import DATE_UNITS, Kind, Scale
 from moanon.errors import MoanonError
 

@@ -18,10 +18,10 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from moanon.atomic import checked_path
 from moanon.data import strict_yaml
 from moanon.data.strict_yaml import YamlNode, path_text
 from moanon.errors import ConfigError, got
-from moanon.paths import checked_path
 
 #: Larger files are refused: a path that names a data file by mistake would be read for minutes.
 MAX_BYTES = 1_000_000

@@ -30,6 +30,7 @@ from pydantic import (
 )
 
 from moanon import datasets
+from moanon.atomic import checked_path
 from moanon.config.constraints import CONSTRAINTS_SCHEMA, check_constraints
 from moanon.config.reading import nearest, refusal
 from moanon.data.decoding import checked_encoding
@@ -46,7 +47,6 @@ from moanon.engines.opening import MEMORY
 from moanon.errors import ConfigError, DataError
 from moanon.measures.measure import SYNONYMS
 from moanon.measures.suppression import MOST_RECURSIVE_C
-from moanon.paths import checked_path
 from moanon.search.algorithms import (
     ALGORITHMS,
     AUTO,

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from moanon import datasets
-from moanon.atomic import StagedFiles
+from moanon.atomic import StagedFiles, checked_path
 from moanon.config import Config, name_from
 from moanon.config.guessing import Guess, guess, missing_tokens
 from moanon.config.reading import MAX_BYTES
@@ -32,7 +32,6 @@ from moanon.data.source import TABLE_ENDINGS, Source, likely_form, read_source
 from moanon.data.strict_yaml import dump
 from moanon.engines.addresses import is_address
 from moanon.errors import DataError, OutputError
-from moanon.paths import checked_path
 
 #: So many columns are more than anybody describes.
 _MANY = 200

@@ -22,10 +22,10 @@ from pathlib import Path
 import numpy as np
 
 from moanon.arrays import Bits, Bools, Ints, Outlined
+from moanon.atomic import checked_path
 from moanon.data import treefile
 from moanon.data.treefile import RawNode
 from moanon.errors import HierarchyError
-from moanon.paths import checked_path
 
 #: What a fully generalized cell shows; no leaf or inner node may be called so.
 SUPPRESSED = "*"

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from moanon.arrays import Outlined
+from moanon.atomic import checked_path
 from moanon.data.cell_reading import CellReading
 from moanon.data.column import (
     Column,
@@ -34,7 +35,6 @@ from moanon.data.file_form import FileForm, FormKeys, header_of, likely_blanks, 
 from moanon.data.readers import first_rows, read_files
 from moanon.data.rows import RowsInMemory
 from moanon.errors import DataError
-from moanon.paths import checked_path
 
 if TYPE_CHECKING:
     import pandas as pd

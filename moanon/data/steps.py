@@ -28,8 +28,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from moanon.arrays import Ints, Outlined
-from moanon.data.notation import PLAIN, Notation
-from moanon.data.recognition import recognize
+from moanon.data.notation import PLAIN, Notation, recognize
 from moanon.errors import DataError
 
 Number = int | float | str

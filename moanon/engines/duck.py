@@ -22,10 +22,9 @@ import numpy as np
 
 from moanon.arrays import Ints, Values
 from moanon.atomic import part_name
-from moanon.data.formulas import FORMULA, NUMBER
-from moanon.ending import interrupt_with_us
+from moanon.data.file_form import FORMULA, NUMBER
+from moanon.ending import ScratchFolder, interrupt_with_us
 from moanon.errors import DataError
-from moanon.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     import duckdb
@@ -279,7 +278,7 @@ RANDOM_KEY = "gen_random_uuid()"
 
 
 def is_formula_sql(text: str) -> str:
-    """Whether a spreadsheet would run a text, in SQL; see `moanon.data.formulas`."""
+    """Whether a spreadsheet would run a text, in SQL; see `moanon.data.file_form`."""
     return (
         f"(regexp_matches({text}, {literal('^' + FORMULA.pattern)}) AND NOT "
         f"regexp_full_match({text}, {literal(NUMBER.pattern)}))"

@@ -15,7 +15,7 @@ import numpy as np
 
 from moanon.arrays import Ints
 from moanon.data.column import TEXT
-from moanon.data.formulas import is_formula
+from moanon.data.file_form import is_formula
 from moanon.data.readers import released_type
 from moanon.data.rows import Labelling
 from moanon.engines.cell_texts import direct_text, is_respelled, text_table

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from moanon.arrays import Bools, Ints, Outlined, Values
-from moanon.data.formulas import is_formula
+from moanon.data.file_form import is_formula
 from moanon.data.rows import own_codes
 from moanon.engines.duck import TupleKeys, is_formula_sql, key_order, literal
 from moanon.engines.files import JoinedCodes, RowsInFiles

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from moanon import datasets
 from moanon.arrays import Outlined
+from moanon.atomic import checked_path
 from moanon.compare.comparison import refuse_other_rows
 from moanon.config import ColumnSection, Config
 from moanon.data.cells import Cells
@@ -36,7 +37,6 @@ from moanon.experiment.planning import changed
 from moanon.front.results import RECORD, find_fronts
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.paths import checked_path
 from moanon.release import read_released
 from moanon.release.matching import StarredRows
 from moanon.release.solution import Anonymization

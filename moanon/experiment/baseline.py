@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from moanon.arrays import Outlined
+from moanon.atomic import checked_path
 from moanon.baselines import Baseline, find_baseline
 from moanon.baselines.full_domain import FullDomain
 from moanon.baselines.mondrian import Boxes
@@ -43,7 +44,6 @@ from moanon.genome import Instance
 from moanon.measures import find_measure
 from moanon.measures.measuring import measure_grouping
 from moanon.measures.suppression import Suppression
-from moanon.paths import checked_path
 from moanon.recoding import GlobalRecodings, LocalRecodings, Recodings
 
 #: What is asked for where nobody says it, as far as the table goes.

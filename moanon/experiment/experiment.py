@@ -17,6 +17,7 @@ import numpy as np
 
 from moanon import __version__
 from moanon.arrays import Outlined, State
+from moanon.atomic import checked_path
 from moanon.config import Config
 from moanon.data.digests import kept, new_key
 from moanon.errors import InfeasibleError, OutputError, SearchError
@@ -50,7 +51,6 @@ from moanon.experiment.table_notes import notes_on_table
 from moanon.front import Front
 from moanon.front.results import DOMAINS
 from moanon.genome import Instance
-from moanon.paths import checked_path
 from moanon.progress import OnStep, on_part
 from moanon.proofs.front_proof import FrontProof, ProofRecord
 from moanon.recoding import BOXES

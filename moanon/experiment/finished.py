@@ -28,7 +28,7 @@ import numpy as np
 
 from moanon import datasets
 from moanon.arrays import Outlined
-from moanon.atomic import StagedFiles
+from moanon.atomic import StagedFiles, checked_path
 from moanon.config import Config
 from moanon.data.cells import Cells, SensitiveCounts
 from moanon.data.column import Column
@@ -56,7 +56,6 @@ from moanon.front.results import (
     read_record,
 )
 from moanon.genome import Instance, Layout
-from moanon.paths import checked_path
 from moanon.search.checkpoint import NAMES
 
 if TYPE_CHECKING:  # nothing of it is needed to read a folder

@@ -30,7 +30,7 @@ import numpy as np
 
 from moanon import __version__
 from moanon.arrays import Floats, Ints, Outlined
-from moanon.atomic import StagedFiles
+from moanon.atomic import StagedFiles, checked_path
 from moanon.data.rows import RowsInMemory
 from moanon.data.source import read_source
 from moanon.data.table import Table
@@ -44,7 +44,6 @@ from moanon.front.landmarks import spans_decades
 from moanon.genome import Instance
 from moanon.learning.lessons import Target
 from moanon.learning.study import Key, Record, Study, StudyOutcome, which_tell
-from moanon.paths import checked_path
 from moanon.release.matching import StarredRows
 from moanon.release.solution import Anonymization
 
@@ -420,8 +419,8 @@ class LearningRun(Outlined):
 
     def _write(self, outcome: StudyOutcome, seconds: float) -> None:
         from moanon.output.figure_files import save_figure  # here: matplotlib is slow
-        from moanon.output.learning_figures import plot_scores, plot_telling
-        from moanon.output.learning_page import learning_html
+        from moanon.output.page import learning_html
+        from moanon.output.release_figures import plot_scores, plot_telling
 
         metrics = which_tell(outcome)
         tables = dict(zip(_TABLES, (outcome.scores, outcome.releases, metrics), strict=True))

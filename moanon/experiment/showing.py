@@ -25,7 +25,7 @@ from typing import Any
 import yaml
 
 from moanon.arrays import Outlined
-from moanon.atomic import StagedFiles
+from moanon.atomic import StagedFiles, checked_path
 from moanon.compare.comparison import other_base_values
 from moanon.config import Config
 from moanon.data.digests import is_kept_as
@@ -49,7 +49,6 @@ from moanon.frontier import Frontier, PlacedRelease, place_releases
 from moanon.genome import Instance
 from moanon.measures import find_measure
 from moanon.measures.solutions import OnPart
-from moanon.paths import checked_path
 from moanon.progress import OnStep
 from moanon.progress import on_part as parts_of_step
 from moanon.release.matching import StarredRows

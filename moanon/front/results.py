@@ -23,13 +23,13 @@ import numpy as np
 
 from moanon import __version__
 from moanon.arrays import Values
+from moanon.atomic import checked_path
 from moanon.data.digests import is_kept_as, is_of_counts
 from moanon.data.domain import NOT_SHOWN
 from moanon.errors import DataError, GenomeError, got
 from moanon.measures import find_measure
 from moanon.measures.loss import BOUND, GAP
 from moanon.measures.measure import is_number
-from moanon.paths import checked_path
 from moanon.recoding import BOXES, spelled
 
 if TYPE_CHECKING:  # which wait for the compiler

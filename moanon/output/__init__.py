@@ -4,18 +4,16 @@ A figure has a function, which takes and returns the axes (or, of figures with m
 figure) it draws on:
 
 - ``front_figures``: one privacy measure against one cost, with its landmarks, whole, magnified, and
-  of several fronts over each other; how a search converged;
-- ``group_figures``: how the rows of a solution are spread over group sizes;
+  of several fronts in one plot; how a search converged;
 - ``objective_figures``: three objectives and more, in pairs, under limits, and k with ℓ;
-- ``compare_figures``: anonymizations of one table against each other;
+- ``release_figures``: group sizes, releases compared row by row, the plane of privacy loss and
+  utility loss, and what models still learn;
 - ``diagnosis_figures``: answers about a table before anything is generalized;
-- ``frontier_figures``: privacy loss of individuals against utility loss for large populations;
-- ``learning_figures``, ``learning_page``: what models still learn from releases;
-- ``figure_style``, ``figure_labels``: how all of them look, and where words go;
+- ``figure_style``: how all of them look, and where labels and legends go;
 - ``figure_files``: which figures suit a front, and figures as files.
 
-``page`` writes the pages on which fronts and frontiers can be explored, ``page_data`` is
-what the page of fronts knows, and the folder ``page`` holds scripts and style: ``plot.js`` is the
-panel of a front, ``chart.js`` draws, ``axis.js`` scales, ``pointing.js`` has pointer, zoom and
-selection.
+``page`` writes the pages on which fronts and frontiers can be explored and the page of a learning
+study, ``summary`` the sheet for whoever signs a release. ``page_data`` is the data of the page of
+fronts. The folder ``page`` holds scripts and style: ``plot.js`` is the panel of a front,
+``chart.js`` draws, ``axis.js`` scales, ``pointing.js`` has pointer, zoom and selection.
 """

@@ -30,7 +30,6 @@ from moanon.output.front_figures import (
     plot_fronts,
     plot_magnified,
 )
-from moanon.output.group_figures import plot_group_sizes, typical_solutions
 from moanon.output.objective_figures import (
     costs_of,
     plot_diversity,
@@ -40,6 +39,7 @@ from moanon.output.objective_figures import (
     revealing_limits,
     usual_limit,
 )
+from moanon.output.release_figures import plot_group_sizes, typical_solutions
 from moanon.search.convergence import Convergence
 
 #: What draws a figure, whole or by its axes.

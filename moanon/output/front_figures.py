@@ -22,7 +22,6 @@ from moanon.errors import ConfigError
 from moanon.front import Front
 from moanon.front.landmarks import Landmarks, TradeOff, find_landmarks, spell
 from moanon.measures import find_measure
-from moanon.output.figure_labels import Label, add_legend, crosses, place_labels
 from moanon.output.figure_style import (
     BLUE,
     COLOURS,
@@ -38,11 +37,14 @@ from moanon.output.figure_style import (
     RASTER,
     SEQUENCE,
     VERMILION,
+    Label,
+    add_legend,
+    crosses,
     dress,
-    inches,
     new_axes,
     new_figure,
     percent_text,
+    place_labels,
     plain,
     root_figure,
     scale_axis,
@@ -53,7 +55,7 @@ from moanon.output.figure_style import (
     title,
     write,
 )
-from moanon.output.group_figures import add_insets
+from moanon.output.release_figures import add_insets
 
 if TYPE_CHECKING:
     from moanon.search.convergence import Convergence
@@ -149,7 +151,7 @@ def plot_front(
     people = _draw_people(ax, front, tradeoff)
     if own:
         settle(root_figure(ax))
-    lines, width = [corners, *people], inches(ax)[0]
+    lines, width = [corners, *people], _width(ax)
     labels: list[Label] = []
     if max_cost is not None:
         line, labels = _draw_limit(ax, tradeoff, max_cost)
@@ -198,7 +200,7 @@ def _explained(landmarks: Landmarks, *, people: bool) -> list[Line2D]:
     if people:
         entries.append(Line2D([], [], label="entropy loss of the same", **_DOTTED))
     if landmarks.knees:
-        entries.append(Line2D([], [], label="knee: dearer from here", **_KNEE))
+        entries.append(Line2D([], [], label="knee: costs more from here", **_KNEE))
     if landmarks.flats:
         entries.append(Line2D([], [], label="flat: nearly free", **_FLAT))
     return entries
@@ -305,7 +307,7 @@ def _mark_part(ax: Axes, part: TradeOff, following: TradeOff | None) -> None:
         taken.append(frame.get_window_extent())
     labels: list[Label] = []
     if following is None or part.privacy != "k" or len(part.publishable) == len(part):
-        labels = _mark_flats(ax, find_landmarks(part), round(1.5 * inches(ax)[0]))
+        labels = _mark_flats(ax, find_landmarks(part), round(1.5 * _width(ax)))
     place_labels(ax, labels, lines=[_stair(part)], boxes=taken)
 
 
@@ -484,6 +486,11 @@ def plot_convergence(
 
 
 # -- what they are made of -------------------------------------------------------------------------
+
+
+def _width(ax: Axes) -> float:
+    """Width of the place to draw on, in inches."""
+    return float(ax.get_window_extent().width) / root_figure(ax).dpi
 
 
 def _stair(tradeoff: TradeOff) -> Floats:

@@ -24,7 +24,6 @@ from moanon.front import Front
 from moanon.front.choices import attained_privacy
 from moanon.front.landmarks import TradeOff, find_landmarks, spell
 from moanon.measures import find_measure
-from moanon.output.figure_labels import Label, add_legend, place_labels
 from moanon.output.figure_style import (
     BLUE,
     COLUMN,
@@ -36,11 +35,14 @@ from moanon.output.figure_style import (
     RING,
     SEQUENCE,
     VERMILION,
+    Label,
     add_colorbar,
+    add_legend,
     dress,
     limit_text,
     new_figure,
     percent_text,
+    place_labels,
     round_limit,
     scale_axis,
     settle,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from moanon.measures import MEASURES
 from moanon.measures.column_effects import ColumnEffect, column_effects
-from moanon.output.html_page import as_text, fill, page_html, part
+from moanon.output.page import as_text, fill, page_html, part
 from moanon.release import Certificate, Release
 
 #: How the name of a summary ends, behind that of the file.

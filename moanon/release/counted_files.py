@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from moanon.ending import interrupt_with_us
+from moanon.ending import ScratchFolder, interrupt_with_us
 from moanon.errors import CertificateError
 from moanon.release.reader_privacy import GroupCounts, SensitiveFacts, worse, worst_privacy
 from moanon.release.reading import Counted, Reading, Spelled
-from moanon.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from moanon.arrays import Outlined
 from moanon.data.column import TEXT
-from moanon.data.formulas import defuse, is_formula
+from moanon.data.file_form import defuse, is_formula
 from moanon.errors import OutputError
 
 #: Rows that are put together at a time.

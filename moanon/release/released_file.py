@@ -18,8 +18,7 @@ import numpy as np
 
 from moanon.arrays import Bools, Ints, Outlined, Values
 from moanon.data.column import Column, Profile, absent_column
-from moanon.data.file_form import FileForm
-from moanon.data.formulas import is_formula
+from moanon.data.file_form import FileForm, is_formula
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import row_keys
 from moanon.data.source import read_source

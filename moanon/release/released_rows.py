@@ -10,7 +10,7 @@ import numpy as np
 from moanon.arrays import Ints, Values
 from moanon.atomic import part_name
 from moanon.data.domain import MISSING
-from moanon.data.formulas import defuse, is_formula
+from moanon.data.file_form import defuse, is_formula
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import Labelling, RowOrder, Shuffle
 from moanon.data.table import Role

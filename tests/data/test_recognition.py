@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moanon.data.notation import Notation
-from moanon.data.recognition import recognize
+from moanon.data.notation import Notation, recognize
 
 
 @pytest.mark.parametrize(

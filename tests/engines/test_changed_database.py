@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from moanon.experiment.plane import read_plane
 
 from moanon.config import Config
 from moanon.errors import ConfigError, SearchError
 from moanon.experiment import Experiment, plan
+from moanon.experiment.showing import read_plane
 from tests.engines.test_databases import called, run
 
 pytest.importorskip("ibis", reason="ibis is not installed: pip install 'moanon[engines]'")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from moanon.cli import main
 from moanon.data.domain import IntervalSpec, OrderedSpec
-from moanon.data.formulas import defuse
+from moanon.data.file_form import defuse
 from moanon.data.table import read_table
 from moanon.engines import read_table as open_table
 from moanon.engines.elsewhere import DistinctValues

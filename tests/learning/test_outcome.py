@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moanon.learning.outcome import which_tell
 from scipy.stats import pearsonr, rankdata, spearmanr
+
+from moanon.learning.study import which_tell
 
 
 def _outcome(drops: list[float], **measures: list[float]) -> Any:

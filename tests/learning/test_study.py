@@ -6,11 +6,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from moanon.learning.outcome import StudyOutcome
-from moanon.learning.target import Target
 
 from moanon.errors import ConfigError
-from moanon.learning.study import Key, Record, Study
+from moanon.learning.lessons import Target
+from moanon.learning.study import Key, Record, Study, StudyOutcome
 from tests.learning.patients import instance_of, mondrian, patients_frame, studied
 
 

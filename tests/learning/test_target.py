@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from moanon.learning.target import NO_CLASS, Target
 
 from moanon.data.table import Table, read_table
 from moanon.errors import ConfigError, DataError
+from moanon.learning.lessons import NO_CLASS, Target
 
 
 def _table(values: list[str | None], role: str = "insensitive") -> Table:

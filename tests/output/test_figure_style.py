@@ -25,13 +25,13 @@ from moanon.output.figure_style import (
     settle,
 )
 from moanon.output.front_figures import plot_front, plot_fronts, plot_magnified
-from moanon.output.group_figures import plot_group_sizes
 from moanon.output.objective_figures import (
     plot_diversity,
     plot_filtered,
     plot_limits,
     plot_pairs,
 )
+from moanon.output.release_figures import plot_group_sizes
 from tests.output.drawn import Point, made_front
 from tests.search.people import found_front
 

@@ -20,9 +20,8 @@ from hypothesis import strategies as st
 from moanon.config import Config
 from moanon.errors import OutputError
 from moanon.front import Front
-from moanon.output import html_page
-from moanon.output.html_page import part
-from moanon.output.page import Tab, report_html, write_report
+from moanon.output import page as pages
+from moanon.output.page import Tab, part, report_html, write_report
 from moanon.output.page_data import MAX_LABELS
 from tests import naive
 from tests.checkout import QUICKSTART
@@ -219,9 +218,7 @@ def test_no_text_ends_the_element_it_stands_in(front: Front, text: str) -> None:
 def test_the_script_cannot_end_its_element(tab: Tab, script: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("moanon.output.page._SCRIPTS", ("main.js",))
-        patch.setattr(
-            html_page, "part", lambda name: script if name.endswith(".js") else part(name)
-        )
+        patch.setattr(pages, "part", lambda name: script if name.endswith(".js") else part(name))
         found = elements_of(report_html([tab]))
     assert found.tags.count("script") == 2
     assert "\r" not in found.scripts[1]

@@ -29,7 +29,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
-from moanon.errors import ExistsError, MoanonError, OutputError
+from moanon.errors import MoanonError, OutputError
 
 if sys.platform != "win32":
     import fcntl
@@ -233,7 +233,7 @@ class StagedFiles:
                     "another file"
                 )
             if not self._force and os.path.lexists(target):
-                raise ExistsError(target)
+                raise _exists(target)
             if not target.parent.is_dir():
                 raise OutputError(
                     f"{target} cannot be written: the folder {target.parent} does not exist"
@@ -334,7 +334,7 @@ class StagedFolder:
             try:
                 self._target.mkdir()  # of two writers only one can
             except FileExistsError:
-                raise ExistsError(self._target) from None
+                raise _exists(self._target) from None
         try:
             self.folder.rename(self._target)
             self._beside.move()
@@ -362,7 +362,7 @@ class StagedFolder:
         if not target.is_dir() or target.is_symlink():
             raise OutputError(f"{target} is no folder; leave out the / at its end")
         if not self._force:
-            raise ExistsError(target)
+            raise _exists(target)
         for path in target.iterdir():
             if not _PART.fullmatch(path.name):
                 raise OutputError(
@@ -374,6 +374,10 @@ class StagedFolder:
                     f"{target} is not replaced: it was read for what would take its place; name "
                     "another folder"
                 )
+
+
+def _exists(target: Path) -> OutputError:
+    return OutputError(f"{target} exists already; it is replaced only with force=True")
 
 
 def _unguessable(target: Path) -> Path:
@@ -409,12 +413,12 @@ def _claim(temporary: Path, target: Path) -> None:
     try:
         os.link(temporary, target)
     except FileExistsError:
-        raise ExistsError(target) from None
+        raise _exists(target) from None
     except (OSError, NotImplementedError):  # no hard links on this disk: an empty file claims it
         try:
             os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
-            raise ExistsError(target) from None
+            raise _exists(target) from None
         try:
             temporary.replace(target)
         except BaseException:

@@ -59,14 +59,6 @@ class OutputError(MoanonError):
     """A file cannot be written, or must not be overwritten."""
 
 
-class ExistsError(OutputError):
-    """A file exists already, and was not to be replaced."""
-
-    def __init__(self, target: object) -> None:
-        super().__init__(f"{target} exists already; it is replaced only with force")
-        self.target = target
-
-
 class CertificateError(MoanonError):
     """The written release does not measure as promised; nothing was left under its name."""
 

@@ -25,9 +25,9 @@ import typer
 from typer.core import TyperGroup
 
 from moanon import __version__
-from moanon.cli.printing import on_one_line
+from moanon.cli.printing import as_options, on_one_line
 from moanon.ending import Ending, clear_abandoned
-from moanon.errors import ExistsError, ImpossibleError, InfeasibleError, MoanonError
+from moanon.errors import ImpossibleError, InfeasibleError, MoanonError
 from moanon.kernels.notices import on_notice
 
 DONE, NO = 0, 1
@@ -136,8 +136,6 @@ def _answer(arguments: list[str]) -> int:
     except InfeasibleError as error:
         _refuse(str(error))
         return NO
-    except ExistsError as error:  # the commands call it so
-        return _refuse(f"{error.target} exists already; it is replaced only with --force")
     except MoanonError as error:
         return _refuse(str(error))
     except _UsageError as error:
@@ -171,7 +169,7 @@ def _nowhere() -> TextIO:
 
 def _refuse(sentence: str) -> int:
     try:
-        typer.echo(f"moanon: {on_one_line(sentence)}", err=True)
+        typer.echo(f"moanon: {as_options(on_one_line(sentence))}", err=True)
     except OSError:  # the exit code is all that is left to answer with
         _silence(sys.stderr)
     return _BAD_INPUT

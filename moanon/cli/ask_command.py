@@ -11,7 +11,7 @@ import typer
 
 from moanon.cli.application import DONE, NO, app
 from moanon.cli.options import ResultsArgument, flag, given, named_number, share
-from moanon.cli.printing import note, on_one_line, print_json, show_grid
+from moanon.cli.printing import as_options, note, on_one_line, print_json, show_grid
 
 if TYPE_CHECKING:
     from moanon.front import Answer, Choice, Front, Limit, Question
@@ -122,7 +122,7 @@ def _show(records: _Records, answers: Sequence[Answer], best: int | None, *, col
         if best is None and len(folders) > 1:
             typer.echo(f" {folder}")
         for line in answers[place].lines(f" of {folder}"):
-            typer.echo(f" {line}")
+            typer.echo(f" {as_options(line)}")
     if best is None or (choice := answers[best].headline) is None:
         return
     if columns:
@@ -194,7 +194,7 @@ def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: boo
             typer.echo(f" {on_one_line(str(path))}: {told}")
         _show_ladder(solutions, rungs)
         for told in notes_on_limits(question, solutions):
-            typer.echo(f" note: {told}")
+            typer.echo(f" note: {as_options(told)}")
     typer.echo(f" Ask more closely with {', '.join(_ways_to_ask(fronts.values()))}.")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from moanon.front import Front
 
 
+#: Parameters that sentences of the library write as in a call, and their options. A value in
+#: quotes is one that somebody gave, and stays.
+_OPTIONS = dict.fromkeys(("columns", "config", "data", "delimiter", "eta", "force", "key"))
+_OPTIONS |= dict.fromkeys(("original", "out", "outside", "protocol", "quasi", "resume"))
+_OPTIONS |= dict.fromkeys(("sensitive", "solutions", "stars")) | {"hierarchies": "hierarchy"}
+_IN_A_CALL = re.compile(rf"(?<![\w.'\"])({'|'.join(_OPTIONS)})=(True|…|'\w+'|[\d.]*\d)")
 #: Longer lines of text are hard to follow.
 _READABLE = 100
 
@@ -122,6 +129,21 @@ def on_one_line(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def as_options(text: str) -> str:
+    """Write the parameters that a sentence of the library names as options of a command.
+
+    >>> as_options("replace it with force=True, or name another (out=…); a run with eta=0.1")
+    'replace it with --force, or name another (--out); a run with --eta 0.1'
+    """
+
+    def option(match: re.Match[str]) -> str:
+        name, value = match.groups()
+        shown = "" if value in ("True", "…") else f" {value.strip(chr(39))}"
+        return f"--{_OPTIONS[name] or name}{shown}"
+
+    return _IN_A_CALL.sub(option, text)
+
+
 def note(text: str) -> None:
     """Say on stderr what the user should know besides the answer."""
-    typer.echo(f"note: {on_one_line(text)}", err=True)
+    typer.echo(f"note: {as_options(on_one_line(text))}", err=True)

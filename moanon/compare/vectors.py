@@ -91,7 +91,7 @@ class Property:
     Attributes
     ----------
     name : str
-        As in ``--properties``.
+        Such as ``size`` or ``diversity:COLUMN``.
     meaning : str
         One line; says which end is better.
     citation : str

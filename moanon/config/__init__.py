@@ -201,9 +201,9 @@ class Config(BaseModel):
         path : str or Path
             A YAML file.
         sets : sequence of str
-            Overrides ``key.path=value``, as of ``--set``; later ones win.
+            Overrides ``key.path=value``; later ones win.
         options : mapping of str to str, optional
-            Overrides by other options of a command line, by their names, which complaints say.
+            Further overrides, by the names that errors about them state.
         content : bytes, optional
             What the file holds, where it has been read already.
 

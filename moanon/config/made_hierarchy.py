@@ -54,7 +54,7 @@ def make_hierarchy(
         if not rule:
             raise ConfigError(
                 f"no rule suggests itself for the column {column!r} ({proposed.reason}); name one "
-                "of --mask, --dates, --intervals, --group and --frequency"
+                "of mask, dates, intervals, group and frequency"
             )
     try:
         checked = checked_rule(rule)

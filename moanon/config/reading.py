@@ -54,8 +54,8 @@ KeyPath = tuple[str, ...]
 #: The model of each section; that of the whole under the empty name.
 Models = Mapping[str, type[BaseModel]]
 
-#: The option by which a command line replaces any value.
-SET = "--set"
+#: What errors call a value that does not come from the file.
+OVERRIDE = "override"
 
 
 # -- what a file says ----------------------------------------------------------------------------
@@ -69,8 +69,8 @@ def read(
 ) -> YamlNode:
     """Read a configuration file, a mapping, and override some of its values.
 
-    `options` are others of the command line than ``--set``, each with what it sets. `content` is
-    what the file holds, where it has been read already.
+    `options` are overrides with names of their own, which errors state. `content` is what the file
+    holds, where it has been read already.
     """
     raw = _bytes_of(path) if content is None else content
     if len(raw) > MAX_BYTES:
@@ -121,7 +121,7 @@ def parse(text: str, where: str = "config", *, lines: bool = True) -> YamlNode:
     return tree
 
 
-def override(tree: YamlNode, setting: str, option: str = SET) -> YamlNode:
+def override(tree: YamlNode, setting: str, option: str = OVERRIDE) -> YamlNode:
     """Return a tree with one value replaced or added, as ``key.path=value`` says.
 
     The value is read as YAML. A key with dots stands in double quotes. `option` is what a complaint
@@ -130,13 +130,17 @@ def override(tree: YamlNode, setting: str, option: str = SET) -> YamlNode:
     Examples
     --------
     >>> override(parse("problem: {eta: 0.1}"), "problem.eta=0.2").content["problem"].content["eta"]
-    YamlNode(content='0.2', line=None, key_line=None, plain=True, option='--set')
+    YamlNode(content='0.2', line=None, key_line=None, plain=True, option='override')
     """
     match = _OVERRIDE.fullmatch(setting)
     if not match:
-        raise ConfigError(f"--set must be key.path=value, e.g. problem.eta=0.1. Got {setting!r}")
+        raise ConfigError(
+            f"an override must be key.path=value, e.g. problem.eta=0.1. Got {setting!r}"
+        )
     path = [part.strip('"') for part in re.findall(r'"[^"]+"|[^".]+', match[1])]
-    value = parse(match[2], f"--set {match[1]}", lines=False) if match[2].strip() else YamlNode("")
+    value = (
+        parse(match[2], f"{option} {match[1]}", lines=False) if match[2].strip() else YamlNode("")
+    )
     return _replaced(tree, path, replace(value, option=option), 0)
 
 
@@ -161,13 +165,13 @@ def _refuse_new_column(before: YamlNode, after: YamlNode, setting: str) -> None:
         for name in _entries(new).keys() - old.content.keys():
             key = path_text(("columns", name))
             known = [path_text(("columns", declared)) for declared in old.content]
-            raise ConfigError(f"--set {setting}: unknown key {key}{nearest(key, known)}")
+            raise ConfigError(f"{OVERRIDE} {setting}: unknown key {key}{nearest(key, known)}")
 
 
 def _refuse_empty(node: YamlNode, where: str, path: KeyPath = ()) -> None:
     """Refuse a key without a value, which is a line left unfinished more often than a null."""
     if node.empty:
-        at = f"{where}, line {node.line}" if node.line else "--set"
+        at = f"{where}, line {node.line}" if node.line else OVERRIDE
         raise ConfigError(f"{at}: {path_text(path)} has no value; an empty text is written ''")
     for key, below in _entries(node).items():
         _refuse_empty(below, where, (*path, key))
@@ -309,7 +313,9 @@ class _Complaint:
 
     def sentence(self) -> str:
         key, (node, line) = path_text(self.path), self._locate()
-        where = (node.option if node else "") or SET if self.tree and line is None else self.where
+        where = (
+            (node.option if node else "") or OVERRIDE if self.tree and line is None else self.where
+        )
         if self.details["type"] == "extra_forbidden":
             at = f"{where}, line {line}: " if line else f"{where}: " if where else ""
             return f"{at}unknown key {key}{self._nearest_key()}"

@@ -72,7 +72,7 @@ def write_starter(
         )
     target = _target(os.fspath(file)) if out is None else Path(out)
     if os.path.lexists(target):
-        raise OutputError(f"{target} exists already and is left as it is; name another with --out")
+        raise OutputError(f"{target} exists already and is left as it is; name another (out=…)")
     form = likely_form(file, **given)
     source = read_source(file, columns=columns, **form)
     tokens = ("", *missing_tokens(source.columns))
@@ -81,7 +81,7 @@ def write_starter(
     guesses = [guess(column) for column in source.columns]
     roles = Counter(each.role for each in guesses)
     if not roles["quasi"]:
-        hint = "" if len(guesses) > 1 else "; is --delimiter needed to tell its columns apart?"
+        hint = "" if len(guesses) > 1 else "; is delimiter=… needed to tell its columns apart?"
         raise DataError(
             f"{file}: no column could be generalized as it stands (those seen are identifiers, "
             f"sensitive values or free text), so no configuration was written{hint}"
@@ -112,7 +112,7 @@ def write_starter(
                 raise
             raise DataError(
                 f"{file} has {len(guesses):,} columns, too many to be looked at together "
-                f"({error}): list those that a release may have with --columns"
+                f"({error}): list those that a release may have (columns=…)"
             ) from None
         staged.move()
     return target, dict(roles)
@@ -120,7 +120,7 @@ def write_starter(
 
 def _target(file: str) -> Path:
     if glob.has_magic(file) and not os.path.exists(file):  # noqa: PTH110 (pathlib raises for some)
-        raise OutputError(f"{file} stands for several files; name the configuration with --out")
+        raise OutputError(f"{file} stands for several files; name the configuration (out=…)")
     path = checked_path(file, DataError)
     for ending in TABLE_ENDINGS:
         if path.name.lower().endswith(ending) and not path.is_dir():
@@ -173,7 +173,7 @@ def _starter_text(
             "about a person is quasi and is generalized; what must not be learnt about a person is "
             "sensitive and is kept; what matters to nobody is insensitive and is kept. A column "
             "that is not listed is dropped. Every quasi column makes the others coarser: leave out "
-            "those that nobody needs (or list the others with --columns). Where you change a role "
+            "those that nobody needs. Where you change a role "
             "to identifying or insensitive, delete the lines below it. Sensitive may keep them: an "
             "order is then what t-closeness counts distances by, so delete kind and order where "
             "that is the alphabet's."

@@ -44,7 +44,7 @@ class YamlNode:
     line: int | None = None  # in its file; None where it comes from elsewhere
     key_line: int | None = None  # of the key whose value it is
     plain: bool = True  # whether a text has no quotes, so that it may be more than text
-    option: str = ""  # of the command line that it comes from
+    option: str = ""  # the override that it comes from
 
     @property
     def value(self) -> str | int | float | bool | None:

@@ -468,8 +468,8 @@ def _named_though_sensitive(
     if named and not sensitive:
         raise QuestionError(
             f"column {named[0]!r} is sensitive in {file} and cannot be one of the columns that "
-            "people are recognized by; leave it out of --columns, or say with --sensitive which "
-            "one is"
+            "people are recognized by; leave it out of the columns, or say with sensitive=… "
+            "which one is"
         )
     return [
         f"{name} is sensitive in {file}; here it counts among what others may know"

@@ -97,7 +97,7 @@ class Catalogue:
         if not there.is_table:
             raise OutputError(f"{str(name)!r} exists and is not a plain table; name another one")
         if not force:
-            raise OutputError(f"there is a table {str(name)!r} already (--force replaces it)")
+            raise OutputError(f"there is a table {str(name)!r} already (force=True replaces it)")
         if reads is None:
             raise OutputError(
                 f"whether {self.database.address} reads {str(name)!r} cannot be told, so that it "

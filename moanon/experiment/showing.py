@@ -506,8 +506,8 @@ def write_frontier(
         If one of them exists and `force` is not set, or cannot be written.
     """
     from moanon.output.figure_files import save_figure  # here: matplotlib is slow
-    from moanon.output.frontier_figures import plot_frontier
     from moanon.output.page import frontier_html
+    from moanon.output.release_figures import plot_frontier
 
     place = checked_path(folder, OutputError)
     if place.exists() and not place.is_dir():

@@ -296,7 +296,7 @@ def notes_on_limits(question: Question, solutions: Solutions) -> Iterator[str]:
             yield "this run suppresses no row at all; the preset k-suppression would"
             continue
         made_for, asked = as_given("sl", rule.eta), as_given("sl", limit.bound)
-        other = f"a run with --eta {limit.bound:g}"
+        other = f"a run with eta={limit.bound:g}"
         if limit.bound > rule.eta:
             yield f"this run suppresses at most {made_for} of the rows; {other} could spend {asked}"
         else:

@@ -203,7 +203,7 @@ def find_sensitive(instance: Instance, wanted: str | None) -> str:
     if not names:
         raise ConfigError(
             "the frontier is about a sensitive column, and the table has none; declare one, or "
-            "name one with --sensitive"
+            "name one with sensitive=…"
         )
     if len(names) > 1:
         raise ConfigError(

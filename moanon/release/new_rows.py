@@ -81,7 +81,7 @@ def _refusal(domains: Mapping[str, Domain], table: Table) -> DataError:
             domain.codes(table.columns[name])
         except DataError as error:
             return DataError(
-                f"{table.source}: {error}; correct them, or suppress such rows (--outside suppress)"
+                f"{table.source}: {error}; correct them, or suppress such rows (outside='suppress')"
             )
     raise AssertionError("a row was outside, and no column says why")
 

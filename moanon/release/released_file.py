@@ -466,7 +466,7 @@ def _half_starred(file: str, rows: int) -> list[str]:
     return [
         f"{file}: rows that show {SUPPRESSED} in every quasi-identifier, but not in "
         f"all cells ({rows:,}), are measured as a group; if they are suppressed, say "
-        "--stars quasi"
+        "stars='quasi'"
     ]
 
 

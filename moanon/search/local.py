@@ -285,7 +285,7 @@ class _CellGroups:
         except ValueError:
             raise SearchError(
                 "the checkpoint is of an earlier version, or of other cells; start anew with "
-                "--force"
+                "force=True"
             ) from None
         stops = np.cumsum(state["lengths"]).tolist()
         packed = np.zeros(len(stops), dtype=object)

@@ -203,7 +203,7 @@ def test_a_count_with_more_digits_than_python_prints_is_readable() -> None:
         (["init", "none.csv"], "moanon: none.csv does not exist"),
         (
             ["check", "t.yaml", "--set", "problem.etaa=1"],
-            "moanon: --set: unknown key problem.etaa; did you mean problem.eta?\n",
+            "moanon: override: unknown key problem.etaa; did you mean problem.eta?\n",
         ),
         (
             ["check", "t.yaml", "--set", "columns.sex.order=[m, x]"],

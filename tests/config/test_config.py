@@ -215,14 +215,15 @@ def test_sets_replace_and_add_values(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("problem.etaa=1", "--set: unknown key problem.etaa; did you mean problem.eta?"),
-        ("problem.eta=1.5", "eta must be in [0, 1). Got 1.5 (--set: problem.eta)"),
+        ("problem.etaa=1", "override: unknown key problem.etaa; did you mean problem.eta?"),
+        ("problem.eta=1.5", "eta must be in [0, 1). Got 1.5 (override: problem.eta)"),
         (
             "columns.agee.granularity=5",
-            "--set columns.agee.granularity=5: unknown key columns.agee; did you mean columns.age?",
+            "override columns.agee.granularity=5: unknown key columns.agee; did you mean "
+            "columns.age?",
         ),
-        ("problem.eta=", "--set: problem.eta has no value; an empty text is written ''"),
-        ("eta", "--set must be key.path=value, e.g. problem.eta=0.1. Got 'eta'"),
+        ("problem.eta=", "override: problem.eta has no value; an empty text is written ''"),
+        ("eta", "an override must be key.path=value, e.g. problem.eta=0.1. Got 'eta'"),
     ],
 )
 def test_a_wrong_set_is_refused(tmp_path: Path, setting: str, message: str) -> None:

@@ -317,7 +317,7 @@ def test_a_compressed_file_that_ends_too_early_is_refused(tmp_path: Path) -> Non
 def test_a_delimiter_that_was_not_found_is_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "t.data"
     file.write_text("".join(f"A{i}~{i}~m\n" for i in range(9)), encoding="utf-8")
-    with pytest.raises(DataError, match=r"; is --delimiter needed to tell its columns apart\?$"):
+    with pytest.raises(DataError, match=r"; is delimiter=… needed to tell its columns apart\?$"):
         write_starter(file)
 
 

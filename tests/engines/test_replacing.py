@@ -202,7 +202,9 @@ def test_a_table_that_would_hide_the_source_is_refused(postgres: Place) -> None:
 
 def test_an_earlier_release_is_replaced_if_somebody_says_so(place: Place) -> None:
     release = release_of(place, table="t")
-    with pytest.raises(OutputError, match=r"there is a table 'r' already \(--force replaces it\)"):
+    with pytest.raises(
+        OutputError, match=r"there is a table 'r' already \(force=True replaces it\)"
+    ):
         release.write_table("r")
     assert place.rows("SELECT * FROM r") == [(7,)]
     release.write_table("r", force=True)

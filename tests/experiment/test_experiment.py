@@ -236,7 +236,7 @@ def test_a_checkpoint_that_lacks_something_is_refused(config: Path, missing: str
     loaded = checkpoints.load()
     assert loaded is not None
     checkpoints.save({name: array for name, array in loaded[0].items() if name != missing})
-    told = "a holds a checkpoint that this version does not understand; start anew with --force"
+    told = "a holds a checkpoint that this version does not understand; start anew with force=True"
     with pytest.raises(SearchError, match=told):
         run(config, out="a", resume=True)
 
@@ -367,7 +367,9 @@ def test_results_are_not_replaced_unless_told(config: Path) -> None:
 
 def test_an_unfinished_run_is_not_replaced_unless_told(config: Path) -> None:
     interrupted(config, out="a")
-    with pytest.raises(OutputError, match="a holds an unfinished run; go on with --resume, start"):
+    with pytest.raises(
+        OutputError, match="a holds an unfinished run; continue with resume=True, start"
+    ):
         run(config, out="a")
     assert run(config, out="a", force=True).outcome.generation == 5
 
@@ -403,7 +405,7 @@ def test_places_that_cannot_be_are_refused(config: Path) -> None:
         run(config, out="file")
     with pytest.raises(OutputError, match="the folder file/a cannot be made: Not a directory"):
         run(config, out="file/a")
-    with pytest.raises(OutputError, match=r"give --resume or --force\. Got both"):
+    with pytest.raises(OutputError, match=r"give resume=True or force=True\. Got both"):
         run(config, resume=True, force=True)
 
 
@@ -515,9 +517,9 @@ def test_a_run_without_a_feasible_solution_says_so_now_and_later(config: Path) -
     assert written("a") == ["checkpoint.npz", "no-solution.txt"]
     assert Path("a/no-solution.txt").read_text().startswith("no solution that was evaluated")
     ended = r"a holds a run that ended without a feasible solution \(no-solution\.txt says why\); "
-    with pytest.raises(OutputError, match=ended + "start anew with --force, or name another"):
+    with pytest.raises(OutputError, match=ended + "start anew with force=True, or name another"):
         prepared(config, IMPOSSIBLE, out="a")
-    with pytest.raises(DataError, match=ended + "run it again with --force"):
+    with pytest.raises(DataError, match=ended + "run it again with force=True"):
         load_front("a")
     with pytest.raises(InfeasibleError):  # the same answer, from where it ended
         run(config, IMPOSSIBLE, out="a", resume=True)
@@ -540,7 +542,7 @@ def test_a_run_that_was_killed_after_one_without_a_solution_is_unfinished(config
     with pytest.raises(InfeasibleError):
         run(config, IMPOSSIBLE, out="a")
     interrupted(config, out="a", force=True)
-    with pytest.raises(OutputError, match="a holds an unfinished run; go on with --resume"):
+    with pytest.raises(OutputError, match="a holds an unfinished run; continue with resume=True"):
         prepared(config, out="a")
 
 

@@ -57,7 +57,7 @@ def test_another_third_number_of_the_version_is_read(results: Path) -> None:
         ),
         (
             lambda f: (f / "checkpoint.npz").touch(),
-            "holds an unfinished run; finish it with moanon run and --resume, or",
+            "holds an unfinished run; finish it with moanon run and resume=True, or",
         ),
         (lambda f: (f / "checkpoint.previous.npz").touch(), "holds an unfinished run"),
         (lambda f: (f / "run.json").write_text("{"), r"run\.json is not valid JSON"),
@@ -299,7 +299,9 @@ def test_results_of_a_limit_in_part_are_refused_but_to_a_run_that_goes_on(severa
         find_fronts(several)
     assert find_fronts(several, partly=True) == (several / "eta-0.05",)
     (several / "checkpoint.npz").touch()
-    with pytest.raises(DataError, match=r"eta-0\.1 holds .*; go on with moanon run and --resume"):
+    with pytest.raises(
+        DataError, match=r"eta-0\.1 holds .*; continue with moanon run and resume=True"
+    ):
         find_fronts(several)
 
 

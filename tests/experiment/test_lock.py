@@ -20,7 +20,7 @@ from moanon.experiment.folder import LOCK, FolderLock
 from tests.checkout import environment
 
 pytestmark = pytest.mark.usefixtures("config")
-IN_USE = "is in use by another run; wait until it has ended, or name another folder with --out"
+IN_USE = "is in use by another run; wait until it has ended, or name another folder"
 
 
 def held(folder: str) -> FolderLock:
@@ -138,7 +138,7 @@ def test_a_run_refuses_a_folder_in_use_and_leaves_it_alone(
     other = held("results")
     Path("results/checkpoint.npz").write_bytes(b"of the other run")
     assert main(["run", "people.yaml", "--out", "results", "--quiet", *options]) == 2
-    assert capsys.readouterr().err == f"moanon: results {IN_USE}\n"
+    assert capsys.readouterr().err == f"moanon: results {IN_USE} (--out)\n"
     assert sorted(path.name for path in Path("results").iterdir()) == [LOCK, "checkpoint.npz"]
     other.leave()
 

@@ -296,9 +296,9 @@ def test_a_ladder_keeps_to_the_limits() -> None:
         (
             Suppression("limit", 0.1),
             0.2,
-            "at most 10% of the rows; a run with --eta 0.2 could spend",
+            "at most 10% of the rows; a run with eta=0.2 could spend",
         ),
-        (Suppression("limit", 0.1), 0.02, "a run with --eta 0.02 finds better ones within 2%"),
+        (Suppression("limit", 0.1), 0.02, "a run with eta=0.02 finds better ones within 2%"),
         (Suppression("none"), 0.1, "suppresses no row at all; the preset k-suppression would"),
     ],
 )
@@ -387,7 +387,7 @@ def test_an_answer_reads_as_a_text() -> None:
         " l                   3\n"
         " loss                25.0% (generalization 15.0%, suppression 10.0%)\n"
         " suppressed          10 rows (10.0%)\n"
-        "note: this run suppresses at most 10% of the rows; a run with --eta 0.2 could spend 20%"
+        "note: this run suppresses at most 10% of the rows; a run with eta=0.2 could spend 20%"
     )
     assert str(ask(solutions, min_k=6, prefer="k")) == (
         "No solution has k at least 6.\n"

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from moanon.data.domain import NOT_SHOWN
-from moanon.experiment.finished import load_generalization, read_rows
+from moanon.experiment.finished import open_generalization
 from moanon.experiment.optimization import optimize
 from moanon.front import Front
 from moanon.front.results import _agree
@@ -73,7 +73,8 @@ def test_stored_results_serve_rows_with_values_that_they_do_not_name(
     assert front.release(finest).grouping.kept.any()
     pd.DataFrame({"zip": ["99777"] * 4 + ["13053"] * 4}).to_csv("later.csv", index=False)
     Path("people.csv").unlink()
-    release = load_generalization("results").apply(finest, read_rows("results", "later.csv"))
+    opened = open_generalization("results")
+    release = opened.front.apply(finest, opened.read_rows("later.csv"))
     assert set(release.grouping.labels["zip"].tolist()) == {"99***", "13053"}
 
 

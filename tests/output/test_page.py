@@ -130,7 +130,7 @@ def test_long_lists_of_labels_are_counted_not_told(tab: Tab) -> None:
     labels = tuple(str(i) for i in range(MAX_LABELS + 50))
     blocks = ({"many": labels}, *({"many": ("*",)} for _ in range(len(tab.front) - 1)))
     told = data_of(
-        report_html([replace(tab, front=replace(tab.front, instance=None, blocks=blocks))])
+        report_html([replace(tab, front=replace(tab.front, instance=None, labels=blocks))])
     )
     (column,) = told["tabs"][0]["columns"]
     assert [number for number, _, _ in column["ways"]] == [MAX_LABELS + 50, 1]
@@ -277,6 +277,6 @@ def test_nothing_to_show_is_refused(tab: Tab) -> None:
     with pytest.raises(OutputError, match="a report needs at least one front"):
         report_html([])
     nothing = tab.front.recodings.take(np.zeros(0, dtype=np.int64))
-    none = replace(tab.front, recodings=nothing, blocks=())
+    none = replace(tab.front, recodings=nothing, labels=())
     with pytest.raises(OutputError, match="front 'people' has no solutions"):
         report_html([replace(tab, front=none)])

@@ -45,11 +45,11 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.genome import Instance
 from moanon.kernels.costs import COSTS
-from moanon.kernels.diversity import MODELS
+from moanon.kernels.models import MODELS
 from moanon.kernels.population import Mode, PopulationKernel
 from moanon.kernels.selection import GroupRule
 from moanon.kernels.thresholds import WITHIN_LIMIT
-from moanon.measures.demand import Demand, group_rule
+from moanon.measures.scores import Demand, group_rule
 from moanon.measures.suppression import Suppression
 from moanon.search.operators import Moves
 

@@ -8,7 +8,9 @@ the comparators that need wishes, these are: every row in a group of 5 and nothi
 given as property vectors), and differences in rank of at most 7 overlooked. Then a search over
 Adult, without suppression and with k, loss and weighted-k as objectives, gives a front in which
 many solutions share a k; of the pairs with the same k and about the same loss, the one is compared
-over which the people in the table would disagree most. It takes about a minute::
+over which the people in the table would disagree most. The source's theorem 1 says why there are so
+many comparators: whether one property vector dominates another cannot be told from fewer unary
+indices (such as k, or a mean) than the table has rows. It takes about a minute::
 
     python experiments/comparing_anonymizations.py
 
@@ -168,12 +170,8 @@ def source_numbers(vectors: dict[str, dict[str, np.ndarray]]) -> Iterator[tuple[
     yield "5.4", "P_hv of eight tuples", "", shown(*(volume.value for volume in volumes))
     u, v = vectors["published utility"]["T3a"], vectors["published utility"]["T3b"]
     yield "5.5", "utilities of T3a", "2.03 1.7 1.7 2.03 1.6 1.6 1.6 2.03 1.7 1.6", shown(*u)
-    yield (
-        "5.5",
-        "utilities of T3b",
-        "2.03 0.97 0.97 2.03 0.97 0.97 0.97 2.03 0.97 0.97",
-        shown(*v),
-    )
+    # The source prints nine utilities for its ten tuples: one of the .97 is missing.
+    yield "5.5", "utilities of T3b", "2.03 0.97 0.97 2.03 0.97 0.97 2.03 0.97 0.97", shown(*v)
     yield "5.5", "P_cov of sizes", "0.3 1", shown(*ways(coverage, s, t))
     yield "5.5", "P_cov of utilities", "1 0.3", shown(*ways(coverage, u, v))
     sums = weighted_sum([ways(coverage, s, t), ways(coverage, u, v)], [0.5, 0.5])

@@ -54,11 +54,11 @@ from moanon.output.figure_style import (
     GREY,
     add_legend,
     dress,
+    lay_out,
     new_axes,
     percent_text,
     root_figure,
     scale_axis,
-    settle,
     shown,
 )
 from moanon.output.front_figures import draw_tradeoff, plot_front, plot_fronts, plot_magnified
@@ -412,7 +412,7 @@ def plot_fits(front: Front, degrees: Sequence[int]) -> Axes:
         off = f"off by at most {percent_text(round(curve.worst, 4))}"
         entries.append(Line2D([], [], label=f"degree {degree}: {off}", **look))
         lines.append(line)
-    settle(root_figure(ax))
+    lay_out(root_figure(ax))
     add_legend(ax, entries, heading="polynomials of least squares", lines=lines)
     return ax
 

@@ -118,15 +118,15 @@ class Case:
         search = {"algorithm": "archive", "seed": seed, "cap": 100_000}
         config = Config.from_dict({**self._given, "search": search})
         runner = Runner(config, self.instance)
-        limits, stop = runner.limits, runner.stop
-        runner.kind.warm_up(limits.problems[0])
+        stop = runner.stop
+        runner.kind.warm_up(runner.problem)
         if evaluations is not None:
             stop = Stop(evaluations=evaluations)
         elif seconds is not None:
             stop = Stop(evaluations=10**9)
         started = time.process_time()
         with nullcontext() if seconds is None else _plainly():
-            search = limits.search_for(0, config.search)
+            search = runner.search_for(self.eta)
         outcome = run_search(
             search,
             stop,
@@ -134,15 +134,16 @@ class Case:
         )
         spent = time.process_time() - started
         if seconds is None and evaluations is None and self.eta == 0:
-            front = limits.front(0, config.search.cap)  # measured by every run, so not counted
+            front = search.front(config.search.cap)  # measured by every run, so not counted
             started = time.process_time()
             proof = prove_within_budget(front)
             assert proof is not None  # nobody interrupts it
             if proof.better:
-                limits.learn(self.instance.layout.pack(proof.better_genomes()))
+                genomes = proof.better_genomes()
+                search.archive.add(search.problem.points(genomes), genomes)
             spent += time.process_time() - started
             print(f"{self.name}: {proof.record()}", file=sys.stderr)
-        return outcome, limits.archives[0].values.copy(), spent
+        return outcome, search.archive.values.copy(), spent
 
 
 @contextmanager

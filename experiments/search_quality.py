@@ -7,6 +7,7 @@ under a few limits of loss; and CPU time, which includes no compilation. Every a
 all undominated solutions that it has evaluated, steps of staircases included.
 
     python experiments/search_quality.py
+    python experiments/search_quality.py --algorithm nsga2    one; the others stay as they are
 
 makes ``results/search_quality.csv`` in a few minutes. With ARX's hierarchies of Adult
 (``--arx DIR``, default ``../shared/arx`` where that exists) it also makes
@@ -31,10 +32,17 @@ from moanon import Config
 
 REPOSITORY = Path(__file__).parents[1]
 
-#: Settings of each algorithm; the paper's own are NSGA-II without moves of trees.
+
+def shipped() -> dict[str, Any]:
+    """The search of the paper's configurations, without its seed and its end."""
+    search = Config.load(REPOSITORY / "configs/adult/problem1.yaml").search
+    return search.model_dump(mode="json", exclude_none=True, exclude={"seed", "generations"})
+
+
+#: Settings of each algorithm; the paper's are those that its configurations ship.
 ALGORITHMS: dict[str, dict[str, Any]] = {
     "archive (default)": {"algorithm": "archive"},
-    "nsga2 (the paper's settings)": {"algorithm": "nsga2", "moves": False},
+    "nsga2 (the paper's settings)": shipped(),
     "nsga2": {"algorithm": "nsga2"},
 }
 #: Problems: preset, privacy and cost, and limits of cost to look at.
@@ -64,7 +72,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run everything and write the tables."""
     options = _options(arguments)
     chosen = {name: ALGORITHMS[name] for name in options.algorithm or ALGORITHMS}
-    _write(options.out / "search_quality.csv", _adult(chosen, options.seeds, options.evaluations))
+    path = options.out / "search_quality.csv"
+    others = pd.read_csv(path) if options.algorithm and path.exists() else None
+    _write(path, _adult(chosen, options.seeds, options.evaluations), others)
+    if options.algorithm:
+        return
     if options.arx.is_dir():
         table = _arx(options.arx, options.seeds, options.evaluations)
         _write(options.out / "search_quality_arx.csv", table)
@@ -82,12 +94,21 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
+def _write(path: Path, rows: Iterator[dict[str, Any]], others: pd.DataFrame | None = None) -> None:
+    """Write rows, and beside them those that were there of other algorithms."""
     found = []
     for row in rows:
         found.append(row)
         print(", ".join(f"{key} {value}" for key, value in row.items()), flush=True)
-    pd.DataFrame(found).to_csv(path, index=False, lineterminator="\n")
+    table = pd.DataFrame(found)
+    if others is not None:
+        kept = others[~others["algorithm"].isin(table["algorithm"])]
+        names = list(ALGORITHMS)
+        table = pd.concat([kept, table])[others.columns].sort_values(
+            ["problem", "algorithm", "seed"],
+            key=lambda values: values.map(names.index) if values.name == "algorithm" else values,
+        )
+    table.to_csv(path, index=False, lineterminator="\n")
 
 
 def area(privacy: np.ndarray, cost: np.ndarray) -> float:

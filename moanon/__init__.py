@@ -1,32 +1,30 @@
 """Multi-objective anonymization: the whole trade-off between privacy and loss.
 
-The way of the data, and where each station stands::
+The stations of the data, and where each of them is::
 
     rows → Table → Cells → recoding → Grouping → measures → Front → Release → rows
 
 - ``moanon.data``: reads a file into a `Table` with roles (`read_table`, `Role`), declares what the
   values of its quasi-identifiers are (`IntervalSpec`, `OrderedSpec`, `TreeSpec`, `Hierarchy`) and
-  how blocks of them are called (labels such as ``[20-29]``: ``domain``, ``steps``), and counts the
-  distinct cells. ``moanon.datasets``: two public tables with their hierarchies.
-- ``moanon.engines``: the same for rows that stay where they are, in files larger than memory, in a
-  database or a cluster.
+  how blocks of them are labelled (``[20-29]``: ``domain``, ``steps``), and counts the distinct
+  cells. ``moanon.datasets``: two public tables with their hierarchies.
+- ``moanon.engines``: where rows are kept and read: DuckDB for files and frames, ibis for databases
+  and clusters.
 - ``moanon.genome``: a `Layout` of bits generalizes the whole table; an `Instance` is a table with
   its layout and cells, ready for everything that follows.
-- ``moanon.grouping``: a `Grouping` says which rows share a released tuple, what it shows, and which
-  are suppressed; from a genome, from boxes, or from a released file. All that follows takes one.
-- ``moanon.kernels``: compiled loops that group cells (``forms``), measure groups (``diversity``,
-  ``closeness``, …) and settle which are kept, step by step (``selection``), many genomes at once;
-  or split and move boxes (``splitting``, ``moving``).
+- ``moanon.grouping``: a `Grouping` says which rows share a released tuple, what that shows, and
+  which rows are suppressed; from a genome, from boxes, or from a released file. Everything after it
+  takes one.
+- ``moanon.kernels``: compiled loops that group cells, measure groups and decide which are kept,
+  many genomes at once; or split boxes and move cells between them.
 - ``moanon.measures``: named numbers of a grouping, for privacy, risk and loss; what is true of each
-  and when a bound on it is met (``measure``); which groups are given up, and by what where nobody
-  says it (``suppression``: presets, ``suppress_by``, η); and what a grouping does to each column,
-  by the rows of its labels (``column_effects``).
+  and when a bound on it is met (``measure``); which groups are suppressed (``suppression``:
+  presets, ``suppress_by``, η); what a grouping does to each column (``column_effects``).
 - ``moanon.recoding``: how the solutions of a front become groupings: genomes, or boxes.
-- ``moanon.proofs``: bounds and branch and bound: how far a front is from the optimum
-  (``front_proof``, ``proof``), best cuts of single columns (``polishing``).
-- ``moanon.search``: the algorithms, their budget and what ``auto`` means (``algorithms``), boxes
-  (``local``), several limits of suppression together (``limits``), checkpoints.
-- ``moanon.front``: what they find, a `Front` to look at and ask.
+- ``moanon.proofs``: lower bounds, and branch and bound: how far a front is from the optimum.
+- ``moanon.search``: the algorithms and their budget (``algorithms``), local recoding (``local``),
+  checkpoints.
+- ``moanon.front``: what a search finds, a `Front` to look at and to ask.
 - ``moanon.baselines``: the classical algorithms (Mondrian, Datafly, Incognito, OLA, Flash, MinGen);
   ``find_baseline("mondrian").run(instance, 5)`` gives a release with its ``grouping``, and
   ``moanon.experiment.baseline`` puts one for each k on a `Front`.
@@ -34,15 +32,14 @@ The way of the data, and where each station stands::
   back, also from files of others (``labels``, ``matching``), and states what the written file was
   measured to be (`Certificate`).
 - ``moanon.config``: a run described in YAML (`Config`); ``moanon.experiment``: from there to fronts
-  (``runner``), to a results folder around them or a front in one call (`optimize`), and back:
-  folders, originals and released files as commands name them (``finished``, ``originals``).
+  and results folders, or to a front in one call (`optimize`), and back from folders and files.
 - ``moanon.output``: figures, the page on which a front can be explored, and a sheet for whoever
   signs a release (``summary``).
 - ``moanon.compare``: which of several anonymizations of a table is better, and for whom.
-- ``moanon.frontier``: privacy loss of individuals against utility loss for large populations
+- ``moanon.frontier``: privacy loss of individuals against utility loss for large subpopulations
   (`place_releases`), and COUNT queries.
 - ``moanon.diagnosis``: how exposed a table is, before anything is generalized (`Diagnosis`).
-- ``moanon.learning``: what models still learn from a release, and which losses tell (`Study`).
+- ``moanon.learning``: what models still learn from a release, and which losses say so (`Study`).
 - ``moanon.cli``: the command ``moanon``; ``guide/``: the manual in Markdown, which ``moanon guide``
   shows.
 - ``moanon.arrays``, ``errors``, ``atomic``, ``ending``, ``sealing``, ``progress``: types of arrays;
@@ -56,19 +53,24 @@ quasi           column that others may know (age, sex, …): generalized
 sensitive       column that must not be learnt about a person: released as it is
 base value      smallest unit of a quasi column: a step of numbers, a category, a leaf of a tree
 domain          all base values of a column, in order
+rule            what makes a hierarchy from the values of a column, such as ``{mask: right}``
 block           neighbouring base values that are shown as one; in a tree, a node
 cell            distinct tuple of base values, with its number of rows; also one field of a table
 generalization  blocks of every column; *global* if the same for all rows, *local* if not
 genome          a global generalization as bits: 1 keeps two neighbouring base values apart
+population      the genomes of one generation of a search
 box             the blocks of one group of a local generalization, the smallest around its rows
 group           rows that show the same tuple of labels (the papers' equivalence class)
 suppressed      left out of the release: row, or group with all its rows
 η (eta)         largest share of rows that may be suppressed
-threshold       size or diversity below which a suppression rule gives groups up
+threshold       size or diversity below which groups are suppressed
 staircase       what one genome offers: a solution for every threshold within η (``selection``)
 measure         named number of a grouping; can be an objective, a constraint, a column of a result
+tally           sum over the rows of all groups that kernels keep, for measures to read
 goodness        a privacy model as kernels see it: turned so that more is better
-population      conjunction of nodes of some columns; *large* where enough rows meet it
+bound           what a constraint demands of a measure: its least, or its largest, allowed value
+lower bound     loss that no generalization with a given k goes below, as proven
+subpopulation   rows that meet a conjunction of nodes of some columns; *large* if they are enough
 bucket          group whose rows show their own quasi values, and only together the sensitive ones
 front           solutions that no other one beats in all objectives; a *solution* is one of them
 release         a grouping applied to the rows; *certified* once its file was read back and measured

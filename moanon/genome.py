@@ -17,18 +17,33 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Bits, Bools, Ints, Outlined, State
+from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, State
 from moanon.data.cells import Cells, SensitiveCounts, check_rows, count_values
 from moanon.data.digests import with_cells
-from moanon.data.domain import Domain, DomainSpec, OrderedDomain, TreeDomain
+from moanon.data.domain import (
+    MISSING,
+    Domain,
+    DomainSpec,
+    IntervalDomain,
+    OrderedDomain,
+    TreeDomain,
+)
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.populations import PopulationRule, Populations
-from moanon.data.pricing import column_shares, histogram_column, price_cells
 from moanon.data.rows import find_tuples
 from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, GenomeError
-from moanon.kernels.costs import Prices
-from moanon.kernels.histograms import Plan, Sensitive, make_plan
+from moanon.kernels.costs import CostColumn, Prices, make_prices
+from moanon.kernels.histograms import (
+    EQUAL,
+    ORDERED,
+    TREE,
+    Distance,
+    HistogramColumn,
+    Plan,
+    Sensitive,
+    make_plan,
+)
 from moanon.kernels.join import LossScale
 from moanon.kernels.population import PopulationKernel
 from moanon.sealing import table_key
@@ -316,7 +331,7 @@ class Instance(Outlined):
     layout : Layout
     cells : Cells
     distances : mapping of str to Domain
-        Sensitive columns whose values are not all equally far apart; see `moanon.data.pricing`.
+        Sensitive columns whose values are not all equally far apart.
     weights : mapping of str to float
         What a quasi-identifier counts in weighted losses; 1 where none is given.
     label : SensitiveCounts or None
@@ -356,7 +371,24 @@ class Instance(Outlined):
     @cached_property
     def prices(self) -> Prices:
         """What cells cost by other measures than D's loss."""
-        return price_cells(self.layout.domains, self.cells, self.weights)
+        domains, counts = self.layout.domains, self.cells.counts
+        return make_prices(
+            [
+                CostColumn(
+                    domain.spans,
+                    np.bincount(codes, weights=counts, minlength=domain.size).astype(np.int64),
+                    share,
+                    isinstance(domain, IntervalDomain),
+                    _tree_nodes(domain),
+                )
+                for codes, domain, share in zip(
+                    self.cells.codes,
+                    domains.values(),
+                    _column_shares(domains, self.weights).tolist(),
+                    strict=True,
+                )
+            ]
+        )
 
     @cached_property
     def kernel(self) -> PopulationKernel:
@@ -417,13 +449,19 @@ class Instance(Outlined):
             return columns
         return (*columns, self.label)
 
+    def distance_of(self, name: str) -> Distance:
+        """Name the ground distance between the values of a sensitive column."""
+        if name not in self.distances:
+            return "equal"
+        return "tree" if isinstance(self.distances[name], TreeDomain) else "ordered"
+
     @cached_property
     def _laid_out(self) -> tuple[Plan, dict[str, Ints]]:
         """What is known of the values of all columns of histograms, and their numbers."""
         columns = self.histogram_columns
         names = [column.name for column in columns]
         label = -1 if self.label is None else names.index(self.label.name)
-        laid_out = [histogram_column(c, self.distances.get(c.name)) for c in columns]
+        laid_out = [_histogram_column(c, self.distances.get(c.name)) for c in columns]
         first = np.cumsum([0, *(len(number) for _, number in laid_out)])
         numbers = {
             name: number + shift
@@ -471,7 +509,7 @@ class Instance(Outlined):
                     "or tree"
                 )
         domains = {name: specs[name].build(table.columns[name]) for name in quasi}
-        column_shares(domains, weights or {})  # refuses weights that mean nothing
+        _column_shares(domains, weights or {})  # refuses weights that mean nothing
         cells = Cells.build(table, domains)
         return cls(
             table,
@@ -524,6 +562,43 @@ class Instance(Outlined):
         cells = Cells.build(table, domains)
         label = None if self.label is None else _count_labels(table, self.label.name, domains)
         return replace(self, table=table, layout=Layout(domains), cells=cells, label=label)
+
+
+def _column_shares(domains: Mapping[str, Domain], weights: Mapping[str, float]) -> Floats:
+    """Weights of all columns over their sum; refuses what is none."""
+    for name, weight in weights.items():
+        if name not in domains:
+            raise ConfigError(f"column {name!r} has a weight but is not a quasi-identifier")
+        if not (weight >= 0 and np.isfinite(weight)):
+            raise ConfigError(f"the weight of column {name!r} must be at least 0. Got {weight}")
+    given = np.array([weights.get(name, 1.0) for name in domains], dtype=np.float64)
+    if not given.max() > 0:
+        raise ConfigError("the weights of the quasi-identifiers must not all be 0")
+    given = np.ldexp(given, -np.frexp(given.max())[1])  # the sum of huge ones would be infinite
+    return np.asarray(given / given.sum())
+
+
+def _tree_nodes(domain: Domain) -> tuple[Ints, Ints, Ints] | None:
+    if not isinstance(domain, TreeDomain):
+        return None
+    tree = domain.hierarchy
+    return np.array(tree.starts), np.array(tree.stops), tree.heights
+
+
+def _histogram_column(
+    counts: SensitiveCounts, domain: Domain | None
+) -> tuple[HistogramColumn, Ints]:
+    """Lay a column out for kernels, with values as far apart as their domain says."""
+    total = counts.total()
+    if domain is None:
+        return HistogramColumn.arrange(total, EQUAL, np.arange(len(total)), len(total))
+    places = domain.find(counts.labels)
+    if domain.has_missing and MISSING in counts.labels:
+        places[counts.labels.index(MISSING)] = domain.size - 1
+    if not isinstance(domain, TreeDomain):
+        return HistogramColumn.arrange(total, ORDERED, places, domain.size)
+    levels = domain.hierarchy.node_starts[:-1]
+    return HistogramColumn.arrange(total, TREE, places, domain.size, levels)
 
 
 def _build_distances(table: Table, specs: Mapping[str, DomainSpec]) -> dict[str, Domain]:

@@ -137,7 +137,7 @@ class GlobalRecodings(Outlined):
         return Grouping.of_genome(instance, self.genomes[row])
 
     def grouping(self, row: int, instance: Instance) -> Grouping:
-        from moanon.measures.measuring import suppress_groups
+        from moanon.measures.evaluate import suppress_groups
 
         return suppress_groups(
             self.all_groups(row, instance), self.suppression, self.thresholds[row]
@@ -145,7 +145,7 @@ class GlobalRecodings(Outlined):
 
     def groupings(self, instance: Instance) -> Iterator[Grouping]:
         from moanon.grouping import Grouping
-        from moanon.measures.measuring import suppress_each
+        from moanon.measures.evaluate import suppress_each
 
         every = Grouping.of_genomes(instance, self.genomes)
         return suppress_each(every, self.suppression, self.thresholds, instance.cells.rows)

@@ -46,13 +46,14 @@ def test_the_three_lattice_algorithms_agree_in_the_committed_tables() -> None:
 
 
 def test_the_committed_losses_are_found_again(experiment: ModuleType) -> None:
-    table = pd.read_csv(COMMITTED / "credit.csv").set_index(["algorithm", "eta", "asked_k"])
+    table = pd.read_csv(COMMITTED / "credit.csv")
+    table = table[table["eta"].fillna(0) == 0].set_index(["algorithm", "asked_k"])
     instance = experiment.credit()
     for name, baseline in BASELINES.items():
         found = experiment.described(
             baseline.run(instance, 20, **_unsuppressed(name)).grouping(instance), 20
         )
-        committed = table.loc[(name, 0.0, 20)]
+        committed = table.loc[(name, 20)]
         assert (found["loss"], found["groups"]) == (committed["loss"], committed["groups"])
 
 

@@ -18,7 +18,7 @@ from moanon.errors import ConfigError, DataError, GenomeError, OutputError
 from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, Grouping, _Merged
 from moanon.measures import MEASURES
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.release import Release
 from moanon.release.solution import _check_bounds

@@ -15,7 +15,7 @@ from moanon.data.source import read_source
 from moanon.experiment import Experiment
 from moanon.front.landmarks import TradeOff, find_landmarks
 from moanon.measures import MEASURES
-from moanon.measures.measuring import score_grouping
+from moanon.measures.evaluate import score_grouping
 
 #: In every value of the table and in nothing else; ages are written with the same digits.
 SECRET, DIGITS = "Zyx", "98765"

@@ -25,8 +25,7 @@ from moanon.front import Front
 from moanon.genome import Generalization, Instance
 from moanon.grouping import NO_GROUP, Grouping
 from moanon.measures import MEASURES, applicable
-from moanon.measures.evaluate import Evaluator
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import Evaluator, measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.recoding import (
     BOXES,

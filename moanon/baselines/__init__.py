@@ -2,9 +2,11 @@
 
 Each takes an instance and k, and gives one release of it, with a `grouping` for all that follows.
 
-- ``mondrian``: Mondrian, strict and relaxed; every group has its own blocks (`Boxes`).
-- ``datafly``: Datafly; ``lattice``: Incognito, OLA and Flash; ``mingen``: MinGen. One level of its
-  hierarchy for each column (`FullDomain`), found by different ways and for different ends.
+- ``mondrian``: Mondrian as published, strict and relaxed, and a variant of ours that also cuts
+  below the median; every group has its own blocks (`Boxes`).
+- ``datafly``: Datafly, where a share of the rows or up to k may be suppressed; ``lattice``:
+  Incognito, OLA and Flash; ``mingen``: MinGen. One level of its hierarchy for each column
+  (`FullDomain`), found in different ways and for different ends.
 - ``full_domain``: the lattice that these three files share; ``requirement``: what every group must
   meet, as a rule of suppression.
 
@@ -25,7 +27,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from moanon.errors import unknown_name
 
@@ -49,12 +51,16 @@ class Baseline:
         Settings that it has a use for.
     fixed : mapping of str to Any
         Settings that make the algorithm what its name says.
+    suppresses : str
+        Rows that it suppresses at most where it does not take ``eta``: ``no rows``, or as many as k
+        (``up to k rows``).
     """
 
     about: str
     home: tuple[str, str]
     takes: tuple[str, ...]
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    suppresses: Literal["no rows", "up to k rows"] = "no rows"
 
     @property
     def run(self) -> Callable[..., Boxes | FullDomain]:
@@ -68,12 +74,18 @@ _GROUPS = ("demands", "recursive_c")
 #: Algorithms by name.
 BASELINES = {
     "mondrian": Baseline(
-        "cuts the table at medians, group by group",
+        "cuts the table after medians, group by group, as published",
         ("mondrian", "mondrian"),
         (*_GROUPS, "ties"),
     ),
+    "mondrian-below": Baseline(
+        "the same, and below a median that is the largest value of its group",
+        ("mondrian", "mondrian"),
+        (*_GROUPS, "ties"),
+        {"below": True},
+    ),
     "mondrian-relaxed": Baseline(
-        "the same with blocks that may overlap at the median",
+        "cuts at medians with blocks that may overlap there",
         ("mondrian", "mondrian"),
         (*_GROUPS, "ties"),
         {"relaxed": True},
@@ -82,6 +94,12 @@ BASELINES = {
         "generalizes the column with the most values, again and again",
         ("datafly", "datafly"),
         ("eta",),
+    ),
+    "datafly-k": Baseline(
+        "the same until k rows are left over at most, as published",
+        ("datafly", "datafly_k"),
+        (),
+        suppresses="up to k rows",
     ),
     "incognito": Baseline(
         "the best levels, by sets of columns", ("lattice", "incognito"), ("eta", *_GROUPS)

@@ -13,10 +13,11 @@ import numpy as np
 from moanon.baselines.full_domain import FullDomain, Lattice
 from moanon.baselines.requirement import make_requirement
 from moanon.genome import Instance
+from moanon.measures.suppression import Suppression
 
 
-def datafly(instance: Instance, k: int, eta: float | None = None) -> FullDomain:
-    """Generalize the column with the most different values until at most so many rows fail `k`.
+def datafly(instance: Instance, k: int, eta: float = 0.0) -> FullDomain:
+    """Generalize the column with the most different values until few enough rows fail `k`.
 
     Of several such columns the first is taken. Numbers and orders have two levels, the values as
     they are and none; trees have those of their hierarchy.
@@ -25,14 +26,19 @@ def datafly(instance: Instance, k: int, eta: float | None = None) -> FullDomain:
     ----------
     instance : Instance
     k : int
-    eta : float, optional
-        Largest share of rows that may be suppressed. By default `k` rows may be, as in the paper
-        (of a table of k rows, all but one).
+    eta : float
+        Largest share of rows that may be suppressed.
     """
-    rows = instance.cells.rows
-    rule = make_requirement(instance, k, 0.0 if eta is None else eta)
-    if eta is None:
-        rule = replace(rule, eta=min(k, rows - 1) / rows)
+    return _generalize(instance, k, make_requirement(instance, k, eta))
+
+
+def datafly_k(instance: Instance, k: int) -> FullDomain:
+    """The same until at most `k` rows fail, as M Alg. 2 has it; of k rows in all, all but one."""
+    rule, rows = make_requirement(instance, k), instance.cells.rows
+    return _generalize(instance, k, replace(rule, eta=min(k, rows - 1) / rows))
+
+
+def _generalize(instance: Instance, k: int, rule: Suppression) -> FullDomain:
     lattice = Lattice(instance, rule, "Datafly")
     columns = range(len(lattice.shape))
     levels = np.zeros(len(columns), dtype=np.int64)

@@ -8,8 +8,8 @@ import numpy as np
 
 from moanon.errors import ConfigError, ImpossibleError
 from moanon.genome import Instance
+from moanon.measures.evaluate import meet_constraints
 from moanon.measures.measure import find_measure
-from moanon.measures.measuring import meet_constraints
 from moanon.measures.suppression import RECURSIVE_C, Suppression
 
 #: Bounds on measures that every group has a value of, in their better direction.

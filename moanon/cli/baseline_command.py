@@ -40,7 +40,8 @@ def baseline(
         given(
             "E",
             "Largest share of rows that may be suppressed, such as 5% or 0.05, instead of "
-            "problem.eta; not for mondrian and mingen, which suppress none.",
+            "problem.eta; not for mondrian and mingen, which suppress none, nor for datafly-k, "
+            "which suppresses up to k rows.",
             parser=limit,
         ),
     ] = None,

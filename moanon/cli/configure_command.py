@@ -133,7 +133,6 @@ def schema() -> None:
 
 def _show_columns(instance: Instance) -> None:
     from moanon.data.coarsening import merged_before
-    from moanon.data.pricing import distance_of
 
     rows = []
     for name, role in instance.table.roles.items():
@@ -144,7 +143,7 @@ def _show_columns(instance: Instance) -> None:
         domain = instance.layout.domains.get(name)
         shape = (domain.kind, f"{domain.size:,}", f"{domain.size - 1:,}") if domain else ("",) * 3
         if name in instance.table.sensitive:
-            shape = (f"{distance_of(instance.distances.get(name))} distance", "", "")
+            shape = (f"{instance.distance_of(name)} distance", "", "")
         merged = merged_before(column, domain) if domain else ""
         rows.append((on_one_line(name), role.value, *shape, distinct, str(merged)))
     headers = (

@@ -62,7 +62,7 @@ def measure(
     not released is not measured, unless --sensitive names it: then by the original's values.
     """
     from moanon.experiment.anonymizations import KnownColumns, read_original, table_of
-    from moanon.measures.measuring import measure_grouping
+    from moanon.measures.evaluate import measure_grouping
     from moanon.measures.suppression import Suppression
     from moanon.release import read_released
 

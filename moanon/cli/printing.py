@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 #: quotes is one that somebody gave, and stays.
 _OPTIONS = dict.fromkeys(("columns", "config", "data", "delimiter", "eta", "force", "key"))
 _OPTIONS |= dict.fromkeys(("original", "out", "outside", "protocol", "quasi", "resume"))
-_OPTIONS |= dict.fromkeys(("sensitive", "solutions", "stars")) | {"hierarchies": "hierarchy"}
+_OPTIONS |= dict.fromkeys(("seed", "sensitive", "solutions", "stars"))
+_OPTIONS |= {"hierarchies": "hierarchy", "sets": "set"}
 _IN_A_CALL = re.compile(rf"(?<![\w.'\"])({'|'.join(_OPTIONS)})=(True|…|'\w+'|[\d.]*\d)")
 #: Longer lines of text are hard to follow.
 _READABLE = 100

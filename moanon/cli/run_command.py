@@ -179,7 +179,7 @@ def _note_poverty(experiment: Experiment, fronts: Mapping[float, Front]) -> None
         return
     if all(len(front) == 1 for front in found):
         note(_ONLY_SINGLE.format(found="a single solution, with k = 1"))
-    elif {"k", "d", "d1"} & {*experiment.limits.problems[0].objectives}:  # else that is no wonder
+    elif {"k", "d", "d1"} & {*experiment.runner.problem.objectives}:  # else that is no wonder
         note(_ONLY_SINGLE.format(found="nothing with k above 1"))
 
 

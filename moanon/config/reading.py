@@ -54,8 +54,8 @@ KeyPath = tuple[str, ...]
 #: The model of each section; that of the whole under the empty name.
 Models = Mapping[str, type[BaseModel]]
 
-#: What errors call a value that does not come from the file.
-OVERRIDE = "override"
+#: What errors call a value that does not come from the file, but from a parameter.
+OVERRIDE = "sets=…"
 
 
 # -- what a file says ----------------------------------------------------------------------------
@@ -130,12 +130,12 @@ def override(tree: YamlNode, setting: str, option: str = OVERRIDE) -> YamlNode:
     Examples
     --------
     >>> override(parse("problem: {eta: 0.1}"), "problem.eta=0.2").content["problem"].content["eta"]
-    YamlNode(content='0.2', line=None, key_line=None, plain=True, option='override')
+    YamlNode(content='0.2', line=None, key_line=None, plain=True, option='sets=…')
     """
     match = _OVERRIDE.fullmatch(setting)
     if not match:
         raise ConfigError(
-            f"an override must be key.path=value, e.g. problem.eta=0.1. Got {setting!r}"
+            f"{OVERRIDE} must be key.path=value, e.g. problem.eta=0.1. Got {setting!r}"
         )
     path = [part.strip('"') for part in re.findall(r'"[^"]+"|[^".]+', match[1])]
     value = (

@@ -8,6 +8,6 @@
 - ``table`` gives the columns roles and settles missing values.
 - ``domain`` says what a column's values are and how blocks of them are called: numbers and dates in
   ``steps``, categories in order, or a ``hierarchy``, whose files ``treefile`` reads and writes.
-- ``cells`` counts the distinct base tuples; ``pricing`` adds what kernels must know beside them.
+- ``cells`` counts the distinct base tuples.
 - ``strict_yaml`` reads and writes YAML, for hierarchies and for configurations.
 """

@@ -47,6 +47,12 @@ class SensitiveCounts(Outlined):
     values: npt.NDArray[np.int32]
     counts: npt.NDArray[np.int32] | Ints
 
+    def total(self) -> Ints:
+        """Rows of the table that have each value."""
+        total = np.zeros(len(self.labels), dtype=np.int64)
+        np.add.at(total, self.values, self.counts)
+        return total
+
 
 @dataclass(frozen=True, repr=False)
 class Cells(Outlined):

@@ -214,7 +214,7 @@ def _step_label(steps: Steps, numbers: Sequence[int] | None, step: int) -> str:
 
 
 @dataclass(frozen=True)
-class GroupRule(TreeRule):
+class WrittenGroupsRule(TreeRule):
     """Groups as they are written; values that none of them names go to `rest`, if there is one."""
 
     groups: Written
@@ -396,7 +396,7 @@ def rule_of(written: Written, interval: IntervalSpec) -> TreeRule:
     if "frequency" in rule:
         return FrequencyRule(rule["frequency"])
     if "group" in rule:
-        return GroupRule(rule["group"], rule.get("rest"))
+        return WrittenGroupsRule(rule["group"], rule.get("rest"))
     return StepsRule(tuple(rule.get("dates") or rule["intervals"]), interval)
 
 
@@ -408,7 +408,7 @@ def declared_texts(spec: DomainSpec) -> Sequence[str] | None:
         return None
     if isinstance(spec.hierarchy, Hierarchy):
         return spec.hierarchy.leaves
-    if isinstance(spec.hierarchy, GroupRule):
+    if isinstance(spec.hierarchy, WrittenGroupsRule):
         return _leaves(spec.hierarchy.groups)
     return None if isinstance(spec.hierarchy, StepsRule) else ()
 

@@ -19,14 +19,12 @@ from moanon.arrays import Floats, Ints, Outlined, UInts, Values
 from moanon.data.cells import SensitiveCounts, count_values
 from moanon.data.column import Profile
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.pricing import place_values
 from moanon.data.rows import RowStore, own_codes, row_keys
 from moanon.data.steps import Scale
 from moanon.diagnosis.privacy_model import PrivacyModel
 from moanon.diagnosis.suppression_curve import Curve, Levels
 from moanon.errors import DataError, QuestionError
 from moanon.kernels import refinement
-from moanon.kernels.diversity import MODELS, measure_models_alone
 from moanon.kernels.histograms import (
     EQUAL,
     ORDERED,
@@ -39,6 +37,7 @@ from moanon.kernels.histograms import (
     merge_lists,
     sort_values,
 )
+from moanon.kernels.models import MODELS, measure_models_alone
 
 _NONE = np.zeros(0, dtype=np.uint32)
 _NO_RUNS = np.zeros((0, 2), dtype=np.uint64)
@@ -270,7 +269,7 @@ class _Listed(NamedTuple):
 class _Rater:
     """Measures groups of cells under any model but k-anonymity; the worst sensitive column counts.
 
-    The loops are those that measure groups everywhere else (`moanon.kernels.diversity`); here the
+    The loops are those that measure groups everywhere else (`moanon.kernels.models`); here the
     groups are lists of cells, and one model is looked at.
     """
 
@@ -342,22 +341,21 @@ def _list_values(name: str, table: DistinctRows, model: PrivacyModel) -> _Listed
 def _lay_out(
     column: Profile, counts: SensitiveCounts, model: PrivacyModel
 ) -> tuple[HistogramColumn, Ints]:
-    """Give the values of a column their places by the model's distance; see `place_values`."""
+    """Give the values of a column their places by the model's distance; see `HistogramColumn`."""
     if model.rule in ("ordered", "tree") and column.missing:
         raise QuestionError(
             f"the {model.rule} distance has no place for the {column.missing} missing values of "
             f"column {column.name!r}; complete them, or take the rule equal"
         )
+    total = counts.total()
     if model.rule == "ordered":
         places = _ranks(column)
-        return place_values(counts, ORDERED, places, int(places.max()) + 1)
+        return HistogramColumn.arrange(total, ORDERED, places, int(places.max()) + 1)
     if model.hierarchy is not None:
         tree = model.hierarchy
-        return place_values(
-            counts, TREE, _leaves(column, tree), len(tree.leaves), tree.node_starts[:-1]
-        )
-    labels = len(counts.labels)
-    return place_values(counts, EQUAL, np.arange(labels), labels)
+        places, size = _leaves(column, tree), len(tree.leaves)
+        return HistogramColumn.arrange(total, TREE, places, size, tree.node_starts[:-1])
+    return HistogramColumn.arrange(total, EQUAL, np.arange(len(total)), len(total))
 
 
 def _ranks(column: Profile) -> Ints:

@@ -19,8 +19,8 @@ import numpy as np
 from moanon.arrays import Floats
 from moanon.data.column import did_you_mean
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.pricing import Distance
 from moanon.errors import QuestionError, got
+from moanon.kernels.histograms import Distance
 from moanon.measures import MEASURES, Measure
 from moanon.measures.measure import is_number
 
@@ -145,7 +145,7 @@ class PrivacyModel:
 
     @property
     def kernel_model(self) -> str:
-        """Name in `moanon.kernels.diversity.MODELS`; k has none, it is the size."""
+        """Name in `moanon.kernels.models.MODELS`; k has none, it is the size."""
         return self.registered.models[0]
 
     @property

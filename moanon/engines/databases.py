@@ -51,7 +51,7 @@ from moanon.engines.duck import (
 from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
 from moanon.engines.exact_columns import ExactColumns
 from moanon.engines.replacing import catalogue_of, unused_name
-from moanon.errors import DataError, MoanonError, OutputError
+from moanon.errors import CertificateError, DataError, MoanonError, OutputError
 
 #: Digits of a second that a TIMESTAMP has.
 _MICROSECONDS = 6
@@ -454,3 +454,23 @@ class RowsInDatabase(RowsElsewhere):
 def _plain(joined: Any) -> Any:
     """A join as a table of its own: ibis would go on with the join where it cannot."""
     return joined.select(*joined.columns).view()
+
+
+def count_cells(
+    address: Address, header: tuple[str, ...], measured: Sequence[str]
+) -> dict[tuple[str | None, ...], int]:
+    """Count the tuples of some columns of a released table, for the certificate's reader.
+
+    Nothing that wrote the table is used: the connection is a new one.
+    """
+    database = Database(address)
+    rows = database.rows()
+    if tuple(rows.columns) != header:
+        raise CertificateError(
+            f"its columns are {', '.join(rows.columns)} instead of {', '.join(header)}"
+        )
+    with database.telling("cannot be read back", CertificateError):
+        cells = rows.select(**{f"m{i}": rows[name] for i, name in enumerate(measured)})
+        found = cells.group_by(list(cells.columns)).aggregate(n=cells.count()).to_pyarrow()
+    columns = [found[f"m{i}"].to_pylist() for i in range(len(measured))]
+    return dict(zip(zip(*columns, strict=True), found["n"].to_pylist(), strict=True))

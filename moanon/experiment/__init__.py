@@ -7,11 +7,11 @@ folder, reads the data and finds where to go on; `Experiment.run` searches and w
 - ``solutions.json``: the genome, thresholds and blocks of each; where the recoding is local,
   ``boxes.npz`` holds its boxes and, sealed, which cells are in each;
 - ``config.yaml``: the configuration with all defaults stated; it can be run again;
-- ``run.json``: versions, seed, digests, counts, times, and why the search stopped;
-- ``.evaluated.npz``: the genomes that were evaluated, for runs with other limits of suppression.
+- ``run.json``: versions, seed, digests, counts, times, and why the search stopped.
 
 With several limits η each has a folder ``eta-E`` with these files, and ``comparison.csv`` stands
-above them. A limit can be added to a folder later: the search for it starts from what is there.
+above them. Each is searched for as if it were the only one, so a limit can be added to a folder
+later and changes nothing that is there.
 
 While it runs, the folder holds its checkpoints, from the first generation on until the results are
 complete. So whatever moment a run is killed at, the folder shows whether it is finished. Where

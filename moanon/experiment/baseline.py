@@ -42,7 +42,7 @@ from moanon.experiment.showing import draw_plots, write_page
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures import find_measure
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings, LocalRecodings, Recodings
 
@@ -115,12 +115,11 @@ def plan_baseline(
     Raises
     ------
     ConfigError
-        If there is no such baseline, it suppresses nothing and an η is given, or the configuration
-        is wrong.
+        If there is no such baseline, it takes no η and one is given, or the configuration is wrong.
     """
     baseline = find_baseline(name)
     if eta is not None and "eta" not in baseline.takes:
-        raise ConfigError(f"{name} suppresses no rows and takes no eta. Got {eta}")
+        raise ConfigError(f"{name} suppresses {baseline.suppresses} and takes no eta. Got {eta}")
     (config,) = plan([path], sets, etas=() if eta is None else (eta,), out=out)
     called = f"{config.name}-{name}"
     if out is None:
@@ -225,6 +224,9 @@ def baseline_front(
     if dropped := instance.table.dropped:
         notes.insert(0, dropped)
     chosen = _chosen_ks(ks, bounds, instance)
+    if baseline.suppresses == "up to k rows":  # the limit that all its releases keep to
+        rows = instance.cells.rows
+        rule = replace(rule, eta=min(chosen[-1], rows - 1) / rows)
     settings = _settings(name, baseline, rule)
     demands = settings.get("demands", ())
     make_requirement(instance, chosen[-1], rule.eta, demands, rule.recursive_c)  # the hardest
@@ -243,7 +245,7 @@ def _rule(name: str, baseline: Baseline, config: Config) -> tuple[Suppression, l
     notes = []
     if "eta" not in baseline.takes:
         if any(etas):
-            notes.append(f"{name} suppresses no rows; problem.eta is not used")
+            notes.append(f"{name} suppresses {baseline.suppresses}; problem.eta is not used")
         etas = (0.0,)
     if len(etas) > 1:
         raise ConfigError(

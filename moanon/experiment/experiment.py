@@ -36,12 +36,10 @@ from moanon.experiment.folder import (
     make_folder,
     mark_without_solution,
     notes_on_folder,
-    read_evaluated,
     results_of,
     spare_inputs,
     still_known,
     with_limits,
-    write_evaluated,
 )
 from moanon.experiment.planning import changed, etas_of, with_eta
 from moanon.experiment.proving import earlier_proof, keep_proof, prove_limits
@@ -52,14 +50,13 @@ from moanon.front import Front
 from moanon.front.results import DOMAINS
 from moanon.genome import Instance
 from moanon.progress import OnStep, on_part
-from moanon.proofs.front_proof import FrontProof, ProofRecord
+from moanon.proofs.front_proof import ProofRecord
 from moanon.recoding import BOXES
 from moanon.search.checkpoint import Checkpoints, Identity
-from moanon.search.limits import Limits
 from moanon.search.running import OnGeneration, Outcome
 
-#: What a checkpoint holds besides the search and what is shared.
-_PARTS = {"known", "force", "phase", "courses"}
+#: What a checkpoint holds besides the search.
+_PARTS = {"known", "force", "courses"}
 
 
 # -- one run ---------------------------------------------------------------------------------------
@@ -100,7 +97,7 @@ class Result(Outlined):
     runs : dict of float to FinishedRun
         What was written for each limit, the widest first; empty where the run was interrupted.
     evaluations : int
-        Different genomes that were evaluated, earlier ones in the folder included.
+        Genomes that this run evaluated, of all its limits together.
     compiling : float
         Seconds that compiling or loading the kernels took, before the search.
     proof : ProofRecord or None
@@ -140,7 +137,8 @@ class Experiment(Outlined):
     runner : Runner
         Searches, and holds everything found so far.
     known : dict of float to tuple of Path and mapping
-        Limits for which the folder has results: where, and their ``run.json``.
+        Limits for which the folder has results: where, and their ``run.json``. They are not
+        searched for again.
     identity : Identity
         What is searched, whatever the limits.
     checkpoints : Checkpoints
@@ -206,8 +204,8 @@ class Experiment(Outlined):
             known = {} if force else results_of(folder, identity)
             if saved is not None:
                 known = still_known(folder, known, saved["known"].tolist())
-            etas = {*etas_of(config), *known}
-            if etas == known.keys() and not resume:
+            etas = {*etas_of(config)} - known.keys()
+            if not etas and not resume:
                 raise already(folder)
             if saved is None:
                 notes += notes_on_folder(folder, known, etas, resume=resume)
@@ -217,7 +215,7 @@ class Experiment(Outlined):
             return cls(
                 config=config,
                 lock=lock,
-                runner=Runner(config, instance, threads, [*etas], [*known], notes),
+                runner=Runner(config, instance, threads, [*etas], notes),
                 known=known,
                 identity=identity,
                 checkpoints=checkpoints,
@@ -253,15 +251,17 @@ class Experiment(Outlined):
             self._take_folder()
             self._begin()
             watch = Watch(on_generation, on_step, interrupted, self._save)
-            found = self.runner.run(watch, self._earlier_proofs)
+            found = self.runner.run(watch)
             if not found.fronts:
                 return self._result(found, {})
             runs, is_cut = self._write(found), False
             self.checkpoints.remove()  # from here on the folder is finished
             seconds = self.config.search.prove
-            if seconds is not None and any(run.front.proven is None for run in runs.values()):
-                proving = on_part(on_step, "proving")
-                runs = prove_limits(self.folder, runs, seconds, interrupted, proving)
+            new = {eta: runs[eta] for eta in found.fronts}
+            if seconds is not None and any(run.front.proven is None for run in new.values()):
+                runs |= prove_limits(new, seconds, interrupted, on_part(on_step, "proving"))
+                if len(runs) > 1:
+                    write_eta_table(self.folder, {eta: r.front for eta, r in runs.items()}, {})
                 is_cut = interrupted is not None and interrupted()
             self.show(runs, on_step)
             return self._result(found, runs, is_cut)
@@ -294,52 +294,50 @@ class Experiment(Outlined):
         mark_without_solution(self.folder, None)
 
     def _begin(self) -> None:
-        """Bring in what is there: where to go on, or what earlier runs have found."""
-        if not self.runner.kind.of_genomes:
-            self.limits.keep({eta: run.front for eta, run in self.known_runs.items()})
-        if self.saved is not None:
-            try:
-                self.runner.restore(self.saved)
-            except KeyError:
-                raise _foreign_checkpoint(self.folder) from None
+        """Go on where the run was interrupted, or clear away a checkpoint that is replaced."""
+        if self.saved is None:
+            self.checkpoints.remove()
             return
-        self.checkpoints.remove()  # of a run that is replaced
-        if self.known and self.runner.kind.of_genomes:
-            known, layout = self.known_runs.values(), self.instance.layout
-            self.limits.learn(read_evaluated(self.folder, known, self.identity, layout))
+        try:
+            self.runner.restore(self.saved)
+        except KeyError:
+            raise _foreign_checkpoint(self.folder) from None
 
     def _save(self, state: State) -> None:
-        self.checkpoints.save(state | {"force": np.array(self.force)})
-
-    def _earlier_proofs(self) -> dict[float, FrontProof]:
-        """Proofs that the folder has already."""
-        found = {eta: earlier_proof(run) for eta, run in self.known_runs.items()}
-        return {eta: proof for eta, proof in found.items() if proof is not None}
+        known = np.array([*self.known], dtype=np.float64)
+        self.checkpoints.save(state | {"force": np.array(self.force), "known": known})
 
     def _write(self, found: Found) -> dict[float, FinishedRun]:
-        """Write the results of each limit, and clear away what does not belong to them."""
-        fronts, proofs, kind = found.fronts, found.proofs, self.runner.kind
-        runs = {}
+        """Write the results of each limit, and clear away what does not belong to them.
+
+        What is there of earlier limits is left as it is; only a folder that was of one limit, and
+        is of several now, hands its results down to a folder of their own.
+        """
+        proofs, runs = dict(found.proofs), {}
         for eta, place in self.places.items():
+            if eta in self.known and place == self.known[eta][0]:
+                runs[eta] = self.known_runs[eta]
+                continue
             make_folder(place)
+            front = found.fronts[eta] if eta in found.fronts else self.known_runs[eta].front
+            if eta in self.known and (proof := earlier_proof(self.known_runs[eta])) is not None:
+                proofs[eta] = proof
             config = changed(with_eta(self.config, eta), "output", dir=str(place))
             record = self._record(eta, config)
-            if fronts[eta].proven is not None:
+            if front.proven is not None:
                 bounds = proofs[eta].work if eta in proofs else 0
-                record["proof"] = ProofRecord.of(fronts[eta], bounds).to_dict()
-            runs[eta] = save_run(place, fronts[eta], config, record, force=self.replace)
+                record["proof"] = ProofRecord.of(front, bounds).to_dict()
+            runs[eta] = save_run(place, front, config, record, force=self.replace)
             if eta in proofs:
                 keep_proof(runs[eta], proofs[eta])
             elif self.force:
                 (place / PROOF).unlink(missing_ok=True)
-        # An enumeration needs no head start.
-        if kind.is_random:
-            write_evaluated(self.folder, self.limits.evaluated, self.identity)
-        kept = set(RESULTS) - ({BOXES} if kind.of_genomes else set())
+        kept = set(RESULTS) - ({BOXES} if self.runner.kind.of_genomes else set())
         kept -= {DOMAINS} if self.instance.distances else set()
-        if len(fronts) > 1:
+        if len(runs) > 1:
             kept = {"config.yaml", ETA_TABLE}
-            every = with_eta(self.config, tuple(sorted(fronts)))
+            every = with_eta(self.config, tuple(sorted(runs)))
+            fronts = {eta: run.front for eta, run in runs.items()}
             write_eta_table(self.folder, fronts, {"config.yaml": every.to_yaml()})
         kept |= {PROOF} if self.folder in self.places.values() else set()
         for name in {*RESULTS, ETA_TABLE, PROOF} - kept:
@@ -360,9 +358,6 @@ class Experiment(Outlined):
         else:  # it was searched for earlier
             _, before = self.known[eta]
             record |= {key: before[key] for key in ("search", "times", "notes") if key in before}
-        if len(self.limits.etas) > 1:
-            total = self.runner.evaluations
-            record["shared"] = {"etas": sorted(self.limits.etas), "evaluations": total}
         return record
 
     def show(self, found: Mapping[float, FinishedRun], on_step: OnStep | None = None) -> None:
@@ -374,7 +369,7 @@ class Experiment(Outlined):
         if wanted.report:
             write_page(runs, self.folder, on_part=on_part(on_step, "page"))
             for run in runs:
-                if run.folder != self.folder:
+                if run.folder not in (self.folder, *(path for path, _ in self.known.values())):
                     what = f"page of {run.folder.name}"
                     write_page([run], run.folder, on_part=on_part(on_step, what))
 
@@ -388,7 +383,7 @@ class Experiment(Outlined):
     @property
     def places(self) -> dict[float, Path]:
         """Where the results of each limit go, the widest first."""
-        etas = self.limits.etas
+        etas = sorted({*self.runner.etas, *self.known}, reverse=True)
         if len(etas) == 1:
             return {etas[0]: self.folder}
         return {eta: self.folder / f"eta-{eta}" for eta in etas}
@@ -396,17 +391,12 @@ class Experiment(Outlined):
     @property
     def finished(self) -> bool:
         """Whether the folder holds the results already, and there is nothing to do."""
-        return not self.runner.phases
-
-    @property
-    def limits(self) -> Limits:
-        """Everything found so far, for each limit of suppression."""
-        return self.runner.limits
+        return not self.runner.etas
 
     @property
     def instance(self) -> Instance:
         """The table."""
-        return self.limits.problems[0].instance
+        return self.runner.problem.instance
 
     @property
     def algorithm(self) -> str:

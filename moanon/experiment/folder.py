@@ -13,15 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from filelock import BaseFileLock, FileLock, Timeout
 
-from moanon.arrays import Bits
 from moanon.atomic import clear_leftovers
 from moanon.config import Config
 from moanon.data.domain import TreeDomain
 from moanon.errors import DataError, OutputError, SearchError
-from moanon.experiment.finished import FinishedRun
 from moanon.front.results import (
     DOMAINS,
     NO_SOLUTION,
@@ -31,9 +28,9 @@ from moanon.front.results import (
     read_record,
     unfinished,
 )
-from moanon.genome import Instance, Layout
-from moanon.recoding import BOXES, GlobalRecodings
-from moanon.search.checkpoint import NAMES, Identity, read_arrays, write_arrays
+from moanon.genome import Instance
+from moanon.recoding import BOXES
+from moanon.search.checkpoint import NAMES, Identity
 
 #: The file that is locked while a run is at work.
 LOCK = ".lock"
@@ -46,8 +43,6 @@ _NO_LOCKS = frozenset(
 )
 #: What a finished run leaves; boxes only where its solutions are some.
 RESULTS = ("front.csv", "solutions.json", BOXES, "config.yaml", DOMAINS, "run.json")
-#: Bits that were evaluated.
-_EVALUATED = ".evaluated.npz"
 #: For each limit that a folder has results for: where they are, and their ``run.json``.
 Known = dict[float, tuple[Path, Mapping[str, Any]]]
 #: Where open proofs lie.
@@ -278,7 +273,7 @@ def make_folder(folder: Path) -> None:
 def clear_results(folder: Path) -> None:
     """Remove the results of a run that has been replaced, and its folder if nothing else is in."""
     clear_pictures(folder)
-    for name in (*RESULTS, *NAMES, _EVALUATED, PROOF, NO_SOLUTION, LOCK):
+    for name in (*RESULTS, *NAMES, PROOF, NO_SOLUTION, LOCK):
         (folder / name).unlink(missing_ok=True)
     for place in (folder / "plots", folder):
         if place.is_dir() and not any(place.iterdir()):
@@ -298,7 +293,7 @@ def clear_others(folder: Path, kept: Iterable[str]) -> None:
     clear_pictures(folder)
     for path in folder.glob("eta-*/"):
         clear_results(path)
-    left = {*RESULTS, *NAMES, _EVALUATED, PROOF, NO_SOLUTION, "comparison.csv"}
+    left = {*RESULTS, *NAMES, PROOF, NO_SOLUTION, "comparison.csv"}
     for name in left.difference(kept):
         (folder / name).unlink(missing_ok=True)
 
@@ -318,23 +313,23 @@ def clear_pictures(folder: Path) -> None:
 
 
 def still_known(folder: Path, known: Known, etas: list[float]) -> Known:
-    """The results that an interrupted run started from."""
+    """The results to which an interrupted run was adding."""
     for eta in etas:
         if eta not in known:
             raise SearchError(
-                f"{folder} holds no results for eta {eta} any more, from which its unfinished run "
-                "started; start anew with force=True"
+                f"{folder} holds no results for eta {eta} any more, to which its unfinished run "
+                "was adding; start anew with force=True"
             )
     return {eta: known[eta] for eta in etas}
 
 
 def notes_on_folder(folder: Path, known: Known, etas: set[float], *, resume: bool) -> list[str]:
-    """Say what a folder holds that the run starts from, or that there is nothing to go on from."""
+    """Say what a folder holds besides, or that there is nothing to go on from."""
     if resume and not known:
         return [f"{folder} holds no checkpoint; starting from the beginning"]
-    if known and etas != known.keys():
-        had, more = (", ".join(map(str, sorted(some))) for some in (known, etas - known.keys()))
-        return [f"{folder} has results for eta {had}; adding {more}, starting from them"]
+    if known and etas:
+        had, more = (", ".join(map(str, sorted(some))) for some in (known, etas))
+        return [f"{folder} has results for eta {had}, which stay as they are; adding {more}"]
     return []
 
 
@@ -348,41 +343,3 @@ def _already(folder: Path, found: str) -> OutputError:
         f"{folder} holds results already ({found}); replace them with force=True, or name "
         "another folder (out=…)"
     )
-
-
-# -- what was evaluated --------------------------------------------------------------------------
-
-
-def write_evaluated(folder: Path, packed: Bits, identity: Identity) -> None:
-    """Keep the genomes that were evaluated, packed, for limits that are added later."""
-    write_arrays(folder / _EVALUATED, {"packed": packed}, identity)
-
-
-def read_evaluated(
-    folder: Path, known: Iterable[FinishedRun], identity: Identity, layout: Layout
-) -> Bits:
-    """Return the genomes that runs here have evaluated, packed; at least those of their fronts.
-
-    Raises
-    ------
-    OutputError
-        If the solutions of a front are no genomes.
-    """
-    found, places = [], {folder}
-    for run in known:
-        recodings = run.front.recodings
-        if not isinstance(recodings, GlobalRecodings):
-            raise _other_run(run.folder, "its solutions are boxes, and this one searches genomes")
-        found.append(layout.pack(recodings.genomes))
-        places.add(run.folder)
-    for place in places:
-        if (place / _EVALUATED).exists():
-            try:
-                state = read_arrays(place / _EVALUATED, identity)
-            except SearchError:  # a damaged one is no loss of results, only of a head start
-                continue
-            if "packed" in state:  # else it was written before genomes were packed
-                found.append(state["packed"])
-    packed = np.concatenate(found)
-    rows = sorted({row.tobytes(): place for place, row in enumerate(packed)}.items())
-    return packed[[place for _, place in rows]]

@@ -112,7 +112,7 @@ def optimize(
         (front,) = fronts.values()
         seconds = config.search.prove
         if found.fronts and seconds is not None and front.proven is None:
-            (front,) = runner.prove(found, seconds, watch).values()
+            front = runner.prove(found, seconds, watch)
         return front
 
 

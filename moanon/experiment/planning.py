@@ -48,9 +48,9 @@ def plan(
     """
     options = {}
     if etas:
-        options["eta"] = f"problem.eta={etas[0] if len(etas) == 1 else list(etas)}"
+        options["eta=…"] = f"problem.eta={etas[0] if len(etas) == 1 else list(etas)}"
     if seed is not None:
-        options["seed"] = f"search.seed={seed}"
+        options["seed=…"] = f"search.seed={seed}"
     runs: list[Config] = []
     owners: dict[Path, str] = {}
     for path in paths:

@@ -23,7 +23,7 @@ from moanon.experiment.folder import PROOF, FolderLock, identity_of, with_limits
 from moanon.experiment.showing import draw_plots, write_eta_table, write_page
 from moanon.front import Front
 from moanon.front.results import check_finished, find_fronts, has_config, read_record
-from moanon.measures.solutions import OnPart
+from moanon.measures.evaluate import OnPart
 from moanon.proofs.front_proof import FrontProof, ProofRecord
 from moanon.proofs.provable import check_provable, why_unprovable
 from moanon.recoding import GlobalRecodings
@@ -238,7 +238,6 @@ def keep_proof(run: FinishedRun, proof: FrontProof) -> None:
 
 
 def prove_limits(
-    folder: Path,
     runs: Mapping[float, FinishedRun],
     seconds: float,
     interrupted: Callable[[], bool] | None,
@@ -254,13 +253,10 @@ def prove_limits(
             on_part(progress.optimal, progress.steps)
 
     share = seconds / len(runs)
-    proven = {
+    return {
         eta: prove_front(run, seconds=share, on_progress=show, interrupted=interrupted).run
         for eta, run in runs.items()
     }
-    if len(runs) > 1:
-        write_eta_table(folder, {eta: run.front for eta, run in proven.items()}, {})
-    return proven
 
 
 # -- results folders -------------------------------------------------------------------------------

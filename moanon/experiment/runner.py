@@ -1,9 +1,11 @@
 """The runner: from a configuration and its table to a front for each limit of suppression.
 
-It searches for one limit after the other, makes the fronts, and proves of them what comes unasked.
-It knows neither files nor folders: `moanon.optimize` runs it in memory, `Experiment` around a
-results folder, where what has to be saved goes to checkpoints. What differs between algorithms is
-theirs (`moanon.search.search.Search`).
+Each limit is searched for as if it were the only one, with the same seed. They share the table with
+its counted cells and compiled layout, and nothing else: so the front of a limit depends on no other
+limit, and one can be added later without touching what is there. The runner makes the fronts, and
+proves of them what comes unasked. It knows neither files nor folders: `moanon.optimize` runs it in
+memory, `Experiment` around a results folder, where what has to be saved goes to checkpoints. What
+differs between algorithms is theirs (`moanon.search.search.Search`).
 """
 
 from __future__ import annotations
@@ -27,16 +29,15 @@ from moanon.genome import Instance
 from moanon.progress import OnStep, on_part
 from moanon.proofs.front_proof import FrontProof, ProofRecord, bounds_of_all, prove_within_budget
 from moanon.proofs.provable import LOCAL, why_unprovable
-from moanon.search.algorithms import foreign_settings, room_of
-from moanon.search.limits import Limits
+from moanon.search.algorithms import ALGORITHMS, foreign_settings, make_search, room_of
+from moanon.search.archive import Archive
 from moanon.search.problem import SearchProblem
 from moanon.search.running import OnGeneration, Outcome, Progress, run_search
+from moanon.search.search import Search
 from moanon.search.stopping import Stop
 
 #: Machines have fewer processors than this.
 _MOST_THREADS = 1024
-#: Share of the effort for a further limit, which starts from what was found for the others.
-_FURTHER = 0.25
 
 #: How the search for a limit went: a part of ``run.json``.
 Course = dict[str, Any]
@@ -117,9 +118,7 @@ class Runner:
     threads : int
         Results do not depend on it.
     etas : sequence of float, optional
-        Limits of suppression, by default those of the configuration.
-    known : sequence of float
-        Those of them that were searched for earlier.
+        Limits of suppression to search for, by default those of the configuration.
     notes : sequence of str
         What was noticed before; it is recorded with how the search went.
 
@@ -128,10 +127,14 @@ class Runner:
     algorithm : str
         What ``auto`` has become.
     kind : type of Search
-    limits : Limits
-        Everything found so far, for each limit of suppression.
+    problem : SearchProblem
+        Under the widest limit of the configuration.
+    etas : tuple of float
+        Limits to search for in this order, the widest first.
+    archives : dict of float to Archive
+        What was found for each limit whose search has begun.
     stop : Stop
-        When the search for the first limit ends.
+        When the search for a limit ends.
     courses : dict of float to Course
         How the search went for each limit that is done.
     compiling : float
@@ -143,23 +146,20 @@ class Runner:
         config: Config,
         instance: Instance,
         threads: int = 1,
-        etas: Sequence[float] = (),
-        known: Sequence[float] = (),
+        etas: Sequence[float] | None = None,
         notes: Sequence[str] = (),
     ) -> None:
-        problem = make_problem(config, instance, threads)
-        _check_proof(config, problem)
+        self.problem = make_problem(config, instance, threads)
+        _check_proof(config, self.problem)
         self.config = config
         self.algorithm = algorithm_for(config, instance)
-        room = room_of(config.search, self.algorithm)
-        self.limits = Limits(problem, etas or etas_of(config), self.algorithm, room)
-        self.kind = self.limits.kind
-        self.stop: Stop = self.kind.stop_rule(config.search, self.limits.problems[0])
-        self.known = tuple(known)
+        self.kind = ALGORITHMS[self.algorithm].load()
+        self.etas = tuple(sorted(etas_of(config) if etas is None else etas, reverse=True))
+        self.archives: dict[float, Archive] = {}
+        self.stop: Stop = self.kind.stop_rule(config.search, self.problem)
         self.notes = (*notes, *self._unused_settings())
         self.courses: dict[float, Course] = {}
         self.compiling = 0.0
-        self._phase = 0
         self._saved: State | None = None
 
     def _unused_settings(self) -> list[str]:
@@ -170,27 +170,15 @@ class Runner:
         return [f"search: {names} is for {owner}; {self.algorithm} has no use for it"]
 
     @property
-    def phases(self) -> tuple[float, ...]:
-        """Limits to search for, in this order."""
-        return tuple(eta for eta in self.limits.etas if eta not in self.known)
-
-    @property
     def evaluations(self) -> int:
-        """Different genomes that were evaluated, earlier ones included; or targets reached for."""
-        if self.kind.of_genomes:
-            return self.limits.evaluations
-        return sum(course["search"]["evaluations"] for course in self.courses.values())
+        """Genomes evaluated, or targets reached for, of all limits together."""
+        searches = [course["search"] for course in self.courses.values()]
+        return sum(search["evaluations"] + search["polished"] for search in searches)
 
     # -- running -----------------------------------------------------------------------------------
 
-    def run(
-        self,
-        watch: Watch = Watch(),
-        earlier: Callable[[], Mapping[float, FrontProof]] = dict,
-    ) -> Found:
+    def run(self, watch: Watch = Watch()) -> Found:
         """Search for each limit in turn; make the fronts, with all bounds that come unasked.
-
-        `earlier` gives the proofs that there are of fronts of earlier runs.
 
         Raises
         ------
@@ -198,29 +186,31 @@ class Runner:
             If nothing that was found meets the constraints.
         """
         started = time.monotonic()
-        self.kind.warm_up(self.limits.problems[0])  # which a limit in seconds should not count
+        self.kind.warm_up(self.problem)  # which a limit in seconds should not count
         self.compiling = time.monotonic() - started
-        for number in range(self._phase, len(self.phases)):
+        for number in range(len(self.courses), len(self.etas)):
             outcome = self._search(number, watch)
             if outcome.reason == "interrupted":
                 return Found(outcome)
             course = self._course(outcome, time.monotonic() - started)
-            self.courses[self.phases[number]] = course
-            # With every genome evaluated for one limit, they are for all the others.
-            if outcome.reason == "exhausted" and self.kind.of_genomes:
-                self.courses.update(dict.fromkeys(self.phases[number:], course))
-                break
-        return self._settled(outcome, watch, earlier)
+            self.courses[self.etas[number]] = course
+        return self._with_proofs(outcome, watch)
+
+    def search_for(self, eta: float) -> Search:
+        """Build the search for a limit; what it finds is in `archives`."""
+        problem = self.problem.with_eta(eta)
+        search = make_search(problem, self.config.search, self.algorithm)
+        self.archives[eta] = search.archive
+        return search
 
     def _search(self, number: int, watch: Watch) -> Outcome:
         """Search for one of the limits, saving everything now and then."""
-        eta = self.phases[number]
-        further = (number > 0 or self.known) and self.kind.is_random
-        several = len(self.limits.etas) > 1
+        eta = self.etas[number]
         saved, self._saved = self._saved, None
 
         def show(progress: Progress) -> None:
             if watch.on_generation is not None:
+                several = len(self.etas) > 1
                 watch.on_generation(replace(progress, eta=eta) if several else progress)
 
         def save(state: State) -> None:
@@ -228,8 +218,8 @@ class Runner:
                 watch.save(state | self._state(number))
 
         return run_search(
-            self.limits.search_for(self.limits.etas.index(eta), self.config.search),
-            self.stop.part(_FURTHER) if further else self.stop,
+            self.search_for(eta),
+            self.stop,
             on_generation=show,
             save=None if watch.save is None else save,
             interrupted=watch.interrupted,
@@ -254,7 +244,7 @@ class Runner:
                 "compiling": round(self.compiling, 3),
                 "process": round(seconds, 3),
                 "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-                "threads": self.limits.problems[0].threads,
+                "threads": self.problem.threads,
             },
             "notes": list(self.notes),
         }
@@ -263,40 +253,37 @@ class Runner:
 
     def fronts(self, watch: Watch) -> dict[float, Front]:
         """Make all fronts before any is written: one may lack a solution within its constraints."""
-        cap, fronts = self.config.search.cap, {}
-        for place, eta in enumerate(self.limits.etas):
-            what = "measuring" if len(self.limits.etas) == 1 else f"measuring eta {eta}"
-            fronts[eta] = self.limits.front(place, cap, on_part(watch.on_step, what))
-        return fronts
+        return {eta: self._front(eta, watch) for eta in self.archives}
 
-    def _settled(
-        self, outcome: Outcome, watch: Watch, earlier: Callable[[], Mapping[float, FrontProof]]
-    ) -> Found:
+    def _front(self, eta: float, watch: Watch) -> Front:
+        what = "measuring" if len(self.etas) == 1 else f"measuring eta {eta}"
+        return self.kind.front_of(
+            self.problem.with_eta(eta),
+            self.archives[eta],
+            self.config.search.cap,
+            on_part(watch.on_step, what),
+        )
+
+    def _with_proofs(self, outcome: Outcome, watch: Watch) -> Found:
         """The fronts with all bounds that come unasked, and their proofs.
 
-        An enumeration needs no proofs. Otherwise there are those of earlier runs, and one of the
-        front without suppression where exactness is the default.
+        An enumeration needs no proof. Otherwise there is one of a front without suppression, where
+        exactness is the default.
         """
-        fronts = self.fronts(watch)
-        if not self.kind.of_genomes:
-            return Found(outcome, fronts)
-        if outcome.reason == "exhausted":
-            for (eta, front), archive in zip(fronts.items(), self.limits.archives, strict=True):
-                if self.kind.keeps_all and not archive.thinned:
+        fronts, proofs = self.fronts(watch), {}
+        for eta, front in fronts.items():
+            if not self.kind.of_genomes:
+                continue
+            if self.courses[eta]["search"]["stopped"] == "exhausted":
+                if self.kind.keeps_all and not self.archives[eta].thinned:
                     fronts[eta] = replace(front, proven=bounds_of_all(front))
-            return Found(outcome, fronts)
-        proofs = dict(earlier())
-        eta = min(fronts)
-        is_wanted = eta not in proofs and self.config.search.prove is None
-        if is_wanted and self._is_exact_wanted(fronts[eta]):
-            proving = on_part(watch.on_step, "proving")
-            proof = prove_within_budget(fronts[eta], watch.interrupted, proving)
-            if proof is None:
-                return Found(replace(outcome, reason="interrupted"))
-            proofs[eta] = proof
-            fronts = self._with_better(fronts, proof, watch)
-        for eta, proof in proofs.items():
-            fronts[eta] = replace(fronts[eta], proven=proof.bounds(fronts[eta]))
+            elif self.config.search.prove is None and self._is_exact_wanted(front):
+                proving = on_part(watch.on_step, "proving")
+                proof = prove_within_budget(front, watch.interrupted, proving)
+                if proof is None:
+                    return Found(replace(outcome, reason="interrupted"))
+                proofs[eta] = proof
+                fronts[eta] = self._proven(eta, front, proof, watch)
         return Found(outcome, fronts, proofs)
 
     def _is_exact_wanted(self, front: Front) -> bool:
@@ -305,16 +292,15 @@ class Runner:
             return False
         return front.suppression.most_rows(front.instance.cells.rows) == 0
 
-    def _with_better(
-        self, fronts: dict[float, Front], proof: FrontProof, watch: Watch
-    ) -> dict[float, Front]:
-        """The fronts once all limits have learned what a proof has found to be better."""
-        if not proof.better:
-            return fronts
-        self.limits.learn(self.limits.problems[0].layout.pack(proof.better_genomes()))
-        return self.fronts(watch)
+    def _proven(self, eta: float, front: Front, proof: FrontProof, watch: Watch) -> Front:
+        """The front of a limit with its bounds, and with what a proof has found to be better."""
+        if proof.better:
+            genomes = proof.better_genomes()
+            self.archives[eta].add(self.problem.with_eta(eta).points(genomes), genomes)
+            front = self._front(eta, watch)
+        return replace(front, proven=proof.bounds(front))
 
-    def prove(self, found: Found, seconds: float, watch: Watch) -> dict[float, Front]:
+    def prove(self, found: Found, seconds: float, watch: Watch) -> Front:
         """Prove the front of the one limit for so many seconds, in memory."""
         ((eta, front),) = found.fronts.items()
         proof = FrontProof(front)
@@ -323,30 +309,30 @@ class Runner:
         for _ in proof.advances():
             if time.monotonic() >= end or (watch.interrupted is not None and watch.interrupted()):
                 break
-        front = self._with_better({eta: front}, proof, watch)[eta]
-        return {eta: replace(front, proven=proof.bounds(front))}
+        return self._proven(eta, front, proof, watch)
 
     def exact_record(self, found: Found, fronts: Mapping[float, Front]) -> ProofRecord | None:
         """How much of the front without suppression is proven, where that was done unasked."""
-        eta = min(fronts)
-        if eta not in found.proofs or not self._is_exact_wanted(fronts[eta]):
-            return None
-        return ProofRecord.of(fronts[eta], found.proofs[eta].work)
+        for eta, proof in found.proofs.items():
+            return ProofRecord.of(fronts[eta], proof.work)
+        return None
 
     # -- what is saved -----------------------------------------------------------------------------
 
     def _state(self, number: int) -> State:
         """What the search for the limit that comes at `number` does not know itself."""
         done = json.dumps({str(eta): course for eta, course in self.courses.items()})
-        return prefixed("limits.", self.limits.state()) | {
-            "known": np.array(self.known, dtype=np.float64),
-            "phase": np.array(number),
-            "courses": np.frombuffer(done.encode(), dtype=np.uint8),
-        }
+        state: State = {"courses": np.frombuffer(done.encode(), dtype=np.uint8)}
+        for place in range(number):
+            state |= prefixed(f"done{place}.", self.archives[self.etas[place]].state())
+        return state
 
     def restore(self, state: State) -> None:
         """Go on from a saved state, which must be of the same configuration and table."""
-        self.limits.restore(part_of(state, "limits."))
         courses = json.loads(state["courses"].tobytes())
         self.courses = {float(eta): courses[eta] for eta in courses}
-        self._phase, self._saved = int(state["phase"]), state
+        for place, eta in enumerate(self.courses):
+            room = room_of(self.config.search, self.algorithm)
+            self.archives[eta] = self.kind.empty_archive(self.problem, room)
+            self.archives[eta].restore(part_of(state, f"done{place}."))
+        self._saved = state

@@ -48,7 +48,7 @@ from moanon.front.results import has_config
 from moanon.frontier import Frontier, PlacedRelease, place_releases
 from moanon.genome import Instance
 from moanon.measures import find_measure
-from moanon.measures.solutions import OnPart
+from moanon.measures.evaluate import OnPart
 from moanon.progress import OnStep
 from moanon.progress import on_part as parts_of_step
 from moanon.release.matching import StarredRows

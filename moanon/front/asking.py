@@ -1,8 +1,9 @@
 """Questions and answers: what to make best within which limits, and the solution to take.
 
 Fronts of several limits η are asked the same (`least_losses`, `largest_ks`). Whatever meets a
-narrow limit meets every wider one, so a wider limit can never cost more. That it seems to is the
-search's doing: the wider one was searched with less effort, or by itself (`why_worse`).
+narrow limit meets every wider one, so a wider limit need never cost more. Where it seems to, either
+the loss is no objective and suppressing pays, or it is chance: each limit is searched for by itself
+(`why_worse`).
 """
 
 from __future__ import annotations
@@ -410,6 +411,10 @@ def _k_and_loss(fronts: Mapping[float, Front]) -> list[tuple[Ints, Floats]]:
     return [(each["k"].astype(np.int64), each["loss"]) for each in measures]
 
 
+#: Losses that a suppressed row does not count in.
+_OF_KEPT_ROWS = frozenset({"gl", "gl_weighted"})
+
+
 def why_worse(fronts: Mapping[float, Front], evaluations: Mapping[float, int]) -> str:
     """Say why a wider limit loses more at some k than a narrower one; nothing where none does.
 
@@ -431,10 +436,22 @@ def why_worse(fronts: Mapping[float, Front], evaluations: Mapping[float, int]) -
         ks = ", ".join(f"{bound:,.0f}" for bound in bounds)
         few, many = evaluations.get(wide, 0), evaluations.get(narrow, 0)
         why = "each limit is searched by itself"
-        if 0 < few < many:
+        if (cost := _rewarding(fronts[wide].objectives)) is not None:
+            why = (
+                f"the objective {cost} counts kept rows alone, so a search that may suppress more "
+                "does so, and the loss counts suppressed rows in full; take the objective loss "
+                f"instead of {cost}"
+            )
+        elif 0 < few < many:
             why = f"it was searched with {few:,} evaluations instead of {many:,}"
         sentences.append(
             f"η {wide} shows a larger loss than η {narrow} at k {ks}: {why}; what was found for "
             f"η {narrow} is allowed under η {wide}, too"
         )
     return "; ".join(sentences)
+
+
+def _rewarding(objectives: Sequence[str]) -> str | None:
+    """The objective that gets better by suppressing rows, where no other one holds against it."""
+    costs = [name for name in objectives if not find_measure(name).privacy]
+    return next(iter(costs), None) if costs and {*costs} <= _OF_KEPT_ROWS else None

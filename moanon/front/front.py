@@ -54,8 +54,7 @@ if TYPE_CHECKING:  # a front can be read and asked without the compiler and with
     from moanon.data.table import Table
     from moanon.genome import Instance, Layout
     from moanon.grouping import Grouping
-    from moanon.measures.evaluate import Evaluator
-    from moanon.measures.solutions import OnPart
+    from moanon.measures.evaluate import Evaluator, OnPart
     from moanon.release import Outside, Release
     from moanon.release.solution import ChosenSolution, Small
 
@@ -129,7 +128,7 @@ class Front(Outlined):
             What the search saw, turned so that smaller is better. A solution that does not measure
             so is refused.
         """
-        from moanon.measures.solutions import measure_genomes
+        from moanon.measures.evaluate import measure_genomes
 
         instance = evaluator.instance
         names = list(dict.fromkeys((*objectives, *(m.name for m in applicable(instance)))))
@@ -161,7 +160,7 @@ class Front(Outlined):
         ConfigError
             If an objective is not known of every solution.
         """
-        from moanon.measures.solutions import measure_groupings
+        from moanon.measures.evaluate import measure_groupings
 
         groupings = recodings.groupings(instance)
         rows = measure_groupings(groupings, len(recodings), suppression, on_part)

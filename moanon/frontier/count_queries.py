@@ -29,7 +29,7 @@ from moanon.errors import ConfigError, got
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.kernels.large_populations import count_matches, estimate_counts, match_cells
-from moanon.measures.utility import shown_parts
+from moanon.measures.loss import shown_parts
 
 #: What a selectivity is a share of.
 Reading = Literal["whole", "column"]
@@ -163,7 +163,7 @@ class CountQueries:
         return len(self.answers)
 
     def estimate(self, grouping: Grouping, *, bucketized: bool = False) -> Floats:
-        """What a release answers, as `moanon.measures.utility` reads it; suppressed rows lack."""
+        """What a release answers, as `moanon.measures.loss` reads it; suppressed rows lack."""
         released = grouping.released()
         if not len(released):
             return np.zeros(len(self))

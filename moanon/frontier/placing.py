@@ -15,8 +15,8 @@ from moanon.frontier.count_queries import DIMENSIONS, SELECTIVITY, CountQueries,
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import find_measure
-from moanon.measures.measuring import score_grouping
-from moanon.measures.utility import utility_losses
+from moanon.measures.evaluate import score_grouping
+from moanon.measures.loss import utility_losses
 
 if TYPE_CHECKING:
     import pandas as pd

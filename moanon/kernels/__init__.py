@@ -3,24 +3,23 @@
 A table reaches this room as its cells and leaves it as numbers.
 
 - ``join``: lays the columns of the cells out as a tree of pairs, once per table; ``forms``: merges
-  the cells under a genome (`coarsen`, the hot loop); ``wide``: the same at the root of a table with
-  many columns.
-- ``histograms``: the sensitive values of the table and of groups; ``diversity`` and ``closeness``:
-  what those of a group give away; ``tallies``: what adds up over its people; ``costs``: what cells
-  cost by other measures than D's loss.
+  the cells under a genome (`coarsen`, the hot loop).
+- ``histograms``: the sensitive values of the table and of groups; ``models``: what those of a group
+  give away; ``tallies``: what adds up over its people; ``costs``: what cells cost by other measures
+  than D's loss.
 - ``thresholds`` and ``selection``: which groups stay under a suppression rule and constraints, and
   all that is measured of them (`FIELDS`).
 - ``evaluation``: a run of genomes on one thread, or groups that somebody else has made;
   ``population``: many genomes, on many threads.
-- ``boxes``: the smallest blocks around a group, and what they lose; ``group_check``: what else a
-  group must have; ``node_splits``: the ways to split one; ``splitting``: boxes from the whole table
-  down, looking ahead; ``moving``: cells that change groups.
-- ``breeding``: small moves of genomes; ``best_cuts``: the best cut of one column.
-- ``large_populations``: conjunctions that many rows meet, and what a release tells of them.
-- ``undecided`` and ``lower_bounds``: genomes of which some bits are decided, and a loss that none
-  of their completions goes below: what proofs are made of.
+- ``boxes``: the smallest blocks around a group, what they lose, and what else a group must have;
+  ``node_splits``: the ways to split one; ``splitting``: boxes from the whole table down, looking
+  ahead; ``moving``: cells that change groups.
+- ``cuts``: small moves of genomes, the best cut of one column, genomes of which some bits are
+  decided; ``lower_bounds``: a loss that none of their completions goes below. Proofs are made of
+  these.
+- ``large_populations``: conjunctions that many rows meet, and what a release says of them.
 - ``refinement``: splits groups column by column, for the many sets of columns of a diagnosis.
-- ``jit``: the compiler's flags and cache; ``notices``: what it has to say to whoever waits.
+- ``jit``: the compiler's flags and cache.
 
 Everything is counted in integers, losses too (see `join.LossScale`), and logarithms
 (``histograms``): sums of integers do not depend on their order, so the flat and the roll-up

@@ -14,10 +14,10 @@ import numpy as np
 
 from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, UInts
 from moanon.kernels.costs import Prices, measure_costs
-from moanon.kernels.forms import Forms, Workspace, coarsen
+from moanon.kernels.forms import coarsen
 from moanon.kernels.histograms import Lists, Plan, ValueForms, list_values, merge_values
 from moanon.kernels.jit import compiled, inner
-from moanon.kernels.join import Shape
+from moanon.kernels.join import Forms, Shape, Workspace
 from moanon.kernels.selection import (
     FIELDS,
     GroupBuffers,

@@ -1,10 +1,16 @@
 """The sensitive values of groups: how many rows of each group have which value.
 
 `Plan` holds what is known about the values of the whole table: how often each occurs, how far apart
-they are (all equally, by their places in an order, or by the height of the lowest tree node above
-both), and logarithms of counts. `Lists` holds the values of some groups. `ValueForms` holds those
-of the forms of a table (`moanon.kernels.forms`), and `merge_values` adds them up where groups were
+they are, and logarithms of counts. `Lists` holds the values of some groups; `ValueForms` those of
+the forms of a table (`moanon.kernels.forms`), which `merge_values` adds up where groups were
 merged: as histograms, a place for every value, where these are small, else as lists.
+
+t-closeness needs to know what it costs to turn one value into another (Li, Li and
+Venkatasubramanian, *t-Closeness*, ICDE 2007, §5). A column that says nothing about its values has
+the *equal* distance: 1 between any two. One with an order, or numbers in steps, has the *ordered*
+distance: the number of places between two values over the largest possible one. One with a
+hierarchy has the distance of the *tree*: the height of the lowest node that holds both, over the
+height of the root.
 """
 
 from __future__ import annotations
@@ -12,17 +18,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import floor, log
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bools, Floats, Ints, Outlined, UInts
-from moanon.kernels.forms import Forms, Workspace, bucket
+from moanon.kernels.forms import bucket
 from moanon.kernels.jit import compiled, inner, int64
-from moanon.kernels.join import JoinTree, Shape
+from moanon.kernels.join import Forms, JoinTree, Shape, Workspace
 
 #: How far apart the values of a sensitive column are.
+Distance = Literal["equal", "ordered", "tree"]
 EQUAL, ORDERED, TREE = range(3)
 
 #: Logarithms of counts in groups whose size has at most so many bits are looked up.
@@ -113,6 +120,19 @@ class HistogramColumn(Outlined):
     place: Ints
     size: int
     levels: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+
+    @classmethod
+    def arrange(
+        cls, total: Ints, distance: int, places: Ints, size: int, *levels: Ints
+    ) -> tuple[HistogramColumn, Ints]:
+        """Lay a column out whose labels may be in another order than their places among `size`.
+
+        Also returns the number that each label has in the column.
+        """
+        order = np.argsort(places, kind="stable")
+        number = np.empty(len(total), dtype=np.int64)
+        number[order] = np.arange(len(total))
+        return cls(total[order], distance, places[order], size, *levels), number
 
     @property
     def below(self) -> Ints:

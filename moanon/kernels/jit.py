@@ -40,8 +40,7 @@ import llvmlite
 import numpy as np
 from platformdirs import user_cache_path
 
-from moanon.errors import ConfigError
-from moanon.kernels.notices import tell
+from moanon.errors import ConfigError, give_notice
 
 try:
     with warnings.catch_warnings():
@@ -198,7 +197,7 @@ class _DiskCache(_caching.NullCache):  # type: ignore[misc]
             with suppress(OSError):
                 beside.unlink()
             reason = error.strerror or str(error)
-            tell(
+            give_notice(
                 f"compiled kernels cannot be kept in {self._folder} ({reason}); next time they "
                 "will be compiled again"
             )
@@ -230,7 +229,7 @@ class _Watcher(_event.Listener):  # type: ignore[misc]
         self._depth += 1
         if event.data["dispatcher"].py_func.__module__.startswith(__package__):
             often = "once per installation" if _CACHE else "as there is no folder to keep them in"
-            tell(f"compiling the kernels, {often} (about 20 s) …")
+            give_notice(f"compiling the kernels, {often} (about 20 s) …")
 
     def on_end(self, event: Any) -> None:
         """Go on collecting garbage."""

@@ -10,7 +10,7 @@ ever larger than a pair of group numbers: there is nothing to overflow and nothi
 
 With many columns that repeat little, the halves are as large as the table itself. Then the root is
 *wide*: a cell is a tuple of many small parts, each a tree of a few columns (see
-`moanon.kernels.wide`).
+`moanon.kernels.forms`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from moanon.arrays import Codes, Ints, Outlined, UInts
+from moanon.arrays import Bits, Bools, Codes, Ints, Outlined, UInts
 
 #: Distinct tuples are counted on about this many cells while the tree is laid out …
 _PROBE = 8_000
@@ -39,7 +39,11 @@ _CELLS_PER_TUPLE, _FEWEST_TUPLES, _MOST_TUPLES = 64, 256, 4096
 #: is a pair, one of a wide root, and what each part adds to the last.
 _PAIR_TIME, _ROOT_TIME, _WIDE_TIME, _PART_TIME = 10, 4, 16, 2
 
+#: Up to so many pairs of groups at the root have a place each: a table that stays near.
+DENSE = 32_768
+
 Root = Literal["auto", "pair", "wide"]
+Keys = npt.NDArray[np.uint64]
 
 
 class Shape(NamedTuple):
@@ -382,3 +386,133 @@ def _neighbours(left: list[int], right: list[int]) -> list[tuple[list[int], list
                     )
                 )
     return found
+
+
+# -- forms of a table ------------------------------------------------------------------------------
+
+
+class WideBuffers(NamedTuple):
+    """Scratch of one thread."""
+
+    keys: Keys  # per entry of the root
+    table: UInts  # by key or hash: one more than a number, 0 where there is none
+    digit: Keys  # per place of the parts: what its entry adds to a key
+    loss: Ints  # per place of the parts: loss of its entry's group
+    order: Ints  # parts that are digits, most groups first
+
+
+class Forms(NamedTuple):
+    """A stack of forms of one table; the first axis is the level, level 0 the table itself.
+
+    Attributes
+    ----------
+    entries : array (levels, nodes)
+        Number of entries of each node.
+    boundary, key : arrays (levels, places of columns)
+        For each block of a column: the genome's bit behind it, and its key (`join.block_keys`).
+    row_starts, right_of : arrays
+        See `JoinTree`; `right_of` has one more place at its end …
+    counts : array (levels, cells + 1)
+        Rows of each root entry; … and so have these, for what is written but not counted.
+    members : array (levels, parts, cells)
+        See `JoinTree`.
+    """
+
+    entries: Ints
+    boundary: Ints
+    key: Ints
+    row_starts: UInts
+    right_of: UInts
+    counts: UInts
+    members: Codes
+
+
+class Workspace(NamedTuple):
+    """Scratch of one thread, shared by all levels."""
+
+    group_of: UInts  # per place: group of the fine entry
+    loss: Ints  # per place: integer row loss of each group of the node
+    first: UInts  # buckets of left groups
+    order: UInts  # left entries in bucket order
+    slot: UInts  # per right group (or sensitive value): 0 where not seen in this bucket
+    changed: Bools  # per node: must be made anew
+    loss_start: Ints  # see `LossScale`
+    loss_table: Ints
+    union: Bits  # the OR of some genomes
+    dense: UInts  # rows of pairs of groups at the root; zero between calls
+    wide: WideBuffers | None  # None where the root is a pair
+
+
+def make_forms(
+    tree: JoinTree, losses: LossScale, offsets: Ints, counts: Ints, levels: int
+) -> Forms:
+    """Allocate `levels` forms of a table and fill level 0.
+
+    Parameters
+    ----------
+    tree : JoinTree
+    losses : LossScale
+        It knows the keys of base values.
+    offsets : array
+        First genome bit of each column.
+    counts : array
+        Rows of each cell.
+    levels : int
+        The table, the forms to roll up through, and one for the groups of a genome.
+    """
+    shape = tree.shape
+    leaves = int(shape.place[shape.columns])
+    forms = Forms(
+        np.zeros((levels, len(shape.place) - 1), dtype=np.int64),
+        np.zeros((levels, leaves), dtype=np.int64),
+        np.ones((levels, leaves), dtype=np.int64),
+        np.zeros((levels, len(tree.row_starts)), dtype=np.uint32),
+        np.zeros((levels, len(tree.right_of) + 1), dtype=np.uint32),
+        np.zeros((levels, len(counts) + 1), dtype=np.uint32),
+        np.zeros((levels, *tree.members.shape), dtype=np.uint16),
+    )
+    forms.members[0] = tree.members
+    forms.entries[0] = np.diff(shape.place)
+    for column in range(len(offsets) - 1):
+        size = int(tree.sizes[column])
+        first = int(shape.place[column])
+        forms.boundary[0, first : first + size] = offsets[column] + np.arange(size)
+        forms.key[0, first : first + size] = np.diff(losses.of_column(column)[0])
+    forms.row_starts[0] = tree.row_starts
+    forms.right_of[0, :-1] = tree.right_of
+    forms.counts[0, :-1] = counts[tree.cell_of_entry]
+    return forms
+
+
+def make_workspace(tree: JoinTree, losses: LossScale, bits: int, values: int) -> Workspace:
+    """Allocate the scratch of one thread, for genomes of `bits` and so many sensitive values."""
+    places = int(tree.shape.place[-1])
+    widest = max(places, values)
+    return Workspace(
+        np.zeros(places, dtype=np.uint32),
+        np.zeros(places, dtype=np.int64),
+        np.zeros(places + 2, dtype=np.uint32),
+        np.zeros(places, dtype=np.uint32),
+        np.zeros(widest + 1, dtype=np.uint32),
+        np.ones(len(tree.shape.place) - 1, dtype=np.bool_),
+        losses.start,
+        losses.table,
+        np.zeros(bits, dtype=np.uint8),
+        np.zeros(DENSE, dtype=np.uint32),
+        make_wide_buffers(tree.shape),
+    )
+
+
+def make_wide_buffers(shape: Shape) -> WideBuffers | None:
+    """Allocate scratch for a table of this shape; none where its root is a pair."""
+    if not len(shape.parts):
+        return None
+    below = int(shape.place[-2])
+    cells = int(shape.place[-1]) - below
+    return WideBuffers(
+        np.zeros(cells, dtype=np.uint64),
+        np.zeros(1 << (2 * cells - 1).bit_length(), dtype=np.uint32),
+        np.zeros(below, dtype=np.uint64),
+        np.zeros(below, dtype=np.int64),
+        np.zeros(len(shape.parts), dtype=np.int64),
+    )

@@ -33,8 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from moanon.arrays import Bits, Floats, Ints
-from moanon.kernels.jit import compiled, inner, int64
-from moanon.kernels.undecided import (
+from moanon.kernels.cuts import (
     FREE,
     CutTable,
     Groups,
@@ -45,6 +44,7 @@ from moanon.kernels.undecided import (
     settle_trees,
     view_of,
 )
+from moanon.kernels.jit import compiled, inner, int64
 
 #: No bound is as large: of what cannot be.
 NEVER = 2**60

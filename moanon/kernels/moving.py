@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from moanon.arrays import Codes, Ints
-from moanon.kernels.boxes import BoxColumns, block_loss, box_loss
-from moanon.kernels.group_check import GroupCheck, meets_bounds
+from moanon.kernels.boxes import BoxColumns, GroupCheck, block_loss, box_loss, meets_bounds
 from moanon.kernels.jit import compiled, inner, int64
 
 #: Where there are more groups than this, a cell is offered only to those that hold its values in

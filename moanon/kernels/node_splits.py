@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from moanon.arrays import Codes, Floats, Ints
-from moanon.kernels.boxes import BoxColumns, block_loss, lowest_node
-from moanon.kernels.group_check import GroupCheck, meets_bounds
+from moanon.kernels.boxes import BoxColumns, GroupCheck, block_loss, lowest_node, meets_bounds
 from moanon.kernels.histograms import sort_by
 from moanon.kernels.jit import inlined, inner, int64
 

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from moanon.arrays import Bits, Floats, Ints, Outlined
 from moanon.kernels.costs import COSTS, Prices, no_prices
 from moanon.kernels.evaluation import evaluate
-from moanon.kernels.forms import Forms, Workspace, coarsen_alone, make_forms, make_workspace
+from moanon.kernels.forms import coarsen_alone
 from moanon.kernels.histograms import (
     Lists,
     Plan,
@@ -42,7 +42,15 @@ from moanon.kernels.histograms import (
     plain_plan,
 )
 from moanon.kernels.jit import compiled
-from moanon.kernels.join import JoinTree, LossScale, Root
+from moanon.kernels.join import (
+    Forms,
+    JoinTree,
+    LossScale,
+    Root,
+    Workspace,
+    make_forms,
+    make_workspace,
+)
 from moanon.kernels.selection import (
     BY_SIZE,
     FIELDS,

@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from moanon.arrays import Bools, Floats, Ints, UInts
-from moanon.kernels.diversity import MODELS, measure_models
 from moanon.kernels.histograms import Lists, Plan, sort_by
 from moanon.kernels.jit import as_kernel, inner, int64
+from moanon.kernels.models import MODELS, measure_models
 from moanon.kernels.tallies import TallyBuffers, add_tallies, measure_tallies
 from moanon.kernels.thresholds import (
     ABOVE_MEAN,

@@ -12,8 +12,7 @@ from __future__ import annotations
 from math import inf
 
 from moanon.arrays import Codes, Ints
-from moanon.kernels.boxes import BoxColumns, box_loss
-from moanon.kernels.group_check import GroupCheck
+from moanon.kernels.boxes import BoxColumns, GroupCheck, box_loss
 from moanon.kernels.jit import bool_, compiled, inner, int64
 from moanon.kernels.node_splits import (
     SplitBuffers,

@@ -43,8 +43,8 @@ from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, Grouping
 from moanon.learning.features import FeatureSpace
 from moanon.measures import find_measure
+from moanon.measures.evaluate import measure_grouping, suppress_groups
 from moanon.measures.measure import is_number
-from moanon.measures.measuring import measure_grouping, suppress_groups
 from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings
 from moanon.release.solution import Anonymization

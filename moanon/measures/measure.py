@@ -1,7 +1,7 @@
 """What a measure is, and the register of all of them.
 
-Everything that is true of a measure stands at its definition (in ``privacy``, ``risk``, ``loss``
-and ``people``): which end is better, which values are possible, how exact it is, what a table must
+Everything that is true of a measure stands at its definition (in ``privacy``, ``loss`` and
+``people``): which end is better, which values are possible, how exact it is, what a table must
 have for it, whether every group has a value of it, whether a certificate states it, and how figures
 call it. Whoever wants to know asks the `Measure`; there are no lists of names beside it.
 """
@@ -170,7 +170,7 @@ class GroupScale:
     Attributes
     ----------
     model : str
-        Name in `moanon.kernels.diversity.MODELS`, which hold *goodness*: more is better. Empty for
+        Name in `moanon.kernels.models.MODELS`, which hold *goodness*: more is better. Empty for
         the size of groups.
     goodness : callable
         Goodness of a group that has a value of the measure.

@@ -10,6 +10,11 @@ released.
 Short names: D, L, M as in the package; N is a group's size, ``c_s`` the number of its rows with the
 sensitive value s, ``p_s = c_s / N`` its share there, ``q_s`` its share in the table, m the number
 of values.
+
+Last come risks: what an attacker gains who looks for a person in the release. Who knows somebody's
+quasi-identifiers finds the group, and guesses one of its N rows: the chance to be right is 1 / N
+(the prosecutor's risk of statistical disclosure control). Suppressed rows are not in the release
+and cannot be found.
 """
 
 from __future__ import annotations
@@ -153,17 +158,16 @@ def d2(scores: Scores) -> Values:
     between(0, "values"),
     "values",
     "mean diversity of the group a row sits in, over all rows, before any suppression; 0 where "
-    "groups are not given up by it",
-    "D §5.3 (P3 for ℓ), as eq. 6",
+    "groups are not suppressed by l",
+    "D §5.3 (P1 and P3 for ℓ), as eq. 6",
     precision="quotient",
     attained=("l", 0),
     label="weighted-ℓ (mean diversity of a row's group)",
     short="weighted-ℓ",
 )
 def weighted_l(scores: Scores) -> Values:
-    """``Σ N ℓ / n`` over all groups, of the rule that gives up those below it; else 0."""
-    rule = scores.suppression
-    if (rule.kind, rule.by) != ("weighted-k", "l"):
+    """``Σ N ℓ / n`` over all groups, where the rule goes by ℓ; else 0."""
+    if scores.suppression.by != "l":
         return np.zeros(len(scores))
     return scores.field("ranked") / scores.rows
 
@@ -432,3 +436,48 @@ def beta_enhanced(scores: Scores) -> Values:
     are at most ln n. A bound of any size asks for the second limit too.
     """
     return -scores.goodness("beta_enhanced")
+
+
+# -- risks -----------------------------------------------------------------------------------------
+
+
+@privacy_measure(
+    "min",
+    between(0, 1, without="low"),
+    "share",
+    "chance of finding a released row's person, mean over the released rows",
+    "prosecutor risk, mean of 1 / N",
+    precision="exact",
+)
+def risk_mean(scores: Scores) -> Values:
+    """``groups / rows kept``: the mean of 1 / N over the kept rows, since a group sums to 1."""
+    return scores.field("kept_groups") / scores.kept_rows
+
+
+@privacy_measure(
+    "min",
+    between(0, 1, without="low"),
+    "share",
+    "chance of finding the person of a row in the smallest group",
+    "prosecutor risk, largest 1 / N",
+    precision="exact",
+)
+def risk_max(scores: Scores) -> Values:
+    """``1 / k``; 1 where nothing is kept."""
+    return 1 / np.maximum(1, scores.field("k"))
+
+
+@privacy_measure(
+    "min",
+    between(0, 1),
+    "share",
+    "share of the released rows whose group has fewer than 5 rows",
+    "records at risk, with the threshold 5",
+    precision="exact",
+    tallies=("small",),
+    of_kept=True,
+)
+def risk_share(scores: Scores) -> Values:
+    """Kept rows in groups smaller than 5, over all kept rows."""
+    kept, _ = scores.tally("small")
+    return kept[:, 0] / scores.kept_rows

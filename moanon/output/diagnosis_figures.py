@@ -2,8 +2,7 @@
 
 Functions take an ``ax`` (or make a figure of their own) and return it, so that they can be
 combined; `draw_answer` chooses the picture that goes with a question and writes it to a file.
-Colours can be told apart by everybody (Okabe and Ito); what they mean is also said by a shape or in
-words.
+Colours differ for everybody (Okabe and Ito); what they mean is also shown by a shape or in words.
 """
 
 from __future__ import annotations
@@ -276,7 +275,7 @@ def _dots(answer: BorderAnswer, ax: Axes) -> None:
             place[each] = at - safe_ones + 0.5, size
     if len(columns) <= _NAMED:
         for each, (x, y) in place.items():
-            for name in each:
+            for name in sorted(each):  # in any order, pixels would differ from run to run
                 if each - {name} in place:
                     other = place[each - {name}]
                     ax.plot([x, other[0]], [y, other[1]], color="#DDDDDD", lw=0.7, zorder=1)

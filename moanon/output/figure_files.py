@@ -21,8 +21,8 @@ from moanon.errors import ConfigError, OutputError
 from moanon.front import Front
 from moanon.front.choices import attained_privacy
 from moanon.front.landmarks import TradeOff
-from moanon.measures.solutions import OnPart
-from moanon.output.figure_style import percent_text, pin_labels, problem_words, root_figure, settle
+from moanon.measures.evaluate import OnPart
+from moanon.output.figure_style import lay_out, percent_text, pin_labels, problem_words, root_figure
 from moanon.output.front_figures import (
     magnified_parts,
     plot_convergence,
@@ -271,7 +271,7 @@ def plot_ending(path: Path) -> str:
 def _drawn(draw: Drawing) -> Figure:
     drawn = draw()
     figure = drawn if isinstance(drawn, Figure) else root_figure(drawn)
-    settle(figure)
+    lay_out(figure)
     pin_labels(figure)
     return figure
 

@@ -116,7 +116,7 @@ def root_figure(ax: Axes) -> Figure:
     return figure
 
 
-def settle(figure: Figure) -> None:
+def lay_out(figure: Figure) -> None:
     """Give all axes their final place, so that labels can be laid out by what is free."""
     engine = figure.get_layout_engine()
     if engine is not None:

@@ -41,6 +41,7 @@ from moanon.output.figure_style import (
     add_legend,
     crosses,
     dress,
+    lay_out,
     new_axes,
     new_figure,
     percent_text,
@@ -49,7 +50,6 @@ from moanon.output.figure_style import (
     root_figure,
     scale_axis,
     scale_numbers,
-    settle,
     short_name,
     shown,
     title,
@@ -150,7 +150,7 @@ def plot_front(
     corners = draw_tradeoff(ax, tradeoff)
     people = _draw_people(ax, front, tradeoff)
     if own:
-        settle(root_figure(ax))
+        lay_out(root_figure(ax))
     lines, width = [corners, *people], _width(ax)
     labels: list[Label] = []
     if max_cost is not None:
@@ -256,7 +256,7 @@ def plot_magnified(
             ax.set_ylabel("")
     title(axes[0], words, columns=columns)
     if own:
-        settle(figure)
+        lay_out(figure)
     for ax, part, following in zip(axes, parts, [*parts[1:], None], strict=True):
         _mark_part(ax, part, following)
     for ax, after, part in zip(axes, axes[1:], parts[1:], strict=False):
@@ -426,7 +426,7 @@ def plot_fronts(
         ax.plot(x[marked], y[marked], zorder=4, **(look | {"linestyle": "none"}))
         entries.append(Line2D([], [], label=plain(label), **look))
     if own:
-        settle(root_figure(ax))
+        lay_out(root_figure(ax))
     add_legend(ax, entries, heading=heading, lines=curves)
     return ax
 
@@ -478,7 +478,7 @@ def plot_convergence(
     ax.axvspan(0.9 * x[-1], x[-1], color=PALE_GREY, alpha=0.6, linewidth=0, zorder=0)
     ax.plot(x, y, color=BLUE, linewidth=1.2, zorder=3)
     if own:
-        settle(root_figure(ax))
+        lay_out(root_figure(ax))
     text = f"last tenth: {convergence.gained}"
     corner = Label(text, float(0.9 * x[-1]), float(y[-1]), DARK_VERMILION, side="below")
     place_labels(ax, [corner], lines=[np.stack([x, y], axis=1)])

@@ -39,13 +39,13 @@ from moanon.output.figure_style import (
     add_colorbar,
     add_legend,
     dress,
+    lay_out,
     limit_text,
     new_figure,
     percent_text,
     place_labels,
     round_limit,
     scale_axis,
-    settle,
     short_name,
     shown,
     title,
@@ -117,7 +117,7 @@ def plot_pairs(front: Front, figure: Figure | None = None, *, words: Sequence[st
     if number > 1:  # the upper right is empty
         _explain_pairs(figure)
     if own:
-        settle(figure)
+        lay_out(figure)
     return figure
 
 
@@ -222,7 +222,7 @@ def plot_filtered(
         said = (*(words if i == 0 else ()), limit_text(view.limited, view.limit))
         title(ax, said, columns=len(views))
     if own:
-        settle(figure)
+        lay_out(figure)
     for ax, view in zip(axes, views, strict=True):
         _encircle(ax, view)
     return figure
@@ -352,7 +352,7 @@ def plot_diversity(
         title(ax, said, columns=len(sides))
     _color_by_loss(axes, sides)
     if own:
-        settle(figure)
+        lay_out(figure)
     for ax, choices in zip(axes, sides, strict=True):
         _label_best(ax, choices, choices.best, INK)
     return figure
@@ -399,7 +399,7 @@ def plot_limits(
     axes[1].plot(*after.points(new).T, **_NEW)
     axes[1].plot(*after.points(after.best & new).T, **RING)
     if own:
-        settle(figure)
+        lay_out(figure)
     _label_best(axes[0], before, before.best, INK)
     entry = Line2D([], [], label=f"new within {percent_text(limits[1])}", **_NEW)
     taken = add_legend(axes[1], [entry], points=after.points(after.within))

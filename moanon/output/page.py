@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from moanon import __version__
 from moanon.atomic import StagedFiles
 from moanon.errors import OutputError
-from moanon.measures.solutions import OnPart
+from moanon.measures.evaluate import OnPart
 from moanon.output.page_data import Tab, export_command, page_data, page_title
 from moanon.release.bucketized import PRESENCE
 
@@ -138,7 +138,7 @@ def frontier_html(
     """
     return _program_page(
         f"Privacy and utility of {frontier.sensitive}",
-        "Privacy loss of individuals against utility loss for large populations",
+        "Privacy loss of individuals against utility loss for large subpopulations",
         _frontier_data(frontier, sources, series),
         scripts=_FRONTIER_SCRIPTS,
         numbers="frontier.csv beside it",

@@ -5,7 +5,7 @@ and each label once; the sizes of a solution's groups are given as the steps of 
 curve. Numbers that JSON has no word for are given as texts.
 
 A page is shown around: it names files, not the folders of the machine they lie on, and has no
-digest of the data, by which somebody could tell whether a guess of them is right.
+digest of the data, with which somebody could test a guess of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from moanon.front.choices import attained_privacy, searched_cost
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES, Measure, find_measure
 from moanon.measures.column_effects import column_effects, columns_before
-from moanon.measures.solutions import OnPart
+from moanon.measures.evaluate import OnPart
 from moanon.measures.suppression import Suppression, row_limit
 from moanon.search.convergence import Convergence
 
@@ -142,7 +142,7 @@ def _of_all_parts(on_part: OnPart, before: int, every: int, done: int, _: int) -
 
 
 def _comparisons(tabs: Sequence[Tab], axes: tuple[str, str] | None) -> list[dict[str, Any]]:
-    """Tabs that are laid over each other: all on given axes, else those of like objectives."""
+    """Tabs that share a plot: all on given axes, else those of the same objectives."""
     if axes is not None:
         x, y = axes
         return [{"members": list(range(len(tabs))), "axes": {"x": x, "y": y}, "note": ""}]
@@ -466,7 +466,7 @@ def _preferred(rule: Suppression) -> str:
 
 
 def facts_of(front: Front, record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """List what a run's record tells, as labels and texts; what it does not tell is left out."""
+    """List what a run's record says, as labels and texts; what it does not say is left out."""
     return [(label, text) for label, text in _facts(front, record) if text]
 
 
@@ -478,13 +478,13 @@ def _section(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _facts(front: Front, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     data, search, times = (_section(record, name) for name in ("data", "search", "times"))
-    dropped = _told(data, "rows_dropped")
-    generations, threads = _told(search, "generations"), _told(times, "threads")
-    yield "Data", _told(data, "source")
+    dropped = _text(data, "rows_dropped")
+    generations, threads = _text(search, "generations"), _text(times, "threads")
+    yield "Data", _text(data, "source")
     yield (
         "Rows",
         _joined(
-            _told(data, "rows"),
+            _text(data, "rows"),
             f"; {dropped} more had missing values and were dropped",
             dropped not in ("", "0"),
         ),
@@ -493,27 +493,27 @@ def _facts(front: Front, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]
     # What every group has to meet, and what a release as a whole.
     bounds = (*front.suppression.constraints, *front.bounds.items())
     yield "Constraints", "; ".join(dict.fromkeys(_bounds_in_words(bounds)))
-    yield "Search", _told(search, "algorithm")
+    yield "Search", _text(search, "algorithm")
     yield "Seed", str(record.get("seed", ""))
     yield (
         "Evaluations",
-        _joined(_told(search, "evaluations"), f" in {generations} generations", generations),
+        _joined(_text(search, "evaluations"), f" in {generations} generations", generations),
     )
-    yield "Ended because", _told(search, "why")
+    yield "Ended because", _text(search, "why")
     course = Convergence.of_record(record)
     yield "Converged", "" if course is None else course.sentence
     proof = _section(record, "proof")
     if proof:
-        yield "Proven optimal", f"{_told(proof, 'optimal')} of {_told(proof, 'steps')} steps of k"
+        yield "Proven optimal", f"{_text(proof, 'optimal')} of {_text(proof, 'steps')} steps of k"
     yield (
         "Solutions",
         _joined(
             f"{len(front):,}", f", thinned evenly from {front.found:,}", front.found > len(front)
         ),
     )
-    yield "Seconds of search", _joined(_told(times, "search"), f" on {threads} threads", threads)
-    yield "Seconds of compiling", _joined(_told(times, "compiling"), " before the search", True)
-    yield "Finished", _told(times, "finished").replace("T", " ").replace("+00:00", " UTC")
+    yield "Seconds of search", _joined(_text(times, "search"), f" on {threads} threads", threads)
+    yield "Seconds of compiling", _joined(_text(times, "compiling"), " before the search", True)
+    yield "Finished", _text(times, "finished").replace("T", " ").replace("+00:00", " UTC")
     yield (
         "Versions",
         ", ".join(f"{name} {number}" for name, number in _section(record, "versions").items()),
@@ -522,7 +522,7 @@ def _facts(front: Front, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]
     yield "Notes", "; ".join(map(str, notes)) if isinstance(notes, list | tuple) else ""
 
 
-def _told(part: Mapping[str, Any], key: str) -> str:
+def _text(part: Mapping[str, Any], key: str) -> str:
     value = part.get(key, "")
     return f"{value:,}" if isinstance(value, int) else str(value)
 
@@ -537,7 +537,7 @@ def _joined(text: str, more: str, wanted: object) -> str:
 def _folders(tab: Tab) -> list[str]:
     """Folders that a front's texts may speak of, each with its last slash, the longest first."""
     found = {place["folder"] for place in _FOLDER.finditer(tab.config)}
-    for place in (tab.folder, _told(_section(tab.record, "data"), "source")):
+    for place in (tab.folder, _text(_section(tab.record, "data"), "source")):
         if PurePath(place).is_absolute():
             found.add(place.removesuffix(PurePath(place).name))
     return sorted(found, key=len, reverse=True)

@@ -36,13 +36,13 @@ from moanon.output.figure_style import (
     add_legend,
     dress,
     find_room,
+    lay_out,
     new_axes,
     new_figure,
     plain,
     root_figure,
     scale_axis,
     scale_numbers,
-    settle,
     short_name,
     shown,
     title,
@@ -144,7 +144,7 @@ def plot_group_sizes(
     write(ax.set_ylabel(f"rows {where}groups up to i (%)"), LABEL)
     title(ax, words)
     if own:
-        settle(root_figure(ax))
+        lay_out(root_figure(ax))
     add_legend(ax, entries, lines=curves)
     return ax
 

@@ -1,6 +1,6 @@
 """A page to attach to a release: one sheet of paper for whoever signs it.
 
-It says in plain words what is published, how people are protected, what was given up and what is
+It says in plain words what is published, how people are protected, what was lost and what is
 not promised. It goes with the release, so every number is the certificate's or can be counted in
 the released file, and the only values it names are labels that the file shows. What depends on rows
 that are left out (losses of information, closeness to the whole table) is for the publisher alone:
@@ -140,7 +140,7 @@ def _losses(certificate: Certificate) -> Iterator[_Fact]:
         yield (
             "loss",
             f"{certificate.loss:.1%}",
-            "of the declared values that cells could tell apart",
+            "of what the declared values could distinguish",
         )
     groups = "different combinations of labels"
     yield "groups", f"{certificate.groups:,}", groups

@@ -30,7 +30,7 @@ from moanon.arrays import Bits, Floats, State, part_of, prefixed
 from moanon.errors import ConfigError, got
 from moanon.front import Front
 from moanon.genome import Instance
-from moanon.measures.solutions import OnPart
+from moanon.measures.evaluate import OnPart
 from moanon.proofs.cut_table import ProofTable
 from moanon.proofs.proof import Experience, Proof
 from moanon.proofs.provable import check_provable, why_not

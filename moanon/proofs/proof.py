@@ -28,7 +28,7 @@ import numpy as np
 
 from moanon.arrays import Bits, Bools, Floats, Ints, State
 from moanon.genome import Instance
-from moanon.kernels.undecided import FREE
+from moanon.kernels.cuts import FREE
 from moanon.proofs.cut_table import Bound, ProofTable
 
 #: Bits without experience that are tried at a time.

@@ -7,9 +7,8 @@ file alone, so that a mistake in the writer cannot hide behind itself.
   are shown). It says what it must measure as, and writes the file.
 - ``formats``: how released columns become CSV or Parquet; which cells a spreadsheet would run.
 - ``readback``: the independent reader, which finds out what a file itself shows, given no more than
-  `Reading` says (``reading``). For it, ``labels`` works out what the labels in a file say from
-  their text, ``reader_privacy`` what groups give away; of large files, ``counted_files`` counts the
-  cells out of core and brings their groups some at a time.
+  `Reading` says. DuckDB counts the cells, whatever the size of the file. ``labels`` works out what
+  the labels in a file say from their text, ``reader_privacy`` what groups give away.
 - ``certificate``: `Certificate`, what the reader found, as far as it may be published; compared
   with what was promised and, for a solution of a front, with what the front says.
 

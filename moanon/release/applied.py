@@ -13,8 +13,6 @@ released.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import os
 from collections.abc import Callable, Iterable
@@ -37,27 +35,25 @@ from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import RowOrder, Shuffle
 from moanon.data.table import Role
 from moanon.engines.elsewhere import RowsElsewhere
-from moanon.engines.table_readback import count_cells
 from moanon.errors import ConfigError, GenomeError, OutputError, got
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES
+from moanon.measures.evaluate import score_grouping
 from moanon.measures.loss import optimality
 from moanon.measures.measure import LARGEST, is_number
-from moanon.measures.measuring import score_grouping
 from moanon.measures.suppression import RECURSIVE_C, Suppression, check_recursive_c
 from moanon.release.certificate import (
     Certificate,
     Origin,
-    certify,
     certify_file,
+    certify_table,
     front_measures,
 )
 from moanon.release.formats import ReleasedColumn
 from moanon.release.labels import label_rules
-from moanon.release.readback import NamedValues, TalliedCells, measure_counted
+from moanon.release.readback import Format, NamedValues, Reading
 from moanon.release.reader_privacy import SensitiveFacts
-from moanon.release.reading import Format, Reading
 from moanon.release.released_rows import LabelledElsewhere, ReleasedRows, RowsHere
 
 if TYPE_CHECKING:
@@ -436,18 +432,14 @@ class Release(Outlined):
         rows = LabelledElsewhere(store, self.grouping, stars=False, shuffle=None, safe=False)
         reading = self._reading("table", rows.header, stars=False, defused=False)
         with store.new_table(rows.labelling, name, force) as address:
-            measured = tuple(rows.header[place] for place in reading.measured)
-            counted = count_cells(address, rows.header, measured)
-            listed = sorted((list(map(str, cells)), n) for cells, n in counted.items())
-            certificate = certify(
-                lambda: measure_counted(TalliedCells(counted, reading), reading),
+            certificate = certify_table(
+                address,
                 reading,
                 self.promised,
                 self._origin("unordered", formula_cells=0),
                 stated=self.stated,
                 known=self._known,
                 name=name,
-                digest=hashlib.sha256(json.dumps(listed).encode()).hexdigest(),
             )
             if keep is not None:
                 keep(certificate)

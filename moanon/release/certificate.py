@@ -46,13 +46,15 @@ The keys of ``FILE.certificate.json``:
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from moanon import __version__
 from moanon.data.rows import RowOrder
@@ -60,8 +62,17 @@ from moanon.data.source import digest_files
 from moanon.errors import CertificateError, DataError
 from moanon.measures import MEASURES
 from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE
-from moanon.release.readback import Measured, NamedValues, measure_file
-from moanon.release.reading import Reading, parts_of
+from moanon.release.readback import (
+    Measured,
+    NamedValues,
+    Reading,
+    measure_file,
+    measure_tally,
+    parts_of,
+)
+
+if TYPE_CHECKING:
+    from moanon.engines.addresses import Address
 
 #: Version of the entries; the first stated numbers that depend on suppressed rows.
 VERSION = 2
@@ -361,20 +372,13 @@ def certify_file(
         If the file cannot be read as a release, or measures otherwise than was promised or than a
         front says: names the first quantity that differs, with both numbers.
     """
-    return certify(
-        lambda: measure_file(path, reading),
-        reading,
-        promised,
-        origin,
-        stated=stated,
-        known=known,
-        name=name,
-        digest=digest_files(parts_of(path)),
-    )
+    digest = digest_files(parts_of(path))
+    measure_it = partial(measure_file, path, reading)
+    return _certify(measure_it, digest, reading, promised, origin, stated, known, name)
 
 
-def certify(
-    measure_it: Callable[[], Measured],
+def certify_table(
+    address: Address,
     reading: Reading,
     promised: NamedValues,
     origin: Origin,
@@ -382,9 +386,30 @@ def certify(
     stated: Iterable[tuple[str, float]],
     known: Mapping[str, float],
     name: str,
-    digest: str,
 ) -> Certificate:
-    """Measure a release by whatever reads it, and certify it; see `certify_file`."""
+    """Measure a released table and certify it; see `certify_file`.
+
+    The database counts it as it stands, over a connection of its own.
+    """
+    from moanon.engines.databases import count_cells  # here, because few releases are tables
+
+    counted = count_cells(address, reading.header, reading.measured)
+    listed = sorted((list(map(str, cells)), rows) for cells, rows in counted.items())
+    digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()
+    measure_it = partial(measure_tally, counted, reading)
+    return _certify(measure_it, digest, reading, promised, origin, stated, known, name)
+
+
+def _certify(
+    measure_it: Callable[[], Measured],
+    digest: str,
+    reading: Reading,
+    promised: NamedValues,
+    origin: Origin,
+    stated: Iterable[tuple[str, float]],
+    known: Mapping[str, float],
+    name: str,
+) -> Certificate:
     try:
         found = measure_it()
         for (measure, column), here in found.values.items():

@@ -27,7 +27,7 @@ from moanon.engines.keyed import KeyedFiles, KeyUse
 from moanon.engines.opening import open_beside
 from moanon.engines.paired import CountedRows, PairedFiles
 from moanon.errors import DataError
-from moanon.release.reading import undefuse
+from moanon.release.readback import undefuse
 
 #: More columns are not listed in a note.
 _MOST_NAMES = 5

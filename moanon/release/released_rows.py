@@ -19,7 +19,7 @@ from moanon.errors import OutputError
 from moanon.grouping import Grouping
 from moanon.release import formats
 from moanon.release.formats import ReleasedColumn
-from moanon.release.reading import Format
+from moanon.release.readback import Format
 
 
 class ReleasedRows(ABC):

@@ -25,8 +25,8 @@ from moanon.errors import ConfigError, DataError, OutputError, got
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import find_measure
+from moanon.measures.evaluate import measure_grouping, score_grouping, suppress_groups
 from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE, is_number
-from moanon.measures.measuring import measure_grouping, score_grouping, suppress_groups
 from moanon.measures.suppression import Suppression, check_recursive_c, row_limit
 from moanon.recoding import Recodings
 from moanon.release.applied import Release, check_k

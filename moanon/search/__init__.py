@@ -5,7 +5,6 @@ What is searched:
 - ``problem``: `SearchProblem`, the objectives of genomes under a suppression rule, as points.
 - ``archive``: `Archive`, every undominated solution a search has come across; `front_of` makes a
   front of it.
-- ``limits``: `Limits`, the same problem under several limits of suppression, an archive for each.
 
 How: each algorithm is a `Search` (``search``), which goes one generation at a time, can be saved
 between any two, and says itself when it ends and what comes before and after it. A new one is a

@@ -7,7 +7,6 @@ the even choice among more of them begins to cost as much as evaluating.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,10 +16,7 @@ import numpy as np
 from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, State, Values
 from moanon.errors import InfeasibleError
 from moanon.front import Front
-from moanon.genome import Instance
-from moanon.measures import find_measure
-from moanon.measures.solutions import OnPart
-from moanon.recoding import LocalRecodings
+from moanon.measures.evaluate import OnPart
 from moanon.search.problem import INFEASIBLE, Points, SearchProblem
 
 #: How far an archive outgrows its room before it is thinned: doing so takes seconds.
@@ -117,32 +113,10 @@ class Archive(Outlined):
 
     def add(self, points: Points, solutions: Values) -> int:
         """Take in the points of a population; return how many of them are undominated now."""
-        return self._take(points, lambda rows: self.packing.pack(solutions[rows]))
-
-    def add_all(self, other: Archive) -> int:
-        """Take in the solutions of another archive of the same objectives."""
-        points = Points(other.values, np.arange(len(other)), other.thresholds)
-        return self._take(points, lambda rows: other.packed[rows])
-
-    def add_boxes(self, front: Front, instance: Instance) -> None:
-        """Take in the solutions of a local front of the same table and objectives."""
-        boxes = front.recodings
-        assert isinstance(boxes, LocalRecodings)
-        signs = [-1.0 if find_measure(name).higher_is_better else 1.0 for name in front.objectives]
-        values = np.stack([front.measures[name] for name in front.objectives], axis=1) * signs
-        none = np.zeros((len(values), 2), dtype=np.int64)
-
-        def packed(rows: Ints) -> Values:
-            return self.packing.pack([boxes.cell_group(row, instance) for row in rows.tolist()])
-
-        self._take(Points(values, np.arange(len(values)), none), packed)
-
-    def _take(self, points: Points, packed: _Packed) -> int:
-        """Take in points; `packed` gives the solutions at some rows of their population."""
         feasible = points.thresholds[:, 0] != INFEASIBLE
         if not feasible.all():
             if not feasible.any():
-                return self._take_infeasible(points, packed)
+                return self._take_infeasible(points, solutions)
             points = points.only(feasible)
         if not self.is_feasible:
             self.keep(np.zeros(0, dtype=np.int64))
@@ -153,27 +127,27 @@ class Archive(Outlined):
         old = np.flatnonzero(kept[:before])
         new = np.flatnonzero(own)[kept[before:]]
         self.values = values[kept]
-        self._replace(old, points.genome[new], packed)
+        self._replace(old, points.genome[new], solutions)
         self.thresholds = np.concatenate([self.thresholds[old], points.thresholds[new]])
         if len(self) > _SLACK * self.room:
             self.thinned = True
             self.keep(thin(self.values, self.room))
         return len(new)
 
-    def _take_infeasible(self, points: Points, packed: _Packed) -> int:
+    def _take_infeasible(self, points: Points, solutions: Values) -> int:
         """Where nothing feasible is known, keep the solutions with the least violation."""
         if len(self) and self.is_feasible:
             return 0
         self.values = np.concatenate([self.values, points.values])
-        self._replace(np.arange(len(self.packed)), points.genome, packed)
+        self._replace(np.arange(len(self.packed)), points.genome, solutions)
         self.thresholds = np.concatenate([self.thresholds, points.thresholds])
         self.keep(np.argsort(self.thresholds[:, 1], kind="stable")[:_NEAREST])
         return 0
 
-    def _replace(self, old: Ints, new: Ints, packed: _Packed) -> None:
+    def _replace(self, old: Ints, new: Ints, solutions: Values) -> None:
         """Hold some of the old solutions, and new ones: rows of a population, often several."""
         used, place = np.unique(new, return_inverse=True)
-        self.packed = np.concatenate([self.packed[old], packed(used)[place]])
+        self.packed = np.concatenate([self.packed[old], self.packing.pack(solutions[used])[place]])
 
     def keep(self, chosen: Ints) -> None:
         """Drop all but the chosen solutions."""
@@ -199,10 +173,6 @@ class Archive(Outlined):
         self.packed = self.packing.loaded(state)
         self.thresholds = state["thresholds"]
         self.thinned = bool(state["thinned"])
-
-
-#: Packed solutions at some rows of a population.
-_Packed = Callable[[Ints], Values]
 
 
 def front_of(

@@ -27,8 +27,7 @@ import numpy as np
 
 from moanon.arrays import Bits, Floats, Ints, State, part_of, prefixed
 from moanon.errors import SearchError
-from moanon.proofs.cut_table import ProofTable
-from moanon.proofs.polishing import Polisher
+from moanon.proofs.cut_table import Polisher, ProofTable
 from moanon.proofs.proof import can_settle, settle_large
 from moanon.search.algorithms import MOST_GENOMES, STALL_FROM, SearchSettings, default_limit
 from moanon.search.archive import Archive, normalized
@@ -89,7 +88,6 @@ class ArchiveSearch(Search):
         self._united = 0  # evaluations after which it was bred from as one
         self.unseen = Unseen(problem.layout)
         self.generation = 0
-        self._inherited = 0
         self._smooth = KnownGenomes(problem.layout, more_bytes=_K.itemsize)
 
     @classmethod
@@ -117,14 +115,7 @@ class ArchiveSearch(Search):
 
     @property
     def evaluations(self) -> int:
-        return self.unseen.removed - self._inherited
-
-    def inherit(self, archive: Archive, evaluated: Bits) -> None:
-        """Begin with what other searches have found, and never evaluate their genomes again."""
-        self.archive = self._home = archive
-        self._islands = []
-        self.unseen.remove_packed(evaluated)
-        self._inherited = self.unseen.removed
+        return self.unseen.removed
 
     @property
     def exhausted(self) -> bool:
@@ -187,7 +178,6 @@ class ArchiveSearch(Search):
                 "united": np.array(self._united),
                 "seen": self.unseen.state(),
                 "generation": np.array(self.generation),
-                "inherited": np.array(self._inherited),
                 "generator": generator_state(self.rng),
             }
         )
@@ -197,7 +187,6 @@ class ArchiveSearch(Search):
         if shapes != (self.problem.layout.packed_bytes, len(self.problem.objectives)):
             raise SearchError("the saved state belongs to another problem")
         self.archive.restore(state)
-        # Whoever has inherited an archive on the way here has left its islands.
         self._islands = self._settle_islands(int(state.get("islands", 0)))
         for number, island in enumerate(self._islands):
             island.restore(part_of(state, f"island{number}."))
@@ -205,7 +194,6 @@ class ArchiveSearch(Search):
         self.unseen.restore(state["seen"])
         self._smooth.restore(state["smooth"])
         self.generation = int(state["generation"])
-        self._inherited = int(state["inherited"])
         restore_generator(self.rng, state["generator"])
 
     # -- what is evaluated next ------------------------------------------------------------------

@@ -24,13 +24,18 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.errors import InfeasibleError
 from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, Grouping
-from moanon.kernels.boxes import BoxColumns, cover_groups, make_box_columns
-from moanon.kernels.group_check import GroupCheck, make_group_check
+from moanon.kernels.boxes import (
+    BoxColumns,
+    GroupCheck,
+    cover_groups,
+    make_box_columns,
+    make_group_check,
+)
 from moanon.kernels.moving import MoveBuffers, make_move_buffers, move_cells
 from moanon.kernels.node_splits import SplitBuffers, make_split_buffers
 from moanon.kernels.splitting import split_cells
-from moanon.measures.demand import group_rule
-from moanon.measures.measuring import meet_constraints
+from moanon.measures.evaluate import meet_constraints
+from moanon.measures.scores import group_rule
 from moanon.measures.suppression import Suppression
 from moanon.search.targets import FEW_GROUPS, Effort, meets_constraints, whole_table
 

@@ -20,7 +20,6 @@ from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 from moanon.arrays import Bits, Floats, Ints, State
 from moanon.errors import SearchError
 from moanon.search.algorithms import SearchSettings
-from moanon.search.archive import Archive, thin
 from moanon.search.checkpoint import generator_state, restore_generator
 from moanon.search.operators import (
     ATTEMPTS,
@@ -115,11 +114,6 @@ class NSGA2Search(Search):
     @property
     def exhausted(self) -> bool:
         return self.unseen.left == 0
-
-    def inherit(self, archive: Archive, evaluated: Bits) -> None:
-        """Begin with solutions that other searches have found as the first population."""
-        self.archive = archive
-        self._start = np.unique(archive.genomes_at(thin(archive.values, self.population)), axis=0)
 
     def step(self, most: int | None = None) -> int:
         self.generation += 1

@@ -17,7 +17,7 @@ from moanon.arrays import Bits, Ints
 from moanon.data.domain import Domain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
 from moanon.genome import Layout
-from moanon.kernels.breeding import TreeNodes, keep_movable, move_boundaries, move_cuts
+from moanon.kernels.cuts import TreeNodes, keep_movable, move_boundaries, move_cuts
 
 #: Of a first population, this share are full-domain genomes.
 SEED_SHARE = 0.25
@@ -116,11 +116,7 @@ class Unseen:
 
     def remove(self, genomes: Bits) -> None:
         """Take note that genomes were evaluated."""
-        self.remove_packed(self.layout.pack(genomes))
-
-    def remove_packed(self, packed: Bits) -> None:
-        """Take note that packed genomes were evaluated."""
-        self._seen.add(packed)
+        self._seen.add(self.layout.pack(genomes))
 
     def among(self, genomes: Bits) -> Bits:
         """The unseen ones of some genomes in their order, each once."""

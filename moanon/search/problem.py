@@ -123,11 +123,6 @@ class SearchProblem:
         return bool(self.bounds or self.suppression.constraints)
 
     @property
-    def goes_by_size(self) -> bool:
-        """Whether solutions are steps of a staircase of sizes, the same under every limit."""
-        return self.has_steps and not self.is_constrained and self.suppression.by == "k"
-
-    @property
     def why_unprovable(self) -> str | None:
         """Why nothing can be proven about its solutions, as a sentence; None if it can."""
         return why_not(self.objectives, self.suppression, [bound.name for bound in self.bounds])
@@ -154,12 +149,6 @@ class SearchProblem:
         """
         scores = self._evaluate(genomes, steps=self.has_steps)
         return self._seen(scores, genomes), self._points(scores, genomes)
-
-    def steps(self, genomes: Bits) -> tuple[Points, Ints]:
-        """All solutions of genomes that have staircases, and the rows that each suppresses."""
-        scores = self._evaluate(genomes, steps=True)
-        suppressed = scores.steps().field("suppressed")
-        return self._points(scores, genomes), suppressed
 
     def wanting(self, genomes: Bits, thresholds: Ints) -> str:
         """Say what the nearest of some infeasible solutions lacks."""
@@ -247,8 +236,7 @@ def _why_no_threshold(measure: Measure, rule: Suppression) -> str | None:
     if measure.name == "d2" and rule.kind != "kl-safety":
         return f"is a threshold of kl-safety, and the rule is {rule.kind}"
     if measure.name == "weighted_l":
-        is_so = (rule.kind, rule.by) == ("weighted-k", "l")
-        return None if is_so else "is of the preset any-suppression with suppress_by: l"
+        return None if rule.by == "l" else "is of the presets that take suppress_by: l"
     if measure.of_rule and rule.by != "k":
         return f"is a threshold of sizes, and groups are given up by {rule.by}"
     return None

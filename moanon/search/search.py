@@ -13,9 +13,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from moanon.arrays import Bits, State
+from moanon.arrays import State
 from moanon.front import Front
-from moanon.measures.solutions import OnPart
+from moanon.measures.evaluate import OnPart
 from moanon.search.algorithms import ALL_GENOMES, DEFAULT_EVALUATIONS, SearchSettings
 from moanon.search.archive import Archive, front_of
 from moanon.search.operators import Moves
@@ -31,11 +31,10 @@ class Search(ABC):
     complete : str
         Why it ends when it is exhausted, as part of a sentence.
     is_random : bool
-        Whether it draws random numbers: then other seeds find other solutions, and a head start
-        makes it shorter.
+        Whether it draws random numbers: then other seeds find other solutions.
     of_genomes : bool
-        Whether its solutions are genomes: then one evaluation counts for all limits of suppression,
-        and a search that has seen all of them has found the best solutions there are.
+        Whether its solutions are genomes: then a search that has seen all of them has found the
+        best solutions there are.
     keeps_all : bool
         Whether it offers every threshold of every genome that it evaluates to its archive.
     problem : SearchProblem
@@ -93,10 +92,6 @@ class Search(ABC):
     def empty_archive(cls, problem: SearchProblem, room: int) -> Archive:
         """An archive for what it finds."""
         return Archive.empty(len(problem.objectives), problem.layout, room)
-
-    def inherit(self, archive: Archive, evaluated: Bits) -> None:
-        """Begin with the archive and the evaluated genomes (packed) of other searches."""
-        self.archive = archive
 
     # -- on its way --------------------------------------------------------------------------------
 

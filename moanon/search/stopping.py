@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil
 
 import moocore
 import numpy as np
@@ -56,16 +55,6 @@ class Stop:
     def is_set(self) -> bool:
         """Whether there is a limit at all."""
         return self != Stop()
-
-    def part(self, share: float) -> Stop:
-        """Limits for a search that needs only a share of the effort; a stall remains one."""
-        return Stop(
-            None if self.generations is None else ceil(self.generations * share),
-            None if self.evaluations is None else ceil(self.evaluations * share),
-            None if self.seconds is None else self.seconds * share,
-            self.stall,
-            None if self.stalled is None else ceil(self.stalled * share),
-        )
 
 
 # -- the hypervolume -----------------------------------------------------------------------------

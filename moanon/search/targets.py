@@ -21,7 +21,7 @@ from moanon.errors import ImpossibleError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import find_measure
-from moanon.measures.measuring import score_grouping, suppress_groups
+from moanon.measures.evaluate import score_grouping, suppress_groups
 from moanon.measures.suppression import Suppression
 
 #: Tables with more cells get less effort for each.

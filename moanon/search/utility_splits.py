@@ -24,9 +24,9 @@ from moanon.arrays import Floats, Ints
 from moanon.data.domain import TreeDomain
 from moanon.data.populations import Histograms, ShownParts
 from moanon.genome import Instance
-from moanon.kernels.group_check import GroupCheck, make_group_check, parts_may_be_groups
+from moanon.kernels.boxes import GroupCheck, make_group_check, parts_may_be_groups
 from moanon.kernels.large_populations import population_divergences
-from moanon.measures.demand import group_rule
+from moanon.measures.scores import group_rule
 from moanon.measures.suppression import Suppression
 from moanon.search.targets import FEW_GROUPS
 

@@ -14,7 +14,7 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.errors import ConfigError
 from moanon.genome import Instance
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from tests.baselines.exhaustive import all_nodes
 from tests.baselines.worked_example import customers
 from tests.naive import base_rows

@@ -16,7 +16,7 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.errors import ConfigError, InfeasibleError
 from moanon.genome import Instance
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from tests.baselines.worked_example import customers
 from tests.conftest import REPOSITORY
 from tests.strategies import instances
@@ -36,9 +36,9 @@ def block(instance: Instance, column: int, cells: list[int]) -> tuple[int, int]:
 
 
 def slow_parts(
-    instance: Instance, column: int, cells: list[int], relaxed: bool
+    instance: Instance, column: int, cells: list[int], way: str
 ) -> list[list[int]] | None:
-    """How a column cuts a group; None where it has one value only."""
+    """How a column cuts a group; None where it does not."""
     domain = list(instance.layout.domains.values())[column]
     code = {cell: int(instance.cells.codes[column, cell]) for cell in cells}
     if len(set(code.values())) == 1:
@@ -53,18 +53,23 @@ def slow_parts(
         return [part for part in parts if part]
     ordered = sorted(cells, key=lambda cell: (code[cell], cell))
     places = [
-        at for at in range(1, len(ordered)) if relaxed or code[ordered[at]] != code[ordered[at - 1]]
+        at
+        for at in range(1, len(ordered))
+        if way == "relaxed" or code[ordered[at]] != code[ordered[at - 1]]
     ]
     rows = {at: sum(int(instance.cells.counts[cell]) for cell in ordered[:at]) for at in places}
     half = Fraction(int(instance.cells.counts[cells].sum()), 2)
-    if relaxed:
+    if way == "relaxed":
         at = min(places, key=lambda at: (abs(rows[at] - half), at))
-    else:
-        at = next((at for at in places if rows[at] >= half), places[-1])
+    else:  # None: the median is the largest value
+        above = next((at for at in places if rows[at] >= half), None)
+        if above is None and way == "strict":
+            return None
+        at = above or places[-1]
     return [ordered[:at], ordered[at:]]
 
 
-def slow_mondrian(instance: Instance, k: int, relaxed: bool, cells: list[int]) -> list[set[int]]:
+def slow_mondrian(instance: Instance, k: int, way: str, cells: list[int]) -> list[set[int]]:
     columns = range(len(instance.cells.codes))
     sizes = instance.layout.sizes.tolist()
 
@@ -73,9 +78,9 @@ def slow_mondrian(instance: Instance, k: int, relaxed: bool, cells: list[int]) -
         return Fraction(stop - start - 1, max(1, sizes[column] - 1))
 
     for column in sorted(columns, key=width, reverse=True):  # stable: ties in the table's order
-        parts = slow_parts(instance, column, cells, relaxed)
+        parts = slow_parts(instance, column, cells, way)
         if parts and all(instance.cells.counts[part].sum() >= k for part in parts):
-            return [g for part in parts for g in slow_mondrian(instance, k, relaxed, part)]
+            return [g for part in parts for g in slow_mondrian(instance, k, way, part)]
     return [set(cells)]
 
 
@@ -83,10 +88,10 @@ def slow_mondrian(instance: Instance, k: int, relaxed: bool, cells: list[int]) -
 def test_groups_are_those_of_the_slow_twin(data: st.DataObject) -> None:
     instance = data.draw(instances())
     k = data.draw(st.integers(1, min(6, instance.cells.rows)))
-    relaxed = data.draw(st.booleans())
-    boxes = mondrian(instance, k, relaxed=relaxed)
+    way = data.draw(st.sampled_from(["strict", "below", "relaxed"]))
+    boxes = mondrian(instance, k, relaxed=way == "relaxed", below=way == "below")
     found = [set(np.flatnonzero(boxes.cell_group == box).tolist()) for box in range(len(boxes))]
-    expected = slow_mondrian(instance, k, relaxed, list(range(len(instance.cells))))
+    expected = slow_mondrian(instance, k, way, list(range(len(instance.cells))))
     assert sorted(map(sorted, found)) == sorted(map(sorted, expected))
     for box, cells in enumerate(found):
         for column in range(len(boxes.starts)):
@@ -114,7 +119,8 @@ def test_every_group_meets_every_demand(data: st.DataObject) -> None:
     k = data.draw(st.integers(1, min(4, instance.cells.rows)))
     demands = data.draw(st.lists(DEMANDS, min_size=1, max_size=2))
     try:
-        boxes = mondrian(instance, k, demands=demands, relaxed=data.draw(st.booleans()))
+        relaxed, below = data.draw(st.sampled_from([(False, False), (False, True), (True, False)]))
+        boxes = mondrian(instance, k, demands=demands, relaxed=relaxed, below=below)
     except InfeasibleError:
         return
     found = measure_grouping(boxes.grouping(instance))
@@ -168,11 +174,21 @@ def test_relaxed_blocks_overlap_at_the_median() -> None:
     ]
 
 
-def test_the_largest_value_is_cut_off_where_it_is_the_median() -> None:
+def test_the_largest_value_is_cut_off_where_it_is_the_median_and_that_is_asked_for() -> None:
     # 1, 2, 3, 3, 3: the median is 3, and nothing lies above it.
     frame = pd.DataFrame({"age": [1, 2, 3, 3, 3]})
     instance = Instance.build(read_table(frame, {"age": "quasi"}), {"age": IntervalSpec(1)})
-    assert mondrian(instance, 2).grouping(instance).sizes.tolist() == [2, 3]
+    assert mondrian(instance, 2).grouping(instance).sizes.tolist() == [5]
+    assert mondrian(instance, 2, below=True).grouping(instance).sizes.tolist() == [2, 3]
+
+
+def test_the_next_column_is_cut_where_nothing_lies_above_the_median_of_the_widest() -> None:
+    # x has the wider range; its median 9 is its largest value, so y is cut: 0 0 | 1 1.
+    frame = pd.DataFrame({"x": [0, 9, 9, 9], "y": [0, 0, 1, 1]})
+    table = read_table(frame, dict.fromkeys(frame, "quasi"))
+    instance = Instance.build(table, {"x": IntervalSpec(1), "y": IntervalSpec(1, range=(0, 5))})
+    boxes = mondrian(instance, 2)
+    assert (boxes.stops - boxes.starts).tolist() == [[10, 1], [1, 1]]
 
 
 def test_a_node_is_cut_only_if_all_its_children_are_large_enough() -> None:
@@ -205,31 +221,46 @@ def test_a_demand_forbids_a_cut_that_k_allows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("k", "classes", "dm", "mistakes"), [(2, 6842, 256_020, 5788), (10, 1896, 547_630, 6513)]
+    ("below", "k", "classes", "dm", "mistakes", "ncp"),
+    [
+        # as published; mean sizes 3.64 k and 2.05 k, mistakes 20.8 % and 21.8 % of 30,000
+        (False, 2, 4116, 969_648, 6242, 0.1470),
+        (False, 10, 1460, 1_134_110, 6549, 0.1860),
+        # also below the median; mean sizes 2.19 k and 1.58 k, mistakes 19.3 % and 21.7 %
+        (True, 2, 6842, 256_020, 5788, 0.0025),
+        (True, 10, 1896, 547_630, 6513, 0.0201),
+    ],
 )
 def test_credit_default_gives_the_known_classes(
-    k: int, classes: int, dm: int, mistakes: int
+    below: bool, k: int, classes: int, dm: int, mistakes: int, ncp: float
 ) -> None:
-    # Mean sizes 2.19 k and 1.58 k; mistakes 19.3 % and 21.7 % of 30,000.
     columns = ["LIMIT_BAL", "SEX", "EDUCATION", "MARRIAGE", "AGE"]
     frame = datasets.load("credit")[[*columns, "target"]]
     table = read_table(frame, {**dict.fromkeys(columns, "quasi"), "target": "insensitive"})
     # All limits are multiples of 80, so steps of 80 tell apart what integers do.
     specs = {name: IntervalSpec(80 if name == "LIMIT_BAL" else 1) for name in columns}
     instance = Instance.build(table, specs, label="target")
-    found = measure_grouping(mondrian(instance, k).grouping(instance))
+    assert (instance.cells.counts.astype(int) ** 2).sum() == 238_404  # DM of the original
+    found = measure_grouping(mondrian(instance, k, below=below).grouping(instance))
     assert (found["k"], found["dm"], found["cm"]) == (k, dm, mistakes)
     assert found["c_avg"] == pytest.approx(30_000 / classes / k)
+    assert round(found["ncp"], 4) == ncp
 
 
-def test_adult_keeps_the_losses_of_this_reading() -> None:
+@pytest.mark.parametrize(
+    ("below", "known"),
+    [
+        (False, {5: 0.1469, 100: 0.4721, 5000: 0.8824}),
+        (True, {5: 0.0705, 100: 0.4161, 5000: 0.8824}),
+    ],
+)
+def test_adult_keeps_the_losses_of_each_reading(below: bool, known: dict[int, float]) -> None:
     instance = Config.load(REPOSITORY / "configs/quickstart.yaml").instance()
     losses = {}
-    for k in (5, 100, 5000):
-        losses[k] = round(
-            float(measure_grouping(mondrian(instance, k).grouping(instance))["loss"]), 4
-        )
-    assert losses == {5: 0.0705, 100: 0.4161, 5000: 0.8824}
+    for k in known:
+        grouping = mondrian(instance, k, below=below).grouping(instance)
+        losses[k] = round(float(measure_grouping(grouping)["loss"]), 4)
+    assert losses == known
 
 
 # -- what is refused -------------------------------------------------------------------------------

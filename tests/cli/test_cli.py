@@ -203,7 +203,7 @@ def test_a_count_with_more_digits_than_python_prints_is_readable() -> None:
         (["init", "none.csv"], "moanon: none.csv does not exist"),
         (
             ["check", "t.yaml", "--set", "problem.etaa=1"],
-            "moanon: override: unknown key problem.etaa; did you mean problem.eta?\n",
+            "moanon: --set: unknown key problem.etaa; did you mean problem.eta?\n",
         ),
         (
             ["check", "t.yaml", "--set", "columns.sex.order=[m, x]"],
@@ -435,7 +435,7 @@ def test_init_never_overwrites(table: Path, capsys: Captured) -> None:
     before = table.read_text()
     assert main(["init", "t.csv"]) == 2
     assert capsys.readouterr().err == (
-        "moanon: t.yaml exists already and is left as it is; name another with --out\n"
+        "moanon: t.yaml exists already and is left as it is; name another (--out)\n"
     )
     assert table.read_text() == before
 

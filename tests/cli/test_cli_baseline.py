@@ -60,7 +60,7 @@ def test_pictures_and_a_page_are_made_as_for_a_run(config: str) -> None:
     assert main(["baseline", "mondrian", config, "--quiet", *pictures]) == 0
     folder = Path("results/people-mondrian")
     assert (folder / "plots" / "front.png").exists()
-    assert "mondrian (cuts the table at medians" in (folder / "report.html").read_text()
+    assert "mondrian (cuts the table after medians" in (folder / "report.html").read_text()
 
 
 def test_its_results_answer_questions(mondrian: str, capsys: Captured) -> None:

@@ -299,8 +299,8 @@ def test_a_plot_is_written_once(capsys: Captured, tmp_path: Path) -> None:
         (["found#5", "found#8", "--order", ""], "order must name every property. Got nothing for "),
         (["found#5", "found#8", "--epsilon", ""], "epsilon must be one for each of 2 properties. "),
         (["found#5", "found#8", "--key", "age"], "--key finds the rows of released files, and no"),
-        (["found#5", "found#8", "--quasi", "age"], "--quasi says what a configuration says alrea"),
-        (["found#5", "found#8", "--hierarchy", "age=a.csv"], "--hierarchy says what a configurati"),
+        (["found#5", "found#8", "--quasi", "age"], "--quasi states what the configuration stat"),
+        (["found#5", "found#8", "--hierarchy", "age=a.csv"], "--hierarchy states what the config"),
         (["found#5", "found#8", "--order", "size"], "order must name every property. Got nothing"),
         (
             ["found#5", "found#8", "--comparators", "rank", "--weights", "1,0"],
@@ -312,7 +312,7 @@ def test_a_plot_is_written_once(capsys: Captured, tmp_path: Path) -> None:
         ),
         (["found#5", "found#8", "--plot", "a.gif"], "a plot is a .png, .svg or .pdf file. Got 'a."),
         (["found#5", "found#8", "--sensitive", "sice"], "{here}/people.csv has no column 'sice'"),
-        (["found#5", "found#8", "--config", "people.yaml", "--quasi", "age"], "--quasi says what"),
+        (["found#5", "found#8", "--config", "people.yaml", "--quasi", "age"], "--quasi states"),
     ],
 )
 def test_bad_input_is_one_sentence(capsys: Captured, arguments: list[str], message: str) -> None:

@@ -230,7 +230,7 @@ def test_what_has_no_bound_is_said_in_words(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "moanon.measures.measuring.measure_grouping", lambda found, rule: {"k": math.inf}
+        "moanon.measures.evaluate.measure_grouping", lambda found, rule: {"k": math.inf}
     )
     arguments = ["people.csv", "ours.csv", "--config", "people.yaml"]
     assert measured(capsys, *arguments)["measures"] == {"k": "inf"}
@@ -266,16 +266,16 @@ def test_what_arx_left_and_what_it_hid_are_told_apart(capsys: Captured) -> None:
         (["ours.csv", "--config", "no.yaml"], "config file no.yaml does not exist"),
         (
             ["ours.csv", "--config", "people.yaml", "--quasi", "zip"],
-            "--quasi says what a configuration says already; give one of them",
+            "--quasi states what the configuration states already; leave one out",
         ),
         (
             ["theirs.csv", "--config", "people.yaml"],
             "theirs.csv has no column 'age'",
         ),
         (["theirs.csv", "--hierarchy", "zip=zip.csv", "--quasi", "zip,age"],
-         "column 'age' is a quasi-identifier and has no --hierarchy"),
+         "column 'age' is a quasi-identifier and has no hierarchy"),
         (["theirs.csv", "--hierarchy", "zip=zip.csv", "--quasi", "age"],
-         "column 'age' is a quasi-identifier and has no --hierarchy"),
+         "column 'age' is a quasi-identifier and has no hierarchy"),
         (["theirs.csv", "--hierarchy", "zip"], "--hierarchy must be COLUMN=FILE. Got 'zip'"),
         (["theirs.csv", "--hierarchy", "zip=zip.csv", "--hierarchy", "zip=zip.csv"],
          "--hierarchy names the column 'zip' twice"),

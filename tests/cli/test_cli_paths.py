@@ -103,5 +103,5 @@ def test_a_folder_of_results_with_a_nul_is_refused_before_the_search(
     said = refused(capsys, "check", "people.yaml", "--set", r'output.dir="x\0x"')
     assert said == (
         r"moanon: dir must be the path of a folder, and 'x\x00x' cannot be the path of a file "
-        "(override: output.dir)\n"
+        "(--set: output.dir)\n"
     )

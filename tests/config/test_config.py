@@ -215,15 +215,15 @@ def test_sets_replace_and_add_values(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("problem.etaa=1", "override: unknown key problem.etaa; did you mean problem.eta?"),
-        ("problem.eta=1.5", "eta must be in [0, 1). Got 1.5 (override: problem.eta)"),
+        ("problem.etaa=1", "sets=…: unknown key problem.etaa; did you mean problem.eta?"),
+        ("problem.eta=1.5", "eta must be in [0, 1). Got 1.5 (sets=…: problem.eta)"),
         (
             "columns.agee.granularity=5",
-            "override columns.agee.granularity=5: unknown key columns.agee; did you mean "
+            "sets=… columns.agee.granularity=5: unknown key columns.agee; did you mean "
             "columns.age?",
         ),
-        ("problem.eta=", "override: problem.eta has no value; an empty text is written ''"),
-        ("eta", "an override must be key.path=value, e.g. problem.eta=0.1. Got 'eta'"),
+        ("problem.eta=", "sets=…: problem.eta has no value; an empty text is written ''"),
+        ("eta", "sets=… must be key.path=value, e.g. problem.eta=0.1. Got 'eta'"),
     ],
 )
 def test_a_wrong_set_is_refused(tmp_path: Path, setting: str, message: str) -> None:

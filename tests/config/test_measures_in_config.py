@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from moanon.config import Config, config_schema
-from moanon.data.pricing import distance_of
 from moanon.errors import InfeasibleError, MoanonError
 from moanon.experiment import make_problem
 from moanon.genome import Instance
@@ -36,7 +35,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Instance:
 
 def test_columns_say_how_far_apart_their_values_are(tmp_path: Path) -> None:
     instance = Config.load(write(tmp_path, ADULT)).instance()
-    found = {name: distance_of(instance.distances.get(name)) for name in instance.table.sensitive}
+    found = {name: instance.distance_of(name) for name in instance.table.sensitive}
     assert found == {"occupation": "tree", "education": "ordered", "race": "equal"}
     assert instance.distances["education"].size == 16
     assert instance.weights == {"age": 2.0}

@@ -157,22 +157,22 @@ def test_override_refuses_what_is_no_setting(setting: str) -> None:
     with pytest.raises(ConfigError) as refused:
         override(parse("a: 1"), setting)
     assert str(refused.value) == (
-        f"an override must be key.path=value, e.g. problem.eta=0.1. Got {setting!r}"
+        f"sets=… must be key.path=value, e.g. problem.eta=0.1. Got {setting!r}"
     )
 
 
 def test_override_refuses_a_path_through_a_value() -> None:
-    with pytest.raises(
-        ConfigError, match=r"override a\.b\.c: a\.b is a single value, not a section"
-    ):
+    with pytest.raises(ConfigError, match=r"sets=… a\.b\.c: a\.b is a single value, not a section"):
         override(parse("a: {b: 1}"), "a.b.c=1")
 
 
 def test_override_by_another_option_is_refused_by_its_name() -> None:
-    with pytest.raises(ConfigError, match=r"^eta problem\.eta: problem is a single value, not a "):
-        override(parse("problem: 1"), "problem.eta=1", "eta")
+    with pytest.raises(
+        ConfigError, match=r"^eta=… problem\.eta: problem is a single value, not a "
+    ):
+        override(parse("problem: 1"), "problem.eta=1", "eta=…")
 
 
 def test_override_refuses_a_value_that_is_no_yaml() -> None:
-    with pytest.raises(ConfigError, match=r"^override a\.b, line 1: not valid YAML: "):
+    with pytest.raises(ConfigError, match=r"^sets=… a\.b, line 1: not valid YAML: "):
         override(parse("a: {b: 1}"), "a.b=[1")

@@ -240,7 +240,7 @@ def test_never_overwrites(tmp_path: Path) -> None:
     with pytest.raises(OutputError) as refused:
         write_starter(file)
     assert str(refused.value) == (
-        f"{tmp_path / 't.yaml'} exists already and is left as it is; name another with --out"
+        f"{tmp_path / 't.yaml'} exists already and is left as it is; name another (out=…)"
     )
     assert (tmp_path / "t.yaml").read_text() == "mine"
 

@@ -21,11 +21,11 @@ import pytest
 from moanon.cli import main
 from moanon.config import Config
 from moanon.data.domain import IntervalSpec, OrderedSpec
-from moanon.engines import read_table
+from moanon.engines import databases, read_table
 from moanon.errors import ConfigError, DataError, MoanonError
 from moanon.experiment import runner
 from moanon.genome import Instance
-from moanon.release import Release, applied
+from moanon.release import Release
 from tests.engines.servers import PASSWORD, Server, find_programs, running_server
 from tests.release.twins import draw_twins, public_files, texts
 
@@ -468,13 +468,13 @@ def test_a_server_that_is_gone_before_a_table_is_measured(
 ) -> None:
     config_files(tmp_path, server)
     run(tmp_path, "run", "database.yaml", "--quiet")
-    counting = applied.count_cells
+    counting = databases.count_cells
 
     def stopping(*given: Any) -> Any:
         server.stop()
         return counting(*given)
 
-    monkeypatch.setattr(applied, "count_cells", stopping)
+    monkeypatch.setattr(databases, "count_cells", stopping)
     try:
         code, told = called(tmp_path, "export", "results-database", "3", "--to-table", "half")
     finally:

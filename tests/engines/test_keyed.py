@@ -24,7 +24,7 @@ from moanon.engines.files import RowsInFiles
 from moanon.errors import MoanonError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from moanon.release import read_released
 from tests import naive_measures
 

@@ -17,7 +17,7 @@ from moanon.engines import read_table as open_table
 from moanon.errors import DataError, MoanonError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from moanon.release import Release, read_released
 
 ROLES = {

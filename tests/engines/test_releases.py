@@ -245,13 +245,12 @@ def test_a_file_that_cannot_be_written_is_told_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("spoilt", ["[90-99],=1+1,f,flu,1.0\n", "[0-39],x,f,flu\n"])
-def test_large_files_are_measured_out_of_core(
+def test_a_file_that_was_spoilt_is_not_certified(
     tmp_path: Path,
     both: tuple[Instance, Instance],
     monkeypatch: pytest.MonkeyPatch,
     spoilt: str,
 ) -> None:
-    monkeypatch.setattr("moanon.release.readback._LARGE", 0)
     here, there = (Release.of(instance, MIXED, k=4) for instance in both)
     same_files(tmp_path, here, there, "csv", suppressed="star")
     write = here._released_rows("absent", None, False).write

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from moanon.data.domain import OrderedSpec
-from moanon.engines import read_table
+from moanon.engines import databases, read_table
 from moanon.engines.replacing import Catalogue
 from moanon.errors import CertificateError, MoanonError, OutputError
 from moanon.genome import Instance
-from moanon.release import Certificate, Release, applied
+from moanon.release import Certificate, Release
 from tests.engines.servers import Server
 from tests.engines.test_databases import _known_password, called, run, server  # noqa: F401
 
@@ -306,7 +306,7 @@ def test_nothing_is_left_where_the_table_is_not_certified(
         assert place.leftovers() != []
         raise error
 
-    monkeypatch.setattr(applied, "count_cells", failing)
+    monkeypatch.setattr(databases, "count_cells", failing)
     with pytest.raises(type(error)):
         release_of(place, table="t").write_table("r", force=True)
     assert place.leftovers() == []
@@ -363,7 +363,7 @@ def test_nothing_is_left_where_writing_is_interrupted(
 def test_a_lost_connection_does_not_leave_a_table(
     postgres: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counting = applied.count_cells
+    counting = databases.count_cells
 
     def cutting(*given: Any) -> Any:
         counted = counting(*given)
@@ -371,7 +371,7 @@ def test_a_lost_connection_does_not_leave_a_table(
         postgres.rows(f"{query} pg_backend_pid() AND datname = current_database()")
         return counted
 
-    monkeypatch.setattr(applied, "count_cells", cutting)
+    monkeypatch.setattr(databases, "count_cells", cutting)
     with pytest.raises(OutputError, match="takes no table 'new'"):
         release_of(postgres, table="t").write_table("new")
     assert postgres.leftovers() == []

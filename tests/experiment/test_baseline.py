@@ -14,7 +14,7 @@ from moanon.config import Config
 from moanon.errors import ConfigError, InfeasibleError, OutputError
 from moanon.experiment import Experiment, load_front, plan
 from moanon.experiment.baseline import BaselineFront, baseline_front, plan_baseline, run_baseline
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from tests.search.people import config_text
 
 
@@ -109,7 +109,16 @@ def test_an_eta_that_is_not_used_is_told(people: Path) -> None:
     assert made("mondrian", [5], eta=0.1).notes == (
         "mondrian suppresses no rows; problem.eta is not used",
     )
+    assert made("datafly-k", [5], eta=0.1).notes == (
+        "datafly-k suppresses up to k rows; problem.eta is not used",
+    )
     assert made("flash", [5], eta=0.1).notes == ()
+
+
+def test_a_limit_of_k_rows_is_that_of_the_largest_k(people: Path) -> None:
+    front = made("datafly-k", [2, 6]).front
+    assert front.suppression.eta == 6 / 120
+    assert (front.measures["suppressed"] <= [2, 6]).all()
 
 
 # -- what is refused -----------------------------------------------------------------------------
@@ -176,6 +185,8 @@ def test_no_release_within_the_constraints_is_infeasible(people: Path) -> None:
 def test_an_eta_for_a_baseline_that_suppresses_nothing_is_refused(config: Path) -> None:
     with pytest.raises(ConfigError, match=r"mingen suppresses no rows and takes no eta\. Got 0\.1"):
         plan_baseline("mingen", config, eta=0.1)
+    with pytest.raises(ConfigError, match=r"datafly-k suppresses up to k rows and takes no eta\."):
+        plan_baseline("datafly-k", config, eta=0.1)
 
 
 # -- the folder ----------------------------------------------------------------------------------

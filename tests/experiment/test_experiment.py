@@ -229,7 +229,7 @@ def test_a_long_search_that_is_resumed_ends_in_the_same_bytes(
     assert Path("a/solutions.json").read_bytes() == Path("b/solutions.json").read_bytes()
 
 
-@pytest.mark.parametrize("missing", ["courses", "limits.evaluated"])
+@pytest.mark.parametrize("missing", ["courses", "known"])
 def test_a_checkpoint_that_lacks_something_is_refused(config: Path, missing: str) -> None:
     """As one of an earlier version may."""
     checkpoints = interrupted(config, out="a").checkpoints

@@ -1,4 +1,4 @@
-"""Runs for several limits of suppression: one folder each, and all learn from each other."""
+"""Runs for several limits of suppression: one folder each, as if it were the only one."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 from moanon.errors import OutputError, SearchError
-from moanon.experiment import Experiment, Result, load_front, plan
+from moanon.experiment import Experiment, Result, plan
 from moanon.front import Front
 from moanon.front.asking import largest_ks, least_losses
-from moanon.recoding import LocalRecodings
-from tests import naive
 from tests.search.people import config_text
 
 ALGORITHMS = ["archive", "nsga2", "exhaustive"]
@@ -52,56 +50,52 @@ def test_each_limit_has_a_folder_and_a_comparison_stands_above() -> None:
     run(0.2, 0.05, out="a")
     files = ["config.yaml", "domains.json", "front.csv", "run.json", "solutions.json"]
     folders = [f"eta-{eta}/{name}" for eta in (0.05, 0.2) for name in files]
-    assert written("a") == [".evaluated.npz", "comparison.csv", "config.yaml", *folders]
+    assert written("a") == ["comparison.csv", "config.yaml", *folders]
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_larger_limit_is_never_worse(algorithm: str) -> None:
-    fronts = run(0.0, 0.05, 0.2, out="a", sets=(f"search.algorithm={algorithm}",)).fronts
-    assert list(fronts) == [0.2, 0.05, 0.0]
-    assert naive.is_covered(points(fronts[0.05]), points(fronts[0.2]))
-    assert naive.is_covered(points(fronts[0.0]), points(fronts[0.05]))
+@pytest.mark.parametrize("algorithm", [*ALGORITHMS, "local"])
+def test_each_limit_has_the_front_that_it_has_alone(algorithm: str) -> None:
+    recoding = "local" if algorithm == "local" else "global"
+    sets = (f"search.algorithm={algorithm}", f"problem.recoding={recoding}")
+    etas = (0.2, 0.05, 0.0)
+    assert tuple(run(*etas, out="all", sets=sets).fronts) == etas
+    for eta in etas:
+        run(eta, out=f"{eta}", sets=sets)
+        for name in ("front.csv", "solutions.json"):
+            alone = Path(f"{eta}/{name}").read_bytes()
+            assert Path(f"all/eta-{eta}/{name}").read_bytes() == alone
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_the_front_of_the_widest_limit_is_at_least_that_of_a_run_alone(algorithm: str) -> None:
-    sets = (f"search.algorithm={algorithm}",)
-    alone = run(0.2, out="a", sets=sets).fronts[0.2]
-    assert naive.is_covered(points(alone), points(run(0.05, 0.2, out="b", sets=sets).fronts[0.2]))
-
-
-def test_further_limits_take_a_quarter_of_the_effort() -> None:
-    run(0.0, 0.05, 0.2, out="a")
+def test_each_limit_gets_the_whole_effort() -> None:
+    result = run(0.0, 0.05, 0.2, out="a", sets=("search.algorithm=nsga2",))
     courses = [
         json.loads(Path(f"a/eta-{eta}/run.json").read_text())["search"]["generations"]
         for eta in (0.2, 0.05, 0.0)
     ]
-    assert courses == [8, 2, 2]
+    assert courses == [8, 8, 8]
+    assert result.evaluations == 3 * 8 * 20
 
 
 def test_a_limit_is_added_to_results_that_are_there() -> None:
     before = run(0.2, out="a").fronts[0.2]
+    table = Path("a/front.csv").read_bytes()
     ready = prepared(0.05, out="a")
-    assert ready.notes == ("a has results for eta 0.2; adding 0.05, starting from them",)
+    assert ready.notes == ("a has results for eta 0.2, which stay as they are; adding 0.05",)
     fronts = ready.run().fronts
-    assert naive.is_covered(points(before), points(fronts[0.2]))
-    assert naive.is_covered(points(fronts[0.05]), points(fronts[0.2]))
+    assert list(fronts) == [0.2, 0.05]
+    assert fronts[0.2].to_frame().equals(before.to_frame())
     assert "front.csv" not in written("a")
-    assert load_front("a/eta-0.2").to_frame().equals(fronts[0.2].to_frame())
+    assert Path("a/eta-0.2/front.csv").read_bytes() == table
 
 
-def test_a_limit_that_is_added_starts_from_what_was_evaluated() -> None:
-    first, second = run(0.2, out="a"), run(0.05, out="a")
-    polished = first.outcome.polished + second.outcome.polished
-    assert second.evaluations == 8 * 20 + 2 * 20 + polished
-
-
-def test_without_the_list_of_evaluated_genomes_a_front_is_the_start() -> None:
-    before = run(0.2, out="a")
-    Path("a/.evaluated.npz").write_bytes(b"damaged")
-    result = run(0.05, out="a")
-    assert naive.is_covered(points(before.fronts[0.2]), points(result.fronts[0.2]))
-    assert result.evaluations < before.evaluations + 2 * 20
+@pytest.mark.parametrize("added", [0.2, 0.01])
+def test_adding_a_limit_changes_no_byte_of_another(added: float) -> None:
+    sets = ("output.plots=true", "output.report=true")
+    run(0.05, 0.1, out="a", sets=sets)
+    before = {name: Path("a", name).read_bytes() for name in written("a") if "eta-" in name}
+    assert "eta-0.1/report.html" in before
+    run(added, out="a", sets=sets)
+    assert {name: Path("a", name).read_bytes() for name in before} == before
 
 
 def test_limits_may_be_added_again_and_again() -> None:
@@ -142,7 +136,6 @@ def test_force_leaves_nothing_of_the_run_before() -> None:
     assert [path.name for path in Path("a/eta-0.1").iterdir()] == ["mine.txt"]
     run(0.1, out="a", force=True)
     assert written("a") == [
-        ".evaluated.npz",
         "config.yaml",
         "domains.json",
         "eta-0.1/mine.txt",
@@ -212,7 +205,7 @@ def test_an_addition_without_what_it_started_from_is_refused() -> None:
     prepared(0.05, out="a").run(interrupted=lambda: next(asked))
     for name in ("front.csv", "solutions.json", "config.yaml", "run.json"):
         Path("a", name).unlink()
-    with pytest.raises(SearchError, match=r"a holds no results for eta 0\.2 any more, from which"):
+    with pytest.raises(SearchError, match=r"a holds no results for eta 0\.2 any more, to which"):
         prepared(0.05, out="a", resume=True)
 
 
@@ -245,16 +238,3 @@ def test_the_table_of_a_comparison_has_a_row_for_each_question() -> None:
     header, first, *_ = Path("a/comparison.csv").read_text().splitlines()
     assert header == "question,limit,eta 0.0,eta 0.2"
     assert first.startswith("least loss with k at least,2,0.")
-
-
-def test_boxes_are_nothing_to_learn_genomes_from() -> None:
-    front = run(0.1, out="a").fronts[0.1]
-    boxes = LocalRecodings.of_groupings(front.grouping(number) for number in front.ids.tolist())
-    other = Front.of_recodings(front.instance, front.suppression, front.objectives, boxes)
-    record = json.loads(Path("a/run.json").read_text())
-    texts = {"config.yaml": Path("a/config.yaml").read_text()}
-    other.save("a", record=record, texts=texts, force=True)
-    with pytest.raises(
-        OutputError, match=r"a holds the results of another run \(its solutions are"
-    ):
-        run(0.1, 0.2, out="a")

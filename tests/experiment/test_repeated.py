@@ -107,6 +107,22 @@ def test_a_wider_limit_that_looks_worse_says_why(front: Front) -> None:
     assert "each limit is searched by itself" in why_worse(fronts, {})
 
 
+@pytest.mark.parametrize("objectives", [("k", "gl"), ("d1", "d2", "gl")])
+def test_where_suppressing_pays_that_is_the_reason(
+    front: Front, objectives: tuple[str, ...]
+) -> None:
+    rewarded = replace(front, objectives=objectives)
+    said = why_worse({0.05: rewarded, 0.1: with_losses(rewarded, 0.01)}, {0.05: 100, 0.1: 25})
+    assert "the objective gl counts kept rows alone, so a search that may suppress more" in said
+    assert "evaluations" not in said
+
+
+def test_where_suppressed_rows_are_an_objective_suppressing_does_not_pay(front: Front) -> None:
+    both = replace(front, objectives=("weighted_k", "gl", "sl"))
+    said = why_worse({0.05: both, 0.1: with_losses(both, 0.01)}, {})
+    assert "each limit is searched by itself" in said
+
+
 def test_nothing_is_said_where_wider_is_better(front: Front) -> None:
     assert why_worse({0.05: with_losses(front, 0.01), 0.1: front}, {}) == ""
     assert why_worse({0.1: front}, {}) == ""

@@ -21,7 +21,7 @@ from moanon.frontier import CountQueries, place_releases
 from moanon.frontier.placing import undominated
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from tests import naive, naive_populations
 from tests.strategies import boxes, cells, instances
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from moanon.measures import MEASURES, applicable
-from moanon.measures.demand import demand_of, group_rule
 from moanon.measures.evaluate import Evaluator
+from moanon.measures.scores import demand_of, group_rule
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
 from tests.golden.make_adult_measures import genomes

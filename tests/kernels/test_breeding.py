@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from moanon.data.domain import TreeDomain
 from moanon.data.hierarchy import Hierarchy
-from moanon.kernels.breeding import keep_movable, move_boundaries, move_cuts
+from moanon.kernels.cuts import keep_movable, move_boundaries, move_cuts
 from moanon.search.operators import tree_nodes
 from tests.strategies import hierarchies
 

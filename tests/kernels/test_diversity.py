@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.kernels.diversity import MODELS, measure_models_alone
 from moanon.kernels.histograms import EQUAL, HistogramColumn, Lists, make_plan
+from moanon.kernels.models import MODELS, measure_models_alone
 
 
 def entropy(counts: list[int], table: int) -> float:

@@ -13,8 +13,8 @@ from moanon.kernels.histograms import make_lists
 from moanon.kernels.population import PopulationKernel
 from moanon.kernels.selection import FIELDS, GroupRule
 from moanon.kernels.thresholds import GIVEN
-from moanon.measures.demand import Demand, group_rule
-from moanon.measures.measuring import _evaluate, suppress_groups
+from moanon.measures.evaluate import _evaluate, suppress_groups
+from moanon.measures.scores import Demand, group_rule
 from moanon.measures.suppression import Suppression
 from tests.strategies import instances, populations, rich_instances
 

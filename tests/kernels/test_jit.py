@@ -17,9 +17,10 @@ from typing import Any
 
 import pytest
 
+from moanon import errors
 from moanon.cli import main
-from moanon.kernels import jit, notices
-from moanon.kernels.notices import on_notice, tell
+from moanon.errors import give_notice, on_notice
+from moanon.kernels import jit
 from tests.checkout import REPOSITORY, environment
 
 
@@ -33,7 +34,7 @@ double.__module__ = "moanon.kernels.somewhere"
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(jit, "_CACHE", tmp_path)
-    monkeypatch.setattr(notices, "_told", set())
+    monkeypatch.setattr(errors, "_given", set())
     # Code from the cache asks for the module that it belongs to.
     monkeypatch.setitem(sys.modules, double.__module__, ModuleType(double.__module__))
     return tmp_path
@@ -137,7 +138,7 @@ def test_who_no_longer_listens_is_told_nothing(cache: Path) -> None:
     told: list[str] = []
     with on_notice(told.append):
         pass
-    tell("something")
+    give_notice("something")
     assert told == []
 
 
@@ -181,7 +182,7 @@ def dependants(package: Path, changed: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "edited", ["kernels.wide", "kernels.undecided", "kernels.population", "kernels.jit", "arrays"]
+    "edited", ["kernels.forms", "kernels.cuts", "kernels.population", "kernels.jit", "arrays"]
 )
 def test_an_edit_changes_the_keys_of_what_depends_on_it_and_no_others(
     tmp_path: Path, edited: str

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from moanon.genome import Instance
 from moanon.kernels import histograms
 from moanon.kernels.costs import COSTS
-from moanon.kernels.diversity import MODELS
 from moanon.kernels.join import JoinTree
+from moanon.kernels.models import MODELS
 from moanon.kernels.population import PopulationKernel, RawScores
 from moanon.kernels.selection import FIELDS, GroupRule
 from moanon.kernels.thresholds import KEEP_ALL, WITHIN_LIMIT
 from moanon.measures import MEASURES
-from moanon.measures.demand import Demand, demand_of, group_rule
+from moanon.measures.scores import Demand, demand_of, group_rule
 from moanon.measures.suppression import Suppression
 from tests.checkout import REPOSITORY
 from tests.strategies import instances, populations, rich_instances

@@ -18,8 +18,7 @@ from moanon.grouping import Grouping
 from moanon.kernels.join import block_keys
 from moanon.measures import MEASURES
 from moanon.measures.column_effects import column_effects
-from moanon.measures.evaluate import Evaluator
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import Evaluator, measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.release import Release
 

@@ -15,7 +15,7 @@ from moanon.data.table import read_table
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures.column_effects import column_effects, entropy_loss
-from moanon.measures.measuring import measure_grouping, suppress_groups
+from moanon.measures.evaluate import measure_grouping, suppress_groups
 from moanon.measures.suppression import Suppression
 from tests import naive
 from tests.strategies import populations, rich_instances

@@ -16,8 +16,7 @@ from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES
-from moanon.measures.evaluate import Evaluator
-from moanon.measures.measuring import suppress_groups
+from moanon.measures.evaluate import Evaluator, suppress_groups
 from moanon.measures.suppression import Suppression
 from tests import naive_measures
 from tests.measures.tables import table_of

@@ -269,6 +269,16 @@ def test_a_group_of_exactly_weighted_k_stays():
     assert values(scores, "suppressed") == [0]
 
 
+def test_weighted_l_is_also_of_the_limit_by_l():
+    # sizes 1, 4, 5 with diversities 1, 1, 3: (1 + 4 + 15) / 10 = 2, and nothing is suppressed
+    instance = safety_table()
+    scores = Evaluator(instance).evaluate(ones(instance), Suppression("limit", by="l"))
+    assert values(scores, "weighted_l") == [2]
+    assert values(scores, "suppressed") == [0]
+    by_size = Evaluator(instance).evaluate(ones(instance), Suppression("limit"))
+    assert values(by_size, "weighted_l") == [0]
+
+
 def test_groups_below_weighted_l_go():
     # sizes 1, 4, 5 with diversities 1, 1, 3: weighted-l = (1 + 4 + 15) / 10 = 2, so 5 rows go
     scores = Evaluator(safety_table()).evaluate(

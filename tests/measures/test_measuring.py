@@ -17,8 +17,7 @@ from moanon.errors import DataError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES, applicable
-from moanon.measures.evaluate import Evaluator
-from moanon.measures.measuring import measure_grouping, meet_constraints, suppress_groups
+from moanon.measures.evaluate import Evaluator, measure_grouping, meet_constraints, suppress_groups
 from moanon.measures.suppression import Suppression
 from moanon.release import Release
 from tests.compare.source import without_meaning

@@ -17,8 +17,7 @@ from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.kernels.tallies import TALLIES
 from moanon.measures import MEASURES, people
-from moanon.measures.evaluate import Evaluator
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import Evaluator, measure_grouping
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
 from tests.measures.tables import measured, table_of

@@ -19,7 +19,7 @@ from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.errors import ConfigError, DataError
 from moanon.genome import Instance
-from moanon.kernels import diversity as kernel_models
+from moanon.kernels import models as kernel_models
 from moanon.measures import MEASURES
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression

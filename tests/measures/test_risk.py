@@ -12,8 +12,7 @@ from moanon.data.table import read_table
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES
-from moanon.measures.evaluate import Evaluator
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import Evaluator, measure_grouping
 from moanon.measures.suppression import Suppression
 from tests import naive, naive_measures
 from tests.strategies import instances, populations

@@ -21,10 +21,9 @@ from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import find_measure
-from moanon.measures.evaluate import Evaluator
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import Evaluator, measure_grouping
+from moanon.measures.loss import utility_losses
 from moanon.measures.suppression import Suppression
-from moanon.measures.utility import utility_losses
 from tests import naive_populations
 from tests.strategies import boxes, instances, populations
 

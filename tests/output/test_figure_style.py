@@ -16,13 +16,13 @@ from matplotlib.text import Annotation, Text
 from moanon.front import Front
 from moanon.measures.suppression import Suppression
 from moanon.output.figure_style import (
+    lay_out,
     new_axes,
     pin_labels,
     plain,
     problem_words,
     root_figure,
     scale_numbers,
-    settle,
 )
 from moanon.output.front_figures import plot_front, plot_fronts, plot_magnified
 from moanon.output.objective_figures import (
@@ -40,7 +40,7 @@ from tests.search.people import found_front
 
 def test_pinned_labels_stand_where_they_would_be_put():
     figure = plot_magnified(found_front())
-    settle(figure)
+    lay_out(figure)
     labels = [axis.label for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]
     figure.draw_without_rendering()
     before = [label.get_window_extent().bounds for label in labels]

@@ -645,7 +645,7 @@ def test_two_solutions_stand_side_by_side(report: Report, front: Front) -> None:
     labels = [column_effects(front.grouping(i))[0].shown for i in (2, 4)]
     for text, number in zip(rows["age"], labels, strict=True):
         assert text.startswith(f"{number} label")
-    report.page.click("button[aria-label='Compare no more']")
+    report.page.click("button[aria-label='Stop comparing']")
     assert report.page.run("document.querySelector('.pair').hidden")
     assert silent(report)
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from moanon.genome import Instance
 from moanon.measures.suppression import row_limit
-from moanon.proofs import polishing
-from moanon.proofs.polishing import Polisher
+from moanon.proofs import cut_table
+from moanon.proofs.cut_table import Polisher
 from moanon.search.archive_search import ArchiveSearch, polisher_for
 from tests import naive
 from tests.search.people import people, problem_of
@@ -77,7 +77,7 @@ def test_a_best_cut_by_hand():
 
 def test_a_column_of_too_many_values_keeps_its_cut(monkeypatch):
     instance = people(sensitive=False)
-    monkeypatch.setattr(polishing, "_MOST_VALUES", 5)  # age has 8 values, the others less
+    monkeypatch.setattr(cut_table, "_MOST_VALUES", 5)  # age has 8 values, the others less
     start = instance.layout.sample(1, np.random.default_rng(1))[0]
     genome = Polisher(instance).polish(start, 2, 60)
     (age, *_) = [place for _, _, place in instance.layout.slices()]
@@ -126,7 +126,7 @@ def test_of_a_large_table_few_solutions_are_polished_at_once(monkeypatch):
         Polisher, "polish", lambda *given: polished.append(given[2]) or polish(*given)
     )
     cells, columns = len(search.problem.instance.cells), len(search.problem.layout.columns)
-    monkeypatch.setattr(polishing, "_AT_ONCE", 3 * cells * columns**2)
+    monkeypatch.setattr(cut_table, "_AT_ONCE", 3 * cells * columns**2)
     monkeypatch.setattr("moanon.search.archive_search._LAST_ROUNDS", 1)
     search.finish()
     assert len(polished) == 3

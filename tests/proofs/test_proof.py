@@ -19,7 +19,7 @@ from moanon.data.domain import OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
 from moanon.genome import Instance
-from moanon.kernels.undecided import FREE
+from moanon.kernels.cuts import FREE
 from moanon.measures.suppression import row_limit
 from moanon.proofs import cut_table
 from moanon.proofs.cut_table import ProofTable

@@ -27,7 +27,7 @@ from moanon.data.rows import RowsInMemory
 from moanon.errors import CertificateError, ConfigError, GenomeError, OutputError
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.release import applied, formats
 from moanon.release.formats import ReleasedColumn, write_csv

@@ -24,9 +24,8 @@ from moanon.grouping import Grouping
 from moanon.measures.loss import optimality
 from moanon.release.certificate import front_measures
 from moanon.release.labels import OrderLabels
-from moanon.release.readback import measure_file
+from moanon.release.readback import Reading, measure_file
 from moanon.release.reader_privacy import SensitiveFacts
-from moanon.release.reading import Reading
 from tests import naive, naive_measures
 from tests.release.tables import certify, genome_of, instances, releases
 

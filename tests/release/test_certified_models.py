@@ -29,7 +29,7 @@ from moanon.errors import ConfigError, InfeasibleError, OutputError
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures import MEASURES
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.release import Certificate, Release
 from moanon.release.certificate import front_measures

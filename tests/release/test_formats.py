@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from moanon import Instance, IntervalSpec, OrderedSpec, Release, read_table
 from moanon.release.formats import ReleasedColumn, defuse, is_formula, spreadsheet_safe, write_csv
-from moanon.release.reading import undefuse
+from moanon.release.readback import undefuse
 from tests.release.tables import shirts
 
 

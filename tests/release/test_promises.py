@@ -13,7 +13,7 @@ import moanon
 from moanon.cli import main
 from moanon.experiment import load_front
 from moanon.measures import find_measure
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from moanon.release import read_released
 from tests.search.people import AGE_AND_SIZE, ILL_TREE, config_text, people_frame
 

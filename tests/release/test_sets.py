@@ -19,7 +19,7 @@ from moanon.errors import ConfigError, DataError
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.measures.measuring import measure_grouping
+from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.release import Release
 from moanon.release.labels import label_rules

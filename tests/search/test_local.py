@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 import moanon
 from moanon.config import Config
-from moanon.config.sections import SearchSection
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeDomain, TreeSpec
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.table import read_table
@@ -35,7 +34,6 @@ from moanon.release import Certificate
 from moanon.search import targets
 from moanon.search.archive_search import ExhaustiveSearch
 from moanon.search.box_solving import split_greedily
-from moanon.search.limits import Limits
 from moanon.search.local import LocalSearch
 from moanon.search.problem import SearchProblem
 from moanon.search.targets import Effort
@@ -399,13 +397,11 @@ def test_a_search_goes_on_where_it_was_saved(local_front: Front) -> None:
 
 def test_a_saved_run_does_not_tell_the_groups_of_cells() -> None:
     problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
-    limits = Limits(problem, [0.1, 0.0], "local", 1000)
-    search = limits.search_for(0, SearchSection())
-    assert isinstance(search, LocalSearch)
+    search = LocalSearch(problem)
     search.step()
     groups = [*search.archive.packed, *(group for _, group in search._starts)]
     assert len(groups) > len(search._starts) > 0
-    for array in (*search.state().values(), *limits.state().values()):
+    for array in search.state().values():
         assert not any(group in array.tobytes() for group in groups)
 
 
@@ -416,14 +412,6 @@ def test_a_search_that_was_saved_unsealed_is_refused(part: str) -> None:
     state[part] = np.zeros(40, dtype=np.uint8)
     with pytest.raises(SearchError, match="an earlier version, or of other cells; start anew"):
         LocalSearch(problem).restore(state)
-
-
-def test_limits_that_were_saved_unsealed_are_refused() -> None:
-    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
-    state = Limits(problem, [0.1], "local", 1000).state()
-    state["0.bytes"] = np.zeros(40, dtype=np.uint8)
-    with pytest.raises(SearchError, match="an earlier version, or of other cells; start anew"):
-        Limits(problem, [0.1], "local", 1000).restore(state)
 
 
 def test_a_front_comes_back_from_its_folder_bit_for_bit(local_front: Front, tmp_path: Path) -> None:
@@ -525,28 +513,6 @@ def test_a_run_makes_a_folder_like_any_other(people: Path) -> None:
         assert same(front, result.fronts[eta])
     less = result.fronts[0.1].measures["loss"].sum() / len(result.fronts[0.1])
     assert 0 < less < 1
-
-
-def test_a_wider_limit_never_loses_more() -> None:
-    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.0))
-    etas = (0.0, 0.05, 0.2)
-    limits = Limits(problem, etas, "local", 1_000)
-    for place in range(len(etas)):
-        search = limits.search_for(place, SearchSection())
-        while not search.exhausted:
-            search.step()
-    fronts = {eta: limits.front(place, 1000) for place, eta in enumerate(limits.etas)}
-    again = Limits(problem, etas, "local", 1_000)
-    again.keep({0.0: fronts[0.0]})  # as after an earlier run
-    for place in range(2):
-        search = again.search_for(place, SearchSection())
-        while not search.exhausted:
-            search.step()
-    assert same(again.front(0, 1000), fronts[0.2])
-    for narrow, wide in pairwise(etas):
-        for k, loss in zip(*(fronts[narrow].measures[name] for name in ("k", "loss")), strict=True):
-            fit = fronts[wide].measures["k"] >= k
-            assert fronts[wide].measures["loss"][fit].min() <= loss
 
 
 def test_suppressed_rows_find_company_with_smaller_groups() -> None:

@@ -16,7 +16,6 @@ from moanon.search import checkpoint, running
 from moanon.search.algorithms import make_search
 from moanon.search.archive import Archive
 from moanon.search.archive_search import ArchiveSearch
-from moanon.search.limits import Limits
 from moanon.search.problem import SearchProblem
 from moanon.search.running import Outcome, Progress, run_search
 from moanon.search.search import Search
@@ -284,10 +283,9 @@ def test_people_have_as_many_genomes_as_the_tests_say():
 @pytest.mark.parametrize("preset", ["zero-suppression", "k-suppression", "kl-safety"])
 def test_nothing_is_kept_of_what_was_evaluated(preset: str) -> None:
     problem = problem_of(preset, **({} if preset[0] == "z" else {"eta": 0.1}))
-    limits = Limits(problem, (0.1,), "archive", 50)
-    ArchiveSearch.warm_up(limits.problems[0])
-    assert len(limits.evaluated) == 0
-    assert [len(archive) for archive in limits.archives] == [0]
+    search = ArchiveSearch(problem, population=50, seed=1)
+    ArchiveSearch.warm_up(problem)
+    assert (len(search.archive), search.evaluations) == (0, 0)
 
 
 def test_the_way_of_evaluating_is_still_open() -> None:

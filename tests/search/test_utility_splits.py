@@ -17,10 +17,10 @@ from moanon.data.table import read_table
 from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.kernels.group_check import parts_may_be_groups
-from moanon.measures.measuring import measure_grouping
+from moanon.kernels.boxes import parts_may_be_groups
+from moanon.measures.evaluate import measure_grouping
+from moanon.measures.loss import utility_losses
 from moanon.measures.suppression import Suppression
-from moanon.measures.utility import utility_losses
 from moanon.search.box_solving import solve_target
 from moanon.search.targets import find_targets
 from moanon.search.utility_splits import UtilitySplits

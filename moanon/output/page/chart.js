@@ -11,7 +11,7 @@ const FADED = 0.18; // how much is left of points that are not chosen, where som
 //   colour   Shades of the points, or null
 //   series   [{ title, colour, symbol, xs, ys, colours, stairs, hidden, lines }]: xs, ys and colours
 //            are places on their axes, stairs is how points are joined ("hv", "vh", ""), lines(id)
-//            is what to tell about a point; solution 1 is the first
+//            is what to say about a point; solution 1 is the first
 //   marks    [{ x, y, text, side }]: side is where the text stands ("left", "right")
 //   margin   { l, r, t, b }
 //   key      another one: zooming begins anew

@@ -1,4 +1,4 @@
-// Several fronts that share a privacy and a cost, laid over each other.
+// Several fronts that share a privacy and a cost, in one plot.
 
 const LIMITS = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5];
 /** The k that is asked about first: many publishers' least. */
@@ -12,7 +12,7 @@ class Comparison {
     this.axes = axes ?? firstAxes(this.fronts[0]);
     this.hidden = new Set();
     const label =
-      "Fronts laid over each other: arrow keys go along a front and from front to front, Enter " +
+      "Fronts in one plot: arrow keys go along a front and from front to front, Enter " +
       "opens a solution, plus and minus zoom, 0 shows all";
     this.chart = new Chart(label, {
       onpick: ({ at }, id) => this.open(at, id),
@@ -24,8 +24,8 @@ class Comparison {
       { class: "single" },
       make(
         "section",
-        { class: "card", "aria-label": "Fronts laid over each other" },
-        make("h2", {}, "Fronts laid over each other"),
+        { class: "card", "aria-label": "Fronts in one plot" },
+        make("h2", {}, "Fronts in one plot"),
         this.legend,
         this.chart.element,
         make("div", { class: "below" }, make("p", { class: "hint" }, this.hint()), this.chart.tools),

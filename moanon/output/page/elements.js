@@ -30,7 +30,7 @@ function breakable(name) {
   return name.split(/(?<=_)/).flatMap((part) => [part, make("wbr")]);
 }
 
-/** Tell those who listen to the page. */
+/** Announce something to those who listen to the page. */
 function say(text) {
   document.getElementById("said").textContent = text;
 }

@@ -84,7 +84,7 @@ class Front {
     };
   }
 
-  /** What to tell about a solution in a plot. */
+  /** What a plot says about a solution. */
   lines(id) {
     const mark = this.marks[id] ? ` (${this.marks[id]})` : "";
     const proven = this.optimality[id - 1];
@@ -158,10 +158,10 @@ function rangeOf(numbers) {
   return [from, to];
 }
 
-function numberOf(told) {
-  if (told === "inf") return Infinity;
-  if (told === "-inf") return -Infinity;
-  return told === null ? NaN : told;
+function numberOf(written) {
+  if (written === "inf") return Infinity;
+  if (written === "-inf") return -Infinity;
+  return written === null ? NaN : written;
 }
 
 /** As many decimals for all values of a measure, so that they line up. */

@@ -186,7 +186,7 @@ function render() {
   const tiles = make("div", { class: "tiles" },
     tile("releases", data.releases.length.toLocaleString("en")),
     tile("efficient", data.releases.filter((each) => each.efficient).length.toLocaleString("en")),
-    tile("large populations", data.populations.toLocaleString("en")),
+    tile("large subpopulations", data.populations.toLocaleString("en")),
     tile("of at least", `${+(100 * data.min_support).toPrecision(6)} % of the rows`),
     tile("utility loss without quasi-identifiers", number(data.no_quasi)));
   const plot = make("div", { class: "card" }, tools(), make("div", { class: "plot" }, chart()), make("p", { class: "hint" }, "Filled points publish generalized groups, open ones buckets."));

@@ -13,7 +13,7 @@ class Pair {
         { class: "bar" },
         make("h2", {}, "Side by side"),
         make("span", { class: "stretch" }),
-        quietButton("Close", "Compare no more", onclose),
+        quietButton("Close", "Stop comparing", onclose),
       ),
       this.body,
     );

@@ -19,7 +19,7 @@ const scrolling = {
     let last;
     addEventListener("scroll", () => (this.isOn = true), { passive: true });
     addEventListener("pointermove", ({ screenX, screenY }) => {
-      const place = `${screenX} ${screenY}`; // some browsers tell of a move that was none
+      const place = `${screenX} ${screenY}`; // some browsers report a move that was none
       if (place !== last) this.isOn = false;
       last = place;
     });
@@ -103,7 +103,7 @@ class Pointing {
     const { view, frame } = this.chart;
     if (scrolling.isOn && !event.ctrlKey) return;
     const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
-    // A touchpad tells two fingers that move apart as a wheel with Ctrl, in small steps.
+    // A touchpad reports two fingers that move apart as a wheel with Ctrl, in small steps.
     const turned = event.deltaY * lines * (event.ctrlKey ? 0.01 : 0.002);
     if (turned > 0 && view.isWhole) return; // there is no more to see: the page is scrolled
     event.preventDefault();
@@ -151,24 +151,24 @@ class Pointing {
 
   pointermove(event) {
     if (this.pressed) this.drag(event);
-    else if (event.pointerType !== "touch") this.tell(this.nearest(event));
+    else if (event.pointerType !== "touch") this.describe(this.nearest(event));
   }
 
   pointerleave() {
-    this.tell(undefined);
+    this.describe(undefined);
   }
 
   blur() {
-    this.tell(undefined);
+    this.describe(undefined);
   }
 
-  /** What is drawn has moved: what was told of a point belongs elsewhere. */
+  /** What is drawn has moved: the description of a point belongs elsewhere. */
   moved() {
-    this.tell(undefined);
+    this.describe(undefined);
   }
 
-  /** Tell about a point beside it. */
-  tell(point) {
+  /** Describe a point beside it. */
+  describe(point) {
     const { area, tip } = this.chart;
     tip.hidden = !point;
     area.classList.toggle("pointing", Boolean(point));
@@ -213,7 +213,7 @@ class Pointing {
     if (!across && !down && !this.dragged) return;
     // A box that is narrow one way is meant for the other.
     this.dragged = { x: across ?? [frame.left, frame.right], y: down ?? [frame.top, frame.bottom] };
-    this.tell(undefined);
+    this.describe(undefined);
     this.showBox(this.dragged);
   }
 
@@ -286,7 +286,7 @@ class Pointing {
     chart.pointAt(place);
     this.onstep(series, id);
     chart.redraw();
-    this.tell({ series, id });
+    this.describe({ series, id });
   }
 
   next(key, fronts, series, before) {

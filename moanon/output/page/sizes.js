@@ -2,15 +2,15 @@
 
 const PICTURE = { width: 380, height: 176, left: 46, right: 20, top: 8, bottom: 36 };
 
-/** Rows in groups up to each size, from what the data tell (see size_steps in page_data.py). */
-function cumulative(told) {
+/** Rows in groups up to each size, from the list of steps (see size_steps in page_data.py). */
+function cumulative(listed) {
   const steps = [];
   let size = 0;
   let upTo = 0;
-  for (let i = 0; i < told.length; i += 2) {
-    size += told[i];
-    upTo += told[i + 1];
-    steps.push({ size, rows: told[i + 1], upTo });
+  for (let i = 0; i < listed.length; i += 2) {
+    size += listed[i];
+    upTo += listed[i + 1];
+    steps.push({ size, rows: listed[i + 1], upTo });
   }
   return steps;
 }

@@ -151,7 +151,7 @@ function columnView(column, { blocks, places, widths, rows, before, effect }) {
   const whole = blocks === 1 && labels[0] === "*";
   const total = widths.reduce((sum, width) => sum + width, 0);
   const values = `${grouped(total || blocks)} ${(total || blocks) === 1 ? "value" : "values"}`;
-  // A label that no row has tells nobody anything; of more than are listed, the rows are not known.
+  // A label without rows says nothing; where more are listed than shown, their rows are not known.
   const shown = rows && rows.length === blocks ? rows.filter((number) => number > 0).length : blocks;
   const count = whole ? "not shown" : total ? `${grouped(shown)} of ${values}` : values;
   const view = make(
@@ -183,19 +183,19 @@ function columnView(column, { blocks, places, widths, rows, before, effect }) {
   return view;
 }
 
-/** What the column itself has lost, and what it still tells of people. */
+/** What the column itself has lost, and what it still says about people. */
 function effectView([loss, kept]) {
   const words = `own loss ${percent(loss, 1)}, entropy kept ${percent(kept, 1)}`;
   const title =
-    "Own loss: share of the column's values that its labels no longer tell apart. Entropy kept: " +
-    "share of what the column told about people that it still tells.";
+    "Own loss: share of the column's values that its labels no longer distinguish. Entropy kept: " +
+    "share of the column's information about people that is left.";
   return make("p", { class: "effect", title }, words);
 }
 
 /** What steps and clamped ends had merged before any solution was looked for. */
 function mergedView(merged) {
   const title =
-    "What granularity and clamped ends take away from every solution; the loss, which counts from " +
+    "What granularity and clamped ends take away in every solution; the loss, which counts from " +
     "the steps on, does not show it.";
   return make("p", { class: "effect", title }, `merged before the search: ${merged}`);
 }

@@ -137,7 +137,7 @@ def export(
     if (out is None) == (to_table is None):
         raise typer.BadParameter("a release goes into a file (--out) or a table (--to-table)")
     order = _Order(shuffle, keep_order)
-    opened = open_run(results, data, solution=solution)
+    opened = open_run(results, data)
     front = opened.front
     release = front.release(solution, k=k, max_suppression=max_suppression)
     if bucketize:
@@ -219,10 +219,7 @@ def apply(
     from moanon.experiment import open_run
     from moanon.experiment.finished import open_generalization
 
-    if data is None:
-        opened = open_generalization(results, solution)
-    else:
-        opened = open_run(results, data, solution=solution)
+    opened = open_generalization(results, solution) if data is None else open_run(results, data)
     front, table = opened.front, opened.read_rows(rows)
     release = front.apply(solution, table, outside=outside.value, small=small.value, k=k)
     order = _Order(shuffle, keep_order)

@@ -184,21 +184,23 @@ def resolve(
         origin = read_original(original, known, files, own)
         if isinstance(origin[0], Instance):
             origin = prepare(origin[0], files[0] if files else str(original)), origin[1]
-    found: dict[str, Anonymization] = {}
+    found: list[Anonymization] = []
+    taken: set[tuple[Path, int]] = set()
     for text, place in places:
         if place is None:
             assert origin is not None
             grouping = read_released(
                 text, origin[0], key=known.key, stars=stars, delimiter=known.delimiter
             )
-            found[text] = Anonymization(text, text, grouping.instance, grouping)
+            found.append(Anonymization(text, text, grouping.instance, grouping))
             continue
         folder, number = place
         numbers = [number] if number is not None else (of_folder or _refused)(runs[folder])
         for chosen in numbers:
-            each = anonymization_of(runs[folder], chosen)
-            found.setdefault(each.name, each)  # it may be named beside its folder
-    return Resolved(tuple(found.values()), runs, origin, tuple(unfinished))
+            if of_folder is None or (folder, chosen) not in taken:  # beside its folder, perhaps
+                found.append(anonymization_of(runs[folder], chosen))
+            taken.add((folder, chosen))
+    return Resolved(tuple(found), runs, origin, tuple(unfinished))
 
 
 def anonymization_of(run: FinishedRun, number: int) -> Anonymization:

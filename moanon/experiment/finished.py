@@ -20,6 +20,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ from moanon.config import Config
 from moanon.data.cells import Cells, SensitiveCounts
 from moanon.data.column import Column
 from moanon.data.digests import kept, new_key
-from moanon.data.domain import NOT_SHOWN
+from moanon.data.domain import NOT_SHOWN, TreeDomain
 from moanon.data.rows import RowsInMemory
 from moanon.data.source import files_behind
 from moanon.data.stored_domains import domain_from, domain_record
@@ -170,7 +171,6 @@ def open_run(
     *,
     fallback: str | Path | None = None,
     option: str = "data",
-    solution: int | None = None,
     record: Mapping[str, Any] | None = None,
 ) -> FinishedRun:
     """Read a results folder together with its table, as its configuration says.
@@ -184,8 +184,6 @@ def open_run(
         The same, for a table that need not have moved.
     option : str
         The parameter that states it.
-    solution : int, optional
-        The only one that is wanted: the labels of the others are not looked at.
     record : mapping, optional
         Its ``run.json``, where that has been read already.
 
@@ -196,13 +194,12 @@ def open_run(
         what they were.
     """
     run = _configured(_opened(Path(folder), record))
-    return _with_table(run, data, fallback, solution, option)
+    return _with_table(run, data, fallback, option)
 
 
 def run_over(folder: Path, record: Mapping[str, Any], instance: Instance) -> FinishedRun:
     """Read a results folder whose ``run.json`` and whose table have been read already."""
-    run = _configured(_opened(folder, record))
-    return replace(run, front=run.front.over(instance, folder, record))
+    return _over(_configured(_opened(folder, record)), instance)
 
 
 def read_run(folder: Path, record: Mapping[str, Any] | None = None) -> FinishedRun:
@@ -226,16 +223,16 @@ def read_run(folder: Path, record: Mapping[str, Any] | None = None) -> FinishedR
         return replace(run, without_table=str(error))
 
 
-def open_generalization(folder: str | Path, solution: int | None = None) -> FinishedRun:
-    """Read a results folder for new rows, with the domains that were stored there.
+def open_generalization(folder: str | Path, solution: int) -> FinishedRun:
+    """Read a results folder for one of its solutions on new rows, with the domains stored there.
 
     The table of the run is not read: it may be gone. Results without stored domains need it.
     """
     run = _configured(_opened(Path(folder)))
     instance = _stored_instance(run)
     if instance is None:
-        return _with_table(run, solution=solution, option="data")
-    return replace(run, front=run.front.over(instance, run.folder, run.record, solution))
+        return _with_table(run, option="data")
+    return replace(run, front=run.front.over(instance, run.folder, run.record, [solution]))
 
 
 def _opened(folder: Path, record: Mapping[str, Any] | None = None) -> FinishedRun:
@@ -257,7 +254,6 @@ def _with_table(
     run: FinishedRun,
     data: str | Path | None = None,
     fallback: str | Path | None = None,
-    solution: int | None = None,
     option: str = "",
 ) -> FinishedRun:
     """Read the table of a run whose configuration is known; see `open_run`."""
@@ -276,8 +272,35 @@ def _with_table(
         raise type(error)(f"the table of {folder} cannot be read: {error}{hint}") from None
     # First, since other data may also be at odds with the domains, which would explain less.
     check_data(folder, run.record, table)
-    instance = config.instance_of(table, specs)
-    return replace(run, front=run.front.over(instance, folder, run.record, solution))
+    return _over(run, config.instance_of(table, specs))
+
+
+def _over(run: FinishedRun, instance: Instance) -> FinishedRun:
+    """Give the front of a run its table.
+
+    The same data can be read with a hierarchy that was edited since. Where configuration and trees
+    are those of the run, labels are too; else those of all solutions are compared.
+    """
+    assert run.config is not None
+    stated = run.record.get("config", {}).get("search")
+    unchanged = stated == search_digest(run.config, instance)
+    front = run.front.over(instance, run.folder, run.record, () if unchanged else None)
+    return replace(run, front=front)
+
+
+def search_digest(config: Config, instance: Instance) -> str:
+    """SHA-256 of what the course of a search depends on beside the rows, the seed and η."""
+    chosen = config.model_dump(mode="json", exclude_none=True, exclude={"name", "output"})
+    chosen["problem"].pop("eta", None)
+    chosen["search"].pop("prove", None)  # which comes after it
+    # A hierarchy is a file of its own: the same configuration may find another one there.
+    trees = {}
+    for name, domain in (*instance.layout.domains.items(), *instance.distances.items()):
+        if isinstance(domain, TreeDomain):
+            tree = domain.hierarchy
+            trees[name] = [tree.names, tree.starts, tree.stops, tree.levels]
+    text = json.dumps([chosen, trees], sort_keys=True)
+    return sha256(text.encode()).hexdigest()
 
 
 def _is_gone(config: Config) -> bool:

@@ -17,8 +17,8 @@ from filelock import BaseFileLock, FileLock, Timeout
 
 from moanon.atomic import clear_leftovers
 from moanon.config import Config
-from moanon.data.domain import TreeDomain
 from moanon.errors import DataError, OutputError, SearchError
+from moanon.experiment.finished import search_digest
 from moanon.front.results import (
     DOMAINS,
     NO_SOLUTION,
@@ -145,18 +145,7 @@ def _unlock(lock: BaseFileLock) -> None:
 
 def identity_of(config: Config, instance: Instance) -> Identity:
     """What the course of a search depends on, but for η; neither its name nor where results go."""
-    chosen = config.model_dump(mode="json", exclude_none=True, exclude={"name", "output"})
-    chosen["problem"].pop("eta", None)
-    chosen["search"].pop("prove", None)  # which comes after it
-    # A hierarchy is a file of its own: the same configuration may find another one there.
-    trees = {}
-    for name, domain in (*instance.layout.domains.items(), *instance.distances.items()):
-        if isinstance(domain, TreeDomain):
-            tree = domain.hierarchy
-            trees[name] = [tree.names, tree.starts, tree.stops, tree.levels]
-    text = json.dumps([chosen, trees], sort_keys=True)
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    return Identity(digest, instance.digest, config.search.seed)
+    return Identity(search_digest(config, instance), instance.digest, config.search.seed)
 
 
 def with_limits(identity: Identity, etas: tuple[float, ...]) -> Identity:

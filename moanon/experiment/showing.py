@@ -52,6 +52,7 @@ from moanon.measures.evaluate import OnPart
 from moanon.progress import OnStep
 from moanon.progress import on_part as parts_of_step
 from moanon.release.matching import StarredRows
+from moanon.release.solution import Anonymization
 from moanon.search.convergence import Convergence
 
 #: The table above the folders of several limits.
@@ -474,18 +475,36 @@ def find_frontier(
         stars=stars,
         of_folder=lambda run: run.front.ids.tolist(),
         prepare=prepare,
+        check_files=_check_files,
         within=True,
     )
     declared = next((run.config for run in found.runs.values()), None)
     if known.config is not None:
         declared = Config.load(known.config)
     groupings = {}
-    for each in found.anonymizations:
+    for each in _by_folder(found.anonymizations):
         groupings[each.name] = each.grouping
         if each.solution is None:
             instance = _with_ranges(each.grouping.instance, declared)
             groupings[each.name] = replace(each.grouping, instance=instance)
     return place_releases(groupings, sensitive=column, **settings), found
+
+
+def _check_files(files: Sequence[str]) -> None:
+    for text in files:
+        if not checked_path(text, ConfigError).exists():
+            raise ConfigError(f"there is no results folder or released file {text}")
+
+
+def _by_folder(every: Sequence[Anonymization]) -> list[Anonymization]:
+    """The solutions of each folder in their order, then released files."""
+    folders = list(dict.fromkeys(each.source for each in every))
+
+    def place(each: Anonymization) -> tuple[bool, int, int]:
+        number = 0 if each.solution is None else each.solution.number
+        return each.solution is None, folders.index(each.source), number
+
+    return sorted(every, key=place)
 
 
 def _with_ranges(instance: Instance, config: Config | None) -> Instance:

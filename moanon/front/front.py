@@ -547,7 +547,7 @@ class Front(Outlined):
         instance: Instance,
         folder: Path,
         record: Mapping[str, Any],
-        solution: int | None = None,
+        solutions: Sequence[int] | None = None,
     ) -> Front:
         """The same front with the table it was found on.
 
@@ -557,16 +557,16 @@ class Front(Outlined):
             The table.
         folder, record
             Where the front was read, and its ``run.json``.
-        solution : int, optional
-            The only one that is wanted: the labels of the others are not looked at.
+        solutions : sequence of int, optional
+            Those whose labels are compared with what the table would show. Default: all.
 
         Raises
         ------
         DataError
             If the front was found on another table, or its columns are read otherwise now.
         """
-        rows = None if solution is None else [self.row(solution)]
-        check_table(folder, record, self, instance, rows)
+        chosen = self.ids if solutions is None else solutions
+        check_table(folder, record, self, instance, [self.row(number) for number in chosen])
         return replace(self, instance=instance)
 
 

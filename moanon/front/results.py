@@ -290,23 +290,22 @@ def check_table(
     record: Mapping[str, Any],
     front: Front,
     instance: Instance,
-    rows: Sequence[int] | None = None,
+    rows: Sequence[int],
 ) -> None:
     """Refuse a table that is not the one the front was found on, or is read otherwise.
 
-    The labels of some solutions alone are compared where `rows` says their places.
+    Compared are the labels of the solutions at some places, from 0.
     """
     check_data(folder, record, instance.table)
     # The same data can be read with a hierarchy that was edited since.
-    chosen = range(len(front)) if rows is None else rows
     try:
-        blocks = front.recodings.take(np.array(chosen)).blocks(instance)
+        blocks = front.recodings.take(np.array(rows, dtype=np.int64)).blocks(instance)
     except GenomeError as error:
         raise DataError(
             f"the front in {folder} does not fit the columns as they are read now: {error}; bring "
             "back the hierarchies of the run, or run it again"
         ) from None
-    for row, now in zip(chosen, spelled(blocks, instance), strict=True):
+    for row, now in zip(rows, spelled(blocks, instance), strict=True):
         for name in now:
             if not _agree(now[name], front.labels[row].get(name, ())):
                 raise DataError(

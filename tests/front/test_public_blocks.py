@@ -73,7 +73,7 @@ def test_stored_results_serve_rows_with_values_that_they_do_not_name(
     assert front.release(finest).grouping.kept.any()
     pd.DataFrame({"zip": ["99777"] * 4 + ["13053"] * 4}).to_csv("later.csv", index=False)
     Path("people.csv").unlink()
-    opened = open_generalization("results")
+    opened = open_generalization("results", finest)
     release = opened.front.apply(finest, opened.read_rows("later.csv"))
     assert set(release.grouping.labels["zip"].tolist()) == {"99***", "13053"}
 

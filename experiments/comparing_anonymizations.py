@@ -37,8 +37,14 @@ from matplotlib.ticker import MaxNLocator
 
 from moanon import Config, Hierarchy, Instance, OrderedSpec, TreeSpec, read_table
 from moanon.compare import Comparison, Preferences, PropertyVector, compare, property_vectors
-from moanon.compare.hypervolume import compare_products, solely_dominated
-from moanon.compare.indices import coverage, mean, minimum, spread
+from moanon.compare.indices import (
+    compare_products,
+    coverage,
+    mean,
+    minimum,
+    solely_dominated,
+    spread,
+)
 from moanon.compare.preferences import weighted_sum
 from moanon.experiment import Experiment
 from moanon.front import Front

@@ -39,10 +39,10 @@ def part_of(state: State, prefix: str) -> State:
 
 
 class Outlined:
-    """A dataclass whose `repr` is one line that tells how much it holds, and no value of a table.
+    """A dataclass whose `repr` is one line that says how much it holds, and no value of a table.
 
     The last line of a notebook cell is shown and saved with the notebook, whoever reads it; so are
-    tracebacks and logs. To be declared with ``repr=False``, as are fields that tell a value.
+    tracebacks and logs. To be declared with ``repr=False``, as are fields that show a value.
     """
 
     def __repr__(self) -> str:

@@ -94,8 +94,8 @@ class StagedFiles:
     ------
     OutputError
         On entering, and again right before the move: if a target exists and `force` is not set, if
-        it is spared or a folder, or if its folder does not exist. Whatever else the system refuses
-        on the way, an `OSError` in the block included, is told as one about the first target.
+        it is spared or a folder, or if its folder does not exist. Whatever else the system refuses,
+        an `OSError` in the block included, is stated as one about the first target.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class StagedFiles:
                     _clear(folders)
                 self._create()
         except OSError as error:
-            raise self._told(error) from error
+            raise self._refused(error) from error
         return self
 
     def __exit__(
@@ -141,7 +141,7 @@ class StagedFiles:
         self._remove()
         # A pipe that breaks in the block is one that somebody printed to.
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
-            raise self._told(error) from error
+            raise self._refused(error) from error
 
     def __getitem__(self, target: Path) -> Path:
         """Where `target` is written until it is moved."""
@@ -219,7 +219,7 @@ class StagedFiles:
         while self._descriptors:
             os.close(self._descriptors.pop())
 
-    def _told(self, error: OSError) -> OutputError:
+    def _refused(self, error: OSError) -> OutputError:
         """Put a refusal of the system into a sentence."""
         return OutputError(f"{self._first} cannot be written: {error.strerror or error}")
 

@@ -44,7 +44,7 @@ class GenomeError(MoanonError):
 
 
 class SearchError(MoanonError):
-    """A search cannot start or go on."""
+    """A search cannot start or continue."""
 
 
 class QuestionError(MoanonError):

@@ -2,7 +2,7 @@
 
 Progress is a bar on a terminal, a line every few seconds elsewhere. Everything goes to stderr, so
 that stdout holds answers only. A display is a context; it is called with each `Progress` of a
-search, and told the steps that come after it: measuring, figures, the page.
+search, and with the steps that come after it: measuring, figures, the page.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 _REFRESH, _LINE_EVERY = 0.1, 5.0
 
 
-#: Told what is being done, and how many of how many are: ``("figures", 2, 5)``.
+#: Called with what is being done, and how many of how many are: ``("figures", 2, 5)``.
 OnStep = Callable[[str, int, int], None]
 
 
 def on_part(on_step: OnStep | None, what: str) -> Callable[[int, int], None] | None:
-    """Tell about one thing that is done in parts; None where nobody wants to be told."""
+    """Report about one thing that is done in parts; None where nobody listens."""
     return None if on_step is None else partial(on_step, what)
 
 
@@ -149,12 +149,12 @@ def _bar(name: str, stream: TextIO) -> Iterator[Display]:
 
 
 def _step(what: str, number: int, of: int) -> str:
-    """What a line tells of a step after the search: ``measuring, 64 of 200``."""
+    """What a line says about a step after the search: ``measuring, 64 of 200``."""
     return f"{what}, {number:,} of {of:,}"
 
 
 def _parts(progress: Progress, rate: float | None, *, short: bool = False) -> Iterator[str]:
-    """What a line tells; in short, where it must fit into a terminal beside its bar."""
+    """What a line says; in short, where it must fit into a terminal beside its bar."""
     speed = None if rate is None else f"{rate:,.0f}/s"
     if progress.eta is not None:
         yield f"{'η' if short else 'eta'} {progress.eta}"

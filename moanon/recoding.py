@@ -442,7 +442,7 @@ def public_labels(recodings: Recodings, instance: Instance) -> tuple[Labels, ...
     every = spelled(recodings.blocks(instance), instance)
     domains = instance.layout.domains
     if not isinstance(recodings, GlobalRecodings) or not any(
-        domain.tells(0, 1) for domain in domains.values()
+        domain.reveals(0, 1) for domain in domains.values()
     ):
         return every  # boxes are those of released groups
     before = columns_before(instance)
@@ -450,11 +450,11 @@ def public_labels(recodings: Recodings, instance: Instance) -> tuple[Labels, ...
     for labels, grouping in zip(every, recodings.groupings(instance), strict=True):
         shown = dict(labels)
         for effect in column_effects(grouping, before):
-            if effect.rows.all() or not effect.domain.tells(0, 1):
+            if effect.rows.all() or not effect.domain.reveals(0, 1):
                 continue
             ends = zip(effect.rows, effect.starts.tolist(), effect.stops.tolist(), strict=True)
             shown[effect.name] = tuple(
-                NOT_SHOWN if not rows and effect.domain.tells(start, stop) else label
+                NOT_SHOWN if not rows and effect.domain.reveals(start, stop) else label
                 for label, (rows, start, stop) in zip(labels[effect.name], ends, strict=True)
             )
         found.append(shown)

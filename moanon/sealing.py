@@ -11,7 +11,7 @@ key and tag. The same text gives the same bytes every time, and one that was cha
 another table, does not fit its tag. Lengths stay as they are, so numbers are packed in a way that
 makes them the same whatever the numbers are, and nearly the same however many.
 
-A key can be tried by whoever guesses all cells with their rows; a slow function makes that dear.
+Whoever guesses all cells with their rows can test a key; a slow function makes that expensive.
 """
 
 from __future__ import annotations

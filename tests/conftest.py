@@ -27,6 +27,17 @@ settings.register_profile("thorough", derandomize=False, deadline=None, max_exam
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+#: Fixtures that start a program of somebody else's. Tests that use one are marked `service`.
+SERVICES = {"browser", "server"}
+
+
+@pytest.hookimpl(tryfirst=True)  # before marks decide what runs
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if SERVICES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.service)
+
+
 @pytest.fixture(autouse=True)
 def without_notices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether kernels must be compiled depends on earlier runs; what is said of it must not."""

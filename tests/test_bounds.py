@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.config.constraints import check_constraints, check_reach
+from moanon.config import check_reach
+from moanon.config.reading import check_constraints
 from moanon.front import Front
 from moanon.front.asking import Question
 from moanon.genome import Instance

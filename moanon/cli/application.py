@@ -1,4 +1,4 @@
-"""The command line itself, and how anything that goes wrong is told.
+"""The command line itself, its exit codes, and how errors are reported.
 
 Exit codes: 0 done, 1 the answer is no, 2 bad input, 70 a defect of moanon (as in sysexits.h), 129,
 130 and 143 interrupted (by SIGHUP, Ctrl-C, SIGTERM).
@@ -49,18 +49,18 @@ _COMMANDS = {
         "export": "export_command",
         "report": "pictures",
     },
-    "Prepare a table": {"diagnose": "diagnose_command", "hierarchy": "hierarchy_command"},
+    "Prepare a table": {"diagnose": "diagnose_command", "hierarchy": "configure_command"},
     "More from a results folder": {
         "plot": "pictures",
         "apply": "export_command",
-        "prove": "prove_command",
+        "prove": "run_command",
     },
     "Judge releases": {
-        "measure": "measure_command",
-        "compare": "compare_command",
-        "baseline": "baseline_command",
-        "frontier": "frontier_command",
-        "learn": "learn_command",
+        "measure": "judge_command",
+        "compare": "judge_command",
+        "baseline": "run_command",
+        "frontier": "study_command",
+        "learn": "study_command",
     },
     "Reference": {"guide": "guide_command", "schema": "configure_command"},
 }

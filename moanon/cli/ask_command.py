@@ -11,16 +11,13 @@ import typer
 
 from moanon.cli.application import DONE, NO, app
 from moanon.cli.options import ResultsArgument, flag, given, named_number, share
-from moanon.cli.printing import as_options, note, on_one_line, print_json, show_grid
+from moanon.cli.printing import note, on_one_line, print_json, show
 
 if TYPE_CHECKING:
     from moanon.front import Answer, Choice, Front, Limit, Question
-    from moanon.front.choices import Solutions
 
 #: The ``run.json`` of each folder that is asked.
 _Records = Mapping[Path, Mapping[str, Any]]
-#: A ladder with no more rungs than this says little, and is told beside that of no limit.
-_FEW_RUNGS = 3
 
 
 @app.command(epilog="Example: moanon ask results/quickstart --max-loss 25% --max-suppression 5%")
@@ -88,7 +85,6 @@ def ask(
         note(dropped)
     if question.is_open:
         _show_ladders(fronts, question, as_json=as_json)
-        return
     answers = [answer(question, front.solutions) for front in fronts.values()]
     best = best_of(answers)
     if as_json:
@@ -113,16 +109,15 @@ def _dropped(records: _Records) -> str:
 
 def _show(records: _Records, answers: Sequence[Answer], best: int | None, *, columns: bool) -> None:
     """Show the best answer; where there is none, what each of them would take."""
+    from moanon.front.asking import answers_grid
+
     folders = list(records)
     if len(folders) > 1:
-        _compare(folders, answers, best)
-    told = range(len(folders)) if best is None else [best]
-    for place in told:
-        folder = on_one_line(str(folders[place]))
+        show([answers_grid([folder.name for folder in folders], answers, best)])
+    for place in range(len(folders)) if best is None else [best]:
         if best is None and len(folders) > 1:
-            typer.echo(f" {folder}")
-        for line in answers[place].lines(f" of {folder}"):
-            typer.echo(f" {as_options(line)}")
+            show([str(folders[place])])
+        show(answers[place].parts(where=f" of {folders[place]}"))
     if best is None or (choice := answers[best].headline) is None:
         return
     if columns:
@@ -136,37 +131,21 @@ def _show(records: _Records, answers: Sequence[Answer], best: int | None, *, col
 
 def _show_columns(folder: Path, record: Mapping[str, Any], choice: Choice) -> None:
     """Show what a solution does to each column; without rows where the table cannot be had."""
-    from moanon.cli.column_tables import show_effects, show_labels
     from moanon.experiment.finished import read_run
-    from moanon.measures.column_effects import column_effects
+    from moanon.measures.column_effects import column_effects, effects_grid, labels_grid
 
     run = read_run(folder, record)
     if run.front.instance is None:
         note(f"the rows of each label are not shown: {run.without_table}")
-        show_labels(run.front.labels[run.front.row(choice.id)])
+        show([labels_grid(run.front.labels[run.front.row(choice.id)])])
     else:
-        show_effects(column_effects(run.front.grouping(choice.id)))
-
-
-def _compare(folders: Sequence[Path], answers: Sequence[Answer], best: int | None) -> None:
-    """Show the answers of several suppression limits side by side."""
-    from moanon.front import called, shown
-
-    names = list(dict.fromkeys((*answers[0].goal, "k", answers[0].cost, "loss", "sl")))
-    rows = []
-    for place, (folder, answer) in enumerate(zip(folders, answers, strict=True)):
-        cells = ["none"] + [""] * len(names)
-        if (choice := answer.choice) is not None:
-            cells = [f"{choice.id:,}", *(shown(name, choice.measures[name]) for name in names)]
-        rows.append((on_one_line(folder.name), *cells, "best" if place == best else ""))
-    headers = ("results", "solution", *map(called, names), "")
-    show_grid(headers, rows, right=range(1, len(headers) - 1))
+        show([effects_grid(column_effects(run.front.grouping(choice.id)))])
 
 
 def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: bool) -> None:
     """Show what each loss buys, since the question does not say how much is tolerable."""
-    from moanon.front import Question, called, ladder
-    from moanon.front.asking import notes_on_limits
+    from moanon.front import ladder
+    from moanon.front.asking import ladder_parts
 
     ladders = {path: ladder(question, front.solutions) for path, front in fronts.items()}
     code = DONE if any(ladders.values()) else NO
@@ -176,40 +155,13 @@ def _show_ladders(fronts: dict[Path, Front], question: Question, *, as_json: boo
             steps = [{_key(limit): limit.bound, **choice.to_dict()} for limit, choice in rungs]
             found.append({"results": str(path), "ladder": steps})
         print_json(found if len(found) > 1 else found[0])
-        raise typer.Exit(code)
-    if code == NO:
-        typer.echo(f" No solution has {' and '.join(map(str, question.limits))}.")
-        raise typer.Exit(code)
-    for path, rungs in ladders.items():
-        solutions = fronts[path].solutions
-        every = ladder(Question(), solutions)
-        if len(rungs) <= max(_FEW_RUNGS, len(every) // 2) and len(rungs) < len(every):
-            limits = " and ".join(map(str, question.limits))
-            typer.echo(f" With {limits} {on_one_line(str(path))} has little to choose from:")
-            _show_ladder(solutions, rungs)
-            rungs = every
-            typer.echo(" Without that limit:")
-        else:
-            told = f"the most privacy that each {called(solutions.cost)} buys"
-            typer.echo(f" {on_one_line(str(path))}: {told}")
-        _show_ladder(solutions, rungs)
-        for told in notes_on_limits(question, solutions):
-            typer.echo(f" note: {as_options(told)}")
-    typer.echo(f" Ask more closely with {', '.join(_ways_to_ask(fronts.values()))}.")
-
-
-def _show_ladder(solutions: Solutions, rungs: Sequence[tuple[Limit, Choice]]) -> None:
-    from moanon.front.choices import as_given, called, shown
-
-    every = (*solutions.privacy, "k", solutions.cost, "loss", "entropy_loss", "sl")
-    names = [name for name in dict.fromkeys(every) if name in solutions.measures]
-    side = "from" if any(limit.side == "at least" for limit, _ in rungs) else "up to"
-    rows = []
-    for limit, choice in rungs:
-        values = (shown(name, choice.measures[name]) for name in names)
-        rows.append((as_given(limit.measure, limit.bound), f"{choice.id:,}", *values))
-    headers = (f"{called(solutions.cost)} {side}", "solution", *map(called, names))
-    show_grid(headers, rows, right=range(len(headers)))
+    elif code == NO:
+        show([f"No solution has {' and '.join(map(str, question.limits))}."])
+    else:
+        for path, front in fronts.items():
+            show(ladder_parts(str(path), question, front.solutions))
+        show([f"Ask more closely with {', '.join(_ways_to_ask(fronts.values()))}."])
+    raise typer.Exit(code)
 
 
 def _key(limit: Limit) -> str:

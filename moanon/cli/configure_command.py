@@ -1,45 +1,25 @@
-"""``moanon init``, ``check`` and ``schema``: from a table to a configuration that fits it."""
+"""``moanon init``, ``check``, ``hierarchy`` and ``schema``: a configuration that fits a table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from sys import float_info
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from moanon.cli.application import app
 from moanon.cli.options import (
     ConfigArgument,
-    CsvDelimiterOption,
-    EncodingOption,
-    HeaderOption,
+    FormOptions,
     SetOption,
-    SheetOption,
     argument,
-    file_form,
     flag,
     given,
+    grouped,
     names,
 )
-from moanon.cli.printing import large, on_one_line, print_json, show_facts, show_grid
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from moanon.config import Config
-    from moanon.genome import Instance
-    from moanon.measures.measure import Measure
-    from moanon.search.problem import SearchProblem
-
-#: What the letters stand for that measures are cited with.
-_SOURCES = (
-    "D: Dewri et al., multi-objective optimization of anonymity and loss; L: Li and Li, the "
-    "tradeoff between privacy and utility (2009); M: Marchand, limits of information loss metrics; "
-    "C: Dewri et al., on the comparison of disclosure control algorithms."
-)
+from moanon.cli.printing import on_one_line, print_json, show
 
 
 @app.command(epilog="Example: moanon check configs/quickstart.yaml --set data.missing=category")
@@ -60,28 +40,19 @@ def check(
     for each column it shows what that merges already, and the share of entropy that is lost.
     """
     from moanon.config import Config
-    from moanon.experiment import make_problem
-    from moanon.experiment.table_notes import notes_on_table
+    from moanon.experiment.checking import check_config
 
-    checked = Config.load(config, sets or ())
-    instance = checked.instance()
-    problem, has_boxes = make_problem(checked, instance), checked.problem.has_boxes
-    _show_columns(instance)
-    show_facts(_facts(instance, has_boxes) | _task(problem, has_boxes))
-    if measures:
-        _show_measures(instance)
-        typer.echo(f" {_SOURCES}")
-    noted = notes_on_table(checked, instance, examples=True)
-    for note in (*map(on_one_line, noted), *_notes(checked)):
-        typer.echo(f" note: {note}")
+    show(check_config(Config.load(config, sets or ())), everything=measures)
 
 
 @app.command(epilog="Example: moanon init patients.csv --out configs/patients.yaml")
+@grouped
 def init(
     file: Annotated[
         str,
         argument("FILE", "A CSV, Parquet or Excel file, a folder or a quoted glob."),
     ],
+    form: FormOptions,
     out: Annotated[
         Path | None,
         given(
@@ -93,10 +64,6 @@ def init(
         list[str] | None,
         given("NAMES", "Columns that a release may have, separated by commas. Default: all."),
     ] = None,
-    delimiter: CsvDelimiterOption = None,
-    encoding: EncodingOption = None,
-    sheet: SheetOption = None,
-    header: HeaderOption = None,
     named: Annotated[
         str | None,
         given(
@@ -111,8 +78,7 @@ def init(
     """
     from moanon.config.starter import write_starter
 
-    form = file_form(delimiter, encoding, sheet, header, named)
-    path, roles = write_starter(file, out, names(columns) or None, **form)
+    path, roles = write_starter(file, out, names(columns) or None, **form.keys(named))
     guessed = ", ".join(f"{number} {role}" for role, number in sorted(roles.items()))
     shown = on_one_line(str(path))
     typer.echo(
@@ -131,126 +97,110 @@ def schema() -> None:
     print_json(config_schema())
 
 
-def _show_columns(instance: Instance) -> None:
-    from moanon.data.coarsening import merged_before
-
-    rows = []
-    for name, role in instance.table.roles.items():
-        column = instance.table.columns[name]
-        distinct = f"{len(column.values):,}"
-        if column.missing:
-            distinct += f" and missing ({column.missing:,})"
-        domain = instance.layout.domains.get(name)
-        shape = (domain.kind, f"{domain.size:,}", f"{domain.size - 1:,}") if domain else ("",) * 3
-        if name in instance.table.sensitive:
-            shape = (f"{instance.distance_of(name)} distance", "", "")
-        merged = merged_before(column, domain) if domain else ""
-        rows.append((on_one_line(name), role.value, *shape, distinct, str(merged)))
-    headers = (
-        *("column", "role", "kind", "base values", "bits", "distinct values"),
-        "merged before the search",
-    )
-    show_grid(headers, rows, right=range(3, 6), overflow="fold")
+# -- hierarchy -------------------------------------------------------------------------------------
 
 
-def _facts(instance: Instance, has_boxes: bool) -> dict[str, str]:
-    from moanon.data.cells import raw_group_sizes
+@dataclass(frozen=True)
+class _Rule:
+    """How values are put together; see ``hierarchy:`` in a configuration."""
 
-    table, counts = instance.table, instance.cells.counts
-    facts = {
-        "rows": f"{table.rows_in:,} read, {table.rows_dropped:,} dropped for missing values",
-        "distinct cells": f"{len(counts):,}",
-        **_space(instance, has_boxes),
-        "k of the raw table": f"{_exposure(raw_group_sizes(table))}, values as they were read",
-        "k of the base table": f"{_exposure(counts)}, the finest a release can show",
-    }
-    if table.undeclared:
-        names = ", ".join(map(on_one_line, table.undeclared))
-        facts["undeclared columns"] = f"{names} (dropped on release)"
-    return facts
+    mask: Annotated[
+        str | None, given("SIDE", "Hide characters of codes one by one, from the right or left.")
+    ] = None
+    dates: Annotated[
+        str | None, given("UNITS", "Put dates into wider units, e.g. month,quarter,year,decade.")
+    ] = None
+    intervals: Annotated[
+        str | None, given("WIDTHS", "Put numbers into wider steps, e.g. 5,10,50.")
+    ] = None
+    group: Annotated[
+        list[str] | None,
+        given("NAME=VALUES", "Put values, separated by commas, into a group; may be repeated."),
+    ] = None
+    rest: Annotated[str | None, given("NAME", "The group of values that none names.")] = None
+    frequency: Annotated[
+        int | None, given("LEVELS", "Merge the rarest values first, in so many levels.")
+    ] = None
 
-
-def _space(instance: Instance, has_boxes: bool) -> dict[str, str]:
-    """What is searched: genomes, or boxes that each group has for itself."""
-    from moanon.data.domain import TreeDomain
-
-    if not has_boxes:
-        return {
-            "valid genomes": f"{large(instance.layout.count())} ({instance.layout.bits:,} bits)"
+    def keys(self) -> dict[str, Any]:
+        """The rule as the library takes it."""
+        rule = {
+            "mask": self.mask,
+            "dates": None if self.dates is None else names([self.dates]),
+            "intervals": None if self.intervals is None else names([self.intervals]),
+            "group": _groups(self.group) if self.group else None,
+            "rest": self.rest,
+            "frequency": self.frequency,
         }
-    blocks = 1
-    for domain in instance.layout.domains.values():
-        if isinstance(domain, TreeDomain) and not domain.sets:
-            blocks *= len(domain.hierarchy.names)
-        else:
-            blocks *= domain.size * (domain.size + 1) // 2
-    return {"possible boxes": large(blocks)}
+        return {key: value for key, value in rule.items() if value is not None}
 
 
-def _task(problem: SearchProblem, has_boxes: bool) -> dict[str, str]:
-    """What is optimized, under which bounds."""
-    from moanon.measures import find_measure
+@dataclass(frozen=True)
+class _Notation:
+    """How values are written."""
 
-    task = {
-        "objectives": ", ".join(
-            f"{measure.name} ({'most' if measure.direction == 'max' else 'least'})"
-            for measure in problem.measures
+    date_format: Annotated[
+        str | None, given("FORMAT", "How dates are written, e.g. %d.%m.%Y.", "--format")
+    ] = None
+    decimal: Annotated[str | None, given("SIGN", "Sign before fractions.")] = None
+    thousands: Annotated[str | None, given("SIGN", "Sign between thousands.")] = None
+    unit: Annotated[str | None, given("TEXT", "What stands beside numbers, e.g. €.")] = None
+    missing_token: Annotated[
+        list[str] | None, given("TEXT", "A text that means 'no value'; may be repeated.")
+    ] = None
+
+    def keys(self) -> dict[str, str | None]:
+        """The signs as the library takes them."""
+        return {
+            "format": self.date_format,
+            "decimal": self.decimal,
+            "thousands": self.thousands,
+            "unit": self.unit,
+        }
+
+
+@app.command(epilog="Example: moanon hierarchy patients.csv zip --mask right --out zip.yaml")
+@grouped
+def hierarchy(
+    file: Annotated[str, argument("FILE", "A table, as for moanon init.")],
+    column: Annotated[str, argument("COLUMN", "One of its columns.")],
+    out: Annotated[Path, given("FILE", "A .yaml file, or a .csv file as ARX reads it.")],
+    rule: _Rule,
+    notation: _Notation,
+    form: FormOptions,
+    force: Annotated[bool, flag("--force", "Replace the file.")] = False,
+) -> None:
+    """Make a hierarchy for a column by a rule, and write it to a file.
+
+    The leaves are the values as they stand in the table, so that the file can be edited and then
+    named in a configuration, here or in ARX. Without a rule, the one is taken that moanon init
+    would propose. A rule can also stand in a configuration, e.g. hierarchy: {mask: right}.
+    """
+    from moanon.config.starter import make_hierarchy, write_hierarchy
+
+    made = make_hierarchy(
+        file,
+        column,
+        rule.keys(),
+        form=form.keys(),
+        notation=notation.keys(),
+        missing_tokens=("", *(notation.missing_token or ())),
+    )
+    write_hierarchy(made, out, file, force=force)
+    levels = [len(cut) for cut in dict.fromkeys(made.levels)]
+    typer.echo(
+        on_one_line(
+            f"Wrote {out}: {' → '.join(f'{number:,}' for number in levels)} values at its levels. "
+            f"Name it in a configuration: kind: tree, hierarchy: {out}"
         )
-    }
-    rule = problem.suppression
-    if has_boxes:
-        task["recoding"] = "local: every group has blocks of its own"
-    elif rule.kind == "limit":
-        task["suppressed"] = f"the worst groups by {rule.by}, within eta"
-    elif rule.kind == "weighted-k":
-        task["suppressed"] = f"groups below the mean {rule.by} over all rows"
-    bounds = [(find_measure(name), bound) for name, bound in rule.constraints]
-    bounds += problem.bounds.items()
-    if bounds:
-        task["constraints"] = ", ".join(_bound_in_words(*each) for each in bounds)
-    return task
+    )
 
 
-def _bound_in_words(measure: Measure, bound: float) -> str:
-    if bound == float_info.max:  # nobody's wish: what is infinite could not be ranked
-        return f"{measure.name} must be finite"
-    return f"{measure.name} {'>=' if measure.direction == 'max' else '<='} {bound:g}"
-
-
-def _show_measures(instance: Instance) -> None:
-    """Every measure that can be taken of the table."""
-    from moanon.measures import applicable
-
-    rows = []
-    for each in applicable(instance):
-        better = "high" if each.direction == "max" else "low"
-        rows.append((each.name, better, str(each.range), each.unit, each.meaning, each.citation))
-    headers = ("measure", "better", "range", "unit", "meaning", "source")
-    show_grid(headers, rows, overflow="fold")
-
-
-def _exposure(sizes: NDArray[np.int64]) -> str:
-    """Tell the smallest group of a table, and how many rows are alone."""
-    unique = int((sizes == 1).sum())
-    return f"{sizes.min():,} (unique rows: {unique:,}, {unique / sizes.sum():.1%})"
-
-
-def _notes(config: Config) -> Iterator[str]:
-    """What a configuration leaves open that its author may not have meant to."""
-    if config.weights and not config.problem.objectives:
-        weighted = ", ".join(f"{on_one_line(n)} {w:g}" for n, w in config.weights.items())
-        yield (
-            f"columns have weights ({weighted}), so the preset minimizes the weighted loss; name "
-            "objectives: to choose another"
-        )
-    from_data = [
-        on_one_line(name)
-        for name, column in config.columns.items()
-        if column.kind == "interval" and column.range is None
-    ]
-    if from_data:
-        yield (
-            f"the range of {', '.join(from_data)} was taken from the data, so a released label can "
-            "show the smallest or largest value even of a suppressed row; declare range: to avoid "
-            "that"
-        )
+def _groups(texts: list[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name, mark, values = text.partition("=")
+        if not (name and mark and names([values])):
+            raise typer.BadParameter(f"--group takes NAME=VALUE,VALUE. Got {text!r}")
+        found.setdefault(name, []).extend(names([values]))
+    return found

@@ -7,14 +7,22 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from moanon.cli.application import NO, app
-from moanon.cli.options import CsvDelimiterOption, argument, flag, given, number_in
-from moanon.cli.printing import on_one_line, print_json
+from moanon.cli.options import (
+    CsvDelimiterOption,
+    argument,
+    flag,
+    given,
+    grouped,
+    number_in,
+)
+from moanon.cli.printing import on_one_line, print_json, show
 from moanon.errors import OutputError, QuestionError
 
 if TYPE_CHECKING:
@@ -24,92 +32,160 @@ if TYPE_CHECKING:
 _REFRESH, _LINE_EVERY = 0.1, 5.0
 
 
-_File = Annotated[
-    str,
-    argument(
-        "FILE",
-        "A CSV or Parquet file, a folder, a quoted glob, a configuration (YAML), or the name of an "
-        "embedded table.",
-    ),
-]
-_Columns = Annotated[
-    list[str] | None,
-    given(
-        "A,B,…",
-        "The columns that others may know; may be repeated. Default: all that are not sensitive, "
-        "or the quasi-identifiers of a configuration.",
-    ),
-]
-_Subset = Annotated[
-    list[str] | None,
-    given("A,B,…", "Ask about this set of columns; left out, all sets are looked at."),
-]
-_K = Annotated[int | None, given("K", "Rows in the smallest group.", "--k")]
-_L = Annotated[float | None, given("L", "Instead of k: diversity of a group.", "--l")]
-_T = Annotated[float | None, given("T", "Instead of k: distance from the table.", "--t")]
-_Delta = Annotated[
-    str | None,
-    given("D", "Largest share of rows that may be suppressed, or the word ask: how many must be?"),
-]
-_AtLeast = Annotated[bool, flag("--at-least", "K, L or T is a least level (default of k and l).")]
-_AtMost = Annotated[bool, flag("--at-most", "K, L or T is a largest level (default of t).")]
-_Question = Annotated[
-    int | None, given("N", "Name one of the twelve questions; what is given must fit.")
-]
-_Sensitive = Annotated[
-    list[str] | None, given("A,B,…", "Columns whose values must not be learnt, for l and t.")
-]
-_Rule = Annotated[
-    str | None,
-    given(
-        "RULE",
-        "Of l: distinct (default), frequency, entropy, recursive. Of t: equal (default), ordered, "
-        "tree, js. Without a level: asks for it.",
-    ),
-]
-_C = Annotated[float | None, given("C", "Of recursive; default 3.", "--c")]
-_Tree = Annotated[
-    str | None,
-    given("FILE", "Of tree: a YAML or ARX CSV file, or a name such as adult/occupation."),
-]
-_MaxSize = Annotated[int | None, given("N", "Look at sets of at most N columns only.")]
-_ListRows = Annotated[
-    Path | None,
-    given("FILE", "With --subset: write the numbers of the rows that the answer counts (CSV)."),
-]
-_Plot = Annotated[Path | None, given("FILE", "Draw the answer: .png, .svg or .pdf.")]
-_Force = Annotated[bool, flag("--force", "Replace the files of --list-rows and --plot.")]
-_Json = Annotated[bool, flag("--json", "Answer in JSON, with all sets.")]
-_All = Annotated[bool, flag("--all", "Show all sets, however many there are.")]
-_Quiet = Annotated[bool, flag("--quiet", "No progress on stderr.")]
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked; what is left out is asked for."""
+
+    subset: Annotated[
+        list[str] | None,
+        given("A,B,…", "Ask about this set of columns; left out, all sets are looked at."),
+    ] = None
+    k: Annotated[int | None, given("K", "Rows in the smallest group.", "--k")] = None
+    ell: Annotated[float | None, given("L", "Instead of k: diversity of a group.", "--l")] = None
+    t: Annotated[float | None, given("T", "Instead of k: distance from the table.", "--t")] = None
+    delta: Annotated[
+        str | None,
+        given(
+            "D", "Largest share of rows that may be suppressed, or the word ask: how many must be?"
+        ),
+    ] = None
+    at_least: Annotated[
+        bool, flag("--at-least", "K, L or T is a least level (default of k and l).")
+    ] = False
+    at_most: Annotated[bool, flag("--at-most", "K, L or T is a largest level (default of t).")] = (
+        False
+    )
+    question: Annotated[
+        int | None, given("N", "Name one of the twelve questions; what is given must fit.")
+    ] = None
+    rule: Annotated[
+        str | None,
+        given(
+            "RULE",
+            "Of l: distinct (default), frequency, entropy, recursive. Of t: equal (default), "
+            "ordered, tree, js. Without a level: asks for it.",
+        ),
+    ] = None
+    c: Annotated[float | None, given("C", "Of recursive; default 3.", "--c")] = None
+    hierarchy: Annotated[
+        str | None,
+        given("FILE", "Of tree: a YAML or ARX CSV file, or a name such as adult/occupation."),
+    ] = None
+    max_size: Annotated[int | None, given("N", "Look at sets of at most N columns only.")] = None
+
+    def model(self) -> tuple[PrivacyModel, float | None]:
+        """What is asked about, and the level if there is one."""
+        from moanon import datasets
+        from moanon.data.hierarchy import Hierarchy
+        from moanon.diagnosis import Letter, PrivacyModel, choose_rule
+
+        levels: dict[Letter, float | None] = {"k": self.k, "l": self.ell, "t": self.t}
+        named = [name for name, level in levels.items() if level is not None]
+        if len(named) > 1:
+            raise QuestionError(
+                f"one of k, l and t can be asked about at a time. Got {' and '.join(named)}"
+            )
+        letter, rule = choose_rule(named[0] if named else None, self.rule)
+        if self.c is not None and rule != "recursive":
+            raise QuestionError("--c goes with --rule recursive only")
+        if (self.hierarchy is not None) != (rule == "tree"):
+            raise QuestionError("--rule tree and --hierarchy go together")
+        tree = None
+        if self.hierarchy is not None:
+            embedded = self.hierarchy in datasets.hierarchy_names()
+            file = datasets.hierarchy_path(self.hierarchy) if embedded else self.hierarchy
+            tree = Hierarchy.read(file)
+        constant = PrivacyModel.c if self.c is None else self.c
+        return PrivacyModel(letter, rule, constant, tree), levels[letter]
+
+    def share(self) -> float | Literal["ask"] | None:
+        """The share that may be suppressed, or that it is asked for."""
+        if self.delta is None or self.delta == "ask":
+            return "ask" if self.delta else None
+        share = number_in(self.delta)
+        if share is None:
+            raise QuestionError(
+                f"delta must be a share in [0, 1), or the word ask. Got {self.delta!r}"
+            )
+        return share
+
+    def form(self) -> Form | None:
+        """How the level is meant."""
+        if self.at_least and self.at_most:
+            raise QuestionError("--at-least and --at-most contradict each other")
+        return "at least" if self.at_least else "at most" if self.at_most else None
+
+
+@dataclass(frozen=True)
+class _Files:
+    """What is written besides."""
+
+    list_rows: Annotated[
+        Path | None,
+        given("FILE", "With --subset: write the numbers of the rows that the answer counts (CSV)."),
+    ] = None
+    plot: Annotated[Path | None, given("FILE", "Draw the answer: .png, .svg or .pdf.")] = None
+    force: Annotated[bool, flag("--force", "Replace the files of --list-rows and --plot.")] = False
+
+    def check(self, subset: tuple[str, ...] | None) -> None:
+        """Refuse what could not be written, before anything is read."""
+        if self.list_rows is not None and subset is None:
+            raise QuestionError(
+                "--list-rows needs --subset: rows are in the way on one set of columns"
+            )
+        if self.plot is None:
+            return
+        endings = (".png", ".svg", ".pdf")
+        if self.plot.suffix.lower() not in endings:
+            raise OutputError(f"--plot writes {', '.join(endings)}. Got {self.plot}")
+        if self.list_rows == self.plot:
+            raise OutputError(f"--list-rows and --plot name the same file, {self.plot}")
+
+    @contextmanager
+    def staged(self, inputs: Sequence[Path]) -> Iterator[dict[Path, Path]]:
+        """Claim the files to be written, before a long search, and say where to write each."""
+        targets = [target for target in (self.list_rows, self.plot) if target is not None]
+        if not targets:
+            yield {}
+            return
+        from moanon.atomic import StagedFiles
+
+        with StagedFiles(*targets, force=self.force, spared=inputs) as staged:
+            yield {target: staged[target] for target in targets}
+            staged.move()
 
 
 @app.command(
     epilog="Example: moanon diagnose adult --columns age,race,sex,native-country --k 5 --delta 0.01"
 )
+@grouped
 def diagnose(
-    file: _File,
-    columns: _Columns = None,
-    subset: _Subset = None,
-    k: _K = None,
-    ell: _L = None,
-    t: _T = None,
-    delta: _Delta = None,
-    at_least: _AtLeast = False,
-    at_most: _AtMost = False,
-    question: _Question = None,
-    sensitive: _Sensitive = None,
-    rule: _Rule = None,
-    c: _C = None,
-    hierarchy: _Tree = None,
-    max_size: _MaxSize = None,
+    file: Annotated[
+        str,
+        argument(
+            "FILE",
+            "A CSV or Parquet file, a folder, a quoted glob, a configuration (YAML), or the name "
+            "of an embedded table.",
+        ),
+    ],
+    columns: Annotated[
+        list[str] | None,
+        given(
+            "A,B,…",
+            "The columns that others may know; may be repeated. Default: all that are not "
+            "sensitive, or the quasi-identifiers of a configuration.",
+        ),
+    ] = None,
+    sensitive: Annotated[
+        list[str] | None, given("A,B,…", "Columns whose values must not be learnt, for l and t.")
+    ] = None,
     delimiter: CsvDelimiterOption = None,
-    list_rows: _ListRows = None,
-    plot: _Plot = None,
-    force: _Force = False,
-    as_json: _Json = False,
-    everything: _All = False,
-    quiet: _Quiet = False,
+    *,
+    asked: _Asked,
+    files: _Files,
+    as_json: Annotated[bool, flag("--json", "Answer in JSON, with all sets.")] = False,
+    everything: Annotated[bool, flag("--all", "Show all sets, however many there are.")] = False,
+    quiet: Annotated[bool, flag("--quiet", "No progress on stderr.")] = False,
 ) -> None:
     """Ask how exposed a table is, before anything is generalized.
 
@@ -127,146 +203,64 @@ def diagnose(
     A missing value counts as a value of its own; no row is dropped. Exit code 1 means that the
     answer is no.
     """  # noqa: D301 (the backspace keeps the lines of the table apart)
-    from moanon.diagnosis import Diagnosis, look_over, usual_size
+    from moanon.diagnosis import Diagnosis, Findings, look_over, usual_size
 
-    model, level = _model(k, ell, t, rule, c, hierarchy)
-    named = _names("--subset", subset)
-    _check_files(list_rows, plot, named)
+    model, level = asked.model()
+    subset = _names("--subset", asked.subset)
+    files.check(subset)
     diagnosis = Diagnosis.read(
         file,
         _names("--columns", columns),
         _names("--sensitive", sensitive) or (),
-        also=named or (),
+        also=subset or (),
         delimiter=delimiter,
     )
-    lines = []
     # Where nothing is said, what matters comes first, and sets are not too many to go through.
-    given = (columns, subset, level, delta, question)
-    bare = all(each is None for each in given) and model.measure == "k"
-    overview = look_over(diagnosis) if bare else None
-    if bare and max_size is None:
-        max_size = usual_size(len(diagnosis.columns))
-    inputs = (*diagnosis.files, *([] if hierarchy is None else [Path(hierarchy)]))
-    with _staged((list_rows, plot), inputs, force=force) as staged:
+    named = (columns, subset, level, asked.delta, asked.question)
+    bare = all(each is None for each in named) and model.measure == "k"
+    overview, largest = look_over(diagnosis) if bare else None, asked.max_size
+    if bare and largest is None:
+        largest = usual_size(len(diagnosis.columns))
+    inputs = (*diagnosis.files, *([] if asked.hierarchy is None else [Path(asked.hierarchy)]))
+    lines = []
+    with files.staged(inputs) as staged:
         with _progress(quiet=quiet) as progress:
             answer = diagnosis.ask(
-                subset=named,
+                subset=subset,
                 level=level,
-                delta=_share(delta),
-                form=_form(at_least=at_least, at_most=at_most),
+                delta=asked.share(),
+                form=asked.form(),
                 model=model,
-                question=question,
-                largest=max_size,
+                question=asked.question,
+                largest=largest,
                 progress=progress,
             )
-        if list_rows is not None:
-            lines.append(_list_rows(diagnosis, answer, staged[list_rows], list_rows))
-        if plot is not None:
+        if (target := files.list_rows) is not None:
+            lines.append(_list_rows(diagnosis, answer, staged[target], target))
+        if (target := files.plot) is not None:
             from moanon.output.diagnosis_figures import draw_answer
 
-            draw_answer(overview or answer, staged[plot], plot.suffix.lower().removeprefix("."))
-            lines.append(f"Wrote {plot}")
+            draw_answer(overview or answer, staged[target], target.suffix.lower().removeprefix("."))
+            lines.append(f"Wrote {target}")
+    findings = Findings(diagnosis, answer, overview)
     if as_json:
-        told = diagnosis.describe(answer)
-        print_json(told if overview is None else {"overview": overview.to_dict(), **told})
+        print_json(findings.to_dict())
     else:
-        from moanon.cli.diagnosis_tables import show_answer
-
-        show_answer(diagnosis, answer, everything=everything, overview=overview)
+        show(findings, everything=everything)
     for line in lines:
         typer.echo(f" {on_one_line(line)}", err=as_json)
     if not answer.yes:
         raise typer.Exit(NO)
 
 
-# -- what was asked --------------------------------------------------------------------------------
-
-
-def _names(option: str, given: Sequence[str] | None) -> tuple[str, ...] | None:
+def _names(option: str, texts: Sequence[str] | None) -> tuple[str, ...] | None:
     """Split lists of names at commas; a name with a comma goes in double quotes."""
-    if given is None:
+    if texts is None:
         return None
-    names = [name for row in csv.reader(given, skipinitialspace=True) for name in row]
+    names = [name for row in csv.reader(texts, skipinitialspace=True) for name in row]
     if not names or not all(names):
-        raise QuestionError(f"{option} holds an empty name. Got {', '.join(given)!r}")
+        raise QuestionError(f"{option} holds an empty name. Got {', '.join(texts)!r}")
     return tuple(names)
-
-
-def _model(
-    k: int | None,
-    ell: float | None,
-    t: float | None,
-    rule: str | None,
-    c: float | None,
-    hierarchy: str | None,
-) -> tuple[PrivacyModel, float | None]:
-    """Find out what is asked about, and the level if there is one."""
-    from moanon import datasets
-    from moanon.data.hierarchy import Hierarchy
-    from moanon.diagnosis import Letter, PrivacyModel, choose_rule
-
-    levels: dict[Letter, float | None] = {"k": k, "l": ell, "t": t}
-    given = [name for name, level in levels.items() if level is not None]
-    if len(given) > 1:
-        raise QuestionError(
-            f"one of k, l and t can be asked about at a time. Got {' and '.join(given)}"
-        )
-    letter, rule = choose_rule(given[0] if given else None, rule)
-    if c is not None and rule != "recursive":
-        raise QuestionError("--c goes with --rule recursive only")
-    if (hierarchy is not None) != (rule == "tree"):
-        raise QuestionError("--rule tree and --hierarchy go together")
-    tree = None
-    if hierarchy is not None:
-        embedded = hierarchy in datasets.hierarchy_names()
-        tree = Hierarchy.read(datasets.hierarchy_path(hierarchy) if embedded else hierarchy)
-    return PrivacyModel(letter, rule, PrivacyModel.c if c is None else c, tree), levels[letter]
-
-
-def _share(delta: str | None) -> float | Literal["ask"] | None:
-    if delta is None or delta == "ask":
-        return "ask" if delta else None
-    share = number_in(delta)
-    if share is None:
-        raise QuestionError(f"delta must be a share in [0, 1), or the word ask. Got {delta!r}")
-    return share
-
-
-def _form(*, at_least: bool, at_most: bool) -> Form | None:
-    if at_least and at_most:
-        raise QuestionError("--at-least and --at-most contradict each other")
-    return "at least" if at_least else "at most" if at_most else None
-
-
-# -- files -----------------------------------------------------------------------------------------
-
-
-def _check_files(list_rows: Path | None, plot: Path | None, subset: tuple[str, ...] | None) -> None:
-    """Refuse what could not be written, before anything is read."""
-    if list_rows is not None and subset is None:
-        raise QuestionError("--list-rows needs --subset: rows are in the way on one set of columns")
-    if plot is not None:
-        endings = (".png", ".svg", ".pdf")
-        if plot.suffix.lower() not in endings:
-            raise OutputError(f"--plot writes {', '.join(endings)}. Got {plot}")
-        if list_rows == plot:
-            raise OutputError(f"--list-rows and --plot name the same file, {plot}")
-
-
-@contextmanager
-def _staged(
-    wanted: Sequence[Path | None], inputs: Sequence[Path], *, force: bool
-) -> Iterator[dict[Path, Path]]:
-    """Claim the files to be written, before a long search, and say where to write each."""
-    targets = [target for target in wanted if target is not None]
-    if not targets:
-        yield {}
-        return
-    from moanon.atomic import StagedFiles
-
-    with StagedFiles(*targets, force=force, spared=inputs) as staged:
-        yield {target: staged[target] for target in targets}
-        staged.move()
 
 
 def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name: Path) -> str:
@@ -298,7 +292,7 @@ def _list_rows(diagnosis: Diagnosis, answer: DiagnosisAnswer, place: Path, name:
 
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[SetsProgress | None]:
-    """Show how many sets are settled: a bar in a terminal, a line every few seconds elsewhere."""
+    """Show how many sets are decided: a bar in a terminal, a line every few seconds elsewhere."""
     if quiet:
         yield None
     elif sys.stderr.isatty():
@@ -306,8 +300,8 @@ def _progress(*, quiet: bool) -> Iterator[SetsProgress | None]:
             yield _at_most_every(_REFRESH, show)
     else:
 
-        def show_line(settled: int, sets: int) -> None:
-            typer.echo(f"{settled:,} of {sets:,} sets of columns settled", err=True)
+        def show_line(decided: int, sets: int) -> None:
+            typer.echo(f"{decided:,} of {sets:,} sets of columns decided", err=True)
 
         yield _at_most_every(_LINE_EVERY, show_line)
 
@@ -315,11 +309,11 @@ def _progress(*, quiet: bool) -> Iterator[SetsProgress | None]:
 def _at_most_every(seconds: float, show: SetsProgress) -> SetsProgress:
     due = time.monotonic() + seconds
 
-    def shown(settled: int, sets: int) -> None:
+    def shown(decided: int, sets: int) -> None:
         nonlocal due
         if time.monotonic() >= due:
             due = time.monotonic() + seconds
-            show(settled, sets)
+            show(decided, sets)
 
     return shown
 
@@ -336,8 +330,8 @@ def _bar() -> Iterator[SetsProgress]:
     with Progress(*columns, console=screen, auto_refresh=False, transient=True) as bars:
         task = bars.add_task("", total=None, shown="")
 
-        def show(settled: int, sets: int) -> None:
-            bars.update(task, total=sets, completed=settled, shown=f"{settled:,} of {sets:,}")
+        def show(decided: int, sets: int) -> None:
+            bars.update(task, total=sets, completed=decided, shown=f"{decided:,} of {sets:,}")
             bars.refresh()
 
         yield show

@@ -12,8 +12,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moanon.cli.application import app
-from moanon.cli.options import IdArgument, ResultsArgument, argument, flag, given, share
-from moanon.cli.printing import counted, on_one_line
+from moanon.cli.options import (
+    DataOption,
+    IdArgument,
+    ResultsArgument,
+    argument,
+    flag,
+    given,
+    grouped,
+    share,
+)
+from moanon.cli.printing import show
+from moanon.wording import counted, facts
 
 if TYPE_CHECKING:
     from moanon.atomic import StagedFiles
@@ -44,38 +54,58 @@ class _WhenSmall(StrEnum):
 
 
 _PLACES = "A .csv or .parquet file; or a folder, whose name ends in /, which gets a file in parts."
-_OutOption = Annotated[str, given("FILE", _PLACES)]
-_SuppressedOption = Annotated[_Shown, typer.Option(help="How suppressed rows are shown.")]
-_SafeOption = Annotated[
-    bool,
-    flag("--spreadsheet-safe", "Put an apostrophe before cells that a spreadsheet would run."),
-]
-_ForceOption = Annotated[bool, flag("--force", "Replace the file and its certificate.")]
-_ShuffleOption = Annotated[
-    int | None,
-    given(
-        "SEED",
-        "Shuffle the rows by this seed, to get the same file again; by default the system's "
-        "randomness shuffles them.",
-        min=0,
-    ),
-]
-_OrderOption = Annotated[
-    bool,
-    flag(
-        "--keep-order",
-        "Leave the rows in the order of the source; a line number may then say who it is.",
-    ),
-]
-_DataOption = Annotated[
-    Path | None, given("FILE", "Where the table of the run is now, if it has moved.")
-]
+
+
+@dataclass(frozen=True)
+class _FileOptions:
+    """How a release is written."""
+
+    suppressed: Annotated[_Shown, typer.Option(help="How suppressed rows are shown.")] = (
+        _Shown.ABSENT
+    )
+    shuffle: Annotated[
+        int | None,
+        given(
+            "SEED",
+            "Shuffle the rows by this seed, to get the same file again; by default the system's "
+            "randomness shuffles them.",
+            min=0,
+        ),
+    ] = None
+    keep_order: Annotated[
+        bool,
+        flag(
+            "--keep-order",
+            "Leave the rows in the order of the source; a line number may then say who it is.",
+        ),
+    ] = False
+    spreadsheet_safe: Annotated[
+        bool,
+        flag("--spreadsheet-safe", "Put an apostrophe before cells that a spreadsheet would run."),
+    ] = False
+    force: Annotated[bool, flag("--force", "Replace the file and its certificate.")] = False
+
+    def __post_init__(self) -> None:
+        if self.keep_order and self.shuffle is not None:
+            raise typer.BadParameter("--shuffle and --keep-order exclude each other; leave one out")
+
+    @property
+    def orders_rows(self) -> bool:
+        """Whether the order of the rows was given."""
+        return self.keep_order or self.shuffle is not None
+
+    @property
+    def shapes_cells(self) -> bool:
+        """Whether it was given how cells or suppressed rows look."""
+        return self.spreadsheet_safe or self.suppressed is _Shown.STARS
 
 
 @app.command(epilog="Example: moanon export results/quickstart 21 --out release.csv")
+@grouped
 def export(
     results: ResultsArgument,
     solution: IdArgument,
+    files: _FileOptions,
     out: Annotated[str | None, given("FILE", _PLACES)] = None,
     to_table: Annotated[
         str | None,
@@ -89,7 +119,7 @@ def export(
         int | None,
         given(
             "K",
-            "Suppress the groups smaller than K instead of those that the solution gives up. "
+            "Suppress the groups smaller than K instead of those that the solution suppresses. "
             "What the run demanded of solutions still holds.",
             "--k",
             min=1,
@@ -103,7 +133,6 @@ def export(
             parser=share,
         ),
     ] = None,
-    suppressed: _SuppressedOption = _Shown.ABSENT,
     bucketize: Annotated[
         bool,
         flag(
@@ -112,15 +141,11 @@ def export(
             "second file; k then protects nobody from being found in the table.",
         ),
     ] = False,
-    shuffle: _ShuffleOption = None,
-    keep_order: _OrderOption = False,
-    spreadsheet_safe: _SafeOption = False,
-    data: _DataOption = None,
+    data: DataOption = None,
     summary: Annotated[
         bool,
         flag("--summary", "Also write FILE.summary.html, a page for whoever signs the release."),
     ] = False,
-    force: _ForceOption = False,
 ) -> None:
     """Write a solution's release and its certificate, FILE.certificate.json.
 
@@ -128,56 +153,50 @@ def export(
     nothing is left under its name. The table is read again where the run has read it, and must not
     have changed.
     """
-    from moanon.cli.column_tables import show_effects
     from moanon.experiment import open_run
-    from moanon.measures.column_effects import column_effects
+    from moanon.measures.column_effects import column_effects, effects_grid
 
     if max_suppression is not None and k is None:
         raise typer.BadParameter("--max-suppression goes with --k; a solution has its own limit")
     if (out is None) == (to_table is None):
         raise typer.BadParameter("a release goes into a file (--out) or a table (--to-table)")
-    order = _Order(shuffle, keep_order)
-    opened = open_run(results, data)
-    front = opened.front
+    run = open_run(results, data)
+    front = run.front
     release = front.release(solution, k=k, max_suppression=max_suppression)
     if bucketize:
-        if to_table is not None or summary or spreadsheet_safe or suppressed is _Shown.STARS:
+        if out is None or summary or files.shapes_cells:
             raise typer.BadParameter(
                 "--bucketize writes released rows only, into files, and cells as they are; leave "
                 "out --to-table, --summary, --spreadsheet-safe and --suppressed stars"
             )
-        assert out is not None
-        _write_buckets(release, opened, Path(out), order, force=force)
+        show(_write_buckets(release, run, Path(out), files))
         return
-    if to_table is not None:
-        if summary or order.is_given or spreadsheet_safe or suppressed is not _Shown.ABSENT:
+    if out is None:
+        if summary or files.orders_rows or files.shapes_cells:
             raise typer.BadParameter(
                 "--summary, --shuffle, --keep-order, --spreadsheet-safe and --suppressed are for "
                 "files"
             )
-        written = _write_table(release, opened, to_table, force)
-        _show(release, written, Path(to_table), front, beside=None)
+        assert to_table is not None
+        written = _write_table(release, run, to_table, files.force)
+        show(_words(release, written, to_table, front, beside=None))
         return
-    assert out is not None
-    place = Path(out)
-    with _claimed(place, opened, force=force, wanted=summary) as staged:
-        certificate = _write(
-            release, opened, out, suppressed, order, safe=spreadsheet_safe, force=force
-        )
+    with _claimed(Path(out), run, force=files.force, wanted=summary) as staged:
+        certificate = _write(release, run, out, files)
         if staged is not None:
-            _write_summary(
-                release, certificate, staged, place, f"solution {solution} of {results.name}"
-            )
-    _show(release, certificate, place, front, beside=None if k is None else solution)
+            name = f"solution {solution} of {results.name}"
+            _write_summary(release, certificate, staged, Path(out), name)
+    show(_words(release, certificate, out, front, beside=None if k is None else solution))
     if k is None:
         agree = len(certificate.checked)
-        typer.echo(f"  {'checked':<20}{agree} measures of the file, all as in front.csv")
-    show_effects(column_effects(release.grouping))
+        show(facts({"checked": f"{agree} measures of the file, all as in front.csv"}, " "))
+    show([effects_grid(column_effects(release.grouping))])
     if summary:
-        typer.echo(f" Wrote {on_one_line(str(place))}.summary.html, a page for whoever signs it")
+        show([f"Wrote {Path(out)}.summary.html, a page for whoever signs it"])
 
 
 @app.command(epilog="Example: moanon apply results/quickstart 21 new.csv --out new-release.csv")
+@grouped
 def apply(
     results: ResultsArgument,
     solution: IdArgument,
@@ -188,7 +207,8 @@ def apply(
             "A CSV or Parquet file, a folder or a quoted glob, with the run's columns.",
         ),
     ],
-    out: _OutOption,
+    out: Annotated[str, given("FILE", _PLACES)],
+    files: _FileOptions,
     outside: Annotated[
         _WhenOutside,
         typer.Option(help="What becomes of rows with a value that the run had no place for."),
@@ -200,12 +220,7 @@ def apply(
     k: Annotated[
         int | None, given("K", "Promise this k instead of the solution's.", "--k", min=1)
     ] = None,
-    suppressed: _SuppressedOption = _Shown.ABSENT,
-    shuffle: _ShuffleOption = None,
-    keep_order: _OrderOption = False,
-    spreadsheet_safe: _SafeOption = False,
-    data: _DataOption = None,
-    force: _ForceOption = False,
+    data: DataOption = None,
 ) -> None:
     """Apply a solution's generalization to new rows, and certify that file.
 
@@ -213,102 +228,77 @@ def apply(
     its domains count, never those of the new file; its table itself is not read again. Groups that
     are too small in the new file, or give away too much, are suppressed, so that it keeps what the
     solution promises; if it does not meet the constraints of the run all the same, nothing is
-    written. That holds for the file by
-    itself: who appears in several releases may be found by joining them.
+    written. That holds for the file by itself: who appears in several releases may be found by
+    joining them.
     """
     from moanon.experiment import open_run
     from moanon.experiment.finished import open_generalization
 
-    opened = open_generalization(results, solution) if data is None else open_run(results, data)
-    front, table = opened.front, opened.read_rows(rows)
+    run = open_generalization(results, solution) if data is None else open_run(results, data)
+    front, table = run.front, run.read_rows(rows)
     release = front.apply(solution, table, outside=outside.value, small=small.value, k=k)
-    order = _Order(shuffle, keep_order)
-    certificate = _write(
-        release, opened, out, suppressed, order, safe=spreadsheet_safe, force=force
-    )
+    certificate = _write(release, run, out, files)
     reasons = {
         "with values outside the run's domains": release.rows_outside,
         "in groups that have too little": certificate.suppressed - release.rows_outside,
     }
     why = ", ".join(f"{number:,} {reason}" for reason, number in reasons.items() if number)
-    _show(release, certificate, Path(out), front, beside=solution, why=why)
+    show(_words(release, certificate, out, front, beside=solution, why=why))
     rule = front.suppression
     if certificate.sl > rule.eta and rule.kind != "weighted-k" and k is None:
-        typer.echo(
-            f" note: the run suppresses at most {100 * rule.eta:.10g}% of its rows, this file "
-            f"{certificate.sl:.1%}; with a smaller --k it would be fewer"
+        most = f"{100 * rule.eta:.10g}%"
+        show(
+            [
+                f"note: the run suppresses at most {most} of its rows, this file "
+                f"{certificate.sl:.1%}; with a smaller --k it would be fewer"
+            ]
         )
 
 
-@dataclass(frozen=True)
-class _Order:
-    """How rows stand in the file."""
-
-    shuffle: int | None
-    keep: bool
-
-    def __post_init__(self) -> None:
-        if self.keep and self.shuffle is not None:
-            raise typer.BadParameter("--shuffle and --keep-order exclude each other; leave one out")
-
-    @property
-    def is_given(self) -> bool:
-        """Whether anything was said about it."""
-        return self.keep or self.shuffle is not None
-
-
-def _write(
-    release: Release,
-    opened: FinishedRun,
-    out: str,
-    suppressed: _Shown,
-    order: _Order,
-    *,
-    safe: bool,
-    force: bool,
-) -> Certificate:
+def _write(release: Release, run: FinishedRun, out: str, files: _FileOptions) -> Certificate:
     certificate = release.write(
         out,
-        suppressed="star" if suppressed is _Shown.STARS else "absent",
-        force=force,
-        spreadsheet_safe=safe,
-        shuffle=order.shuffle,
-        keep_order=order.keep,
-        spared=opened.files,
+        suppressed="star" if files.suppressed is _Shown.STARS else "absent",
+        force=files.force,
+        spreadsheet_safe=files.spreadsheet_safe,
+        shuffle=files.shuffle,
+        keep_order=files.keep_order,
+        spared=run.files,
     )
-    opened.record_release(release, certificate)
+    run.record_release(release, certificate)
     return certificate
 
 
 def _write_buckets(
-    release: Release, opened: FinishedRun, out: Path, order: _Order, *, force: bool
-) -> None:
-    """Write a release as buckets, and show the few numbers that matter."""
+    release: Release, run: FinishedRun, out: Path, files: _FileOptions
+) -> Iterator[str]:
+    """Write a release as buckets, and say the few numbers that matter."""
     from moanon.release.bucketized import PRESENCE, BucketizedRelease
 
     certificate = BucketizedRelease(release).write(
         out,
-        force=force,
-        shuffle=order.shuffle,
-        keep_order=order.keep,
-        spared=opened.files,
+        force=files.force,
+        shuffle=files.shuffle,
+        keep_order=files.keep_order,
+        spared=run.files,
     )
-    opened.record_release(release, certificate)
-    path, beside = (on_one_line(str(out.with_name(name))) for name in certificate.files)
-    typer.echo(f" Wrote {path} ({counted(certificate.rows, 'row')}), {beside} and")
-    typer.echo(f"  {path}.certificate.json")
+    run.record_release(release, certificate)
+    path, beside = (out.with_name(name) for name in certificate.files)
+    yield f"Wrote {path} ({counted(certificate.rows, 'row')}), {beside} and"
+    yield f" {path}.certificate.json"
     smallest = f"the smallest of {counted(certificate.smallest_bucket, 'row')}"
-    typer.echo(f"  {'buckets':<20}{certificate.buckets:,}, {smallest}")
+    texts = {"buckets": f"{certificate.buckets:,}, {smallest}"}
     for column, models in certificate.models.items():
         close = {name: release.promised[name, column] for name in ("t_closeness", "t_js")}
         parts = [f"l {models['l_distinct']} distinct, {models['l_frequency']} frequency"]
         parts += [f"{name} {float(value):.3f}" for name, value in close.items()]
-        typer.echo(f"  {on_one_line(column):<20}{'; '.join(parts)}")
-    typer.echo(f"  {'unique':<20}{counted(certificate.unique_rows, 'row')} in quasi-identifiers")
-    typer.echo(f" note: {PRESENCE}")
+        texts[column] = "; ".join(parts)
+    texts["unique"] = f"{counted(certificate.unique_rows, 'row')} in quasi-identifiers"
+    yield from facts(texts, " ")
+    yield f"note: {PRESENCE}"
 
 
-def _write_table(release: Release, opened: FinishedRun, name: str, force: bool) -> Certificate:
+def _write_table(release: Release, run: FinishedRun, name: str, force: bool) -> Certificate:
     """Write a table, and its certificate beside where the command was called."""
     from moanon.atomic import StagedFiles
 
@@ -320,13 +310,13 @@ def _write_table(release: Release, opened: FinishedRun, name: str, force: bool) 
 
         certificate = release.write_table(name, force=force, keep=keep)
         staged.move()
-    opened.record_release(release, certificate)
+    run.record_release(release, certificate)
     return certificate
 
 
 @contextmanager
 def _claimed(
-    out: Path, opened: FinishedRun, *, force: bool, wanted: bool
+    out: Path, run: FinishedRun, *, force: bool, wanted: bool
 ) -> Iterator[StagedFiles | None]:
     """Claim the file of a summary before the release is written; None where there is to be none."""
     if not wanted:
@@ -336,7 +326,7 @@ def _claimed(
     from moanon.output.summary import summary_path
 
     place = summary_path(out)
-    with StagedFiles(place, force=force, spared=opened.files) as staged:
+    with StagedFiles(place, force=force, spared=run.files) as staged:
         yield staged
         staged.move()
 
@@ -350,28 +340,28 @@ def _write_summary(
     staged[summary_path(out)].write_text(page, encoding="utf-8", newline="\n")
 
 
-def _show(
+def _words(
     release: Release,
     certificate: Certificate,
-    out: Path,
+    out: str,
     front: Front,
     *,
     beside: int | None,
     why: str = "",
-) -> None:
-    """Show the few numbers that matter; beside those of a solution where they may differ.
+) -> Iterator[str]:
+    """Say the few numbers that matter; beside those of a solution where they may differ.
 
     They are for the publisher: closeness is that to the whole table, as on the front.
     """
     from moanon.front import shown
 
-    path = on_one_line(str(out))
-    typer.echo(f" Wrote {path} ({counted(certificate.rows, 'row')}) and {path}.certificate.json")
+    path = Path(out)
+    yield f"Wrote {path} ({counted(certificate.rows, 'row')}) and {path}.certificate.json"
     texts = {"k": f"{certificate.k:,}"}
     if certificate.sensitive:
         rule = front.suppression.diversity  # what the column l of the front goes by
         texts["l"] = ", ".join(
-            f"{certificate.privacy_of(name)[f'l_{rule}']} {rule} ({on_one_line(name)})"
+            f"{certificate.privacy_of(name)[f'l_{rule}']} {rule} ({name})"
             for name in certificate.sensitive
         )
     texts |= {name: _model(release, certificate, name) for name in _other_models(front)}
@@ -386,16 +376,14 @@ def _show(
     texts["suppressed"] += f": {why}" if why else ""
     if certificate.origin.rows_dropped:
         texts["dropped"] = f"{counted(certificate.origin.rows_dropped, 'row')} for missing values"
-    for name, text in texts.items():
-        typer.echo(f"  {name:<20}{text}")
-    for note in certificate.notes:
-        typer.echo(f" note: {on_one_line(note)}")
+    yield from facts(texts, " ")
+    yield from (f"note: {note}" for note in certificate.notes)
     if cells := certificate.origin.formula_cells:
         safe = "--spreadsheet-safe puts an apostrophe before each"
         became = f"released as they are ({safe})"
         if certificate.spreadsheet_safe:
             became = "released with an apostrophe before each"
-        typer.echo(f" note: cells that a spreadsheet would run: {cells:,}, {became}")
+        yield f"note: cells that a spreadsheet would run: {cells:,}, {became}"
 
 
 def _other_models(front: Front) -> list[str]:
@@ -416,7 +404,7 @@ def _model(release: Release, certificate: Certificate, name: str) -> str:
     for column in certificate.sensitive:
         value = shown(name, float(release.promised[name, column]), _digits(name))
         by = f" by the {certificate.distances[column]} distance" if name == "t_closeness" else ""
-        parts.append(f"{value}{by} ({on_one_line(column)})")
+        parts.append(f"{value}{by} ({column})")
     return ", ".join(parts)
 
 

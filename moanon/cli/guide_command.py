@@ -12,8 +12,9 @@ import typer
 
 from moanon.cli.application import app
 from moanon.cli.options import argument
-from moanon.cli.printing import show_grid, show_markdown
+from moanon.cli.printing import show, show_markdown
 from moanon.errors import QuestionError
+from moanon.wording import Grid
 
 #: One Markdown file for each topic; the list of them, with one line each, is the README there.
 _FOLDER = Path(__file__).parents[1] / "guide"
@@ -31,7 +32,7 @@ def guide(
     """
     topics = dict(_LISTED.findall(_read("README")))
     if topic is None:
-        show_grid(["topic", "about"], list(topics.items()))
+        show([Grid(("topic", "about"), list(topics.items()))])
         typer.echo("Read one of them: moanon guide TOPIC")
         return
     chosen = topic.lower()

@@ -1,45 +1,85 @@
-"""Arguments and options that several commands take, and how their values are read."""
+"""Arguments and options that several commands take, and how their values are read.
+
+Options that belong together are a dataclass, a field each; a command that is `grouped` takes the
+dataclass as one parameter.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 if TYPE_CHECKING:
     from moanon.data.file_form import FormKeys
+    from moanon.experiment.anonymizations import KnownColumns
 
 
-def argument(metavar: str, told: str) -> Any:
+def argument(metavar: str, about: str) -> Any:
     """Declare an argument, which has no default."""
-    return typer.Argument(metavar=metavar, help=told, show_default=False)
+    return typer.Argument(metavar=metavar, help=about, show_default=False)
 
 
-def given(metavar: str | None, told: str, *names: str, **more: Any) -> Any:
+def given(metavar: str | None, about: str, *names: str, **more: Any) -> Any:
     """Declare an option whose absence means something, and which therefore has no default."""
-    return typer.Option(*names, metavar=metavar, help=told, show_default=False, **more)
+    return typer.Option(*names, metavar=metavar, help=about, show_default=False, **more)
 
 
-def flag(name: str, told: str) -> Any:
+def flag(name: str, about: str) -> Any:
     """Declare an option that is there or not."""
-    return typer.Option(name, help=told)
+    return typer.Option(name, help=about)
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take dataclasses: typer sees each of their fields as an option."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    seen = list(_flattened(signature(command), hints))
+
+    @wraps(command)
+    def flat(**values: Any) -> None:
+        for name, group in groups.items():
+            own = {field.name: values.pop(field.name) for field in fields(group)}
+            values[name] = group(**own)
+        command(**values)
+
+    flat.__signature__ = Signature(seen)  # type: ignore[attr-defined]
+    flat.__annotations__ = {each.name: each.annotation for each in seen}
+    return flat
+
+
+def _flattened(taken: Signature, hints: dict[str, Any]) -> Iterator[Parameter]:
+    """The parameters of a command, with the fields of its groups in their places."""
+    for name, parameter in taken.parameters.items():
+        hint = hints[name]
+        if not is_dataclass(hint):
+            default = parameter.default
+            yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+            continue
+        of_fields = get_type_hints(hint, include_extras=True)
+        for field in fields(hint):
+            default = Parameter.empty if field.default is MISSING else field.default
+            yield Parameter(
+                field.name,
+                Parameter.KEYWORD_ONLY,
+                default=default,
+                annotation=of_fields[field.name],
+            )
 
 
 ConfigArgument = Annotated[Path, argument("CONFIG", "A configuration (YAML).")]
 IdArgument = Annotated[int, argument("ID", "A solution of its front.csv.")]
 ResultsArgument = Annotated[Path, argument("RESULTS", "A folder that moanon run has written.")]
 CsvDelimiterOption = Annotated[str | None, given(None, "What separates the fields of a CSV file.")]
-EncodingOption = Annotated[
-    str | None, given(None, "Encoding of a CSV file, such as latin-1. Default: detected.")
-]
-SheetOption = Annotated[str | None, given(None, "Sheet of an Excel file. Default: its only one.")]
-HeaderOption = Annotated[
-    bool | None,
-    flag("--header/--no-header", "Whether the first line names the columns. Default: detected."),
+DataOption = Annotated[
+    Path | None, given("FILE", "Where the table of the run is now, if it has moved.")
 ]
 JsonOption = Annotated[bool, flag("--json", "Print JSON.")]
 QuietOption = Annotated[bool, flag("--quiet", "Print nothing but errors.")]
@@ -51,47 +91,59 @@ SetOption = Annotated[
         "--set",
     ),
 ]
+ThreadsOption = Annotated[int | None, given("N", "Default: one for each processor.", min=1)]
+
+
+@dataclass(frozen=True)
+class FormOptions:
+    """How a table's file is written; what is not given is found out."""
+
+    delimiter: CsvDelimiterOption = None
+    encoding: Annotated[
+        str | None, given(None, "Encoding of a CSV file, such as latin-1. Default: detected.")
+    ] = None
+    sheet: Annotated[str | None, given(None, "Sheet of an Excel file. Default: its only one.")] = (
+        None
+    )
+    header: Annotated[
+        bool | None,
+        flag(
+            "--header/--no-header", "Whether the first line names the columns. Default: detected."
+        ),
+    ] = None
+
+    def keys(self, named: str | None = None) -> FormKeys:
+        """The same as the library takes it; `named` are names that no line has."""
+        form: FormKeys = {"delimiter": self.delimiter, "sheet": self.sheet}
+        if self.encoding is not None:
+            form["encoding"] = self.encoding
+        if named is not None and self.header is not None:
+            raise typer.BadParameter(
+                "--names stands for a line of names; give no --header beside it"
+            )
+        if self.header is not None:
+            form["header"] = self.header
+        if named is not None:
+            form["header"] = tuple(names([named]))
+        return form
+
 
 # -- what is known about the columns of an original ------------------------------------------------
 
 
-class _Stars(StrEnum):
+class Stars(StrEnum):
     """Which rows of a released file count as suppressed."""
 
     ALL = "all"
     QUASI = "quasi"
 
 
-#: The default of `StarsOption`.
-STARS_IN_ALL = _Stars.ALL
-
-ConfigOption = Annotated[
-    Path | None,
-    given("CONFIG", "A configuration (YAML) that says what the columns and their labels are."),
-]
 OriginalOption = Annotated[
     str | None,
     given(
         "FILE",
         "What released files were made of: a file, or an embedded table. Solutions bring their "
         "own.",
-    ),
-]
-HierarchyOption = Annotated[
-    list[str] | None,
-    given(
-        "COLUMN=FILE",
-        "Without a configuration: the hierarchy of a quasi-identifier, as ARX writes it (.csv) or "
-        "as YAML; may be repeated.",
-        "--hierarchy",
-    ),
-]
-QuasiOption = Annotated[
-    list[str] | None,
-    given(
-        "COLUMNS",
-        "Without a configuration: the quasi-identifiers, separated by commas. Default: those with "
-        "a hierarchy, else every column that the files share.",
     ),
 ]
 SensitiveOption = Annotated[
@@ -101,51 +153,72 @@ SensitiveOption = Annotated[
         "The sensitive columns, separated by commas. Default: those of the configuration.",
     ),
 ]
-KeyOption = Annotated[
-    str | None,
-    given(
-        "COLUMN",
-        "A column by which released rows are found in the original. Default: found by what their "
-        "labels can hold, or by position.",
-    ),
-]
-DelimiterOption = Annotated[
-    str | None,
-    given(
-        None,
-        "What separates the fields of released CSV files, and of the original unless a "
-        "configuration says it. Default: seen in the header.",
-    ),
-]
-StarsOption = Annotated[
-    _Stars,
-    typer.Option(
-        help="Rows count as suppressed that show * in all cells, or in all quasi-identifiers, as "
-        "ARX leaves them.",
-    ),
-]
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """What is known about the columns of an original, and of files released from it."""
+
+    config: Annotated[
+        Path | None,
+        given("CONFIG", "A configuration (YAML) that says what the columns and their labels are."),
+    ] = None
+    hierarchies: Annotated[
+        list[str] | None,
+        given(
+            "COLUMN=FILE",
+            "Without a configuration: the hierarchy of a quasi-identifier, as ARX writes it (.csv) "
+            "or as YAML; may be repeated.",
+            "--hierarchy",
+        ),
+    ] = None
+    quasi: Annotated[
+        list[str] | None,
+        given(
+            "COLUMNS",
+            "Without a configuration: the quasi-identifiers, separated by commas. Default: those "
+            "with a hierarchy, else every column that the files share.",
+        ),
+    ] = None
+    key: Annotated[
+        str | None,
+        given(
+            "COLUMN",
+            "A column by which released rows are found in the original. Default: found by what "
+            "their labels can hold, or by position.",
+        ),
+    ] = None
+    stars: Annotated[
+        Stars,
+        typer.Option(
+            help="Rows count as suppressed that show * in all cells, or in all quasi-identifiers, "
+            "as ARX leaves them.",
+        ),
+    ] = Stars.ALL
+    delimiter: Annotated[
+        str | None,
+        given(
+            None,
+            "What separates the fields of released CSV files, and of the original unless a "
+            "configuration says it. Default: seen in the header.",
+        ),
+    ] = None
+
+    def known(self, sensitive: list[str] | None = None) -> KnownColumns:
+        """The same as the library takes it, with the sensitive columns."""
+        from moanon.experiment.anonymizations import KnownColumns
+
+        return KnownColumns(
+            self.config,
+            self.hierarchies or (),
+            names(self.quasi),
+            None if sensitive is None else names(sensitive),
+            self.key,
+            self.delimiter,
+        )
+
 
 # -- values ----------------------------------------------------------------------------------------
-
-
-def file_form(
-    delimiter: str | None,
-    encoding: str | None,
-    sheet: str | None,
-    header: bool | None,
-    named: str | None = None,
-) -> FormKeys:
-    """What options say of how a file is written; what none says is found out."""
-    form: FormKeys = {"delimiter": delimiter, "sheet": sheet}
-    if encoding is not None:
-        form["encoding"] = encoding
-    if named is not None and header is not None:
-        raise typer.BadParameter("--names stands for a line of names; give no --header beside it")
-    if header is not None:
-        form["header"] = header
-    if named is not None:
-        form["header"] = tuple(names([named]))
-    return form
 
 
 def names(texts: Iterable[str] | None) -> list[str]:

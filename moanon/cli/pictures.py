@@ -10,7 +10,7 @@ import typer
 
 from moanon.cli.application import app
 from moanon.cli.options import QuietOption, argument, flag, given
-from moanon.cli.printing import note, on_one_line
+from moanon.cli.printing import note, on_one_line, show
 from moanon.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def plot(
     for paths in draw_plots(runs, folder, out, tuple(formats or ("png", "svg"))):
         if not quiet:
             names = ", ".join(path.name for path in paths)
-            typer.echo(f" Wrote {on_one_line(str(paths[0].parent))}: {names}")
+            show([f"Wrote {paths[0].parent}: {names}"])
 
 
 def _plot_together(
@@ -79,7 +79,7 @@ def _plot_together(
         raise ConfigError("the ending of FILE says the format of one figure; leave out --format")
     draw_plane(read_plane(results), out, force=force)
     if not quiet:
-        typer.echo(f" Wrote {on_one_line(str(out))}")
+        show([f"Wrote {out}"])
 
 
 @app.command(
@@ -117,7 +117,7 @@ def report(
     finished, begun = find_runs(results[0])
     runs = [read_run(folder) for folder in finished]
     _note_gaps(begun, runs)
-    _tell_page(write_page(runs, results[0], out, force=force))
+    _show_page(write_page(runs, results[0], out, force=force))
 
 
 def _report_together(results: list[Path], out: Path | None, *, force: bool) -> None:
@@ -127,7 +127,7 @@ def _report_together(results: list[Path], out: Path | None, *, force: bool) -> N
         raise ConfigError("several results make one page; name its file with --out FILE")
     plane = read_plane(results)
     _note_gaps(plane.unfinished, plane.runs.values())
-    _tell_page(write_plane(plane, out, force=force))
+    _show_page(write_plane(plane, out, force=force))
 
 
 def _note_gaps(begun: Iterable[Path], runs: Iterable[FinishedRun]) -> None:
@@ -141,6 +141,6 @@ def _note_gaps(begun: Iterable[Path], runs: Iterable[FinishedRun]) -> None:
             note(f"group sizes are left out of the report: {run.without_table}")
 
 
-def _tell_page(path: Path) -> None:
+def _show_page(path: Path) -> None:
     size = path.stat().st_size / 1e6
     typer.echo(f"Wrote {on_one_line(str(path))} ({size:.1f} MB); open it in a browser")

@@ -1,31 +1,64 @@
-"""How answers look: tables, numbers and names that may hold anything."""
+"""The one printer: lays out what the library answers, and notes and refusals beside it."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import typer
 
+from moanon.wording import Grid, Part, Worded
+
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Column
-
-    from moanon.front import Front
-
 
 #: Parameters that sentences of the library write as in a call, and their options. A value in
 #: quotes is one that somebody gave, and stays.
 _OPTIONS = dict.fromkeys(("columns", "config", "data", "delimiter", "eta", "force", "key"))
 _OPTIONS |= dict.fromkeys(("original", "out", "outside", "protocol", "quasi", "resume"))
 _OPTIONS |= dict.fromkeys(("seed", "sensitive", "solutions", "stars"))
-_OPTIONS |= {"hierarchies": "hierarchy", "sets": "set"}
+_OPTIONS |= {"everything": "all", "hierarchies": "hierarchy"}
+_OPTIONS |= {"largest": "max-size", "sets": "set"}
 _IN_A_CALL = re.compile(rf"(?<![\w.'\"])({'|'.join(_OPTIONS)})=(True|…|'\w+'|[\d.]*\d)")
+#: How a note begins, in answers of the library, too.
+_NOTE = "note: "
 #: Longer lines of text are hard to follow.
 _READABLE = 100
+
+
+def show(
+    answer: Worded | Iterable[Part], *, everything: bool = False, notes_aside: bool = False
+) -> None:
+    """Print an answer: a line for each sentence, a table for each grid; notes aside on stderr."""
+    parts = answer.parts(everything=everything) if isinstance(answer, Worded) else answer
+    for part in parts:
+        if isinstance(part, Grid):
+            _show_grid(part)
+        elif notes_aside and part.startswith(_NOTE):
+            note(part.removeprefix(_NOTE))
+        else:
+            typer.echo(f" {as_options(on_one_line(part))}".rstrip())
+
+
+def _show_grid(grid: Grid) -> None:
+    from rich import box
+    from rich.table import Column, Table
+
+    columns = (
+        Column(
+            on_one_line(header),
+            justify="right" if place in grid.right else "left",
+            overflow="fold",  # what is cut off could not be read
+        )
+        for place, header in enumerate(grid.headers)
+    )
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in grid.rows:
+        table.add_row(*map(on_one_line, row))
+    _console().print(table)
 
 
 def _console() -> Console:
@@ -41,31 +74,6 @@ def _console() -> Console:
     )
 
 
-def show_grid(
-    headers: Iterable[str | Column],
-    rows: Iterable[Sequence[str]],
-    right: Container[int] = (),
-    **looks: Any,
-) -> None:
-    """Print a table; the columns at the places `right` hold numbers, `looks` go for all of them.
-
-    A header may also be a whole column of rich, which says itself how it looks.
-    """
-    from rich import box
-    from rich.table import Column, Table
-
-    columns = (
-        header
-        if isinstance(header, Column)
-        else Column(header, justify="right" if place in right else "left", **looks)
-        for place, header in enumerate(headers)
-    )
-    grid = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
-    for row in rows:
-        grid.add_row(*row)
-    _console().print(grid)
-
-
 def show_markdown(text: str) -> None:
     """Lay out Markdown in a terminal; in a pipe, print it as it is."""
     if not sys.stdout.isatty():
@@ -77,52 +85,16 @@ def show_markdown(text: str) -> None:
     console.print(Markdown(text), width=min(console.width, _READABLE))
 
 
-def print_json(told: object) -> None:
+def print_json(answer: object) -> None:
     """Print what programs read."""
     import json
 
-    typer.echo(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False))
+    typer.echo(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def show_facts(facts: Mapping[str, str]) -> None:
-    """Print names and what is to be said about them, one below the other."""
-    for fact, value in facts.items():
-        typer.echo(f" {fact:<21}{value}")
-
-
-def show_front(front: Front) -> None:
-    """Show how many solutions there are, and from where to where they go."""
-    from moanon.measures import find_measure
-
-    thinned = f", thinned evenly from {front.found:,}" if front.found > len(front) else ""
-    facts = {"solutions": f"{len(front):,}{thinned}"}
-    for name in dict.fromkeys((*front.objectives, "k", "loss")):
-        column, unit = front.measures[name], find_measure(name).unit
-        facts[name] = _range(float(column.min()), float(column.max()), unit)
-    show_facts(facts)
-
-
-def _range(least: float, most: float, unit: str) -> str:
-    if unit.startswith("share"):
-        return f"{least:.1%} to {most:.1%}"
-    digits = 0 if least == int(least) and most == int(most) else 3 if most <= 1 else 1
-    return f"{least:,.{digits}f} to {most:,.{digits}f}"
-
-
-def counted(number: int, what: str) -> str:
-    """Write a count of something: 1 row, 2,000 rows."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def large(number: int) -> str:
-    """Write a count so that it can be read: 8,192 or 2.3 x 10^21."""
-    import math
-
-    if number < 1_000_000:
-        return f"{number:,}"
-    exponent = math.floor(math.log10(number))
-    digits = f"{10 ** (math.log10(number) - exponent):.1f}"
-    return f"1.0 x 10^{exponent + 1}" if digits == "10.0" else f"{digits} x 10^{exponent}"
+def note(text: str) -> None:
+    """Say on stderr what the user should know besides the answer."""
+    typer.echo(f"{_NOTE}{as_options(on_one_line(text))}", err=True)
 
 
 def on_one_line(text: str) -> str:
@@ -143,8 +115,3 @@ def as_options(text: str) -> str:
         return f"--{_OPTIONS[name] or name}{shown}"
 
     return _IN_A_CALL.sub(option, text)
-
-
-def note(text: str) -> None:
-    """Say on stderr what the user should know besides the answer."""
-    typer.echo(f"note: {as_options(on_one_line(text))}", err=True)

@@ -1,28 +1,48 @@
-"""``moanon run``: from a configuration to a results folder."""
+"""``moanon run``, ``baseline`` and ``prove``: from a configuration to a results folder."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from moanon.baselines import BASELINES
 from moanon.cli.application import DONE, app
-from moanon.cli.options import QuietOption, SetOption, argument, flag, given, limit
-from moanon.cli.printing import note, on_one_line, show_front, show_grid
+from moanon.cli.options import (
+    ConfigArgument,
+    DataOption,
+    QuietOption,
+    ResultsArgument,
+    SetOption,
+    ThreadsOption,
+    argument,
+    flag,
+    given,
+    grouped,
+    limit,
+    share,
+)
+from moanon.cli.printing import note, on_one_line, show
+from moanon.wording import Grid, Part, facts
 
 if TYPE_CHECKING:
     from moanon.config import Config
     from moanon.experiment import Experiment
     from moanon.experiment.experiment import Result
     from moanon.experiment.finished import FinishedRun
-    from moanon.experiment.repeated import Spread
+    from moanon.experiment.proving import ProofProgress, Proven
     from moanon.front import Front
     from moanon.proofs.front_proof import ProofRecord
 
+#: Seconds that a proof may take by default, between two lines about how far it is, and most
+#: solutions that are listed.
+_SECONDS, _LINE_EVERY, _MOST_ROWS = 60.0, 5.0, 24
 #: Seconds of compiling that are worth a word.
 _NOTICED = 3.0
 #: Said of NSGA-II where fair coins cut fine domains so often that no group has two rows.
@@ -34,9 +54,23 @@ _ONLY_SINGLE = (
 )
 
 
+@dataclass(frozen=True)
+class _Options:
+    """How a run is started."""
+
+    resume: Annotated[bool, flag("--resume", "Continue a run that was interrupted or killed.")] = (
+        False
+    )
+    force: Annotated[bool, flag("--force", "Replace the run that the folder holds.")] = False
+    threads: ThreadsOption = None
+    quiet: QuietOption = False
+
+
 @app.command(epilog="Example: moanon run configs/quickstart.yaml --seed 7 --out results/seven")
+@grouped
 def run(
     configs: Annotated[list[Path], argument("CONFIG...", "Configurations (YAML).")],
+    options: _Options,
     etas: Annotated[
         list[float] | None,
         given(
@@ -67,12 +101,6 @@ def run(
             "each one's name there.",
         ),
     ] = None,
-    resume: Annotated[
-        bool, flag("--resume", "Continue a run that was interrupted or killed.")
-    ] = False,
-    force: Annotated[bool, flag("--force", "Replace the run that the folder holds.")] = False,
-    threads: Annotated[int | None, given("N", "Default: one for each processor.", min=1)] = None,
-    quiet: QuietOption = False,
 ) -> None:
     """Search for the front between privacy and loss, and write it to a folder.
 
@@ -82,24 +110,17 @@ def run(
     from moanon.experiment import plan
 
     for config in plan(configs, sets or (), etas=etas or (), seed=seed, out=out):
-        options = _Options(resume=resume, force=force, threads=threads, quiet=quiet)
         code = _run(config, options) if times is None else _run_repeatedly(config, times, options)
         if code != DONE:
             again = [*configs, *_options("--eta", etas), *_options("--seed", [seed])]
             again += [*_options("--repeat", [times]), *_options("--set", sets)]
-            again += [*_options("--out", [out]), *_options("--threads", [threads]), "--resume"]
-            typer.echo(f"To go on: moanon run {shlex.join(map(str, again))}", err=True)
+            again += [
+                *_options("--out", [out]),
+                *_options("--threads", [options.threads]),
+                "--resume",
+            ]
+            typer.echo(f"To continue: moanon run {shlex.join(map(str, again))}", err=True)
             raise typer.Exit(code)
-
-
-@dataclass(frozen=True)
-class _Options:
-    """How a run is started."""
-
-    resume: bool
-    force: bool
-    threads: int | None
-    quiet: bool
 
 
 def _options(name: str, values: Iterable[object] | None) -> Iterator[object]:
@@ -111,43 +132,44 @@ def _options(name: str, values: Iterable[object] | None) -> Iterator[object]:
 
 def _run(config: Config, options: _Options) -> int:
     """Run an experiment, show its progress and what came of it; return the exit code."""
-    from moanon.progress import duration
-
     experiment = _prepare(config, options)
-    folder = on_one_line(str(experiment.folder))
     if experiment.finished:
         runs = experiment.known_runs
         if not experiment.is_shown:  # the end of the run was cut short
             experiment.show(runs)
         if not options.quiet:
-            typer.echo(f" {folder} is finished already")
-            _show_fronts(runs)
+            show([f"{experiment.folder} is finished already", *_fronts(runs)])
         return DONE
     result, code = _search(experiment, quiet=options.quiet)
-    outcome = result.outcome
-    if code != DONE or options.quiet:
-        return code
-    several = len(result.fronts) > 1
-    typer.echo(
-        f" {experiment.config.name}: {result.evaluations:,} evaluations "
+    if code == DONE and not options.quiet:
+        show(_came_of(experiment, result))
+        _note_poverty(experiment, result.fronts)
+        show(_fronts(result.runs))
+        show([f"Wrote {experiment.folder}: {', '.join(_written(experiment))}"])
+    return code
+
+
+def _came_of(experiment: Experiment, result: Result) -> Iterator[str]:
+    """Say how a run went."""
+    from moanon.progress import duration
+
+    outcome, several = result.outcome, len(result.fronts) > 1
+    yield (
+        f"{experiment.config.name}: {result.evaluations:,} evaluations "
         + (f"({outcome.polished:,} to polish the front) " if outcome.polished else "")
         + (f"for {len(result.fronts)} limits" if several else f"in {duration(outcome.seconds)}")
         + f" by {experiment.algorithm}; {'the last one ' if several else ''}stopped because "
         + outcome.why
     )
     if outcome.convergence is not None:
-        told = outcome.convergence.sentence
-        typer.echo(f" {told[0].upper()}{told[1:]}")
+        sentence = outcome.convergence.sentence
+        yield f"{sentence[0].upper()}{sentence[1:]}"
     if result.proof is not None:
-        typer.echo(f" {_proof(result.proof)}")
+        yield _proof(result.proof)
     if experiment.config.search.prove is not None:
-        typer.echo(f" {_proven(result.fronts)}")
-    _note_poverty(experiment, result.fronts)
+        yield _proven(result.fronts)
     if result.compiling >= _NOTICED:
-        typer.echo(f" Compiling took {duration(result.compiling)} before, which is not counted")
-    _show_fronts(result.runs)
-    typer.echo(f" Wrote {folder}: {', '.join(_written(experiment))}")
-    return DONE
+        yield f"Compiling took {duration(result.compiling)} before, which is not counted"
 
 
 def _proof(proof: ProofRecord) -> str:
@@ -204,8 +226,8 @@ def _search(experiment: Experiment, *, quiet: bool) -> tuple[Result, int]:
     if result.is_cut:
         place = on_one_line(str(experiment.folder))
         typer.echo(
-            f"Interrupted while proving; the front is complete in {place}. To go on: moanon prove "
-            f"{place}",
+            f"Interrupted while proving; the front is complete in {place}. To continue: moanon "
+            f"prove {place}",
             err=True,
         )
         return result, 128 + interrupted.signal
@@ -243,42 +265,46 @@ def _run_repeatedly(config: Config, times: int, options: _Options) -> int:
     if not options.quiet:
         _note_poverty(experiment, unions)
         for eta, union in unions.items():
-            limit = f", η {eta}" if len(unions) > 1 else ""
-            typer.echo(f" {config.name}: {len(runs)} seeds{limit}, least loss with at least each k")
-            _show_spread(spread_of({seed: runs[seed][eta].front for seed in runs}, union))
-            show_front(union)
-        typer.echo(f" Wrote {on_one_line(str(folder))}: the union of {seeds[0].output.dir}, …")
+            at = f", η {eta}" if len(unions) > 1 else ""
+            spread = spread_of({seed: runs[seed][eta].front for seed in runs}, union)
+            headers = ("", "best seed", "median", "worst seed", "union")
+            show([f"{config.name}: {len(runs)} seeds{at}, least loss with at least each k"])
+            show([_losses_grid(spread, headers), *_front(union)])
+        show([f"Wrote {folder}: the union of {seeds[0].output.dir}, …"])
     return DONE
 
 
-def _show_spread(spread: Spread) -> None:
-    rows = [
-        (f"k ≥ {k:,}", *("-" if loss is None else f"{loss:.1%}" for loss in losses))
-        for k, losses in spread.items()
-    ]
-    headers = ("", "best seed", "median", "worst seed", "union")
-    show_grid(headers, rows, right=range(1, len(headers)))
-
-
-def _show_fronts(runs: Mapping[float, FinishedRun]) -> None:
-    """Show a front by its numbers, or several beside each other."""
+def _fronts(runs: Mapping[float, FinishedRun]) -> Iterator[Part]:
+    """Describe a front by its numbers, or several beside each other."""
     fronts = {eta: run.front for eta, run in runs.items()}
     if len(fronts) == 1:
         (front,) = fronts.values()
-        show_front(front)
+        yield from _front(front)
         return
     from moanon.front.asking import least_losses, why_worse
 
-    rows = [
-        (f"k ≥ {k:,}", *("-" if loss is None else f"{loss:.1%}" for loss in losses))
-        for k, losses in least_losses(fronts).items()
-    ]
-    headers = ("least loss with", *(f"η {eta}" for eta in sorted(fronts)))
-    show_grid(headers, rows, right=range(1, len(headers)))
-    searches = {eta: run.record.get("search") for eta, run in runs.items()}
-    evaluations = {eta: search["evaluations"] for eta, search in searches.items() if search}
+    yield _losses_grid(
+        least_losses(fronts), ("least loss with", *(f"η {e}" for e in sorted(fronts)))
+    )
+    records = {eta: run.record.get("search") for eta, run in runs.items()}
+    evaluations = {eta: search["evaluations"] for eta, search in records.items() if search}
     if worse := why_worse(fronts, evaluations):
-        typer.echo(f" {worse}")
+        yield worse
+
+
+def _front(front: Front) -> Iterator[str]:
+    from moanon.front.choices import front_facts
+
+    return facts(front_facts(front.solutions, front.found))
+
+
+def _losses_grid(losses: Mapping[float, Sequence[float | None]], headers: tuple[str, ...]) -> Grid:
+    """Losses with at least each k."""
+    rows = [
+        (f"k ≥ {k:,}", *("-" if loss is None else f"{loss:.1%}" for loss in each))
+        for k, each in losses.items()
+    ]
+    return Grid(headers, rows, right=range(1, len(headers)))
 
 
 def _written(experiment: Experiment) -> Iterator[str]:
@@ -294,3 +320,183 @@ def _written(experiment: Experiment) -> Iterator[str]:
     else:
         boxes = ("boxes.npz",) if experiment.config.problem.has_boxes else ()
         yield from ("front.csv", "solutions.json", *boxes, "config.yaml", "run.json")
+
+
+# -- baseline --------------------------------------------------------------------------------------
+
+
+@app.command(
+    epilog="Example: moanon baseline mondrian configs/quickstart.yaml --k 5 --k 50 "
+    "--out results/mondrian"
+)
+def baseline(
+    name: Annotated[
+        str,
+        argument("NAME", f"One of {', '.join(BASELINES)}."),
+    ],
+    config: ConfigArgument,
+    ks: Annotated[
+        list[int] | None,
+        given(
+            "K",
+            "Smallest group; may be repeated: one release for each. Default: 2, 5, 10, ... 5000 "
+            "as far as the table goes.",
+            "--k",
+        ),
+    ] = None,
+    eta: Annotated[
+        float | None,
+        given(
+            "E",
+            "Largest share of rows that may be suppressed, such as 5% or 0.05, instead of "
+            "problem.eta; not for mondrian and mingen, which suppress none, nor for datafly-k, "
+            "which suppresses up to k rows.",
+            parser=limit,
+        ),
+    ] = None,
+    sets: SetOption = None,
+    out: Annotated[
+        Path | None,
+        given("DIR", "Where results go. Default: results/ and the names of CONFIG and NAME."),
+    ] = None,
+    force: Annotated[bool, flag("--force", "Replace the run that the folder holds.")] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Anonymize by a classical algorithm, once for each k, into a results folder.
+
+    The configuration says what is anonymized; its constraints on groups hold for the algorithm,
+    too. The folder is like that of any run: ask, export, apply, compare, plot and report take it,
+    and moanon plot A B --out FILE lays it over the front of a search. All releases are kept, also
+    those that another one beats.
+    """
+    from moanon.experiment.baseline import plan_baseline, run_baseline
+
+    planned = plan_baseline(name, config, sets or (), eta=eta, out=out)
+    found = run_baseline(name, planned, ks or (), force=force)
+    if quiet:
+        return
+    for text in found.notes:
+        note(text)
+    show(found)
+    show([f"Wrote {planned.output.dir}"])
+
+
+# -- prove -----------------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: moanon prove results/quickstart --k 5 --k 50 --seconds 120")
+def prove(
+    results: ResultsArgument,
+    ks: Annotated[
+        list[int] | None,
+        given("K", "Prove for this k; may be repeated. Default: the whole front.", "--k", min=1),
+    ] = None,
+    seconds: Annotated[
+        float,
+        typer.Option(metavar="S", help="Stop after so much time; a later call continues.", min=0.0),
+    ] = _SECONDS,
+    gap: Annotated[
+        float | None,
+        given(
+            "X",
+            "Leave solutions alone that are proven to be at most so much above the optimum, such "
+            "as 1% or 0.01. Default 0: until they are proven to be optimal.",
+            parser=share,
+        ),
+    ] = None,
+    data: DataOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Prove how far a front is from the best there is.
+
+    For fronts of k and loss with groups suppressed by size: bounds the loss of all valid
+    generalizations for each k from below. Better solutions that it comes across join the front,
+    whose numbers then change; front.csv gets the columns bound and gap. It can be called again and
+    continues where it stopped, also after Ctrl-C. The same amount of work gives the same bounds.
+    """
+    from moanon.experiment.proving import prove_results
+    from moanon.progress import Interruption
+
+    with Interruption() as interrupted:
+        proven = prove_results(
+            results,
+            data,
+            ks=ks or (),
+            seconds=seconds,
+            gap=gap or 0.0,
+            on_progress=None if quiet else _Lines(),
+            interrupted=interrupted,
+        )
+    if not quiet:
+        for each in proven:
+            for text in each.notes:
+                note(text)
+            show(_proof_words(each, ks or []))
+    if interrupted():
+        typer.echo(
+            f"Interrupted; what was proven is in {on_one_line(str(results))}. Call it again to "
+            "continue.",
+            err=True,
+        )
+        raise typer.Exit(128 + interrupted.signal)
+
+
+class _Lines:
+    """A line on stderr every few seconds."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + _LINE_EVERY
+
+    def __call__(self, progress: ProofProgress) -> None:
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _LINE_EVERY
+        at = "" if progress.k is None else f", k {progress.k:,}"
+        sys.stderr.write(
+            f"proving: {progress.work:,} bounds{at}, {progress.optimal:,} of {progress.steps:,} "
+            "solutions proven optimal\n"
+        )
+        sys.stderr.flush()
+
+
+def _proof_words(proven: Proven, ks: list[int]) -> Iterator[Part]:
+    """Say what is proven of some solutions, and what has changed."""
+    from moanon.front import shown
+
+    front = proven.front
+    choices = [front.solutions.choice(row) for row in range(len(front))]
+    listed = choices[:: max(1, -(-len(choices) // _MOST_ROWS))]
+    if ks:
+        wanted = {min((c.id for c in choices if c.measures["k"] >= k), default=0) for k in ks}
+        listed = [choice for choice in choices if choice.id in wanted]
+    rows = [
+        (
+            str(choice.id),
+            shown("k", choice.measures["k"]),
+            f"{choice.measures['loss']:.5f}",
+            "-" if choice.bound is None else f"{choice.bound:.5f}",
+            choice.optimality or "nothing is known",
+        )
+        for choice in listed
+    ]
+    yield Grid(("solution", "k", "loss", "bound", ""), rows, right=range(4))
+    optimal = sum(choice.optimality == "proven optimal" for choice in choices)
+    yield (
+        f"{proven.folder}: {optimal:,} of {len(choices):,} solutions proven optimal; "
+        f"{proven.work:,} bounds computed, {proven.seconds:.0f} s this time"
+    )
+    yield from _changes(proven)
+
+
+def _changes(proven: Proven) -> Iterator[str]:
+    """Say which solutions are new, and that numbers have changed."""
+    points = [
+        {*zip(front.measures["k"].tolist(), front.measures["loss"].tolist(), strict=True)}
+        for front in (proven.before, proven.front)
+    ]
+    if new := len(points[1] - points[0]):
+        kept = "solution is" if new == 1 else "solutions are"
+        yield (
+            f"{new:,} better {kept} in the front now; solutions are numbered anew, in the order of "
+            "their objectives"
+        )

@@ -10,21 +10,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from moanon.arrays import Floats, Outlined
-from moanon.compare.hypervolume import LogVolume
+from moanon.arrays import Floats
 from moanon.compare.indices import (
     INDICES,
     Dominance,
     Index,
     IndexPair,
     IndexValue,
+    LogVolume,
     dominance,
     find_index,
     mean,
@@ -33,168 +32,23 @@ from moanon.compare.indices import (
 from moanon.compare.preferences import (
     OF_SETS,
     Preferences,
-    Settled,
+    Weighing,
     goal_distance,
     is_ahead,
     lexicographic,
     weighted_sum,
 )
-from moanon.compare.vectors import PropertyVector, find_property, property_vectors
+from moanon.compare.verdicts import ALL, Comparison, Headcount, Value, Verdict
 from moanon.data.column import did_you_mean
 from moanon.data.domain import Domain
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
-
-if TYPE_CHECKING:
-    import pandas as pd
+from moanon.measures.people import PropertyVector, find_property, property_vectors
 
 #: Every comparator, by name.
 COMPARATORS = ("dominance", *INDICES, *OF_SETS)
-#: What verdicts on all properties together are about.
-ALL = "all"
-
-Value = float | int | str | LogVolume | None
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What one comparator says about one pair.
-
-    Attributes
-    ----------
-    property : str
-        Its name; ``all`` for all properties together.
-    comparator : str
-    first, second : str
-        Letters of the pair.
-    forward, backward
-        The comparator's index of the first against the second, and the other way round; for a unary
-        one, of each, as measured. For ``dominance`` one of strong, weak, none. For ``lex`` the
-        place of the first property in which it is ahead, or None.
-    better : str or None
-        Letter of the one that wins; None if neither does.
-    """
-
-    property: str
-    comparator: str
-    first: str
-    second: str
-    forward: Value
-    backward: Value
-    better: str | None
-
-
-@dataclass(frozen=True)
-class Headcount:
-    """How many people are better off in which of a pair, in one property."""
-
-    property: str
-    first: str
-    second: str
-    better_in_first: int
-    better_in_second: int
-    equal: int
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Outlined):
-    """Anonymizations of one table, compared pair by pair.
-
-    Attributes
-    ----------
-    anonymized : mapping of str to Grouping
-        By letter.
-    vectors : mapping of str to mapping of str to PropertyVector
-        By letter and property.
-    verdicts : tuple of Verdict
-    headcounts : tuple of Headcount
-    preferences : Settled
-        How the properties were weighed.
-    notes, index_notes : tuple of str
-        What a reader should know who takes the numbers at their word; the latter about indices.
-    """
-
-    anonymized: Mapping[str, Grouping]
-    vectors: Mapping[str, Mapping[str, PropertyVector]]
-    verdicts: tuple[Verdict, ...]
-    headcounts: tuple[Headcount, ...]
-    preferences: Settled
-    notes: tuple[str, ...] = ()
-    index_notes: tuple[str, ...] = ()
-
-    @property
-    def properties(self) -> tuple[str, ...]:
-        """Names of the properties that were compared."""
-        return tuple(next(iter(self.vectors.values())))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per verdict; a volume is given by its logarithm to the base 10."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            [{**vars(verdict), **_plain_pair(verdict)} for verdict in self.verdicts]
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but the vectors as numbers, texts, lists and dicts only.
-
-        No number is infinite or undefined, so that all of it can be written as JSON.
-        """
-        one = next(iter(self.anonymized.values()))
-        return {
-            "original": one.table.source,
-            "rows": one.rows,
-            "properties": {
-                name: {
-                    "meaning": find_property(name).meaning,
-                    "better": "higher" if vector.direction == "max" else "lower",
-                    "best": vector.ideal,
-                    "worst": vector.worst,
-                }
-                for name, vector in next(iter(self.vectors.values())).items()
-            },
-            "anonymized": {
-                letter: {
-                    "name": each.name,
-                    "rows": each.rows,
-                    "suppressed": each.suppressed,
-                    "groups": len(each.sizes),
-                    "k": each.k,
-                    "matched_by": each.matched_by,
-                }
-                for letter, each in self.anonymized.items()
-            },
-            "preferences": asdict(self.preferences),
-            "verdicts": [{**vars(each), **_json_pair(each)} for each in self.verdicts],
-            "individuals": [vars(each) for each in self.headcounts],
-            "notes": [*self.notes, *self.index_notes],
-        }
-
-
-def _plain_pair(verdict: Verdict) -> dict[str, Any]:
-    return {
-        side: value.log10 if isinstance(value := getattr(verdict, side), LogVolume) else value
-        for side in ("forward", "backward")
-    }
-
-
-def _json_pair(verdict: Verdict) -> dict[str, Any]:
-    """Volumes as sign, logarithm and, where a float holds it, value; JSON has no infinity."""
-    pair = {}
-    for side in ("forward", "backward"):
-        value = getattr(verdict, side)
-        if isinstance(value, LogVolume):
-            held = math.isfinite(value.value) and (value.value > 0 or not value.sign)
-            pair[side] = {
-                "sign": value.sign,
-                "log10": value.log10 if value.sign else None,
-                "value": value.value if held else None,
-            }
-        else:
-            pair[side] = value
-    return pair
 
 
 # -- comparing -----------------------------------------------------------------------------------
@@ -215,7 +69,7 @@ def compare(
     anonymized : sequence of Grouping
         Two or more, of the same rows.
     properties, sensitive
-        As for :func:`moanon.compare.vectors.property_vectors`.
+        As for :func:`moanon.measures.people.property_vectors`.
     comparators : sequence of str, optional
         By default all of `COMPARATORS`; ``goal`` needs goals.
     preferences : Preferences, optional
@@ -253,15 +107,17 @@ def compare(
         for letter, each in named.items()
     }
     wishes = preferences or Preferences()
-    settled = wishes.settle(tuple(vectors["A"]), wanted)
+    resolved = wishes.resolve(tuple(vectors["A"]), wanted)
     if wishes.goal_vectors is not None:
-        settled = replace(settled, goals=dict(_goals(wishes.goal_vectors, vectors["A"], settled)))
-    if comparators is not None and "goal" in wanted and settled.goals is None:
+        resolved = replace(
+            resolved, goals=dict(_goals(wishes.goal_vectors, vectors["A"], resolved))
+        )
+    if comparators is not None and "goal" in wanted and resolved.goals is None:
         raise ConfigError("the comparator goal needs goals, and none are given")
     verdicts: list[Verdict] = []
     headcounts: list[Headcount] = []
     for first, second in combinations(letters, 2):
-        pair = _Pair(first, second, vectors[first], vectors[second], settled)
+        pair = _Pair(first, second, vectors[first], vectors[second], resolved)
         verdicts += pair.verdicts(wanted)
         headcounts += pair.headcounts()
     notes += _notes(named, headcounts)
@@ -270,14 +126,16 @@ def compare(
         vectors,
         tuple(verdicts),
         tuple(headcounts),
-        settled,
+        resolved,
         tuple(notes),
         tuple(_index_notes(named, vectors, verdicts)),
     )
 
 
 def _goals(
-    goals: Mapping[str, Floats], vectors: Mapping[str, PropertyVector], settled: Settled
+    goals: Mapping[str, Floats],
+    vectors: Mapping[str, PropertyVector],
+    resolved: Weighing,
 ) -> Iterator[tuple[str, float]]:
     """The index of each goal vector, which has the direction and the ends of the others (C §5.7).
 
@@ -294,7 +152,7 @@ def _goals(
                 f"Got {values.size:,}"
             )
         wanted = replace(vector, entries=values, row_entry=np.arange(len(vector)))
-        yield name, _unary(wanted, settled.index[name], settled.ideals.get(name, vector.ideal))
+        yield name, _unary(wanted, resolved.index[name], resolved.ideals.get(name, vector.ideal))
 
 
 def _unary(vector: PropertyVector, index: str, ideal: float) -> float:
@@ -401,7 +259,7 @@ class _Pair:
     second: str
     one: Mapping[str, PropertyVector]
     other: Mapping[str, PropertyVector]
-    preferences: Settled
+    preferences: Weighing
     _held: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
     def verdicts(self, wanted: Sequence[str]) -> Iterator[Verdict]:

@@ -1,19 +1,24 @@
 """Comparators for several properties at once (C §5.5-5.7): by weights, by order, by goals.
 
 Each takes an index of every property both ways round and returns one number for each way round.
-What a publisher wants (`Preferences`) is first settled for the properties at hand (`Settled`).
+What a publisher wants (`Preferences`) is resolved for the properties at hand first (`Weighing`).
 """
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from moanon.arrays import Floats
 from moanon.compare.indices import INDICES, find_index
 from moanon.data.column import did_you_mean
-from moanon.errors import ConfigError
+from moanon.data.source import read_source
+from moanon.errors import ConfigError, DataError
 
 Pairs = Sequence[tuple[float, float]]
 #: By the names of properties, or one after the other.
@@ -111,7 +116,7 @@ def _one_for_each(what: str, given: Sequence[float], properties: int) -> None:
 
 
 @dataclass(frozen=True)
-class Settled:
+class Weighing:
     """What counts for the properties of one comparison; as `Preferences`, nothing left open."""
 
     index: Mapping[str, str]
@@ -159,9 +164,9 @@ class Preferences:
     rank_epsilon: Numbers | None = None
     goal_vectors: Mapping[str, Floats] | None = None
 
-    def settle(
+    def resolve(
         self, properties: Sequence[str], comparators: Sequence[str] = ("rank", *OF_SETS)
-    ) -> Settled:
+    ) -> Weighing:
         """Fill in what is left open for these properties; what does not fit them is refused.
 
         So is what none of the comparators has a use for.
@@ -189,7 +194,7 @@ class Preferences:
         _refuse_others("ideal", self.ideals, properties)
         for name, ideal in self.ideals.items():
             _check_reachable(f"the ideal of {name}", ideal)
-        return Settled(index, weights, order, epsilon, goals, self.ideals, rank_epsilon)
+        return Weighing(index, weights, order, epsilon, goals, self.ideals, rank_epsilon)
 
     def _refuse_useless(self, index: Mapping[str, str], comparators: Sequence[str]) -> None:
         """Refuse a wish that would change nothing: it was meant for something."""
@@ -265,3 +270,29 @@ def _refuse_gaps(what: str, given: Iterable[str], properties: Sequence[str]) -> 
     for name in properties:
         if name not in given:
             raise ConfigError(f"{what} must name every property. Got nothing for {name!r}")
+
+
+def read_vectors(path: str | os.PathLike[str]) -> dict[str, Floats]:
+    """Read goal vectors that somebody wrote: a column of numbers for each property.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or a cell is no number.
+    """
+    read = read_source(path)
+    found = {}
+    for column in read.columns:
+        numbers = np.full(len(column.values) + 1, np.nan)  # the last: a missing value
+        for place, text in enumerate(column.values):
+            with suppress(ValueError):
+                numbers[place] = float(text)
+        found[column.name] = numbers[column.codes]
+        if (bad := np.flatnonzero(~np.isfinite(found[column.name]))).size:
+            code = column.codes[bad[0]]
+            shown = "nothing" if code < 0 else repr(column.values[code])
+            raise DataError(
+                f"{read.name} must hold numbers. Got {shown} in row {bad[0] + 1:,} of column "
+                f"{column.name!r}"
+            )
+    return found

@@ -4,7 +4,7 @@ A configuration has six sections: `name`, `data` (what to read), `columns` (what
 `problem` (what to optimize), `search` (how, and how long) and `output` (where to). Nothing in it is
 guessed: an unknown key is an error, and so is a value of another type than the key's. Each error is
 one sentence with the file and the key; where several things are wrong, the first in the file is
-told and the others are counted.
+stated and the others are counted.
 
 Paths of data and hierarchies are relative to the configuration file and become absolute, so that
 the resolved text (`Config.to_yaml`) can be run from anywhere. The output folder is relative to the
@@ -16,9 +16,9 @@ folder where the command runs. Names of embedded tables, hierarchies and orders 
 - `DataSection`, `ColumnSection`, `ProblemSection`, `SearchSection`, `OutputSection` in
   ``sections``: its parts, with every key's type, bounds and default.
 - `config_schema`: the same as a JSON schema, for editors.
-- ``reading`` reads the file, and says what is wrong with it; ``constraints`` checks bounds on
-  measures.
-- `write_starter` in ``starter``: a first configuration for a table that nobody has described yet.
+- ``reading`` reads the file, checks single values, and says what is wrong.
+- `write_starter` in ``starter``: a first configuration for a table that nobody has described yet,
+  by what its columns seem to be (``guessing``); `make_hierarchy` there makes trees by a rule.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError, model_validator
 
 from moanon import datasets
-from moanon.config.constraints import bounds_of
 from moanon.config.reading import first_error, nearest, plain_values, read, refusal
 from moanon.config.sections import (
     STRICT,
@@ -54,7 +53,9 @@ from moanon.data.rules import declared_texts
 from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text
 from moanon.data.table import Role, Table
 from moanon.engines import read_table
-from moanon.errors import ConfigError
+from moanon.errors import ConfigError, ImpossibleError
+from moanon.measures import MEASURES, find_measure
+from moanon.measures.measure import table_sizes
 from moanon.search.algorithms import ALGORITHMS, AUTO
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ __all__ = [
     "OutputSection",
     "ProblemSection",
     "SearchSection",
+    "check_reach",
     "config_schema",
     "name_from",
 ]
@@ -162,8 +164,6 @@ class Config(BaseModel):
             named.append(("measure", "suppress_by", problem.suppress_by))
         if not named:
             return
-        from moanon.measures import MEASURES  # here, because it waits for the compiler
-
         columns = self.columns.values()
         has = {
             "": True,
@@ -292,12 +292,13 @@ class Config(BaseModel):
     @property
     def bounds(self) -> dict[str, float]:
         """Bound of each measure that has one, in its better direction."""
-        return bounds_of(self.problem.constraints)
+        constraints = self.problem.constraints or {}
+        return {name: float(*bound.values()) for name, bound in constraints.items()}
 
     def read_table(self, needed: Sequence[str] = ()) -> Table:
-        """Read the declared columns and settle their missing values.
+        """Read the declared columns and resolve their missing values.
 
-        Identifying ones that are `needed` all the same are named.
+        `needed` names identifying columns that are read all the same.
         """
         data = self.data
         return read_table(
@@ -400,6 +401,19 @@ def _descriptions(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
             match below:
                 case ast.Expr(value=ast.Constant(value=str(text))):
                     yield key.target.id, " ".join(text.split())
+
+
+def check_reach(bounds: Mapping[str, float], instance: Instance) -> None:
+    """Refuse bounds that no generalization of a table can meet."""
+    sizes = table_sizes(instance)
+    for name, bound in bounds.items():
+        measure = find_measure(name)
+        if (limit := measure.beyond(bound, sizes, only_unmet=True)) is not None:
+            side = "at least" if measure.direction == "max" else "at most"
+            raise ImpossibleError(
+                f"no release of this table of {instance.cells.rows:,} rows can have {name} {side} "
+                f"{bound:g}: it is {limit}"
+            )
 
 
 def name_from(path: Path) -> str:

@@ -46,7 +46,7 @@ _AMONG_CATEGORIES = frozenset(
 )
 #: ... among numbers and dates ...
 _AMONG_NUMBERS = _AMONG_CATEGORIES.union(["-", ".", "None", "none", "unknown"])
-#: ... and, if no other number is below 0, among numbers; some of these are telling.
+#: ... and, if no other number is below 0, among numbers; some of these are strong hints.
 _NEGATIVE = frozenset(["-1", "-2", "-3", "-4", "-5", "-6", "-7", "-8", "-9"])
 _TELLING = frozenset(["-7", "-8", "-9", "-99", "-999", "-9999", "-99999"])
 
@@ -164,17 +164,7 @@ _ORDERS = [
 
 @dataclass(frozen=True)
 class Guess:
-    """What a column seems to be.
-
-    Attributes
-    ----------
-    entry : dict
-        Its part of a configuration.
-    reason : str
-        What was seen, in counts.
-    notation : Notation
-        How its numbers or dates are written.
-    """
+    """What a column seems to be: its entry of a configuration, the reason, and its notation."""
 
     entry: dict[str, Any]
     reason: str

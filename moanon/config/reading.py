@@ -1,32 +1,45 @@
 """From a configuration file to the values that models check, and from their complaints back to it.
 
 `read` gives what a file and its overrides say, line by line; `plain_values` turns that into plain
-values, `first_error` a model's complaints into one sentence with the file and the key. `refusal` is
-how a model's own check complains.
+values, which the checks of single values refuse (`refusal`) or resolve; `first_error` turns a
+model's complaints into one sentence with the file and the key.
 """
 
 from __future__ import annotations
 
 import difflib
+import glob
+import math
+import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any, get_args
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, ValidationInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from moanon import datasets
 from moanon.atomic import checked_path
 from moanon.data import strict_yaml
+from moanon.data.decoding import checked_encoding
+from moanon.data.rules import checked_rule
 from moanon.data.strict_yaml import YamlNode, path_text
-from moanon.errors import ConfigError, got
+from moanon.engines.addresses import is_address, refuse_password
+from moanon.errors import ConfigError, DataError, got
+from moanon.measures import MEASURES
+from moanon.measures.measure import LARGEST, SYNONYMS, is_number
 
 #: Larger files are refused: a path that names a data file by mistake would be read for minutes.
 MAX_BYTES = 1_000_000
 #: Deeper nesting is refused; a configuration has four levels.
 MAX_DEPTH = 16
+#: How files of hierarchies end.
+TREE_FILES = (".yaml", ".yml", ".csv")
 
 _REFUSALS = {
     "document": "a second document begins; a config is a single one",
@@ -184,7 +197,7 @@ def _entries(node: YamlNode | None) -> dict[str, YamlNode]:
     return node.content if node is not None and isinstance(node.content, dict) else {}
 
 
-# -- values for the models -----------------------------------------------------------------------
+# -- values for the models -------------------------------------------------------------------------
 
 
 def plain_values(node: YamlNode, models: Models, path: KeyPath = ()) -> Any:
@@ -225,6 +238,174 @@ def _key_depth(path: Sequence[str | int]) -> int:
     """Number of parts in the path of a key: what lies deeper is inside its value."""
     section = path[0] if path else ""
     return 1 if section == "name" else 3 if section == "columns" else 2
+
+
+# -- checks of single values -----------------------------------------------------------------------
+
+
+def check_name(name: str) -> str:
+    """Accept what can be the name of a folder."""
+    if not re.fullmatch(r"\w[\w.-]{0,99}", name):
+        raise refusal()
+    return name
+
+
+def find_source(source: str, info: ValidationInfo) -> str:
+    """Keep the name of an embedded table and addresses; make a path or glob absolute."""
+    if is_address(source):
+        try:
+            refuse_password(source)
+        except DataError as error:
+            raise refusal(f"must not hold a password: {error}") from None
+        return source
+    return source if source in datasets.names() else _absolute(source, info)
+
+
+def check_encoding(name: str) -> str:
+    """Accept the name of an encoding."""
+    try:
+        checked_encoding(name)
+    except DataError:
+        raise refusal() from None
+    return name
+
+
+def check_format(text: str) -> str:
+    """Accept a format of dates."""
+    if "%" not in text:
+        raise refusal()
+    return text
+
+
+def check_folder(folder: str) -> str:
+    """Accept what a folder can be called."""
+    try:
+        checked_path(folder, ConfigError)
+    except ConfigError as error:
+        raise refusal(f"must be the path of a folder, and {error}") from None
+    return folder
+
+
+def find_hierarchy(name: str | dict[str, Any], info: ValidationInfo) -> str | dict[str, Any]:
+    """Check a rule; keep the name of an embedded hierarchy; make a path absolute."""
+    if isinstance(name, dict):
+        try:
+            return checked_rule(name)
+        except DataError as error:
+            raise refusal(str(error)) from None
+    if name in datasets.hierarchy_names():
+        return name
+    if not name.lower().endswith(TREE_FILES):
+        raise refusal(choices=datasets.hierarchy_names())
+    return _absolute(name, info)
+
+
+def _absolute(path: str, info: ValidationInfo) -> str:
+    base = (info.context or {}).get("base", Path.cwd())
+    plain: str = os.path.normpath(base / path)
+    if glob.has_magic(path) and not os.path.lexists(plain):
+        # The folder's own brackets are no pattern.
+        return os.path.normpath(os.path.join(glob.escape(str(base)), path))  # noqa: PTH118
+    return plain
+
+
+def find_order(order: object) -> object:
+    """Replace the name of an embedded order by its values."""
+    if not isinstance(order, str):
+        return order
+    if order not in datasets.order_names():
+        raise refusal(choices=datasets.order_names())
+    return tuple(datasets.order(order))
+
+
+def check_distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Accept a list that names nothing twice."""
+    for value, times in Counter(values).items():
+        if times > 1:
+            raise refusal(f"names {value} twice")
+    return values
+
+
+def check_date(text: str) -> str:
+    """Accept a day of the calendar."""
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        raise refusal() from None
+    return text
+
+
+def check_range(ends: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Accept two numbers or two dates, the lower one first."""
+    low, high = ends
+    if isinstance(low, str) != isinstance(high, str) or low > high:
+        raise refusal()
+    return ends
+
+
+def check_objectives(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Accept measures, each once."""
+    chosen = tuple(SYNONYMS.get(name, name) for name in names)
+    for name in chosen:
+        if name not in MEASURES:
+            known = ", ".join(MEASURES)
+            raise refusal(f"must be among {known}. Got {name}{nearest(name, MEASURES)}")
+    return check_distinct(chosen)
+
+
+def check_suppress_by(name: str) -> str:
+    """Accept a measure that every group has a value of."""
+    known = [measure.name for measure in MEASURES.values() if measure.group]
+    if name not in known:
+        raise refusal(f"must be among {', '.join(known)}. Got {name}{nearest(name, known)}")
+    return name
+
+
+def check_constraints(given: object) -> object:
+    """Accept bounds such as ``{k: {min: 5}, t_closeness: {max: 0.2}}``.
+
+    A measure that is better the higher it is has a least value, the others a largest one. A bound
+    that no value could break or meet, whatever the table, is a mistake.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise refusal()
+    for synonym, known in SYNONYMS.items():
+        if synonym in given and known in given:
+            raise refusal(f"name {synonym} and {known}, which are the same")
+    given = {SYNONYMS.get(name, name): bound for name, bound in given.items()}
+    for name, bound in given.items():
+        if name not in MEASURES:
+            near = nearest(str(name), MEASURES) or f". Known: {', '.join(MEASURES)}"
+            raise refusal(f"names {name}, which is no measure{near}")
+        better = MEASURES[name].direction
+        side = "min" if better == "max" else "max"
+        wanted = f"the bound of {name} must be {{{side}: a number}}, because"
+        why = "more is better" if better == "max" else "less is better"
+        if not isinstance(bound, Mapping) or set(bound) != {side}:
+            raise refusal(f"are wrong: {wanted} {why}. Got {_bound_text(bound)}")
+        value = bound[side]
+        if not is_number(value, math.inf) or value in (math.inf, -math.inf):
+            raise refusal(f"are wrong: {wanted} {why}. Got {_bound_text(bound)}")
+        limit = MEASURES[name].beyond(value)
+        if limit is None and not is_number(value):
+            limit = f"at most {LARGEST:g} in any table"
+        if limit is not None:
+            raise refusal(f"are wrong: {name} is {limit}. Got {_bound_text(bound)}")
+    return {str(name): dict(bound) for name, bound in given.items()}
+
+
+def _bound_text(bound: object) -> str:
+    if isinstance(bound, Mapping):
+        entries = (f"{key}: {_scalar(value)}" for key, value in bound.items())
+        return "{" + ", ".join(entries) + "}"
+    return got(bound)
+
+
+def _scalar(value: object) -> str:
+    """Write a value as YAML does, without quotes."""
+    return got(value).strip("'") if isinstance(value, str) else got(value)
 
 
 # -- complaints ----------------------------------------------------------------------------------

@@ -8,14 +8,9 @@ checked when each of them is right by itself.
 
 from __future__ import annotations
 
-import glob
-import os
-import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import (
     AfterValidator,
@@ -24,28 +19,38 @@ from pydantic import (
     ConfigDict,
     Field,
     Strict,
-    ValidationInfo,
     WithJsonSchema,
     model_validator,
 )
 
 from moanon import datasets
-from moanon.atomic import checked_path
-from moanon.config.constraints import CONSTRAINTS_SCHEMA, check_constraints
-from moanon.config.reading import nearest, refusal
-from moanon.data.decoding import checked_encoding
+from moanon.config.reading import (
+    TREE_FILES,
+    check_constraints,
+    check_date,
+    check_distinct,
+    check_encoding,
+    check_folder,
+    check_format,
+    check_name,
+    check_objectives,
+    check_range,
+    check_suppress_by,
+    find_hierarchy,
+    find_order,
+    find_source,
+    refusal,
+)
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.file_form import FormKeys
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.notation import Notation
 from moanon.data.populations import MIN_SUPPORT
-from moanon.data.rules import checked_rule, rule_of, takes_steps
+from moanon.data.rules import rule_of, takes_steps
 from moanon.data.steps import DATE_UNITS, DateUnit, Kind
 from moanon.data.table import MissingPolicy
-from moanon.engines.addresses import is_address, refuse_password
+from moanon.engines.addresses import is_address
 from moanon.engines.opening import MEMORY
-from moanon.errors import ConfigError, DataError
-from moanon.measures.measure import SYNONYMS
 from moanon.measures.suppression import MOST_RECURSIVE_C
 from moanon.search.algorithms import (
     ALGORITHMS,
@@ -74,125 +79,7 @@ _KIND_KEYS = {
 }
 #: Those that a rule for steps takes, too.
 _STEP_KEYS = set(_KIND_KEYS["interval"]) - {"granularity"}
-_TREE_FILES = (".yaml", ".yml", ".csv")
 _WITH_ETA = ("k-suppression", "kl-safety")
-
-
-# -- single values -------------------------------------------------------------------------------
-
-
-def _check_name(name: str) -> str:
-    """Accept what can be the name of a folder."""
-    if not re.fullmatch(r"\w[\w.-]{0,99}", name):
-        raise refusal()
-    return name
-
-
-def _find_source(source: str, info: ValidationInfo) -> str:
-    """Keep the name of an embedded table and addresses; make a path or glob absolute."""
-    if is_address(source):
-        try:
-            refuse_password(source)
-        except DataError as error:
-            raise refusal(f"must not hold a password: {error}") from None
-        return source
-    return source if source in datasets.names() else _absolute(source, info)
-
-
-def _check_encoding(name: str) -> str:
-    try:
-        checked_encoding(name)
-    except DataError:
-        raise refusal() from None
-    return name
-
-
-def _check_format(text: str) -> str:
-    if "%" not in text:
-        raise refusal()
-    return text
-
-
-def _check_folder(folder: str) -> str:
-    """Accept what a folder can be called."""
-    try:
-        checked_path(folder, ConfigError)
-    except ConfigError as error:
-        raise refusal(f"must be the path of a folder, and {error}") from None
-    return folder
-
-
-def _find_hierarchy(name: str | dict[str, Any], info: ValidationInfo) -> str | dict[str, Any]:
-    if isinstance(name, dict):
-        try:
-            return checked_rule(name)
-        except DataError as error:
-            raise refusal(str(error)) from None
-    if name in datasets.hierarchy_names():
-        return name
-    if not name.lower().endswith(_TREE_FILES):
-        raise refusal(choices=datasets.hierarchy_names())
-    return _absolute(name, info)
-
-
-def _absolute(path: str, info: ValidationInfo) -> str:
-    base = (info.context or {}).get("base", Path.cwd())
-    plain: str = os.path.normpath(base / path)
-    if glob.has_magic(path) and not os.path.lexists(plain):
-        # The folder's own brackets are no pattern.
-        return os.path.normpath(os.path.join(glob.escape(str(base)), path))  # noqa: PTH118
-    return plain
-
-
-def _find_order(order: object) -> object:
-    if not isinstance(order, str):
-        return order
-    if order not in datasets.order_names():
-        raise refusal(choices=datasets.order_names())
-    return tuple(datasets.order(order))
-
-
-def _check_distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Accept a list that names nothing twice."""
-    for value, times in Counter(values).items():
-        if times > 1:
-            raise refusal(f"names {value} twice")
-    return values
-
-
-def _check_date(text: str) -> str:
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        raise refusal() from None
-    return text
-
-
-def _check_range(ends: tuple[Any, Any]) -> tuple[Any, Any]:
-    low, high = ends
-    if isinstance(low, str) != isinstance(high, str) or low > high:
-        raise refusal()
-    return ends
-
-
-def _check_objectives(names: tuple[str, ...]) -> tuple[str, ...]:
-    from moanon.measures import MEASURES  # here, because it waits for the compiler
-
-    chosen = tuple(SYNONYMS.get(name, name) for name in names)
-    for name in chosen:
-        if name not in MEASURES:
-            known = ", ".join(MEASURES)
-            raise refusal(f"must be among {known}. Got {name}{nearest(name, MEASURES)}")
-    return _check_distinct(chosen)
-
-
-def _check_suppress_by(name: str) -> str:
-    from moanon.measures import MEASURES
-
-    known = [measure.name for measure in MEASURES.values() if measure.group]
-    if name not in known:
-        raise refusal(f"must be among {', '.join(known)}. Got {name}{nearest(name, known)}")
-    return name
 
 
 T = TypeVar("T")
@@ -202,12 +89,12 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 Eta = Annotated[float, Field(ge=0, lt=1)]
 #: A sign within numbers; between thousands there may be none.
 Sign = Annotated[str, Field(pattern="^[^0-9A-Za-z+-]?$")]
-Date = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), AfterValidator(_check_date)]
+Date = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), AfterValidator(check_date)]
 Place = int | float | Date
 Several = Annotated[
-    tuple[T, ...], Strict(False), Field(min_length=1), AfterValidator(_check_distinct)
+    tuple[T, ...], Strict(False), Field(min_length=1), AfterValidator(check_distinct)
 ]
-Name = Annotated[str, AfterValidator(_check_name), "a name of letters, digits, '.', '_' and '-'"]
+Name = Annotated[str, AfterValidator(check_name), "a name of letters, digits, '.', '_' and '-'"]
 #: The registered algorithms, and what chooses among them.
 _ALGORITHMS = (AUTO, *ALGORITHMS)
 if TYPE_CHECKING:
@@ -218,6 +105,17 @@ else:
 _TEXT_LIST: dict[str, Any] = {
     "type": "array",
     "items": {"type": ["string", "number", "boolean", "null"]},
+}
+#: What editors know; the measures' names are left to `check_constraints`.
+_CONSTRAINTS_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": {
+        "type": "object",
+        "properties": {"min": {"type": "number"}, "max": {"type": "number"}},
+        "additionalProperties": False,
+        "minProperties": 1,
+        "maxProperties": 1,
+    },
 }
 #: A file or an embedded hierarchy, or a rule.
 _RULE_SCHEMA: dict[str, Any] = {
@@ -252,7 +150,7 @@ class DataSection(BaseModel):
     source: Annotated[
         str,
         Field(min_length=1),
-        AfterValidator(_find_source),
+        AfterValidator(find_source),
         f"an embedded table ({', '.join(datasets.names())}), a file, a folder, a glob or the "
         "address of a database",
     ]
@@ -261,7 +159,7 @@ class DataSection(BaseModel):
     such as postgres://reader@host/people, a password in it as ${NAME}."""
     missing: MissingPolicy = "error"
     """Rows with a missing value: drop them (they are counted), keep missing as a category of its
-    own, or stop with an error, as is done where nothing is said."""
+    own, or stop with an error (the default)."""
     missing_tokens: Annotated[
         tuple[str, ...], Strict(False), WithJsonSchema(_TEXT_LIST), 'a list of texts, e.g. ["", NA]'
     ] = ("",)
@@ -272,7 +170,7 @@ class DataSection(BaseModel):
     ] = None
     """What separates the fields of a CSV file. Default: found by itself."""
     encoding: Annotated[
-        Annotated[str, AfterValidator(_check_encoding)] | None,
+        Annotated[str, AfterValidator(check_encoding)] | None,
         "the name of an encoding, e.g. utf-8, latin-1 or cp1252",
     ] = None
     """How a CSV file writes characters as bytes. Default: utf-8."""
@@ -301,8 +199,7 @@ class DataSection(BaseModel):
         Annotated[str, Field(pattern=MEMORY.pattern)] | None,
         "an amount such as 500MB or 2GB",
     ] = None
-    """How much the engine that reads files may hold; their rows then stay where they are, however
-    few. Default: large files are left where they are, and 500MB are held."""
+    """How much memory the engine that reads files may use. Default: 500MB."""
     table: Annotated[str | None, "the name of a table"] = None
     """Of a database: the table that is read, with its schema if need be."""
     query: Annotated[str | None, "a query in SQL"] = None
@@ -313,16 +210,9 @@ class DataSection(BaseModel):
     @property
     def form(self) -> FormKeys:
         """How files are written, as far as it is said here."""
-        form: FormKeys = {"delimiter": self.delimiter, "sheet": self.sheet}
-        if self.encoding is not None:
-            form["encoding"] = self.encoding
-        if self.header is not None:
-            form["header"] = self.header
-        if self.trim is not None:
-            form["trim"] = self.trim
-        if self.normalize is not None:
-            form["normalize"] = self.normalize
-        return form
+        keys = ("delimiter", "sheet", "encoding", "header", "trim", "normalize")
+        given = {key: value for key in keys if (value := getattr(self, key)) is not None}
+        return cast(FormKeys, given)
 
     @model_validator(mode="after")
     def _check_database(self) -> DataSection:
@@ -354,19 +244,19 @@ class ColumnSection(BaseModel):
     ] = None
     """Width of a step of an interval column. Default 1; decimals need one."""
     range: Annotated[
-        Annotated[tuple[Place, Place], Strict(False), AfterValidator(_check_range)] | None,
+        Annotated[tuple[Place, Place], Strict(False), AfterValidator(check_range)] | None,
         "two numbers or two dates (YYYY-MM-DD), the lower one first",
     ] = None
     """First and last value of an interval column. Default: from the data."""
     outside: Literal["clamp"] | None = None
-    """What becomes of values outside the range: clamp shows them as <first and >=last. Default:
+    """What happens to values outside the range: clamp shows them as <first and >=last. Default:
     they are an error."""
     origin: Annotated[Place | None, "a number or a date (YYYY-MM-DD)"] = None
     """Where a step begins. Default: at the range's first value, else 0."""
     type: Kind | None = None
     """Of an interval column. Default: the narrowest that fits all values."""
     format: Annotated[
-        Annotated[str, AfterValidator(_check_format)] | None,
+        Annotated[str, AfterValidator(check_format)] | None,
         'a format of dates, e.g. "%d.%m.%Y"',
     ] = None
     """How the dates of an interval column are written, in the letters of strptime: %d day, %m
@@ -379,16 +269,16 @@ class ColumnSection(BaseModel):
     """What may stand before or after the numbers of an interval column."""
     order: Annotated[
         Several[str] | None,
-        BeforeValidator(_find_order),
+        BeforeValidator(find_order),
         WithJsonSchema({"anyOf": [_TEXT_LIST, {"type": "string"}]}),
         f"a list of texts or an embedded order ({', '.join(datasets.order_names())})",
     ] = None
     """Of an ordered column: all its values, lowest first, or adult/education."""
     hierarchy: Annotated[
-        Annotated[str | dict[str, Any], AfterValidator(_find_hierarchy)] | None,
+        Annotated[str | dict[str, Any], AfterValidator(find_hierarchy)] | None,
         WithJsonSchema(_RULE_SCHEMA),
         f"an embedded hierarchy ({', '.join(datasets.hierarchy_names())}), a "
-        f"{', '.join(_TREE_FILES)} file, or a rule such as {{mask: right}}",
+        f"{', '.join(TREE_FILES)} file, or a rule such as {{mask: right}}",
     ] = None
     """Of a tree column: an embedded hierarchy such as adult/workclass, a YAML or ARX CSV file,
     relative to this file, or a rule that makes one from the values: {mask: right} for codes,
@@ -414,10 +304,8 @@ class ColumnSection(BaseModel):
         described = ("kind", *(key for keys in _KIND_KEYS.values() for key in keys))
         given = [key for key in described if getattr(self, key) is not None]
         if given and self.role not in ("quasi", "sensitive"):
-            raise refusal(
-                f"{given[0]} is for quasi and sensitive columns only. Got role {self.role}",
-                given[0],
-            )
+            only = f"{given[0]} is for quasi and sensitive columns only. Got role {self.role}"
+            raise refusal(only, given[0])
         if self.weight is not None and self.role != "quasi":
             raise refusal(f"weight is for quasi columns only. Got role {self.role}", "weight")
         if self.ancestors is not None and (self.role != "quasi" or self.kind == "tree"):
@@ -434,9 +322,8 @@ class ColumnSection(BaseModel):
         if self.kind is None:
             if not given and self.role != "quasi":
                 return self
-            raise refusal(
-                f"kind is missing; a {self.role} column is interval, ordered or tree", "kind"
-            )
+            wanted = f"a {self.role} column is interval, ordered or tree"
+            raise refusal(f"kind is missing; {wanted}", "kind")
         if self.outside is not None and self.range is None:
             raise refusal("outside needs a range, e.g. range: [20, 90]", "outside")
         if self.kind == "ordered" and self.order is None:
@@ -502,21 +389,21 @@ class ProblemSection(BaseModel):
     """global: one generalization of each column for the whole table. local: every group has blocks
     of its own, which loses less at the same k, but the labels of a column overlap."""
     objectives: Annotated[
-        Annotated[Several[str], AfterValidator(_check_objectives)] | None,
+        Annotated[Several[str], AfterValidator(check_objectives)] | None,
         "a list of measures, e.g. [k, gl]",
     ] = None
     """Measures to optimize instead of the preset's."""
     constraints: Annotated[
         dict[str, dict[str, float]] | None,
         BeforeValidator(check_constraints),
-        WithJsonSchema(CONSTRAINTS_SCHEMA),
+        WithJsonSchema(_CONSTRAINTS_SCHEMA),
         "bounds of measures, e.g. {k: {min: 5}, t_closeness: {max: 0.2}}",
     ] = None
     """What a solution must have, e.g. {k: {min: 5}, t_closeness: {max: 0.2}}. Groups that fail a
     privacy model are suppressed within eta; if they hold more rows than that, the generalization is
     no solution."""
     suppress_by: Annotated[
-        Annotated[str, AfterValidator(_check_suppress_by)] | None,
+        Annotated[str, AfterValidator(check_suppress_by)] | None,
         "a measure that every group has a value of, e.g. t_closeness",
     ] = None
     """Of k-suppression: by which measure groups are suppressed, the worst first. Default: the first
@@ -527,13 +414,13 @@ class ProblemSection(BaseModel):
     recursive_c: Annotated[float, Field(gt=0, le=MOST_RECURSIVE_C)] = 3.0
     """The constant c of recursive (c,l)-diversity."""
     min_support: Annotated[float, Field(gt=0, le=1)] | None = None
-    """For the measure u_loss: least share of the rows that makes a population large. Default: 0.05
-    where u_loss is an objective or has a bound; otherwise it is not measured."""
+    """For the measure u_loss: least share of the rows that makes a subpopulation large. Default:
+    0.05 where u_loss is an objective or has a bound; otherwise it is not measured."""
     prefer: Literal["k", "l"] | None = None
     """Of kl-safety: which property counts first. Default k."""
     safety: Literal["ordered", "strict"] | None = None
-    """Of kl-safety: suppress classes in order (the paper's rule), or every group below either
-    bound. Default strict."""
+    """Of kl-safety: suppress groups in order (as the paper does), or every group below either
+    threshold. Default strict."""
     diversity: Literal["distinct", "frequency"] = "distinct"
     """How l is counted: distinct values, or size / largest count."""
 
@@ -600,21 +487,21 @@ class SearchSection(BaseModel):
     population: Annotated[int, Field(ge=2, le=1_000_000)] = 200
     """Genomes measured in each generation."""
     generations: Count | None = None
-    """Stop after so many."""
+    """Stop after this many."""
     evaluations: Annotated[
         Count | None,
         Field(
-            description="Stop after so many genomes have been measured. Where no limit is given, "
-            "archive goes on until the second half of its evaluations has gained less than "
+            description="Stop after this many genomes have been measured. Where no limit is given, "
+            "archive continues until the second half of its evaluations has gained less than "
             f"{STALLED:.2%} of hypervolume, for {STALL_FROM:,} evaluations at least and "
             f"{PER_BIT:,} for each bit of a genome at most (no less than {DEFAULT_EVALUATIONS:,}, "
             f"no more than {MOST_EVALUATIONS:,}); nsga2 for {DEFAULT_EVALUATIONS:,}."
         ),
     ] = None
     seconds: Annotated[float, Field(gt=0)] | None = None
-    """Stop after so much time; such a run cannot be repeated exactly."""
+    """Stop after this time; such a run cannot be repeated exactly."""
     stall: Count | None = None
-    """Stop when the hypervolume has not grown for so many generations."""
+    """Stop when the hypervolume has not grown for this many generations."""
     seed: Annotated[int, Field(ge=0)] = 1
     """The same seed gives the same result."""
     crossover: Probability = 0.9
@@ -655,7 +542,7 @@ class OutputSection(BaseModel):
     model_config = STRICT
 
     dir: Annotated[
-        str, "the path of a folder", Field(min_length=1), AfterValidator(_check_folder)
+        str, "the path of a folder", Field(min_length=1), AfterValidator(check_folder)
     ] = "results"
     """Relative to where the command runs. Default results/NAME."""
     plots: bool = True

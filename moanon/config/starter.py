@@ -1,4 +1,4 @@
-"""A first configuration for a file that nobody has described yet.
+"""A first configuration for a file that nobody has described yet, and hierarchies by a rule.
 
 `write_starter` finds out how a file is written (its encoding, the signs in its numbers, texts that
 mean "no value"), guesses what each column is (``guessing``), and writes a configuration with a
@@ -26,12 +26,15 @@ from moanon.config import Config, name_from
 from moanon.config.guessing import Guess, guess, missing_tokens
 from moanon.config.reading import MAX_BYTES
 from moanon.data.column import Column
+from moanon.data.domain import IntervalSpec
 from moanon.data.file_form import FileForm, FormKeys
+from moanon.data.hierarchy import Hierarchy
 from moanon.data.notation import PLAIN, Notation
-from moanon.data.source import TABLE_ENDINGS, Source, likely_form, read_source
+from moanon.data.rules import checked_rule, rule_of, takes_steps
+from moanon.data.source import TABLE_ENDINGS, Source, files_behind, likely_form, read_source
 from moanon.data.strict_yaml import dump
 from moanon.engines.addresses import is_address
-from moanon.errors import DataError, OutputError
+from moanon.errors import ConfigError, DataError, OutputError
 
 #: So many columns are more than anybody describes.
 _MANY = 200
@@ -50,12 +53,11 @@ def write_starter(
     file : str or Path
         A CSV or Parquet file, a folder or a glob.
     out : str or Path, optional
-        The configuration, never overwritten; by default beside the file, with its name and
-        ``.yaml``.
+        The configuration, never overwritten. Default: beside the file, with its name and ``.yaml``.
     columns : sequence of str, optional
-        Those that a release may have; by default all.
+        Those that a release may have. Default: all.
     **given
-        As for `moanon.data.source.read_source`; what is not given is found out.
+        As for `moanon.data.source.read_source`; what is not given is detected.
 
     Returns
     -------
@@ -222,3 +224,58 @@ def _commented(comment: str, values: Mapping[str, object] | None = None, indent:
     lines = [f"# {line}" for line in textwrap.wrap(comment, 98 - len(indent))]
     lines += dump(values).splitlines() if values else ()
     return "".join(f"{indent}{line}\n" for line in lines)
+
+
+# -- a hierarchy by a rule -------------------------------------------------------------------------
+
+
+def make_hierarchy(
+    file: str,
+    column: str,
+    rule: Mapping[str, Any],
+    *,
+    form: FormKeys,
+    notation: Mapping[str, str | None],
+    missing_tokens: Sequence[str] = ("",),
+) -> Hierarchy:
+    """Make a tree whose leaves are the values of a column, as they are written.
+
+    `rule` is as in a configuration; an empty one is replaced by what ``moanon init`` would propose.
+    `form` says how the file is written, `notation` has keys of `Notation`, where they are known;
+    `missing_tokens` are texts that mean "no value".
+    """
+    source = read_source(
+        file, missing_tokens=missing_tokens, columns=[column], **likely_form(file, **form)
+    )
+    (profile,) = source.columns
+    if not profile.values:
+        raise DataError(f"{file}: the column {column!r} has no value in any row")
+    written = Notation(**{key: sign for key, sign in notation.items() if sign is not None})
+    if not rule:
+        proposed = guess(profile)
+        rule = proposed.entry.get("hierarchy") or {}
+        if not rule:
+            raise ConfigError(
+                f"no rule suggests itself for the column {column!r} ({proposed.reason}); name one "
+                "of mask, dates, intervals, group and frequency"
+            )
+    try:
+        checked = checked_rule(rule)
+    except DataError as error:
+        raise ConfigError(f"the rule {error}") from None
+    if not takes_steps(checked) and written != Notation():
+        raise ConfigError(f"a notation is for dates and intervals only. Got {written.declared}")
+    return rule_of(checked, IntervalSpec(notation=written)).make_with_values(profile)
+
+
+def write_hierarchy(tree: Hierarchy, path: Path, table: str, *, force: bool = False) -> None:
+    """Write a tree as YAML or as ARX has it, by the ending of the file; never over its table."""
+    if path.resolve() in files_behind(table):
+        raise OutputError(f"{path} is the table itself; name another file")
+    ending = path.suffix.lower()
+    if ending not in (".yaml", ".yml", ".csv"):
+        raise OutputError(f"a hierarchy is a .yaml, .yml or .csv file. Got {path.name!r}")
+    text = tree.to_arx() if ending == ".csv" else tree.to_yaml()
+    with StagedFiles(path, force=force) as staged:
+        staged[path].write_text(text, encoding="utf-8", newline="\n")
+        staged.move()

@@ -42,10 +42,10 @@ MISSING = "(missing)"
 RANGE_MARK = ".."
 #: Ends the label of a block that holds missing cells beside others.
 OR_MISSING = f" or {MISSING}"
-#: Stands in results for a label that would tell a value of suppressed rows alone.
+#: Stands in results for a label that would reveal a value of suppressed rows.
 NOT_SHOWN = "(not shown)"
-#: Which names of a tree tell values of the table, because a rule made them from these: none, those
-#: of leaves, or those of all nodes, which show how the values below begin or end.
+#: Which names of a tree reveal values of the table, because a rule made them from these: none,
+#: those of leaves, or those of all nodes, which show how the values below begin or end.
 Telling = Literal["nothing", "leaves", "heads", "tails"]
 
 
@@ -116,16 +116,16 @@ class Domain(Outlined, ABC):
         """Whether a group that has blocks of its own may show this one."""
         return True
 
-    def tells(self, start: int, stop: int) -> bool:
-        """Whether the label of a block names a value that nobody knows but from the table."""
+    def reveals(self, start: int, stop: int) -> bool:
+        """Whether the label of a block names a value that is known only from the table."""
         return False
 
     def meeting(self, values: Iterable[str]) -> Domain:
-        """The same domain where rows with these values are at hand, which may name hidden ones."""
+        """The same domain beside rows with these values, which may name hidden leaves."""
         return self
 
     def is_valid(self, bits: Bits) -> Bools:
-        """Tell for each row of boundary bits whether all its blocks are allowed."""
+        """Return for each row of boundary bits whether all its blocks are allowed."""
         return np.ones(len(bits), dtype=bool)
 
     def count(self) -> int:
@@ -258,11 +258,11 @@ class OrderedDomain(Domain):
 
 @dataclass(frozen=True, repr=False)
 class HiddenLeaves(Outlined):
-    """Leaves that are known by a digest of their names alone.
+    """Leaves that are known only by a digest of their names.
 
-    Who has the names finds them; nobody can read them off. (Whoever guesses one can try it.) Nodes
-    above them that show how a value begins or ends are named after the values that are found:
-    `forms` has how many of their characters each shows, and what stands for the others.
+    Whoever has a name finds its leaf; nobody can read the names off, but a guess can be tested.
+    Nodes above them that show how a value begins or ends are named after the values that are found:
+    `forms` has how many characters each shows, and what stands for the others.
     """
 
     salt: str
@@ -285,9 +285,9 @@ class TreeDomain(Domain):
 
     Leaves are values as they are written, or `steps` of numbers or dates under the names that these
     have; some may be `hidden`. With `sets`, a group that has blocks of its own may also show
-    several nodes that stand side by side, as ``{Married, Widowed}``: the largest nodes that make up
-    the block. `telling` says which names come from the table; `made` says that a rule made the tree
-    from the values of the column, rather than somebody who wrote it down.
+    several neighbouring nodes, as ``{Married, Widowed}``: the largest that make up the block.
+    `telling` says which names come from the table, and `made` that a rule made the tree from the
+    values of the column.
     """
 
     hierarchy: Hierarchy
@@ -347,7 +347,7 @@ class TreeDomain(Domain):
     def allows(self, start: int, stop: int) -> bool:
         return self.sets or (start, stop) in self._nodes
 
-    def tells(self, start: int, stop: int) -> bool:
+    def reveals(self, start: int, stop: int) -> bool:
         number = stop - start
         if self.telling == "nothing" or (number == 1 and self.has_missing and stop == self.size):
             return False
@@ -383,7 +383,7 @@ class TreeDomain(Domain):
         """
         expanded = rng.integers(0, 2, size=(number, len(self.hierarchy.inner)), dtype=np.uint8)
         for node, parent in enumerate(self.hierarchy.inner_parent):
-            if parent >= 0:  # pre-order: the parent is settled before its children
+            if parent >= 0:  # pre-order: the parent is decided before its children
                 expanded[:, node] &= expanded[:, parent]
         return self.hierarchy.bits_of(expanded)
 
@@ -422,9 +422,8 @@ class IntervalSpec:
     type : {"integer", "decimal", "date"}, optional
         Default: the narrowest type that fits all values.
     outside : {"clamp"}, optional
-        What becomes of values outside the range: one base value below it and one from its end on,
-        which stand for as many steps as the data reach beyond it.
-        Default: they are refused.
+        What happens to values outside the range: one base value below it and one from its end on
+        stand for as many steps as the data reach beyond it. Default: they are refused.
     notation : Notation
         How cells are written; range and origin are plain.
     """
@@ -518,7 +517,7 @@ class MakesTree(Protocol):
 
     @property
     def telling(self) -> Telling:
-        """Which names of the tree tell values of the column."""
+        """Which names of the tree reveal values of the column."""
 
     def make(self, column: Profile) -> tuple[Hierarchy, Steps | None]:
         """Make the tree; where its leaves are steps of numbers or dates, also give these."""

@@ -29,7 +29,7 @@ from moanon.errors import HierarchyError
 
 #: What a fully generalized cell shows; no leaf or inner node may be called so.
 SUPPRESSED = "*"
-#: Larger hierarchy files are refused: nobody reads a tree of that size, a typo in a path finds one.
+#: Larger hierarchy files are refused: such a path more likely names a table by mistake.
 MAX_FILE_BYTES = 32 * 1024 * 1024
 #: Base values are coded in 16 bits.
 MAX_LEAVES = 65_536
@@ -290,7 +290,7 @@ class Hierarchy(Outlined):
         return first
 
     def is_cut(self, bits: Bits) -> Bools:
-        """Tell for each row of `bits` whether it is a cut of this tree."""
+        """Return for each row of `bits` whether it is a cut of this tree."""
         if not len(self.owner):
             return np.ones(len(bits), dtype=bool)
         expanded = bits[:, self.first_boundary]

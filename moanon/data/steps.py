@@ -57,7 +57,7 @@ _TIME = (
 )
 _DATE = re.compile(rf"([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})([T ]{_TIME})?")
 
-#: Steps beyond an end of a range, at most: what lies farther away changes no loss that is shown.
+#: Most steps beyond an end of a range: what lies farther away changes no loss that is shown.
 _FARTHEST = 2**40
 #: What a block of all values is called that has no end on either side.
 NOT_MISSING = "(not missing)"
@@ -222,7 +222,7 @@ class Steps(Outlined):
     low: Fraction | None = None
     high: Fraction | None = None
     clamped: bool = False
-    below: int = field(default=1, repr=False)  # how far a table reaches is nobody's business
+    below: int = field(default=1, repr=False)  # how far a table reaches is not shown
     above: int = field(default=1, repr=False)
 
     @classmethod

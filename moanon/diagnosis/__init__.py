@@ -7,11 +7,13 @@ about ℓ-diversity and t-closeness once a sensitive column is named.
 - ``centre``: `Diagnosis`, a table under examination; `Diagnosis.read` reads one, `Diagnosis.ask`
   answers the question that goes with what is given and what is left out. Beside the questions:
   `Diagnosis.risk`, `Diagnosis.additions`, `Diagnosis.row_levels`.
-- ``twelve_questions``: the questions (`QUESTIONS`), and one of them with all that was given
-  (`DiagnosisQuestion`); ``privacy_model``: what can be asked about (`PrivacyModel`).
+- ``questions``: the questions (`QUESTIONS`), one of them with all that was given
+  (`DiagnosisQuestion`), and what can be asked about (`PrivacyModel`).
 - ``diagnosis_answers``: what comes back (`SubsetAnswer`, `BorderAnswer`, `SetsAnswer`,
-  `CurvesAnswer`), each with its question and a frame; ``suppression_curve``: `Curve`, all there is
-  to know about one set.
+  `CurvesAnswer`), each with its question and a frame; and `Curve`, all there is to know about one
+  set.
+- ``findings``: the answer in words with all that goes with it (`Findings`), and what matters first
+  about a table (`look_over`).
 - ``column_groups`` holds the distinct rows and counts groups of growing sets; ``column_sets``
   answers questions about all sets, and decides which of them need to be grouped.
 
@@ -23,16 +25,16 @@ from moanon.diagnosis.column_sets import SetsProgress
 from moanon.diagnosis.diagnosis_answers import (
     AddedColumn,
     BorderAnswer,
+    Curve,
     CurvesAnswer,
     DiagnosisAnswer,
     RatedSet,
+    ReidentificationRisk,
     SetsAnswer,
     SubsetAnswer,
 )
-from moanon.diagnosis.overview import ExposedSet, Overview, look_over, usual_size
-from moanon.diagnosis.privacy_model import Form, Letter, PrivacyModel, choose_rule
-from moanon.diagnosis.suppression_curve import Curve, ReidentificationRisk
-from moanon.diagnosis.twelve_questions import QUESTIONS, listed
+from moanon.diagnosis.findings import ExposedSet, Findings, Overview, look_over, usual_size
+from moanon.diagnosis.questions import QUESTIONS, Form, Letter, PrivacyModel, choose_rule, listed
 
 __all__ = [
     "QUESTIONS",
@@ -43,6 +45,7 @@ __all__ = [
     "Diagnosis",
     "DiagnosisAnswer",
     "ExposedSet",
+    "Findings",
     "Form",
     "Letter",
     "Overview",

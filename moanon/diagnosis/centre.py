@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -19,10 +19,23 @@ from moanon.data.source import Source, likely_form
 from moanon.data.table import Table
 from moanon.diagnosis.column_groups import DistinctRows
 from moanon.diagnosis.column_sets import SetsProgress, draw_curves, find_border, rate_sets
-from moanon.diagnosis.diagnosis_answers import AddedColumn, DiagnosisAnswer, SubsetAnswer
-from moanon.diagnosis.privacy_model import ANONYMITY, Form, PrivacyModel, choose_rule, rule_measures
-from moanon.diagnosis.suppression_curve import Curve, Levels, ReidentificationRisk
-from moanon.diagnosis.twelve_questions import DiagnosisQuestion, choose_question
+from moanon.diagnosis.diagnosis_answers import (
+    AddedColumn,
+    Curve,
+    DiagnosisAnswer,
+    Levels,
+    ReidentificationRisk,
+    SubsetAnswer,
+)
+from moanon.diagnosis.questions import (
+    ANONYMITY,
+    DiagnosisQuestion,
+    Form,
+    PrivacyModel,
+    choose_question,
+    choose_rule,
+    rule_measures,
+)
 from moanon.engines import OpenedSource, open_source
 from moanon.engines.addresses import is_address
 from moanon.errors import DataError, QuestionError
@@ -142,8 +155,8 @@ class Diagnosis(Outlined):
         notes = [] if columns is None else _named_though_sensitive(file, own, columns, sensitive)
         chosen, hidden = quasi if columns is None else columns, sensitive or own
         data = config.data
-        settled = (*quasi, *own) if data.missing != "category" else ()
-        wanted = (*chosen, *settled, *hidden, *also)
+        required = (*quasi, *own) if data.missing != "category" else ()
+        wanted = (*chosen, *required, *hidden, *also)
         tokens = data.missing_tokens if missing_tokens is None else missing_tokens
         form = config.form
         if delimiter is not None:
@@ -161,7 +174,7 @@ class Diagnosis(Outlined):
         return replace(
             found,
             files=(*found.files, Path(file).resolve()),
-            notes=(*notes, *found.notes, *_not_anonymized(read, settled, data.missing)),
+            notes=(*notes, *found.notes, *_not_anonymized(read, required, data.missing)),
         )
 
     @classmethod
@@ -248,7 +261,7 @@ class Diagnosis(Outlined):
         largest : int, optional
             Look at sets of at most so many columns; by default at all.
         progress : callable, optional
-            Called with the number of settled sets and of all sets.
+            Called with the number of decided sets and of all sets.
 
         Returns
         -------
@@ -382,27 +395,6 @@ class Diagnosis(Outlined):
                 levels[f"{letter}_{rule}"] = level
         return levels
 
-    def describe(self, answer: DiagnosisAnswer) -> dict[str, Any]:
-        """Return an answer with its question and all that goes with it, as plain values."""
-        asked, effort = answer.asked, answer.effort
-        found: dict[str, Any] = {
-            **asked.to_dict(),
-            "answer": answer.to_dict(),
-            "effort": {**asdict(effort), "avoided": effort.avoided},
-            "source": self.source,
-            "missing": dict(self.missing),
-            "notes": list(self.notes),
-        }
-        if asked.subset is not None:
-            added = self.additions(asked.subset, delta=asked.delta or 0.0, model=asked.model)
-            found["risk"] = self.risk(asked.subset).to_dict()
-            found["profile"] = self.profile(asked.subset, c=asked.model.c)
-            found["additions"] = [
-                {name: value for name, value in asdict(each).items() if name != "to"}
-                for each in added
-            ]
-        return found
-
 
 def _alone(curve: Curve) -> int:
     """Rows in groups of one, where the curve is one of k."""
@@ -491,10 +483,10 @@ def _gaps(missing: Mapping[str, int]) -> Iterator[str]:
         yield f"missing values count as a value of their own, no row is dropped: {gaps}"
 
 
-def _not_anonymized(read: OpenedSource, settled: Sequence[str], missing: str) -> Iterator[str]:
+def _not_anonymized(read: OpenedSource, required: Sequence[str], missing: str) -> Iterator[str]:
     """Say which rows the configuration would not anonymize, examined columns or not."""
     columns = read.store.columns
-    gaps = [name for name in columns if name in settled and columns[name].missing]
+    gaps = [name for name in columns if name in required and columns[name].missing]
     if gaps:
         rows = read.rows - read.store.complete(gaps).rows
         names = ", ".join(gaps)

@@ -21,8 +21,8 @@ from moanon.data.column import Profile
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.rows import RowStore, own_codes, row_keys
 from moanon.data.steps import Scale
-from moanon.diagnosis.privacy_model import PrivacyModel
-from moanon.diagnosis.suppression_curve import Curve, Levels
+from moanon.diagnosis.diagnosis_answers import Curve, Levels
+from moanon.diagnosis.questions import PrivacyModel
 from moanon.errors import DataError, QuestionError
 from moanon.kernels import refinement
 from moanon.kernels.histograms import (

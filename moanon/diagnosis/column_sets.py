@@ -2,7 +2,7 @@
 
 Sets that need not be grouped are left out. Z's algorithms 2 and 3 go level by level: a set is
 grouped only if all its subsets with one column less are *alive*, which means that they do not
-settle the answer for everything above them. Here sets come in the order of their bit masks instead,
+decide the answer for everything above them. Here sets come in the order of their bit masks instead,
 in which every subset of a set still comes before the set. The sets that get grouped are the same,
 one by one; but each set's groups are at hand when its supersets split them, and only one partition
 per column is in memory instead of a whole level.
@@ -20,12 +20,13 @@ from moanon.arrays import Bools, Ints
 from moanon.diagnosis.column_groups import DistinctRows
 from moanon.diagnosis.diagnosis_answers import (
     BorderAnswer,
+    Curve,
     CurvesAnswer,
+    Levels,
     RatedSet,
     SetsAnswer,
 )
-from moanon.diagnosis.suppression_curve import Curve, Levels
-from moanon.diagnosis.twelve_questions import DiagnosisQuestion
+from moanon.diagnosis.questions import DiagnosisQuestion
 from moanon.errors import QuestionError
 
 #: Answers that hold something for every set have room for so many: all sets of 20 columns.
@@ -35,7 +36,7 @@ MAX_GROUPED = 1 << 22
 
 #: Takes a set of columns and its curve; says whether the set is alive.
 _Judge = Callable[[int, Curve], bool]
-#: Takes the number of sets that are settled so far, and of all sets.
+#: Takes the number of sets that are decided so far, and of all sets.
 SetsProgress = Callable[[int, int], None]
 
 
@@ -95,7 +96,7 @@ def rate_sets(
     """Find the level of every set, or what a level costs on it (questions 4, 8, 10; Z algorithm 3).
 
     No set is less safe than all columns together, which are the distinct rows themselves. So a set
-    that is no safer than them settles all its supersets (Z uses this for k = 1 only).
+    that is no safer than them decides all its supersets (Z uses this for k = 1 only).
     """
     columns, largest = len(table.names), asked.largest
     _refuse_too_many(columns, largest)
@@ -206,16 +207,16 @@ def _walk(
     """
     sets = _count_sets(columns, largest)
     alive = {0}
-    grouped = settled = 0
+    grouped = decided = 0
 
     def visit(mask: int, level: int, highest: int) -> None:
-        nonlocal grouped, settled
+        nonlocal grouped, decided
         for bit in range(highest):
             new = mask | 1 << bit
             # The sets below `new` in the order of visits: it, and it with lower bits.
             below = 1 + _count_sets(bit, largest - level - 1)
             if not _all_smaller_in(new, alive):
-                settled += below
+                decided += below
                 continue
             last = bit == 0 or level + 1 == largest
             curve = add(level, bit, highest, last=last)
@@ -226,9 +227,9 @@ def _walk(
                     "grouped; name fewer columns, or ask about smaller sets"
                 )
             is_alive = judge(new, curve)
-            settled += 1 if is_alive else below
+            decided += 1 if is_alive else below
             if progress is not None:
-                progress(settled, sets)
+                progress(decided, sets)
             if is_alive:
                 alive.add(new)
                 if not last:
@@ -236,7 +237,7 @@ def _walk(
 
     visit(0, 0, columns)
     if progress is not None:
-        progress(sets, sets)  # what came last may have been settled without a look
+        progress(sets, sets)  # what came last may have been decided without a look
 
 
 def _all_smaller_in(mask: int, alive: set[int]) -> bool:

@@ -1,10 +1,15 @@
-"""Addresses of databases and clusters, and what they must not hold."""
+"""Addresses of databases and clusters, what they must not hold, and connections to them."""
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, urlsplit
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlparse, urlsplit
 
 from moanon.errors import DataError, OutputError
 
@@ -14,6 +19,18 @@ _SECRET = re.compile("passw|passphrase|pwd|secret|token", re.IGNORECASE)
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 #: A name of a table or a schema that nobody can take for SQL or a path.
 _PLAIN = re.compile(r"[\w$#@]([\w $#@-]*[\w$#@])?")
+
+#: What a requirement of ibis begins with, and the backend that needs it.
+_REQUIREMENT = re.compile(r"([\w.-]+).*\bextra == ['\"]([\w-]+)['\"]")
+#: Backends for which everything comes with an extra of this package.
+_OWN = {
+    "duckdb": "engines",
+    "postgres": "engines",
+    "postgresql": "engines",
+    "pyspark": "spark",
+    "spark": "spark",
+    "sqlite": "engines",
+}
 
 
 @dataclass(frozen=True)
@@ -86,3 +103,114 @@ def refuse_password(url: str) -> None:
             "the address of the database holds a password, which does not belong into a "
             "configuration; write ${NAME} in its place and set that environment variable"
         )
+
+
+# -- connections ---------------------------------------------------------------------------------
+
+
+def connect(url: str) -> Any:
+    """Connect by ibis; PostgreSQL by its own client, which knows services and password files.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the address is that of a file which is not there: it would be made.
+    """
+    import ibis
+
+    if url.startswith(("postgres://", "postgresql://")):
+        import psycopg
+
+        # Keepalives: a server that is gone is noticed while a query runs.
+        connection = psycopg.connect(url, autocommit=True, connect_timeout=20)
+        return ibis.postgres.from_connection(connection)
+    if url.startswith(("spark://", "pyspark://")):
+        return ibis.pyspark.connect(_spark_session(url))
+    _refuse_absent_file(url)
+    return ibis.connect(url)
+
+
+def _refuse_absent_file(url: str) -> None:
+    parts = urlparse(url)  # as ibis takes it apart
+    path = Path(parts.netloc, parts.path[bool(parts.netloc) :])
+    in_memory = str(path) in (".", ":memory:")
+    is_service = str(path).startswith(("md:", "motherduck:"))
+    if parts.scheme not in ("sqlite", "duckdb", "file") or in_memory or is_service:
+        return
+    if not path.exists():
+        raise FileNotFoundError(
+            f"there is no file {path}; one of this folder is written with two slashes "
+            f"({parts.scheme}://{path.name}), one with its whole path with three "
+            f"({parts.scheme}:///data/{path.name})"
+        )
+
+
+def _spark_session(url: str) -> Any:
+    """A session of Spark: of a master, or with the settings that the address lists.
+
+    Spark's own messages and bars do not reach the screen, and the folder of its tables
+    (spark-warehouse) appears only once it holds one.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    settings = {"spark.app.name": "moanon", "spark.ui.showConsoleProgress": "false"}
+    if url.startswith("spark://"):
+        settings["spark.master"] = url.partition("?")[0]
+    settings |= dict(parse_qsl(urlsplit(url).query))
+    conf = SparkConf().setAll(list(settings.items()))
+    warehouse = Path("spark-warehouse")
+    is_new = not warehouse.exists()
+    is_remote = "spark.remote" in settings or "SPARK_REMOTE" in os.environ
+    if SparkContext._gateway is None and not is_remote:
+        with tempfile.TemporaryFile() as log:  # what Java prints goes there, as long as it runs
+            try:
+                gateway = launch_gateway(conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
+            except Exception as error:
+                log.seek(0)
+                said = log.read().decode(errors="replace").split("\n")
+                reason = next((line for line in map(str.strip, said) if line), str(error))
+                raise RuntimeError(f"Java does not start: {reason}") from None
+        SparkContext(conf=conf, gateway=gateway)
+    session = SparkSession.builder.config(conf=conf).getOrCreate()
+    if is_new:
+        session.catalog.databaseExists("default")  # makes the folder
+        with suppress(OSError):
+            warehouse.rmdir()
+    return session
+
+
+def missing_package(url: str, error: ImportError) -> str:
+    """Say which package is not installed that an address needs, and how to install it."""
+    backend = url.partition("://")[0]
+    # ibis tells the name of a driver that is missing only by what its own error comes from.
+    cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
+    name = cause.name or "ibis"
+    if name == "ibis" or backend in _OWN:
+        extra = _OWN.get(backend, "engines")
+        return f"the package {name} is not installed (pip install 'moanon[{extra}]')"
+    absent = [package for package in _needed_by(backend) if not _is_installed(package)] or [name]
+    were = "package {} is" if len(absent) == 1 else "packages {} are"
+    return (
+        f"the {were.format(' and '.join(absent))} not installed "
+        f"(pip install 'ibis-framework[{backend}]')"
+    )
+
+
+def _needed_by(backend: str) -> list[str]:
+    """Packages that ibis lists for one of its backends."""
+    from importlib import metadata
+
+    listed = map(_REQUIREMENT.match, metadata.requires("ibis-framework") or [])
+    return [found[1] for found in listed if found is not None and found[2] == backend]
+
+
+def _is_installed(package: str) -> bool:
+    from importlib import metadata
+
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True

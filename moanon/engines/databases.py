@@ -12,10 +12,12 @@ counts as well.
 from __future__ import annotations
 
 import os
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from re import Match
 from typing import Any
@@ -35,8 +37,14 @@ from moanon.data.column import (
 )
 from moanon.data.digests import digest_of_columns
 from moanon.data.rows import Labelling, RowOrder
-from moanon.engines.addresses import VARIABLE, Address, TableName, refuse_password
-from moanon.engines.connecting import connect, missing_package
+from moanon.engines.addresses import (
+    VARIABLE,
+    Address,
+    TableName,
+    connect,
+    missing_package,
+    refuse_password,
+)
 from moanon.engines.duck import (
     RANDOM_KEY,
     DuckSession,
@@ -55,6 +63,8 @@ from moanon.errors import CertificateError, DataError, MoanonError, OutputError
 
 #: Digits of a second that a TIMESTAMP has.
 _MICROSECONDS = 6
+#: So many rows come from Spark at a time.
+_SPARK_ROWS = 50_000
 
 
 class Database:
@@ -112,7 +122,10 @@ class Database:
     def telling(self, what: str, error_type: type[Exception] = DataError) -> Iterator[None]:
         """Tell whatever the database refuses as one sentence, without anything secret."""
         try:
-            yield
+            with warnings.catch_warnings():
+                # Of versions of pandas that its own functions do not know; none is used here.
+                warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\.")
+                yield
         except (DataError, OutputError):
             raise
         except ImportError as error:
@@ -327,10 +340,10 @@ class RowsInDatabase(RowsElsewhere):
         session = DuckSession(str(self.database.address), self._memory)
         with self.database.telling("cannot be read"):
             rows = self.labelled(labelling, order, typed=False)
-            for number, batch in enumerate(self._batches(rows)):
+            for number, (batch, query) in enumerate(self._batches(rows)):
                 session.database.register("batch", batch)
                 insert = "INSERT INTO fetched" if number else "CREATE TABLE fetched AS"
-                session.execute(f"{insert} SELECT * FROM batch").fetchall()
+                session.execute(f"{insert} {query}").fetchall()
                 session.database.unregister("batch")
         texts = [f"c{i}::VARCHAR" for i in range(len(labelling.columns))]
         line, header = csv_line(list(map(in_quotes, texts))), ""
@@ -368,23 +381,53 @@ class RowsInDatabase(RowsElsewhere):
         found = sum(int(session.value(count)) for count in counts)
         return found, kept
 
-    def _batches(self, rows: Any) -> Iterator[Any]:
-        """Fetch rows part by part.
-
-        Not every version of ibis knows how the versions of DuckDB call that.
-        """
+    def _batches(self, rows: Any) -> Iterator[tuple[Any, str]]:
+        """Fetch rows part by part, each with the SQL that makes rows of it (``batch``)."""
         connection = self.database.connection
-        if connection.name != "duckdb":
-            yield from rows.to_pyarrow_batches()
-            return
-        name = unused_name()
-        connection.create_table(name, obj=rows, temp=True)
+        every = "SELECT * FROM batch"
+        if connection.name == "pyspark":
+            yield from self._spark_batches(rows)
+        elif connection.name != "duckdb":
+            yield from ((batch, every) for batch in rows.to_pyarrow_batches())
+        else:  # not every version of ibis knows how the versions of DuckDB call that
+            name = unused_name()
+            connection.create_table(name, obj=rows, temp=True)
+            try:
+                found = connection.con.sql(f"SELECT * FROM temp.{name}")
+                is_new = hasattr(found, "to_arrow_reader")
+                reader = found.to_arrow_reader() if is_new else found.fetch_arrow_reader()
+                yield from ((batch, every) for batch in reader)
+            finally:
+                self.database.run(f"DROP TABLE temp.{name}")
+
+    def _spark_batches(self, rows: Any) -> Iterator[tuple[Any, str]]:
+        """Fetch rows of Spark: those that show the same once, with their number.
+
+        They come part by part, because Spark holds a part as a whole where it hands it out. Texts
+        are compared by their bytes, since a column may have a collation.
+        """
+        import pyarrow as pa
+
+        texts = [name for name in rows.columns if rows[name].type().is_string()]
+        exact = rows.mutate(**{name: rows[name].cast("binary") for name in texts})
+        counted = exact.group_by(list(exact.columns)).aggregate(n=exact.count())
+        counted = counted.mutate(**{name: counted[name].cast("string") for name in texts})
+        schema, view = counted.schema().to_pyarrow(), unused_name()
+        names = ", ".join(rows.columns)
+        shown = f"SELECT {names} FROM (SELECT *, unnest(range(n)) FROM batch)"
+        connection = self.database.connection
+        connection.create_view(view, counted)
         try:
-            found = connection.con.sql(f"SELECT * FROM temp.{name}")
-            is_new = hasattr(found, "to_arrow_reader")
-            yield from found.to_arrow_reader() if is_new else found.fetch_arrow_reader()
+            parts = -(-self.count_all() // _SPARK_ROWS)
+            frame = connection.raw_sql(f"SELECT * FROM {view}").repartition(parts)
+            found = frame.toLocalIterator()
+            yield pa.Table.from_batches([], schema), shown  # where there is nothing else
+            while block := list(islice(found, _SPARK_ROWS)):
+                columns = zip(zip(*block, strict=True), schema, strict=True)
+                arrays = [pa.array(cells, field.type) for cells, field in columns]
+                yield pa.table(arrays, schema=schema), shown
         finally:
-            self.database.run(f"DROP TABLE temp.{name}")
+            self.database.run(f"DROP VIEW {view}")
 
     def _sql_type(self, name: str, labelling: Labelling) -> str:
         """Type of a column in a file, which the schema tells and no row."""

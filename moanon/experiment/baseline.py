@@ -9,12 +9,12 @@ are measured, and writes the folder. So whatever reads results reads these: `moa
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,8 +24,7 @@ from moanon.baselines import Baseline, find_baseline
 from moanon.baselines.full_domain import FullDomain
 from moanon.baselines.mondrian import Boxes
 from moanon.baselines.requirement import make_requirement
-from moanon.config import Config
-from moanon.config.constraints import check_reach
+from moanon.config import Config, check_reach
 from moanon.errors import ConfigError, InfeasibleError, OutputError
 from moanon.experiment.experiment import make_record
 from moanon.experiment.finished import save_run
@@ -39,12 +38,16 @@ from moanon.experiment.folder import (
 )
 from moanon.experiment.planning import changed, etas_of, objectives_of, plan
 from moanon.experiment.showing import draw_plots, write_page
-from moanon.front import Front
+from moanon.front import Front, shown
 from moanon.genome import Instance
 from moanon.measures import find_measure
 from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.recoding import GlobalRecodings, LocalRecodings, Recodings
+from moanon.wording import Grid, Part, Worded
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: What is asked for where nobody says it, as far as the table goes.
 KS = (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
@@ -73,7 +76,7 @@ class AskedK:
 
 
 @dataclass(frozen=True, repr=False)
-class BaselineFront(Outlined):
+class BaselineFront(Worded, Outlined):
     """The releases of an algorithm.
 
     Attributes
@@ -88,6 +91,31 @@ class BaselineFront(Outlined):
     front: Front
     asked: tuple[AskedK, ...]
     notes: tuple[str, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each k that was asked for."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(each) for each in self.asked])
+
+    def parts(self, *, everything: bool = False) -> Iterator[Part]:
+        """Say what each k came to, and what it took."""
+        names = ("k", "loss", "groups", "suppressed")
+        lattice = any(each.checked is not None for each in self.asked)
+        rows = []
+        for each in self.asked:
+            row = [f"k ≥ {each.k:,}", "-" if each.solution is None else str(each.solution)]
+            row += [self._shown(name, each.solution) for name in names]
+            row += [f"{each.checked:,}"] if each.checked is not None else []
+            rows.append([*row, f"{each.cpu_seconds:.3f}"])
+        checked = ["nodes checked"] if lattice else []
+        headers = ["asked for", "solution", *names, *checked, "CPU s"]
+        yield Grid(headers, rows, right=range(1, len(headers)))
+
+    def _shown(self, name: str, solution: int | None) -> str:
+        if solution is None:
+            return "-"
+        return shown(name, self.front.measures[name][solution - 1].item())
 
 
 def plan_baseline(

@@ -21,6 +21,7 @@ from moanon.atomic import checked_path
 from moanon.config import Config
 from moanon.data.digests import kept, new_key
 from moanon.errors import InfeasibleError, OutputError, SearchError
+from moanon.experiment.checking import notes_on_table
 from moanon.experiment.finished import FinishedRun, run_over, save_run
 from moanon.experiment.folder import (
     LOCK,
@@ -45,7 +46,6 @@ from moanon.experiment.planning import changed, etas_of, with_eta
 from moanon.experiment.proving import earlier_proof, keep_proof, prove_limits
 from moanon.experiment.runner import Found, Runner, Watch, checked_threads
 from moanon.experiment.showing import ETA_TABLE, draw_plots, write_eta_table, write_page
-from moanon.experiment.table_notes import notes_on_table
 from moanon.front import Front
 from moanon.front.results import DOMAINS
 from moanon.genome import Instance

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from moanon.config import Config
-from moanon.config.constraints import check_reach
+from moanon.config import Config, check_reach
 from moanon.data.strict_yaml import HALF
 from moanon.errors import ConfigError
 from moanon.genome import Instance

@@ -18,9 +18,10 @@ import numpy as np
 
 from moanon.arrays import Bools, Floats, Ints
 from moanon.errors import ConfigError, got
-from moanon.front.choices import Choice, Limit, Solutions, as_given, shown
+from moanon.front.choices import Choice, Limit, Solutions, as_given, called, shown
 from moanon.front.nearby import Nearby, find_near, find_nearest
 from moanon.measures import find_measure
+from moanon.wording import Grid, Part, Worded, facts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +43,8 @@ _ALWAYS_STATED = ("k", "l", "weighted_k")
 #: Limits on a cost that `ladder` tries: in percent, or of other numbers so much of each decade.
 _RUNGS = (*range(5, 50, 5), *range(50, 101, 10))
 _OF_A_DECADE = (1, 2, 5)
+#: A ladder with no more rungs than this says little, and stands beside that of no limit.
+_FEW_RUNGS = 3
 #: Of several limits η is asked: the least loss at each k, and the best k within each loss.
 _KS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 _LOSSES = tuple(percent / 100 for percent in (5, 10, 15, 20, 25, 30, 35, 40, 50, 60))
@@ -150,7 +153,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Worded):
     """The solution that answers a question.
 
     Attributes
@@ -178,9 +181,6 @@ class Answer:
     near: tuple[Nearby, ...]
     notes: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
-
     @property
     def miss(self) -> Nearby | None:
         """What anybody would rather take than the answer, beyond one of the limits."""
@@ -191,16 +191,13 @@ class Answer:
         """The solution to look at first: the answer, or what anybody would rather take."""
         return self.miss.choice if self.miss is not None else self.choice
 
-    def lines(self, where: str = "") -> Iterator[str]:
-        """Write the answer for people: the solution, its numbers, what is near, the notes.
+    def parts(self, *, everything: bool = False, where: str = "") -> Iterator[Part]:
+        """Say the solution, its numbers, what is near, and the notes.
 
-        Parameters
-        ----------
-        where : str
-            What to say behind the solution's number.
+        `where` is what to say behind the solution's number.
         """
-        shown = self.headline
-        if self.choice is None or shown is None:
+        first = self.headline
+        if self.choice is None or first is None:
             yield f"No solution has {' and '.join(map(str, self.question.limits))}."
         else:
             names = dict.fromkeys((*self.goal, self.cost, "loss"))
@@ -211,8 +208,8 @@ class Answer:
                 yield f"With {limits} this run has extremes alone: {extreme} is the best of them"
                 yield f"(solution {self.choice.id}). What comes near:"
                 beyond = f", {self.miss.sentence.split(':')[0]}"
-            yield f"Solution {shown.id}{where}: {shown.describe(names)}{beyond}"
-            yield from (f" {fact:<20}{text}" for fact, text in self._facts(shown))
+            yield f"Solution {first.id}{where}: {first.describe(names)}{beyond}"
+            yield from facts(dict(self._facts(first)), " ")
         for kind, heading in _HEADINGS.items():
             near = [each for each in self.near if each.kind == kind]
             if near:
@@ -353,6 +350,19 @@ def best_of(answers: Sequence[Answer]) -> int | None:
     return min(found)[1] if found else None
 
 
+def answers_grid(names: Sequence[str], answers: Sequence[Answer], best: int | None) -> Grid:
+    """Show the answers of several fronts side by side, each by its name."""
+    measures = list(dict.fromkeys((*answers[0].goal, "k", answers[0].cost, "loss", "sl")))
+    rows = []
+    for place, (name, each) in enumerate(zip(names, answers, strict=True)):
+        cells = ["none"] + [""] * len(measures)
+        if (choice := each.choice) is not None:
+            cells = [f"{choice.id:,}", *(shown(m, choice.measures[m]) for m in measures)]
+        rows.append((name, *cells, "best" if place == best else ""))
+    headers = ("results", "solution", *map(called, measures), "")
+    return Grid(headers, rows, right=range(1, len(headers) - 1))
+
+
 def ladder(question: Question, solutions: Solutions) -> tuple[tuple[Limit, Choice], ...]:
     """Answer an open question: the most privacy under each of some limits on the cost.
 
@@ -365,6 +375,33 @@ def ladder(question: Question, solutions: Solutions) -> tuple[tuple[Limit, Choic
         if choice is not None and choice.id not in rungs:
             rungs[choice.id] = (limit, choice)
     return tuple(rungs.values())
+
+
+def ladder_parts(name: str, question: Question, solutions: Solutions) -> Iterator[Part]:
+    """Show what each cost buys; without the limits, too, where they leave little to choose from."""
+    rungs, every = ladder(question, solutions), ladder(Question(), solutions)
+    if len(rungs) <= max(_FEW_RUNGS, len(every) // 2) and len(rungs) < len(every):
+        limits = " and ".join(map(str, question.limits))
+        yield f"With {limits} {name} has little to choose from:"
+        yield _ladder_grid(solutions, rungs)
+        yield "Without that limit:"
+        rungs = every
+    else:
+        yield f"{name}: the most privacy that each {called(solutions.cost)} buys"
+    yield _ladder_grid(solutions, rungs)
+    yield from (f"note: {note}" for note in notes_on_limits(question, solutions))
+
+
+def _ladder_grid(solutions: Solutions, rungs: Sequence[tuple[Limit, Choice]]) -> Grid:
+    every = (*solutions.privacy, "k", solutions.cost, "loss", "entropy_loss", "sl")
+    names = [name for name in dict.fromkeys(every) if name in solutions.measures]
+    side = "from" if any(limit.side == "at least" for limit, _ in rungs) else "up to"
+    rows = []
+    for limit, choice in rungs:
+        values = (shown(name, choice.measures[name]) for name in names)
+        rows.append((as_given(limit.measure, limit.bound), f"{choice.id:,}", *values))
+    headers = (f"{called(solutions.cost)} {side}", "solution", *map(called, names))
+    return Grid(headers, rows, right=range(len(headers)))
 
 
 def _cost_limits(solutions: Solutions) -> list[Limit]:

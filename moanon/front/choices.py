@@ -329,6 +329,19 @@ def front_sentence(solutions: Solutions) -> str:
     return f"{number:,} solution{'' if number == 1 else 's'}: {', '.join(ranges)}"
 
 
+def front_facts(solutions: Solutions, found: int = 0) -> dict[str, str]:
+    """How many solutions there are, of how many found, and from where to where they go."""
+    thinned = f", thinned evenly from {found:,}" if found > len(solutions) else ""
+    facts = {"solutions": f"{len(solutions):,}{thinned}"}
+    for name in dict.fromkeys((*solutions.objectives, "k", "loss")):
+        column = solutions.measures[name]
+        least, most = float(column.min()), float(column.max())
+        digits = 0 if least == int(least) and most == int(most) else 3 if most <= 1 else 1
+        style = ".1%" if find_measure(name).is_share else f",.{digits}f"
+        facts[name] = f"{least:{style}} to {most:{style}}"
+    return facts
+
+
 def front_html(solutions: Solutions) -> str:
     """Write a front as HTML: its sentence, and solutions evenly spread over it."""
     every = (*solutions.objectives, "k", "loss", "entropy_loss", "suppressed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -17,12 +17,15 @@ from moanon.grouping import Grouping
 from moanon.measures import find_measure
 from moanon.measures.evaluate import score_grouping
 from moanon.measures.loss import utility_losses
+from moanon.wording import Grid, Part, Worded, counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: Losses that agree in so many digits behind the point are the same.
 _DIGITS = 12
+#: Efficient releases that are shown; all are in the frame.
+_SHOWN = 12
 #: How a grouping is published: blocks in the place of quasi-identifiers, or these as they are and
 #: the sensitive values of each group permuted.
 Method = Literal["generalized", "bucketized"]
@@ -60,7 +63,7 @@ class PlacedRelease:
 
 
 @dataclass(frozen=True, repr=False)
-class Frontier(Outlined):
+class Frontier(Worded, Outlined):
     """Releases of one table on one plane.
 
     Attributes
@@ -97,6 +100,31 @@ class Frontier(Outlined):
         import pandas as pd
 
         return pd.DataFrame([asdict(release) for release in self.releases])
+
+    def parts(self, *, everything: bool = False) -> Iterator[Part]:
+        """Say how many releases are efficient, and show some of them, the most private first."""
+        yield (
+            f"{counted(len(self), 'release')} by {self.sensitive}, "
+            f"{counted(self.populations, 'population')} of at least {self.rule.min_support:.6g} of "
+            f"the rows; without any quasi-identifier utility loss is {self.no_quasi:.4f}"
+        )
+        efficient = sorted(self.efficient, key=lambda release: release.p_loss)
+        step = 1 if everything else max(1, -(-len(efficient) // _SHOWN))
+        shown = efficient[::step]
+        some = ":" if step == 1 else f", of which {len(shown)}:"
+        yield f"{counted(len(efficient), 'release')} efficient{some}"
+        rows = []
+        for each in shown:
+            error = "-" if each.query_error is None else f"{each.query_error:.1%}"
+            losses = (f"{each.p_loss:.4f}", f"{each.u_loss:.5f}")
+            rows.append((each.name, each.method, *losses, error, f"{each.groups:,}"))
+        headers = ("release", "published", "p_loss", "u_loss", "query_error", "groups")
+        yield Grid(headers, rows, right=range(2, 6))
+        if any(release.method == "bucketized" for release in self.releases):
+            yield (
+                "note: buckets show quasi-identifiers as they are: k does not protect against "
+                "presence disclosure there"
+            )
 
 
 def place_releases(

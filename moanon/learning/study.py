@@ -24,7 +24,7 @@ releases give wide ones, or, where all agree, none at all: every draw of them ag
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -58,6 +58,7 @@ from moanon.learning.models import (
 from moanon.measures import find_measure
 from moanon.measures.measure import MEASURES
 from moanon.release.solution import Anonymization
+from moanon.wording import Grid, Part, Worded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -238,7 +239,7 @@ class Study(Outlined):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StudyOutcome(Outlined):
+class StudyOutcome(Worded, Outlined):
     """All records of a finished study."""
 
     study: Study
@@ -290,6 +291,36 @@ class StudyOutcome(Outlined):
             difference = table[f"original_{name}"] - table[name]
             lost[name] = difference if more_is_better else -difference
         return lost.groupby(["release", "model"], sort=False).mean().reset_index()
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the scores."""
+        return self.scores
+
+    def parts(self, *, everything: bool = False) -> Iterator[Part]:
+        """Say the mean AUROC of every release and model, beside that of the original."""
+        study, table = self.study, self.scores
+        first = table[table["release"] == table["release"].iloc[0]]
+        rows = [
+            ("original", "", "", *_cells(first, study.models, "original_auroc")),
+            ("a guess", "", "", *_cells(first, study.models, "constant_auroc")),
+        ]
+        for release, of_release in table.groupby("release", sort=False):
+            k, loss = of_release[["k", "loss"]].mean()
+            known = ("-", "-") if np.isnan([k, loss]).any() else (f"{k:,.0f}", f"{loss:.1%}")
+            rows.append((str(release), *known, *_cells(of_release, study.models, "auroc")))
+        yield f"AUROC for {study.target.name}, mean (least to largest repeat)"
+        headers = ("release", "k", "loss", *study.models)
+        yield Grid(headers, rows, right=range(1, len(headers)))
+
+
+def _cells(table: pd.DataFrame, models: Iterable[str], score: str) -> list[str]:
+    """Mean, least and largest score of each model; a dash where there is none."""
+    cells = []
+    for model in models:
+        values = table[table["model"] == model][score]
+        spread = f"{values.mean():.3f} ({values.min():.3f} to {values.max():.3f})"
+        cells.append("-" if values.isna().all() else spread)
+    return cells
 
 
 def which_tell(outcome: StudyOutcome) -> pd.DataFrame:

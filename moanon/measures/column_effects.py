@@ -9,7 +9,7 @@ column had to tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -19,9 +19,14 @@ from moanon.arrays import Floats, Ints, Outlined
 from moanon.data.domain import Domain
 from moanon.genome import Instance
 from moanon.grouping import Grouping
+from moanon.wording import Grid
 
 #: So many generalizations of a column are kept at hand.
 _REMEMBERED = 16
+#: Labels of a column that are listed before the rest is counted.
+_LISTED = 8
+#: Longest label that is shown whole.
+_LONGEST = 28
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -260,3 +265,44 @@ def _added(place: Ints, sizes: Ints, number: int) -> Ints:
     rows = np.zeros(number, dtype=np.int64)
     np.add.at(rows, place, sizes)
     return rows
+
+
+# -- in words --------------------------------------------------------------------------------------
+
+
+def effects_grid(effects: Sequence[ColumnEffect]) -> Grid:
+    """Show each column: how many labels of how many values, what is left, and the labels' rows."""
+    rows = []
+    for effect in effects:
+        labels = f"{effect.shown:,} ({effect.base_values:,})"
+        shares = (f"{effect.loss:.1%}", f"{effect.entropy_kept:.1%}")
+        rows.append((effect.name, labels, *shares, _labels_of(effect)))
+    headers = ("column", "labels (values)", "own loss", "entropy kept", "rows of each label")
+    return Grid(headers, rows, right=(1, 2, 3))
+
+
+def _labels_of(effect: ColumnEffect) -> str:
+    """The labels with most rows first, then how many more there are, and how many are empty."""
+    filled = [place for place in np.argsort(-effect.rows, kind="stable") if effect.rows[place]]
+    texts = [f"{_cut(effect.labels[p])} {int(effect.rows[p]):,}" for p in filled[:_LISTED]]
+    if len(filled) > _LISTED:
+        texts.append(f"and {len(filled) - _LISTED:,} more")
+    if empty := len(effect.labels) - len(filled):
+        texts.append(f"({empty:,} without rows)")
+    return ", ".join(texts)
+
+
+def labels_grid(blocks: Mapping[str, Sequence[str]]) -> Grid:
+    """Show what each column can show, where the rows are not known."""
+    rows = []
+    for name, labels in blocks.items():
+        texts = [_cut(label) for label in labels[:_LISTED]]
+        if len(labels) > _LISTED:
+            texts.append(f"and {len(labels) - _LISTED:,} more")
+        rows.append((name, f"{len(labels):,}", ", ".join(texts)))
+    return Grid(("column", "labels", ""), rows, right=(1,))
+
+
+def _cut(label: str) -> str:
+    """A label as it fits a line."""
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"

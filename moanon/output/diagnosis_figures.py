@@ -52,18 +52,11 @@ _RISKIEST = 8
 
 
 def draw_answer(answer: DiagnosisAnswer | Overview, path: Path, ending: str) -> None:
-    """Draw the picture that goes with a question, and write it to a file.
+    """Draw the picture of a question into a file, as ``png``, ``svg`` or ``pdf``.
 
     One set: its curve. A border: the lattice and the sets of the border. Every set: a heat map of
     all pairs. Every curve: what each level costs, by the number of columns. An overview: who is
     alone, by which columns.
-
-    Parameters
-    ----------
-    answer : Answer or Overview
-    path : Path
-    ending : {"png", "svg", "pdf"}
-        What to write, whatever the file is called.
     """
     if isinstance(answer, Overview):
         figure = new_figure(*_SIZE)
@@ -105,15 +98,7 @@ def _joined(names: Sequence[str], longest: int = 70) -> str:
 
 
 def plot_curve(curves: Curve | Mapping[str, Curve], ax: Axes | None = None) -> Axes:
-    """Best level against the share of rows that may be suppressed, as a staircase.
-
-    Parameters
-    ----------
-    curves : Curve or mapping of str to Curve
-        One curve, or several of the same model with their names.
-    ax : Axes, optional
-        Where to draw.
-    """
+    """Best level, as a staircase, against the share of rows that may be suppressed."""
     ax = ax or new_axes(*_SIZE)
     named = curves if isinstance(curves, Mapping) else {"": curves}
     for (name, curve), colour in zip(named.items(), _cycle(len(named)), strict=True):

@@ -100,7 +100,7 @@ def write_plots(
     convergence : Convergence, optional
         How the search went.
     on_part : callable, optional
-        Told how many figures are drawn.
+        Called with the number of figures drawn so far, and of all.
 
     Returns
     -------
@@ -128,21 +128,15 @@ def write_eta_plots(
     *,
     formats: Sequence[str] = _FORMATS,
 ) -> list[Path]:
-    """Draw fronts of several limits η over each other, and write the figures to a folder.
+    """Draw fronts of several limits η in one plot, and write the figures to a folder.
 
     ``etas`` shows the first privacy objective; there is an ``etas-NAME`` for each further one.
-
-    Parameters
-    ----------
-    fronts : mapping of float to Front
-        The limits, and the front of each.
-    folder, name, formats
-        As for `write_plots`.
+    `fronts` has the front of each limit; the other parameters are those of `write_plots`.
 
     Raises
     ------
     ConfigError, OutputError
-        As for `write_plots`; also if there is no front, or they differ in their measures.
+        As for `write_figures`; also if there is no front, or they differ in their measures.
     """
     ordered = {percent_text(eta): fronts[eta] for eta in sorted(fronts)}
     figures: Figures = {}
@@ -204,7 +198,7 @@ def write_figures(
         Made if it does not exist.
     formats : sequence of {"png", "svg"}
     on_part : callable, optional
-        Told how many figures are drawn.
+        Called with the number of figures drawn so far, and of all.
 
     Returns
     -------
@@ -244,7 +238,7 @@ def write_figures(
 def save_one(
     draw: Drawing, path: Path, *, force: bool = False, spared: Iterable[Path] = ()
 ) -> None:
-    """Draw a figure into a file whose ending says its format, but into none that is spared.
+    """Draw a figure into a file whose ending says its format; files to spare are not replaced.
 
     Raises
     ------

@@ -377,7 +377,7 @@ def place_labels(
     lines: Sequence[Floats] = (),
     points: Floats = _NOWHERE,
     boxes: Sequence[Bbox] = (),
-) -> list[Bbox]:
+) -> None:
     """Write labels where there is room for them, the first ones first.
 
     A label without a free place is left out: fewer words are better than words nobody can read.
@@ -388,16 +388,11 @@ def place_labels(
         In its final place, with its final limits.
     labels : sequence of Label
     lines : sequence of array (points, 2)
-        What is drawn, in the units of the axes: not to be covered, nor the way between its points.
+        What is drawn, in the units of the axes: neither its points nor the way between are covered.
     points : array (points, 2)
         The same, without a way between.
     boxes : sequence of Bbox
         Places that are taken, in pixels.
-
-    Returns
-    -------
-    list of Bbox
-        All places that are taken now.
     """
     drawn = _trace(ax, lines, points)
     taken = list(boxes)
@@ -407,7 +402,6 @@ def place_labels(
             box, distance = place
             taken.append(box)
             _write_label(ax, label, box, led=distance >= _LED)
-    return taken
 
 
 def find_room(
@@ -421,19 +415,8 @@ def find_room(
 ) -> Bbox | None:
     """Find the place for a picture that is farthest from everything else.
 
-    Parameters
-    ----------
-    ax : Axes
-        In its final place, with its final limits.
-    width, height : float
-        Of the picture, in inches.
-    lines, points, boxes
-        As for `place_labels`.
-
-    Returns
-    -------
-    Bbox or None
-        In shares of the axes; None where there is no room.
+    `width` and `height` are in inches, `lines`, `points` and `boxes` as for `place_labels`. The
+    place is given in shares of the axes; None where there is no room.
     """
     frame = ax.get_window_extent().padded(-2 * _MARGIN * _pixels_per_point(ax))
     drawn = _trace(ax, lines, points)

@@ -112,8 +112,8 @@ def plot_front(
 ) -> Axes:
     """Draw a front with its knees and flat stretches.
 
-    Solutions that are dominated in these two measures are pale: another objective made them part
-    of the front. Beside a loss a dotted line says what the same solutions lose by ``entropy_loss``.
+    Solutions that are dominated in these two measures are pale: another objective made them part of
+    the front. Beside a loss a dotted line shows the ``entropy_loss`` of the same solutions.
 
     Parameters
     ----------
@@ -123,14 +123,14 @@ def plot_front(
     privacy, cost : str, optional
         As for `moanon.front.landmarks.TradeOff.of`.
     max_cost : float, optional
-        A limit to draw, of a cost to be minimized; the best solution within it is marked.
+        A limit of a minimized cost to draw; the best solution within it is marked.
     insets : sequence of int
-        Numbers of solutions whose group sizes are drawn in small (D Fig. 6), where there is room;
-        the front must have its table.
+        Solutions whose group sizes are drawn in small (D Fig. 6), where there is room; the front
+        must have its table.
     size : (float, float), optional
         Width and height of a new figure, in inches. The wider, the more landmarks are named.
     words : sequence of str
-        What to say above.
+        What to write above.
     """
     own = ax is None
     if ax is None:
@@ -220,18 +220,9 @@ def plot_magnified(
 ) -> Figure:
     """Magnify the part of a front where publishers choose, and a part of that again (D Fig. 7).
 
-    Axes are linear here: that is what makes each part look like the whole, with flat stretches of
-    its own.
-
-    Parameters
-    ----------
-    front : Front
-    figure : Figure, optional
-        An empty one to draw on. Default: a new one as wide as a page.
-    privacy, cost, words
-        As for `plot_front`.
-    panels : int
-        At most so many, fewer where there are not enough solutions to magnify.
+    Axes are linear here: each part then looks like the whole, with flat stretches of its own. There
+    are at most so many `panels`, fewer where there are not enough solutions to magnify; the other
+    parameters are those of `plot_front`.
     """
     parts = magnified_parts(TradeOff.of(front, privacy, cost), panels)
     rows, columns = (1, len(parts)) if len(parts) < 4 else (2, 2)
@@ -366,27 +357,21 @@ def plot_fronts(
     size: tuple[float, float] = (COLUMN, 2.7),
     words: Sequence[str] = (),
 ) -> Axes:
-    """Draw several fronts over each other: of several limits η, or of several ways to anonymize.
+    """Draw several fronts in one plot: of several limits η, or of several ways to anonymize.
 
-    Solutions of two objectives that another one of the same front beats are hollow: a baseline has
-    some, a search has none.
+    Solutions of two objectives that another one of the same front dominates are hollow: a baseline
+    has some, a search has none.
 
     Parameters
     ----------
     fronts : mapping of str to Front
-        What each is called, and the front.
-    ax : Axes, optional
-        Where to draw. Default: a new figure as wide as a column.
-    privacy, cost : str, optional
-        As for `moanon.front.landmarks.TradeOff.of`, by the first front.
+        What each is called, and the front; the first one says which measures are drawn.
+    ax, privacy, cost, size, words
+        As for `plot_front`.
     heading : str
         What the names of the fronts are.
     ordered : bool
         Whether they are in the order of some limit, which their colours then show.
-    size : (float, float)
-        Width and height of a new figure, in inches.
-    words : sequence of str
-        What to say above.
 
     Raises
     ------
@@ -445,28 +430,9 @@ def _mark_beaten(ax: Axes, front: Front, tradeoff: TradeOff, look: Mapping[str, 
 # -- how the search came to it ---------------------------------------------------------------------
 
 
-def plot_convergence(
-    convergence: Convergence,
-    ax: Axes | None = None,
-    *,
-    size: tuple[float, float] = (COLUMN, 2.2),
-    words: Sequence[str] = (),
-) -> Axes:
-    """Draw the hypervolume after each number of evaluations, with the last tenth of them shaded.
-
-    Parameters
-    ----------
-    convergence : Convergence
-    ax : Axes, optional
-        Where to draw. Default: a new figure as wide as a column.
-    size : (float, float)
-        Width and height of a new figure, in inches.
-    words : sequence of str
-        What to say above.
-    """
-    own = ax is None
-    if ax is None:
-        ax = new_axes(*size)
+def plot_convergence(convergence: Convergence, *, words: Sequence[str] = ()) -> Axes:
+    """Draw the hypervolume after each number of evaluations, with the last tenth of them shaded."""
+    ax = new_axes(COLUMN, 2.2)
     x = np.array(convergence.evaluations, dtype=np.float64)
     y = np.array(convergence.hypervolumes)
     dress(ax)
@@ -477,8 +443,7 @@ def plot_convergence(
     title(ax, words)
     ax.axvspan(0.9 * x[-1], x[-1], color=PALE_GREY, alpha=0.6, linewidth=0, zorder=0)
     ax.plot(x, y, color=BLUE, linewidth=1.2, zorder=3)
-    if own:
-        lay_out(root_figure(ax))
+    lay_out(root_figure(ax))
     text = f"last tenth: {convergence.gained}"
     corner = Label(text, float(0.9 * x[-1]), float(y[-1]), DARK_VERMILION, side="below")
     place_labels(ax, [corner], lines=[np.stack([x, y], axis=1)])

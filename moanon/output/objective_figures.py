@@ -78,19 +78,10 @@ _NEW = _OLD | {"marker": "D", "color": VERMILION, "zorder": 4}
 
 
 def plot_pairs(front: Front, figure: Figure | None = None, *, words: Sequence[str] = ()) -> Figure:
-    """Draw every pair of objectives (D Fig. 8).
+    """Draw every pair of at least two objectives (D Fig. 8).
 
     A solution that is dominated in a pair is pale there: another objective made it part of the
-    front.
-
-    Parameters
-    ----------
-    front : Front
-        With at least two objectives.
-    figure : Figure, optional
-        An empty one to draw on. Default: a new one as wide as a page.
-    words : sequence of str
-        What to say above.
+    front. Drawn on an empty `figure`, or a new one as wide as a page, below `words`.
 
     Raises
     ------
@@ -179,21 +170,18 @@ def plot_filtered(
 ) -> Figure:
     """Draw what is left of a front under a limit, for each of several limits (D Fig. 9).
 
-    A view shows privacy against another cost; the limited one is the colour. Encircled is where the
-    whole loss is least, and where, for more privacy, it has its foremost knees: the best balance
-    of the costs.
+    A view shows privacy against another cost; the limited one is the colour. Encircled are the
+    solution of least loss and the foremost knees of privacy against loss: the best balances.
 
     Parameters
     ----------
     front : Front
         With at least two objectives to be minimized that are no privacy.
-    figure : Figure, optional
-        An empty one to draw on. Default: a new one as wide as a page.
+    figure, words
+        As for `plot_pairs`.
     limits : mapping of str to float, optional
         The most that a minimized objective may be, one view for each. Default: for the last two of
         them, a round number within which at least a quarter of the solutions lies.
-    words : sequence of str
-        What to say above.
 
     Raises
     ------
@@ -323,17 +311,14 @@ def plot_diversity(
     Parameters
     ----------
     fronts : Front or mapping of str to Front
-        Of a table with a sensitive column; several stand side by side, by what each is called, such
-        as ``k preferred``.
+        Of a table with a sensitive column; several stand side by side under their names.
     max_loss : float
         As a share.
-    figure : Figure, optional
-        An empty one to draw on. Default: a new one as wide as a column, or for several as a page.
+    figure, words
+        As for `plot_pairs`.
     measures : (str, str)
-        What stands for k and ℓ. Default: what is attained. D draws what its rule aims at, ``("d1",
-        "d2")``; wherever that rule lets exceptions in, less is attained.
-    words : sequence of str
-        What to say above.
+        What stands for k and ℓ. Default: what is attained. D draws its aims, ``("d1", "d2")``;
+        where a preset allows exceptions, less is attained.
 
     Raises
     ------
@@ -368,16 +353,8 @@ def plot_limits(
 ) -> Figure:
     """Draw ℓ against k within two losses, and mark what the larger one reveals (D Fig. 11).
 
-    Parameters
-    ----------
-    front : Front
-        Of a table with a sensitive column.
-    limits : (float, float)
-        The smaller loss and the larger one, as shares.
-    figure : Figure, optional
-        An empty one to draw on. Default: a new one as wide as a page.
-    measures, words
-        As for `plot_diversity`.
+    `limits` are the smaller loss and the larger one, as shares; the other parameters are those of
+    `plot_diversity`.
 
     Raises
     ------
@@ -488,10 +465,7 @@ def revealing_limits(
 ) -> tuple[float, float] | None:
     """Find the next whole percent of loss beyond `start` that reveals a better choice.
 
-    Returns
-    -------
-    (float, float) or None
-        `start` and that loss; None where more loss brings nothing.
+    Returns `start` and that loss; None where more loss brings nothing.
     """
     for percent in range(int(100 * start) + 1, 101):
         after = _Choices(front, percent / 100, measures)

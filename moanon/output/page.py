@@ -175,7 +175,7 @@ def learning_html(
     `metrics` is made by `moanon.learning.study.which_tell`; `images` are figures (PNG) by their
     file names, in their order.
     """
-    scores, balanced, telling = (_figure(name, content) for name, content in images.items())
+    scores, balanced, correlations = (_figure(name, content) for name, content in images.items())
     content = [
         *_paragraphs(outcome, notes),
         "<h2>Scores</h2>",
@@ -187,7 +187,7 @@ def learning_html(
         "means that the loss predicts the drop, 0 that it does not. Intervals are 95 % bootstrap "
         "intervals over releases; with fewer than ten releases they say little, and where all "
         "releases agree, so does every draw.</p>",
-        telling,
+        correlations,
         *_telling_tables(metrics),
     ]
     title = f"Predicting {outcome.study.target.name}"

@@ -29,7 +29,7 @@ from moanon.front import Front
 from moanon.front.asking import why_worse
 from moanon.front.choices import attained_privacy, searched_cost
 from moanon.grouping import Grouping
-from moanon.measures import MEASURES, Measure, find_measure
+from moanon.measures import MEASURES, find_measure
 from moanon.measures.column_effects import column_effects, columns_before
 from moanon.measures.evaluate import OnPart
 from moanon.measures.suppression import Suppression, row_limit
@@ -78,7 +78,7 @@ class Tab(Outlined):
     marks : mapping of int to str
         Solutions worth pointing at, each with a word that says why. The page opens with the first.
     without_table : str
-        Where the front has no table: why not.
+        Why the front has no table.
     exportable : bool
         Whether ``moanon export`` finds what it needs in the folder.
     """
@@ -104,19 +104,8 @@ def page_data(
 ) -> dict[str, Any]:
     """Return everything the page shows; as for `moanon.output.page.report_html`."""
     used = dict.fromkeys(name for tab in tabs for name in tab.front.measures)
-    measures = {}
-    for name in used:
-        known = MEASURES.get(name)  # a front of another version may have measures unknown here
-        measures[name] = {
-            "unit": known.unit if known else "",
-            "better": known.direction if known else "max",
-            "privacy": known.privacy if known else False,
-            "meaning": known.meaning if known else "",
-            "source": known.citation if known else "",
-            "kind": "common" if name in COMMON_MEASURES else _kind(known),
-        }
     return {
-        "measures": measures,
+        "measures": {name: _measure_data(name) for name in used},
         "tabs": [
             _tab_data(tab, each) for tab, each in zip(tabs, _on_parts(tabs, on_part), strict=True)
         ],
@@ -124,9 +113,21 @@ def page_data(
     }
 
 
-def _kind(measure: Measure | None) -> str:
-    """Which of the rooms of measures one is defined in: privacy, risk, loss or people."""
-    return "others" if measure is None else measure.of.__module__.rpartition(".")[2]
+def _measure_data(name: str) -> dict[str, Any]:
+    """What is known of a measure; a front of another version may have others than this one."""
+    known = MEASURES.get(name)
+    if known is None:
+        nothing = {"unit": "", "better": "max", "privacy": False, "meaning": "", "source": ""}
+        return {**nothing, "kind": "others"}
+    return {
+        "unit": known.unit,
+        "better": known.direction,
+        "privacy": known.privacy,
+        "meaning": known.meaning,
+        "source": known.citation,
+        # The module that defines it: privacy, loss or people.
+        "kind": "common" if name in COMMON_MEASURES else known.of.__module__.rpartition(".")[2],
+    }
 
 
 def _on_parts(tabs: Sequence[Tab], on_part: OnPart | None) -> Iterator[OnPart | None]:
@@ -481,43 +482,29 @@ def _facts(front: Front, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]
     dropped = _text(data, "rows_dropped")
     generations, threads = _text(search, "generations"), _text(times, "threads")
     yield "Data", _text(data, "source")
-    yield (
-        "Rows",
-        _joined(
-            _text(data, "rows"),
-            f"; {dropped} more had missing values and were dropped",
-            dropped not in ("", "0"),
-        ),
-    )
+    gaps = f"; {dropped} more had missing values and were dropped"
+    yield "Rows", _joined(_text(data, "rows"), gaps, dropped not in ("", "0"))
     yield "Objectives", ", ".join(front.objectives)
     # What every group has to meet, and what a release as a whole.
     bounds = (*front.suppression.constraints, *front.bounds.items())
     yield "Constraints", "; ".join(dict.fromkeys(_bounds_in_words(bounds)))
     yield "Search", _text(search, "algorithm")
     yield "Seed", str(record.get("seed", ""))
-    yield (
-        "Evaluations",
-        _joined(_text(search, "evaluations"), f" in {generations} generations", generations),
-    )
+    bred = f" in {generations} generations"
+    yield "Evaluations", _joined(_text(search, "evaluations"), bred, generations)
     yield "Ended because", _text(search, "why")
     course = Convergence.of_record(record)
     yield "Converged", "" if course is None else course.sentence
     proof = _section(record, "proof")
     if proof:
         yield "Proven optimal", f"{_text(proof, 'optimal')} of {_text(proof, 'steps')} steps of k"
-    yield (
-        "Solutions",
-        _joined(
-            f"{len(front):,}", f", thinned evenly from {front.found:,}", front.found > len(front)
-        ),
-    )
+    thinned = f", thinned evenly from {front.found:,}"
+    yield "Solutions", _joined(f"{len(front):,}", thinned, front.found > len(front))
     yield "Seconds of search", _joined(_text(times, "search"), f" on {threads} threads", threads)
     yield "Seconds of compiling", _joined(_text(times, "compiling"), " before the search", True)
     yield "Finished", _text(times, "finished").replace("T", " ").replace("+00:00", " UTC")
-    yield (
-        "Versions",
-        ", ".join(f"{name} {number}" for name, number in _section(record, "versions").items()),
-    )
+    versions = _section(record, "versions").items()
+    yield "Versions", ", ".join(f"{name} {number}" for name, number in versions)
     notes = record.get("notes")
     yield "Notes", "; ".join(map(str, notes)) if isinstance(notes, list | tuple) else ""
 

@@ -100,18 +100,8 @@ def plot_group_sizes(
 
     A curve is the running total of ``|E_i|``, the rows in groups of size i (D §5.1), in percent of
     all rows. It starts at the share of rows that are suppressed. The farther to the right it rises,
-    the more others each row hides among.
-
-    Parameters
-    ----------
-    front : Front
-        With its table.
-    solutions : int or sequence of int
-        Numbers of the solutions.
-    ax : Axes, optional
-        Where to draw. Default: a new figure as wide as a column.
-    words : sequence of str
-        What to say above.
+    the more others each row hides among. `solutions` are numbers of a front that has its table; by
+    default `ax` is a new figure as wide as a column; `words` are written above.
 
     Raises
     ------
@@ -163,12 +153,7 @@ def add_insets(
 ) -> tuple[list[Bbox], list[Floats]]:
     """Draw group sizes of solutions in small, where there is room beside a trade-off.
 
-    Returns
-    -------
-    list of Bbox
-        The places they take, in pixels.
-    list of array (2, 2)
-        The lines from them to their solutions.
+    Returns the places they take, in pixels, and the lines from them to their solutions.
     """
     taken: list[Bbox] = []
     leads: list[Floats] = []
@@ -269,8 +254,8 @@ def plot_comparison(comparison: Comparison) -> Figure:
     """Draw the sorted property vectors and, beside them, the differences row by row.
 
     There is a line of the figure for each property. On the left the rows are sorted by how well off
-    they are, each anonymization by itself. On the right each row is compared with itself: how much
-    better off it is in the other anonymizations than in the first.
+    they are, in each anonymization separately. On the right each row is compared with itself: how
+    much better off it is in the other anonymizations than in the first.
     """
     properties = comparison.properties
     figure = new_figure(PAGE, 0.5 + 2.1 * len(properties))
@@ -404,11 +389,7 @@ _PRIVACY = "privacy loss (nats): lower is more private"
 def plot_frontier(frontier: Frontier, series: Sequence[str]) -> Figure:
     """Draw all releases, and a line through the efficient ones.
 
-    Parameters
-    ----------
-    frontier : Frontier
-    series : sequence of str
-        For each release what it belongs to; drawn in one colour and shape.
+    `series` says for each release what it belongs to; a series has one colour and shape.
     """
     asked = any(release.query_error is not None for release in frontier.releases)
     figure = new_figure(PAGE, 3.4)

@@ -19,7 +19,8 @@ import pytest
 
 import moanon
 from moanon import cli
-from moanon.cli import application, main, printing
+from moanon.cli import application, main
+from moanon.experiment.checking import _large
 from tests.checkout import QUICKSTART, REPOSITORY, environment
 from tests.cli.commands import Captured
 
@@ -182,11 +183,11 @@ def test_on_a_terminal_no_color_is_respected(
     ],
 )
 def test_large_counts_are_readable(number: int, text: str) -> None:
-    assert printing.large(number) == text
+    assert _large(number) == text
 
 
 def test_a_count_with_more_digits_than_python_prints_is_readable() -> None:
-    assert printing.large(10**20_000) == "1.0 x 10^20000"
+    assert _large(10**20_000) == "1.0 x 10^20000"
 
 
 # -- errors --------------------------------------------------------------------------------------

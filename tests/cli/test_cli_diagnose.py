@@ -127,7 +127,7 @@ class TestQuestions:
 
     def test_9_answers_with_a_delta_that_suffices(self, example, capsys):
         out = ask(capsys, example, "--subset", "V", "--k", "3", "--delta", "ask")
-        assert " delta = 0.1667: 2 rows of 12 must go\n" in out
+        assert " delta = 0.1667: 2 rows of 12 must be suppressed\n" in out
         ask(capsys, example, "--subset", "V", "--k", "3", "--delta", "0.1667")
         assert "No: nothing would be left" in ask(
             capsys, example, "--subset", "V", "--k", "8", "--delta", "ask", code=NO
@@ -138,14 +138,14 @@ class TestQuestions:
         rows = [f"v{i}" for i in range(19_999)] + ["w", "w"]
         pd.DataFrame({"a": rows}).to_csv("t.csv", index=False)
         out = ask(capsys, "t.csv", "--subset", "a", "--k", "2", "--delta", "ask")
-        assert " delta = 0.99991: 19,999 rows of 20,001 must go\n" in out
+        assert " delta = 0.99991: 19,999 rows of 20,001 must be suppressed\n" in out
         ask(capsys, "t.csv", "--subset", "a", "--k", "2", "--delta", "0.99991")
 
     def test_9_at_most_answers_with_a_delta_that_is_not_too_large(self, example, capsys):
         # V has 2, 3 and 7 rows: four of 12 can go without k exceeding 3; 4/12 is rounded down
         options = ("--subset", "V", "--k", "3", "--at-most")
         out = ask(capsys, example, *options, "--delta", "ask")
-        assert " delta = 0.3333: 4 rows of 12 can go\n" in out
+        assert " delta = 0.3333: 4 rows of 12 can be suppressed\n" in out
         ask(capsys, example, *options, "--delta", "0.3333")
         ask(capsys, example, *options, "--delta", "0.42", code=NO)
 
@@ -321,7 +321,7 @@ class TestSources:
     def test_a_sensitive_column_of_a_configuration_is_not_examined(self, gappy, capsys):
         assert refused(capsys, gappy, "--columns", "a,c") == (
             "column 'c' is sensitive in c.yaml and cannot be one of the columns that people are "
-            "recognized by; leave it out of --columns, or say with --sensitive which one is"
+            "recognized by; leave it out of the columns, or say with --sensitive which one is"
         )
         assert "column 'c' is sensitive" in refused(capsys, gappy, "--subset", "a,c")
 
@@ -411,7 +411,7 @@ class TestFiles:
             ("--k 3 --delta 0.2 --at-most", "Yes: k = 3, with 2 rows (16.7%)", 2, DONE),
             ("--delta 0.42", "k = 7, with 5 rows (41.7%) suppressed", 5, DONE),
             ("--k 3 --delta 0.1", "2 rows (16.7%) would have to be suppressed", 2, NO),
-            ("--k 3 --delta ask", "delta = 0.1667: 2 rows of 12 must go", 2, DONE),
+            ("--k 3 --delta ask", "delta = 0.1667: 2 rows of 12 must be suppressed", 2, DONE),
             ("--k 8 --delta ask", "No: nothing would be left", 12, NO),
             ("--k 2", "Yes: k = 2", 0, DONE),
         ],
@@ -553,7 +553,7 @@ def test_progress_is_a_line_every_few_seconds_where_there_is_no_terminal(
     monkeypatch.setattr("moanon.cli.diagnose_command._LINE_EVERY", 0.0)
     assert main(["diagnose", example, "--delta", "0.1"]) == DONE
     lines = capsys.readouterr().err.splitlines()
-    assert lines[-1] == "31 of 31 sets of columns settled"
+    assert lines[-1] == "31 of 31 sets of columns decided"
     assert main(["diagnose", example, "--delta", "0.1", "--quiet"]) == DONE
     assert capsys.readouterr().err == ""
 

@@ -223,14 +223,14 @@ def test_notes_are_in_the_json(capsys: Captured) -> None:
     Path("plain.csv").write_text("a,b\n1,2\n1,2\n")
     notes = measured(capsys, "plain.csv", "plain.csv")["notes"]
     assert any("losses are left out" in note for note in notes)
-    assert any("no column is --sensitive" in note for note in notes)
+    assert any("no column is sensitive" in note for note in notes)
 
 
 def test_what_has_no_bound_is_said_in_words(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "moanon.measures.evaluate.measure_grouping", lambda found, rule: {"k": math.inf}
+        "moanon.experiment.measured_release.measure_grouping", lambda found, rule: {"k": math.inf}
     )
     arguments = ["people.csv", "ours.csv", "--config", "people.yaml"]
     assert measured(capsys, *arguments)["measures"] == {"k": "inf"}

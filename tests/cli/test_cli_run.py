@@ -268,7 +268,7 @@ def test_an_interrupted_run_says_how_to_go_on(
     assert match
     again = [str(QUICKSTART), "--seed", "3", "--set", "search.generations=100000"]
     again += ["--out", "my results", "--resume"]
-    assert command == f"To go on: moanon run {shlex.join(again)}"
+    assert command == f"To continue: moanon run {shlex.join(again)}"
 
 
 def test_the_command_to_go_on_goes_on(config: str, tmp_path: Path, capsys: Captured) -> None:
@@ -280,7 +280,7 @@ def test_the_command_to_go_on_goes_on(config: str, tmp_path: Path, capsys: Captu
     _, err = process.communicate(timeout=60)
     if process.returncode == 0:
         pytest.skip("the run was over before it could be interrupted")
-    command = err.splitlines()[-1].removeprefix("To go on: moanon ")
+    command = err.splitlines()[-1].removeprefix("To continue: moanon ")
     assert main(shlex.split(command)) == 0
     assert "stopped because 40 generations were reached" in capsys.readouterr().out
     assert main(["run", str(QUICKSTART), "--out", "b", *forty]) == 0

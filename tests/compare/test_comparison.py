@@ -367,7 +367,7 @@ def test_lex_sees_a_lead_that_no_float_shows() -> None:
         {"size": PropertyVector("size", np.array(sizes), rows, "max", far, 0.0)}
         for sizes in ([far, far], [far + 1, far - 1])  # far² and far² - 1
     ]
-    settled = Preferences(index="hv").settle(["size"])
+    settled = Preferences(index="hv").resolve(["size"])
     found = {v.comparator: v for v in _Pair("A", "B", *vectors, settled).verdicts(COMPARATORS)}
     assert found["wtd"].better is None
     assert (found["hv"].better, found["lex"].better) == ("A", "A")

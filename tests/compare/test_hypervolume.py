@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.compare.hypervolume import LogVolume, compare_products, solely_dominated
+from moanon.compare.indices import LogVolume, compare_products, solely_dominated
 from moanon.errors import ConfigError
 
 NUMBERS = st.one_of(st.integers(0, 40).map(float), st.floats(0, 9, allow_subnormal=False))

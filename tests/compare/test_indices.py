@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from moanon.compare import INDICES, find_index
 from moanon.compare.indices import coverage, dominance, mean, minimum, rank, spread
-from moanon.compare.vectors import PROPERTIES, property_vectors
 from moanon.errors import ConfigError
 from moanon.measures import MEASURES, people
 from moanon.measures.evaluate import Evaluator
+from moanon.measures.people import PROPERTIES, property_vectors
 from moanon.measures.suppression import Suppression
 from moanon.release import Release
 from tests.strategies import populations, rich_instances

@@ -75,7 +75,7 @@ def test_goals_are_missed_by_squares() -> None:
 
 
 def test_what_is_left_open_is_filled_in() -> None:
-    settled = Preferences(index={"utility": "mean"}, epsilon={"size": 0.1}).settle(
+    settled = Preferences(index={"utility": "mean"}, epsilon={"size": 0.1}).resolve(
         ["size", "utility"]
     )
     assert settled.index == {"size": "cov", "utility": "mean"}
@@ -87,7 +87,7 @@ def test_what_is_left_open_is_filled_in() -> None:
 
 
 def test_rank_has_an_epsilon_of_its_own() -> None:
-    settled = Preferences(epsilon=[2.0], rank_epsilon=[3.0]).settle(["size"])
+    settled = Preferences(epsilon=[2.0], rank_epsilon=[3.0]).resolve(["size"])
     assert (settled.epsilon, settled.rank_epsilon) == ({"size": 2.0}, {"size": 3.0})
 
 
@@ -111,12 +111,12 @@ def test_what_no_comparator_has_a_use_for_is_refused(
     wishes: dict, comparators: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=f"^{message}"):
-        Preferences(**wishes).settle(["size"], comparators)
+        Preferences(**wishes).resolve(["size"], comparators)
 
 
 def test_an_ideal_is_of_use_where_rank_is_the_index() -> None:
     wishes = Preferences(index="rank", ideals={"size": 20})
-    assert wishes.settle(["size"], ("wtd",)).ideals == {"size": 20}
+    assert wishes.resolve(["size"], ("wtd",)).ideals == {"size": 20}
 
 
 @pytest.mark.parametrize(
@@ -141,4 +141,4 @@ def test_an_ideal_is_of_use_where_rank_is_the_index() -> None:
 )
 def test_preferences_that_do_not_fit_are_refused(wishes: dict, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        Preferences(**wishes).settle(["size", "utility"])
+        Preferences(**wishes).resolve(["size", "utility"])

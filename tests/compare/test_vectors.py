@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from moanon import Instance, OrderedSpec, Release, read_table
 from moanon.compare import PROPERTIES, property_vectors
 from moanon.compare.indices import mean, minimum, rank
-from moanon.compare.vectors import Property, register
 from moanon.errors import ConfigError, DataError
 from moanon.grouping import Grouping
 from tests import naive
@@ -195,11 +194,6 @@ def test_utility_needs_domains() -> None:
     assert list(property_vectors(blind, sensitive=())) == ["size"]
     with pytest.raises(ConfigError, match=r"^the property utility needs to know what labels mean"):
         property_vectors(blind, ["utility"])
-
-
-def test_a_property_is_registered_once() -> None:
-    with pytest.raises(ValueError, match="'size' is registered already"):
-        register(Property("size", "", "", PROPERTIES["size"].of))
 
 
 def test_rows_of_a_release_lose_what_its_groups_lose() -> None:

@@ -20,12 +20,13 @@ from moanon.diagnosis import (
     BorderAnswer,
     CurvesAnswer,
     Diagnosis,
+    Findings,
     PrivacyModel,
     SetsAnswer,
     SubsetAnswer,
     column_sets,
 )
-from moanon.diagnosis.privacy_model import choose_rule, rule_measures
+from moanon.diagnosis.questions import choose_rule, rule_measures
 from moanon.errors import DataError, MoanonError, QuestionError
 from moanon.kernels.selection import FIELDS, GroupRule
 from moanon.kernels.thresholds import WITHIN_LIMIT
@@ -464,7 +465,9 @@ class TestAnswers:
     @pytest.mark.parametrize("subset", [None, ["age"]])
     def test_an_answer_is_described_with_all_that_goes_with_it(self, people_with_gaps, subset):
         answer = people_with_gaps.ask(level=2, subset=subset)
-        found = json.loads(json.dumps(people_with_gaps.describe(answer), allow_nan=False))
+        found = json.loads(
+            json.dumps(Findings(people_with_gaps, answer).to_dict(), allow_nan=False)
+        )
         assert found["answer"] == answer.to_dict()
         assert found["missing"] == {"age": 2}
         assert found["effort"]["sets"] == (3 if subset is None else 1)

@@ -96,12 +96,12 @@ KINDS = [
     ("sqlite", "text collate nocase"),
     ("sqlite", "text collate rtrim"),
     ("duckdb", "text collate nocase"),
-    ("postgres", "text collate loose"),
-    ("postgres", "citext"),
+    pytest.param(("postgres", "text collate loose"), marks=pytest.mark.service),
+    pytest.param(("postgres", "citext"), marks=pytest.mark.service),
 ]
 
 
-@pytest.fixture(params=KINDS, ids=[" ".join(kind) for kind in KINDS])
+@pytest.fixture(params=KINDS, ids=" ".join)
 def spelled(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """What puts rows into a database that takes HIV and other spellings of it for equal."""
     name, kind = request.param
@@ -209,7 +209,9 @@ def test_what_a_column_of_sqlite_is_not_declared_as_is_refused(
 # -- order ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["sqlite", "duckdb", "postgres"])
+@pytest.mark.parametrize(
+    "name", ["sqlite", "duckdb", pytest.param("postgres", marks=pytest.mark.service)]
+)
 def test_rows_of_a_table_do_not_stand_as_in_the_source(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -12,6 +12,8 @@ import pytest
 
 from tests.checkout import environment
 
+pytestmark = pytest.mark.service
+
 CONFIG = """
 data: {source: people.parquet, memory: 60MB}
 columns:

@@ -101,7 +101,7 @@ def postgres(server: Server) -> Place:  # noqa: F811
     return place
 
 
-@pytest.fixture(params=["lite", "duck", "postgres"])
+@pytest.fixture(params=["lite", "duck", pytest.param("postgres", marks=pytest.mark.service)])
 def place(request: pytest.FixtureRequest) -> Place:
     """Any of them, with a table t that is read, and r, which is an earlier release."""
     found: Place = request.getfixturevalue(request.param)

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -15,7 +16,7 @@ import pytest
 
 from moanon.data.domain import IntervalSpec, OrderedSpec
 from moanon.data.table import Table
-from moanon.engines import read_table
+from moanon.engines import open_source, read_table
 from moanon.engines.addresses import TableName
 from moanon.engines.replacing import _InSpark
 from moanon.errors import OutputError
@@ -38,16 +39,22 @@ ROLES = {
     "note": "insensitive",
     "pay": "insensitive",
 }
-# Of versions of pandas that PySpark does not know yet.
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.service,
+    pytest.mark.filterwarnings("error::FutureWarning", "ignore::ResourceWarning"),
+]
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("spark")
+
+
+@pytest.fixture(scope="module")
+def source(folder: Path) -> dict[str, Any]:
     """Where Spark finds the rows."""
     import duckdb
 
-    folder = tmp_path_factory.mktemp("spark")
     with duckdb.connect() as database:
         database.execute(
             "CREATE TABLE t(id INTEGER, age INTEGER, sex VARCHAR, ill VARCHAR, note VARCHAR, "
@@ -59,13 +66,14 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "spark.master": "local[2]",
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "1",
-        "spark.sql.warehouse.dir": folder / "warehouse",
-        "spark.ui.showConsoleProgress": "false",
         # A server that ends with the test: what Java compiles thoroughly is hardly run again.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     address = f"pyspark://?{urlencode(settings)}"
     query = f"SELECT * FROM parquet.`{folder}/people.parquet`"
+    (folder / "working").mkdir()
+    with chdir(folder / "working"):  # where Spark, which is started here, would put its tables
+        open_source(address, query="SELECT 1 AS one")
     return {"source": address, "query": query, "order_by": ["id"], "missing": "category"}
 
 
@@ -91,8 +99,9 @@ def releases(tables: tuple[Table, Table]) -> list[Release]:
 
 
 def test_a_cluster_is_released_as_a_file_byte_for_byte_and_as_a_table(
-    tmp_path: Path, tables: tuple[Table, Table]
+    tmp_path: Path, folder: Path, tables: tuple[Table, Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("moanon.engines.databases._SPARK_ROWS", 60)  # so that there are parts
     here, there = releases(tables)
     certificates = [
         release.write(tmp_path / f"{name}.csv", shuffle=4)
@@ -101,7 +110,11 @@ def test_a_cluster_is_released_as_a_file_byte_for_byte_and_as_a_table(
     assert (tmp_path / "here.csv").read_bytes() == (tmp_path / "there.csv").read_bytes()
     assert certificates[0].values == certificates[1].values
     assert 0 < certificates[0].suppressed < 200
+    parts = here.write(f"{tmp_path}/parts.parquet/")
+    assert parts.values == certificates[0].values
+    assert list((folder / "working").iterdir()) == []  # until a table is asked for
     written = here.write_table("released_people")
+    assert [each.name for each in (folder / "working").iterdir()] == ["spark-warehouse"]
     assert written.values == certificates[0].values
     names = here.instance.table.store.database.connection.list_tables()  # type: ignore[attr-defined]
     assert "released_people" in names

@@ -242,7 +242,7 @@ def test_an_interrupted_proof_that_was_asked_for_is_told(
 
     monkeypatch.setattr("moanon.experiment.experiment.prove_limits", interrupted)
     assert main(["run", "people.yaml", "--set", "search.prove=60", "--out", "a"]) == 130
-    told = "Interrupted while proving; the front is complete in a. To go on: moanon prove a"
+    told = "Interrupted while proving; the front is complete in a. To continue: moanon prove a"
     assert told in capsys.readouterr().err
     assert Path("a/front.csv").exists()
 

@@ -520,7 +520,7 @@ def test_the_measures_that_stand_for_privacy() -> None:
 def test_a_needed_closeness_gets_the_least_loss() -> None:
     found = ask(CLOSE, at_most={"t_closeness": 0.25})
     assert (found.goal, chosen(found)) == (("loss",), 4)
-    assert " t_closeness         0.200" in list(found.lines())
+    assert " t_closeness         0.200" in list(found.parts())
 
 
 def test_a_tolerable_loss_gets_the_greatest_closeness() -> None:
@@ -637,7 +637,7 @@ def by_another_cost() -> Solutions:
 def test_a_run_is_asked_for_the_cost_that_it_minimized() -> None:
     found = ask(by_another_cost(), min_k=2)
     assert (found.goal, found.cost, chosen(found)) == (("ncp",), "ncp", 1)
-    first, *facts = found.lines()
+    first, *facts = found.parts()
     assert first == "Solution 1: ncp 10.0%, loss 30.0%"
     assert f" {'ncp':<20}10.0%" in facts
     assert near(found, "more") == {3: "ncp 10.5% instead of 10.0%: k 9 instead of 5"}
@@ -684,7 +684,7 @@ def test_an_extreme_answer_is_not_the_headline() -> None:
     assert found.miss is not None
     assert found.headline == found.miss.choice
     assert found.miss.choice.id == 2  # 13.4 % and 0.8 beyond, not 12.5 % and 6.9 beyond
-    lines = list(found.lines())
+    lines = list(found.parts())
     assert "extremes alone: loss 88.6%, k 9,000" in lines[0]
     assert lines[2] == "Solution 2: loss 13.4%, suppression 3.8% instead of 3%"
 

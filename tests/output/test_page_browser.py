@@ -655,7 +655,7 @@ def test_measures_are_grouped_common_ones_first_and_sources_are_folded(report: R
     groups = report.page.run(
         "Array.from(document.querySelectorAll('[data-axis=x] optgroup')).map(g => g.label)"
     )
-    assert groups[:4] == ["Objectives", "Common", "Privacy", "Risk"]
+    assert groups[:4] == ["Objectives", "Common", "Privacy and risk", "Loss"]
     tips = report.page.run(
         "Array.from(document.querySelectorAll('[title]')).map(e => e.title).join(' ')"
     )

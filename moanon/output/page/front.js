@@ -9,8 +9,7 @@ const isPrivacy = (name) => data.measures[name].privacy;
 /** What kinds of measures are called; common ones of every kind come first. */
 const KINDS = {
   common: "Common",
-  privacy: "Privacy",
-  risk: "Risk",
+  privacy: "Privacy and risk",
   loss: "Loss",
   people: "People, one by one",
   others: "Others",

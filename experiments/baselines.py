@@ -180,7 +180,7 @@ def compare(
                     **described(found.grouping(instance), k, queries),
                 }
                 row["checked"] = getattr(found, "checked", None)
-                yield told(table, {**row, "cpu_seconds": round(spent, 3)})
+                yield reported(table, {**row, "cpu_seconds": round(spent, 3)})
     for name, own in OWN.items():
         for eta in ETAS if not algorithms or name in algorithms else ():
             started = time.process_time()
@@ -190,7 +190,7 @@ def compare(
                 fit = np.flatnonzero(front.measures["k"] >= k)
                 best = int(fit[np.argmin(front.measures["loss"][fit])]) + 1
                 row = {"algorithm": name, "eta": eta, **described(front.grouping(best), k, queries)}
-                yield told(table, {**row, "checked": None, "cpu_seconds": round(spent, 3)})
+                yield reported(table, {**row, "checked": None, "cpu_seconds": round(spent, 3)})
 
 
 class Queries:
@@ -240,7 +240,7 @@ def described(grouping: Grouping, k: int, queries: Queries | None = None) -> dic
     return {"asked_k": k, **rounded, "groups": int(grouping.kept.sum())}
 
 
-def told(table: str, row: dict[str, Any]) -> dict[str, Any]:
+def reported(table: str, row: dict[str, Any]) -> dict[str, Any]:
     """Print a row as it comes."""
     print(table, *(f"{key} {value}" for key, value in row.items()), sep=", ", flush=True)
     return row
@@ -255,7 +255,7 @@ def ties(instance: Instance, ks: Sequence[int]) -> Iterator[dict[str, Any]]:
             described(run(instance, k, ties=order).grouping(instance), k)["loss"]
             for order in orders
         ]
-        yield told(
+        yield reported(
             "ties",
             {
                 "algorithm": name,

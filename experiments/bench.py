@@ -42,7 +42,7 @@ from moanon import MoanonError, datasets
 from moanon.atomic import StagedFiles
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.genome import Instance
 from moanon.kernels.costs import COSTS
 from moanon.kernels.models import MODELS
@@ -287,7 +287,7 @@ def column_cases(wanted: Sequence[int] = COLUMNS) -> Iterator[Case]:
 
 
 def model_cases(rounds: int = 250, population: int = POPULATION) -> list[Case]:
-    """Populations as in `adult_cases` with occupation sensitive, and models to be measured."""
+    """Subpopulations as in `adult_cases` with occupation sensitive, and models to be measured."""
     instance = adult_instance(sensitive="occupation")
     rows, rule = instance.cells.rows, Suppression("limit", ETA)
     rules = {

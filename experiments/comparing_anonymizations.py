@@ -9,7 +9,7 @@ given as property vectors), and differences in rank of at most 7 overlooked. The
 Adult, without suppression and with k, loss and weighted-k as objectives, gives a front in which
 many solutions share a k; of the pairs with the same k and about the same loss, the one is compared
 over which the people in the table would disagree most. The source's theorem 1 says why there are so
-many comparators: whether one property vector dominates another cannot be told from fewer unary
+many comparators: whether one property vector dominates another cannot be decided from fewer unary
 indices (such as k, or a mean) than the table has rows. It takes about a minute::
 
     python experiments/comparing_anonymizations.py

@@ -22,7 +22,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-#: The first run that the manual tells of, and what often comes next.
+#: The first run in the manual, and what often comes next.
 CONFIGS = ("configs/quickstart.yaml", "configs/adult/local.yaml")
 
 

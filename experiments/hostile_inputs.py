@@ -184,7 +184,7 @@ def _compare_twins(folder: Path, pairs: int) -> int:
 
 
 def _recover(folder: Path, tables: int) -> int:
-    """Recover cells from results folders; how many are told, or were wrongly taken to be."""
+    """Recover cells from results folders; how many are known, or were wrongly taken to be."""
     began, cells, shown, wrong = time.monotonic(), 0, 0, 0
     for seed in range(tables):
         (folder / str(seed)).mkdir(parents=True)

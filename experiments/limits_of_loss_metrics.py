@@ -11,11 +11,14 @@ integers, and then the same of our fronts there and on Adult (salary class):
 A part, a table, a protocol or some models replace their own rows of the tables that are there. It
 writes to ``results/limits_of_loss_metrics``
 
-- ``mondrian.csv``: M's protocol (``released``) and ours (``raw``) for Mondrian on credit default,
-  k = 2 … 10; ``mondrian_releases.csv``: the measures of these releases; ``figure8.png`` (measures
-  by k), ``figure9.png`` (scores by k), ``figure10.png`` (scores against measures);
-- ``fronts.csv``, ``fronts_releases.csv``, ``fronts_MODEL.png``: at equal k, Mondrian, our local and
-  our global recodings of least loss, and global ones of least ``entropy_loss`` and ``cm`` instead;
+- ``mondrian.csv``: M's protocol (``released``) and ours (``raw``) for Mondrian as M has it, on
+  credit default, k = 2 … 10; ``mondrian_releases.csv``: the measures of what was learned from;
+  ``mondrian_measures.csv``: those of the original, of these releases and of ``mondrian-below``;
+  ``figure8.png`` (measures by k), ``figure9.png`` (scores by k), ``figure10.png`` (scores against
+  measures);
+- ``fronts.csv``, ``fronts_releases.csv``, ``fronts_MODEL.png``: at equal k, ``mondrian-below`` (the
+  Mondrian that loses less), our local and our global recodings of least loss, and global ones of
+  least ``entropy_loss`` and ``cm`` instead;
 - ``objectives.csv``, ``objectives_releases.csv``: the last three of searches with other seeds;
   ``objectives_gains.csv``, ``objectives.png``: by how much the last two costs teach better than the
   front of loss at the same k, seed and split;
@@ -36,13 +39,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from moanon.learning.anonymizations import Anonymization, BaselineRelease, StoredSolution
-from moanon.learning.outcome import StudyOutcome, which_tell
-from moanon.learning.target import Target
 
 from moanon import (
     Config,
     Front,
+    Grouping,
     Instance,
     IntervalSpec,
     datasets,
@@ -51,11 +52,12 @@ from moanon import (
 from moanon.baselines import find_baseline
 from moanon.config import SearchSection
 from moanon.learning import Study
-from moanon.learning.study import Key, Record
+from moanon.learning.lessons import Target
+from moanon.learning.study import Key, Record, StudyOutcome, which_tell
+from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.output.figure_files import write_figures
 from moanon.output.figure_style import (
-    BLUE,
     COLOURS,
     GREY,
     INK,
@@ -70,6 +72,7 @@ from moanon.output.figure_style import (
 from moanon.output.figure_style import write as write_text
 from moanon.output.release_figures import plot_telling
 from moanon.recoding import LocalRecodings
+from moanon.release.solution import Anonymization
 from moanon.search.algorithms import make_search
 from moanon.search.archive import front_of
 from moanon.search.box_solving import solve_target
@@ -92,6 +95,8 @@ COSTS = ("loss", "entropy_loss", "cm")
 EVALUATIONS = 10_000
 #: What M draws of its releases (its H, NCP, DM, CM and the number of classes).
 MEASURES = ("conditional_entropy", "ncp", "dm", "cm", "groups")
+#: Mondrian as in M and LeFevre, and the variant that also cuts below a median.
+MONDRIANS = {"mondrian": "as published", "mondrian-below": "also below the median"}
 MARKS = ("o", "s", "^", "D", "v")
 
 
@@ -116,7 +121,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run_mondrian(options: argparse.Namespace) -> None:
     """Mondrian on credit default, as M has it and tested with raw rows."""
-    releases = {"credit": list(mondrians(credit(80), KS[::8] if options.quick else KS))}
+    instance, ks = credit(80), KS[::8] if options.quick else KS
+    write_table(measured(instance, ks), options.out / "mondrian_measures.csv")
+    releases = {"credit": list(mondrians("mondrian", instance, ks))}
     write_tables(
         studied(releases, options, MODELS, options.protocol or PROTOCOLS), options, "mondrian"
     )
@@ -127,7 +134,7 @@ def run_fronts(options: argparse.Namespace) -> None:
     releases = {}
     for name, instance in chosen_tables(options):
         ks, _ = effort(options)
-        several = [*mondrians(instance, ks), *boxes(instance, ks)]
+        several = [*mondrians("mondrian-below", instance, ks), *boxes(instance, ks)]
         for cost in COSTS:
             several += searched(instance, cost, SEARCH_SEEDS[0], options)
         releases[name] = several
@@ -165,10 +172,11 @@ def draw_all(folder: Path) -> None:
     """Draw all figures, those of studies from their tables, and compare objectives."""
     figures: dict[str, Callable[[], Figure]] = {}
     if (path := folder / "mondrian.csv").exists():
-        scores, releases = pd.read_csv(path), pd.read_csv(folder / "mondrian_releases.csv")
-        figures["figure8"] = partial(draw_measures, releases)
+        scores = pd.read_csv(path)
+        measures = pd.read_csv(folder / "mondrian_measures.csv")
+        figures["figure8"] = partial(draw_measures, measures)
         figures["figure9"] = partial(draw_scores, scores)
-        figures["figure10"] = partial(draw_against, scores, releases)
+        figures["figure10"] = partial(draw_against, scores, measures)
     if (path := folder / "fronts.csv").exists():
         for model, of_model in pd.read_csv(path).groupby("model", sort=False):
             figures[f"fronts_{model}"] = partial(draw_fronts, of_model)
@@ -212,17 +220,35 @@ TABLES: dict[str, Callable[[], Instance]] = {
 }
 
 
-def mondrians(instance: Instance, ks: Sequence[int]) -> Iterator[BaselineRelease]:
-    """Strict Mondrian, once for each k."""
-    run = find_baseline("mondrian").run
+def mondrians(algorithm: str, instance: Instance, ks: Sequence[int]) -> Iterator[Anonymization]:
+    """One of `MONDRIANS`, once for each k."""
+    run = find_baseline(algorithm).run
     recodings = LocalRecodings.of_groupings(run(instance, k).grouping(instance) for k in ks)
     front = Front.of_recodings(instance, Suppression("limit"), ("k", "loss"), recodings)
     for number, k in enumerate(ks, 1):
-        name = f"mondrian k>={k}"
-        yield BaselineRelease(name, instance, front, number, "mondrian", k)
+        made_by: tuple[str, int, dict[str, object]] = (algorithm, k, {})
+        solution = front.chosen(number)
+        name = f"{algorithm} k>={k}"
+        yield Anonymization(name, algorithm, instance, solution=solution, made_by=made_by)
 
 
-def boxes(instance: Instance, ks: Sequence[int]) -> Iterator[StoredSolution]:
+def measured(instance: Instance, ks: Sequence[int]) -> pd.DataFrame:
+    """Measures of the table as it is, whose k is 1, and of the releases of both Mondrians."""
+    original = Grouping.of_genome(instance, np.ones(instance.layout.bits, dtype=bool))
+    groupings = [("original", 1, original)] + [
+        (algorithm, k, find_baseline(algorithm).run(instance, k).grouping(instance))
+        for algorithm, k in product(MONDRIANS, ks)
+    ]
+    rows = []
+    for algorithm, k, grouping in groupings:
+        found = {"groups": len(grouping), **measure_grouping(grouping)}
+        about = {"algorithm": algorithm, "asked_k": k, "k": found["k"]}
+        about["largest_group"] = int(grouping.sizes.max())
+        rows.append(about | {name: found[name] for name in (*MEASURES, "c_avg")})
+    return pd.DataFrame(rows)
+
+
+def boxes(instance: Instance, ks: Sequence[int]) -> Iterator[Anonymization]:
     """Local recodings of least loss, once for each k."""
     rules = [Suppression("limit", ETA, constraints=(("k", k),)) for k in ks]
     recodings = LocalRecodings.of_groupings(solve_target(instance, rule) for rule in rules)
@@ -232,7 +258,7 @@ def boxes(instance: Instance, ks: Sequence[int]) -> Iterator[StoredSolution]:
 
 def searched(
     instance: Instance, cost: str, seed: int, options: argparse.Namespace
-) -> Iterator[StoredSolution]:
+) -> Iterator[Anonymization]:
     """Global recodings of least cost that a search found, once for each k."""
     ks, evaluations = effort(options)
     problem = SearchProblem(instance, ("k", cost), Suppression("limit", ETA))
@@ -245,12 +271,12 @@ def searched(
 
 def best(
     name: str, front: Front, cost: str, instance: Instance, ks: Sequence[int]
-) -> Iterator[StoredSolution]:
+) -> Iterator[Anonymization]:
     """The solution of least cost with at least each k."""
     for k in ks:
         fit = np.flatnonzero(front.measures["k"] >= k)
         number = int(fit[np.argmin(front.measures[cost][fit])]) + 1
-        yield StoredSolution(f"{name} k>={k}", instance, front, number)
+        yield Anonymization(f"{name} k>={k}", name, instance, solution=front.chosen(number))
 
 
 # -- studies ---------------------------------------------------------------------------------------
@@ -296,9 +322,9 @@ def _about_first(table: pd.DataFrame) -> pd.DataFrame:
 
 def better_than_loss(scores: pd.DataFrame) -> pd.DataFrame:
     """What fronts of other costs teach beyond the front of loss at the same k, pair by pair."""
-    told = scores["release"].str.extract(r"^global (?P<cost>\w+)(?: seed (?P<seed>\d+))? k>=(\d+)$")
-    scores = scores[told["cost"].notna()].assign(
-        cost=told["cost"], search=told["seed"].fillna("1").astype(int), asked_k=_asked(scores)
+    name = scores["release"].str.extract(r"^global (?P<cost>\w+)(?: seed (?P<seed>\d+))? k>=(\d+)$")
+    scores = scores[name["cost"].notna()].assign(
+        cost=name["cost"], search=name["seed"].fillna("1").astype(int), asked_k=_asked(scores)
     )
     keys = ["table", "protocol", "model", "asked_k", "search", "repeat"]
     wide = scores.pivot_table(index=keys, columns="cost", values=["auroc", "balanced_accuracy"])
@@ -338,24 +364,32 @@ def _asked(table: pd.DataFrame) -> pd.Series:
     return table["release"].str.extract(r"k>=(\d+)")[0].astype(int)
 
 
+def _algorithm(table: pd.DataFrame) -> str:
+    """Which of `MONDRIANS` the releases of a table are of."""
+    (name,) = table["release"].str.partition(" k>=")[0].unique()
+    return str(name)
+
+
 def draw_measures(table: pd.DataFrame) -> Figure:
-    """M Fig. 8: measures of the releases by k."""
-    table = table[(table["protocol"] == "released") & (table["repeat"] == 1)]
-    figure = new_figure(PAGE, 3.6)
-    axes = figure.subplots(2, 3).flat
-    for ax, name in zip(axes, MEASURES, strict=False):
+    """M Fig. 8: measures of the original, at k = 1, and of the releases."""
+    figure = new_figure(PAGE, 3.9)
+    words = {name: name.replace("_", " ") for name in MEASURES}
+    words["c_avg"] = "mean class size over k"
+    for ax, (name, heading) in zip(figure.subplots(2, 3).flat, words.items(), strict=True):
         dress(ax)
-        ax.plot(_asked(table), table[name], marker="o", markersize=3, color=BLUE)
-        title(ax, [name.replace("_", " ")], columns=3)
-        write_text(ax.set_xlabel("k"), LABEL)
-        ax.set_ylim(bottom=0)
-    ax = figure.axes[-1]
-    dress(ax)
-    sizes = table["average_class_size"] / _asked(table)
-    ax.plot(_asked(table), sizes, marker="o", markersize=3, color=BLUE)
-    ax.set_ylim(bottom=0)
-    title(ax, ["mean class size over k"], columns=3)
-    write_text(ax.set_xlabel("k"), LABEL)
+        for number, (algorithm, label) in enumerate(MONDRIANS.items()):
+            rows = table[table["algorithm"].isin(["original", algorithm])]
+            look = {"marker": MARKS[number], "markersize": 3, "color": COLOURS[number]}
+            ax.plot(rows["asked_k"], rows[name], label=label, linewidth=1.2, **look)
+        title(ax, [heading], columns=3)
+        ax.set_xticks([1, *KS[2::2]], ["orig.", *map(str, KS[2::2])])
+        scale_numbers(ax, "y", table[name].to_numpy(dtype=float), log=False, most=5)
+        ax.set_ylim(0, 1.05 * table[name].max())
+    for ax in figure.axes[3:]:
+        write_text(ax.set_xlabel("k of Mondrian"), LABEL)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    looks = {"ncols": 2, "frameon": False, "fontsize": SMALL}
+    figure.legend(handles, labels, loc="outside upper center", **looks)
     return figure
 
 
@@ -376,7 +410,7 @@ def draw_scores(table: pd.DataFrame) -> Figure:
             _with_range(ax, parts, number, str(model))
         ax.set_xticks([1, *KS], ["orig.", *map(str, KS)])
         if row:
-            write_text(ax.set_xlabel("k of Mondrian"), LABEL)
+            write_text(ax.set_xlabel(f"k of {_algorithm(table)}"), LABEL)
     axes[0][1].legend(fontsize=SMALL, frameon=False, loc="center", ncols=2)
     return figure
 
@@ -401,27 +435,34 @@ def _with_range(
     )
 
 
-def draw_against(scores: pd.DataFrame, releases: pd.DataFrame) -> Figure:
-    """M Fig. 10: scores of the boosting model (or the only one) against measures."""
+def draw_against(scores: pd.DataFrame, measures: pd.DataFrame) -> Figure:
+    """M Fig. 10: scores of the boosting model (or the only one) against measures.
+
+    Hollow: the original.
+    """
     model = scores["model"].iloc[-1] if "boosting" not in set(scores["model"]) else "boosting"
     scores = scores[(scores["protocol"] == "released") & (scores["model"] == model)]
-    means = scores.groupby("release", sort=False)[["auroc", "balanced_accuracy"]].mean()
-    releases = releases[releases["protocol"] == "released"].groupby("release", sort=False)
-    figure = new_figure(PAGE, 2.3)
-    for ax, name in zip(figure.subplots(1, 4, sharey=True), MEASURES[:4], strict=True):
+    scores = scores.assign(asked_k=_asked(scores))
+    names = ["balanced_accuracy", "auroc"]
+    means = scores.groupby("asked_k")[names].mean()
+    originals = scores.groupby("repeat")[[f"original_{name}" for name in names]].first().mean()
+    shown = measures["algorithm"].isin(["original", _algorithm(scores)])
+    by_k = measures[shown].set_index("asked_k")
+    figure = new_figure(PAGE, 2.6)
+    for ax, measure in zip(figure.subplots(1, 4, sharey=True), MEASURES[:4], strict=True):
         dress(ax)
-        for number, score in enumerate(means):
-            ax.plot(
-                releases[name].first().reindex(means.index),
-                means[score],
-                MARKS[number],
-                markersize=3.5,
-                color=COLOURS[number],
-                label=str(score).replace("_", " "),
-            )
-        title(ax, [name.replace("_", " ")], columns=4)
+        for number, score in enumerate(names):
+            look = {"marker": MARKS[number], "markersize": 3.5, "linestyle": ""}
+            look |= {"color": COLOURS[number], "label": score.replace("_", " ")}
+            ax.plot(by_k[measure].reindex(means.index), means[score], **look)
+            look |= {"fillstyle": "none", "label": "" if number else "original"}
+            ax.plot(by_k[measure][[1]], [originals[f"original_{score}"]], **look)
+        title(ax, [measure.replace("_", " ")], columns=4)
         ax.set_ylim(0.5, 0.9)
-    figure.axes[0].legend(fontsize=SMALL, frameon=False, loc="upper left")
+        scale_numbers(ax, "x", by_k[measure].to_numpy(dtype=float), log=False, most=3)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    looks = {"ncols": 3, "frameon": False, "fontsize": SMALL}
+    figure.legend(handles, labels, loc="outside upper center", **looks)
     return figure
 
 

@@ -27,7 +27,8 @@ import pandas as pd
 
 from moanon import Config, Instance
 from moanon.data.domain import IntervalDomain
-from moanon.data.table import Role, read_table
+from moanon.data.table import Role
+from moanon.engines import read_table
 from moanon.measures.suppression import Suppression
 from moanon.search.box_solving import split_greedily
 from moanon.search.local import LocalSearch
@@ -95,7 +96,7 @@ def like_adult(config: Config, cells: int) -> Instance:
 
 
 def spread_ks(rows: int) -> list[int]:
-    """150 sizes of groups from 2 to half of the rows, those that results are told for among them.
+    """150 sizes of groups from 2 to half of the rows, among them those of the results.
 
     They are at growing distances, as far as they are different numbers.
     """

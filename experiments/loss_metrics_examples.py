@@ -133,8 +133,8 @@ def draw_incognito() -> Figure:
                 colours[node] = _known_of(whole, counted)
             names = [tuple(specs)[column] for column in chosen]
             _draw_lattice(ax, part, ", ".join(names), colours=colours)
-    told = {VERMILION: "k-anonymous", INK: "not, as counted", GREY: "not, as inferred"}
-    for colour, words in told.items():
+    meanings = {VERMILION: "k-anonymous", INK: "not, as counted", GREY: "not, as inferred"}
+    for colour, words in meanings.items():
         figure.axes[0].plot([], [], "o", color=colour, label=words)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=SMALL)
     return figure

@@ -201,7 +201,7 @@ def timings(instance: Instance) -> pd.DataFrame:
     named = {str(number): front.grouping(number) for number in front.ids[:200].tolist()}
     settings: dict[str, Any] = {"bucketize": True, "queries": 1000, "ancestors": config.ancestors}
     place_releases(dict(list(named.items())[:1]), **settings)  # loads the kernels
-    again = replace(instance, population_rule=instance.population_rule)
+    again = replace(instance, subpopulation_spec=instance.subpopulation_spec)
     rows = [("mining", 0, cpu_seconds(lambda: again.populations))]
     for method in ("generalized", "bucketized"):
         slowest = max(

@@ -6,9 +6,11 @@ moanon's own, and writes to ``results/publishers_dilemma``
 - ``front.png``: the trade-off between k and loss, with what a publisher can read off it;
 - ``figure6.png`` to ``figure11.png``: D's figures. Those of problem 4 show, like D's, what the
   suppression rule aims at; ``-attained`` shows what the releases then are. D defines l by the most
-  frequent value (§4.2) and counts values (§4.3): ``-frequency`` is the former reading;
+  frequent value (§4.2) and counts values (§4.3): ``-frequency`` is the former reading. All are of
+  one run, like D's; ``safety_seeds.py`` has figures 10 and 11 over five;
 - ``figure7-narrow.png``: figure 7 with at most 1 % of the rows suppressed, as D §7.2 mentions it;
-- ``figure8-l.png``: problem 3 for l instead of k (D §5.3);
+- ``figure6-l.png``, ``figure7-l.png``, ``figure8-l.png``: problems 1 to 3 for l instead of k (D
+  §5.3);
 - ``etas.png``: problem 2 under smaller suppression limits (D §7.2);
 - ``fits.png``, ``fits.csv``: polynomials through the fronts of problems 1 and 2 (D §7.5);
 - ``initial_populations.csv``, ``.png``: problem 1 from five initial populations, with both ways to
@@ -52,6 +54,7 @@ from moanon.output.figure_style import (
     COLOURS,
     COLUMN,
     GREY,
+    PAGE,
     add_legend,
     dress,
     lay_out,
@@ -71,7 +74,8 @@ OUT = REPOSITORY / "results" / "publishers_dilemma"
 #: How a group's diversity is counted, and what that adds to the names of configurations.
 READINGS = {"distinct": "", "frequency": "-frequency"}
 SAFETIES = tuple(f"problem4-{side}{end}" for end in READINGS.values() for side in "kl")
-PROBLEMS = ("problem1", "problem2", "problem3", "problem3-l", *SAFETIES)
+FOR_L = ("problem1-l", "problem2-l", "problem3-l")
+PROBLEMS = ("problem1", "problem2", "problem3", *FOR_L, *SAFETIES)
 ETAS = (0.01, 0.05, 0.1)
 #: Of the figure that D §7.2 mentions.
 NARROW = 0.01
@@ -179,6 +183,10 @@ KEPT_ONLY = (
     f"{TREES}; the paper's search minimizes the loss of the kept rows alone, ours the whole loss "
     "that is limited here"
 )
+SIMILAR = (
+    f"{TREES}; D finds a solution similar to its (k 5000, GL 35 %, SL 17 %) also where GL is at "
+    "most 30 %; ours suppress far more there"
+)
 AIMED_AT = (
     f"{TREES}; D reports what its rule aims at, but the rule keeps groups with fewer values, so "
     "less is attained"
@@ -224,7 +232,7 @@ class Point:
         if not len(rows):
             return None
         values = measures[self.measure][rows]
-        order = values if self.measure == "gl" else -values
+        order = values if self.measure in ("gl", "sl") else -values
         return int(rows[np.lexsort((front.measures["loss"][rows], order))[0]])
 
     def _all(self) -> set[str]:
@@ -248,7 +256,8 @@ POINTS = (
     Point("§7.5, question 1", "problem1", "weighted_k", 2528, TREES, {"loss": 0.22}),
     Point("§7.5, question 2", "problem2", "k", 14, KEPT_ONLY, {"loss": 0.25}),
     Point("§7.5, question 2", "problem2", "k", 36, KEPT_ONLY, {"loss": 0.26}),
-    Point("§7.3, Fig. 9", "problem3", "gl", 0.35, TREES, {"sl": 0.2}, {"weighted_k": 5000}),
+    Point("§7.3, Fig. 9 left", "problem3", "gl", 0.35, TREES, {"sl": 0.2}, {"weighted_k": 5000}),
+    Point("§7.3, Fig. 9 right", "problem3", "sl", 0.17, SIMILAR, {"gl": 0.3}),
     *(
         Point(source, f"problem4-l{end}", "k", k, AIMED_AT, {"loss": loss}, {"l": ell})
         for end in READINGS.values()
@@ -508,9 +517,11 @@ def figures(runs: Runs) -> dict[str, Drawing]:
             size=(7.0, 3.9),
             words=("Adult, 30,162 people", "at most 10 % of rows suppressed"),
         ),
-        "figure6": partial(plot_front, first, insets=insets),
+        "figure6": partial(plot_with_insets, first, insets),
+        "figure6-l": partial(plot_front, paper["problem1-l"], privacy="weighted_l", cost="gl"),
         "figure7": partial(plot_magnified, paper["problem2"]),
         "figure7-narrow": partial(plot_magnified, runs.narrow),
+        "figure7-l": partial(plot_front, paper["problem2-l"], privacy="l", cost="loss"),
         "figure8": partial(plot_pairs, paper["problem3"]),
         "figure8-l": partial(plot_pairs, paper["problem3-l"]),
         "figure9": partial(plot_filtered, paper["problem3"], limits={"sl": 0.2, "gl": 0.3}),
@@ -518,6 +529,14 @@ def figures(runs: Runs) -> dict[str, Drawing]:
         "fits": partial(plot_fits, own["problem2"], DEGREES[1:]),
         **drawings,
     }
+
+
+def plot_with_insets(front: Front, solutions: Sequence[int]) -> Axes:
+    """D Fig. 6: the front, and the group sizes of some solutions; large enough for all of them."""
+    ax = plot_front(front, insets=solutions, size=(PAGE, 4.6))
+    if len(ax.child_axes) < len(solutions):
+        print(f"figure 6 has room for {len(ax.child_axes)} of {len(solutions)} insets only")
+    return ax
 
 
 def initial_figure(initial: Initial) -> dict[str, Drawing]:

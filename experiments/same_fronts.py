@@ -2,15 +2,15 @@
 
 The same configuration and seed give the same bytes in ``front.csv``. This script runs
 configs/quickstart.yaml and configs/adult/*.yaml and compares every column of each front with
-results/fronts.csv, which holds a digest of the column as it was recorded. New columns are told and
-are no difference; a column that is gone is one. (Other versions of numpy may sum in another order.)
+results/fronts.csv, which holds a digest of the column as it was recorded. New columns are listed
+and are no difference; a missing column is one. (Other numpy versions may add in another order.)
 
     python experiments/same_fronts.py                   run all and compare; exit 1 if one differs
     python experiments/same_fronts.py --from FOLDER     compare results that are there already
     python experiments/same_fronts.py --against FOLDER  compare with what another checkout finds
     python experiments/same_fronts.py --record          write results/fronts.csv anew
 
-Of another checkout every configuration is run in turns with this one, and CPU seconds are told.
+Of another checkout every configuration is run in turns with this one, and CPU seconds are reported.
 --only NAME and --set key.path=value run some of them, or others of their kind.
 """
 
@@ -90,9 +90,9 @@ def tell(config: str, found: Digests, expected: Digests, more: str = "") -> bool
     """Say how many columns are the same; return whether all are."""
     wrong = [name for name, digest in expected.items() if found.get(name) != digest]
     new = [name for name in found if name not in expected]
-    told = f"{config}: {len(expected) - len(wrong)} of {len(expected)} columns the same{more}"
-    told += f", new: {', '.join(new)}" if new else ""
-    print(told + (f", DIFFERENT: {', '.join(wrong)}" if wrong else ""), flush=True)
+    line = f"{config}: {len(expected) - len(wrong)} of {len(expected)} columns the same{more}"
+    line += f", new: {', '.join(new)}" if new else ""
+    print(line + (f", DIFFERENT: {', '.join(wrong)}" if wrong else ""), flush=True)
     return not wrong
 
 

@@ -1,7 +1,7 @@
 """How cost grows with rows, columns and cells: cells, releases and searches, beside DuckDB's own.
 
 Tables are generated from the numbers of their rows, so that they are the same everywhere. Each task
-runs in a process of its own, which tells its processor time and its largest memory. Beside moanon's
+runs in a process of its own, which reports its processor time and largest memory. Beside moanon's
 way stands what DuckDB does at least: a bare GROUP BY of the same columns, and a COPY of them.
 
     .venv/bin/python experiments/scale.py                     # up to 10^6 rows
@@ -90,7 +90,7 @@ def make_table(path: Path, rows: int, columns: int, cells: int, repeated: int = 
 
 
 def do_task(task: str, path: Path, columns: int, folder: Path) -> dict[str, float]:
-    """Run a task; tells what it took, without starting Python and importing."""
+    """Run a task and return what it took, without starting Python and importing."""
     quasi = [f"q{j}" for j in range(columns)]
     if task in ("group", "copy"):
         return _do_bare(task, path, quasi, folder)
@@ -102,16 +102,16 @@ def do_task(task: str, path: Path, columns: int, folder: Path) -> dict[str, floa
     orders = {name: sorted(table.columns[name].values, key=lambda v: int(v[1:])) for name in quasi}
     specs = {name: OrderedSpec(tuple(order)) for name, order in orders.items()}
     instance = Instance.build(table, specs)
-    told: dict[str, float] = {"cells": len(instance.cells)}
+    taken: dict[str, float] = {"cells": len(instance.cells)}
     if task == "certified":
         genome = [1 if bit % 3 else 0 for bit in range(instance.layout.bits)]
         release = Release.of(instance, genome, k=5)
         release.promised  # noqa: B018 (known before anything is written, as it is in a run)
         before = _seconds()
-        told["written"] = _time_writing(release, folder / f"release{path.suffix}") - before
+        taken["written"] = _time_writing(release, folder / f"release{path.suffix}") - before
     elif task == "search":
-        return told | _time_search(instance)
-    return told | {"cpu_seconds": _seconds() - before, "peak_mb": _peak()}
+        return taken | _time_search(instance)
+    return taken | {"cpu_seconds": _seconds() - before, "peak_mb": _peak()}
 
 
 def _do_bare(task: str, path: Path, quasi: list[str], folder: Path) -> dict[str, float]:
@@ -188,22 +188,22 @@ def measure_search(most: int, folder: Path, note: Callable[[dict[str, object]], 
     tables = {rows: folder / f"{rows}.parquet" for rows in (REPEATED, min(most, 10**7))}
     for rows, path in tables.items():
         make_table(path, rows, 8, 10**4, REPEATED)
-    told: dict[int, list[dict[str, float]]] = {rows: [] for rows in tables}
+    taken: dict[int, list[dict[str, float]]] = {rows: [] for rows in tables}
     for _ in range(TURNS):
         for rows, path in tables.items():
-            told[rows].append(run_task("search", path, 8))
-    least = {rows: min(each["cpu_seconds"] for each in told[rows]) for rows in tables}
+            taken[rows].append(run_task("search", path, 8))
+    least = {rows: min(each["cpu_seconds"] for each in taken[rows]) for rows in tables}
     for rows, path in tables.items():
         note(
             {
                 "part": "search",
                 "rows": rows,
                 "columns": 8,
-                "cells": told[rows][0]["cells"],
+                "cells": taken[rows][0]["cells"],
                 "format": "parquet",
                 "task": "search",
                 "cpu_seconds": round(least[rows], 2),
-                "peak_mb": round(max(each["peak_mb"] for each in told[rows])),
+                "peak_mb": round(max(each["peak_mb"] for each in taken[rows])),
                 "ratio": round(least[rows] / least[REPEATED], 2),
             }
         )
@@ -220,23 +220,23 @@ def measure(part: str, most: int, folder: Path, note: Callable[[dict[str, object
         make_table(path, rows, columns, cells)
         bare: dict[str, float] = {}
         for task in tasks:
-            told = run_task(task, path, columns)
-            bare[task] = told["cpu_seconds"]
+            taken = run_task(task, path, columns)
+            bare[task] = taken["cpu_seconds"]
             beside = bare[{"cells": "group", "certified": "copy"}.get(task, task)]
-            seconds = {task: told["cpu_seconds"]}
-            if "written" in told:
-                seconds = {"written": told["written"], **seconds}
+            seconds = {task: taken["cpu_seconds"]}
+            if "written" in taken:
+                seconds = {"written": taken["written"], **seconds}
             for name, used in seconds.items():
                 note(
                     {
                         "part": part,
                         "rows": rows,
                         "columns": columns,
-                        "cells": told["cells"] or cells,
+                        "cells": taken["cells"] or cells,
                         "format": form,
                         "task": name,
                         "cpu_seconds": round(used, 2),
-                        "peak_mb": round(told["peak_mb"]),
+                        "peak_mb": round(taken["peak_mb"]),
                         "ratio": round(used / beside, 2),
                     }
                 )

@@ -39,10 +39,12 @@ def shipped() -> dict[str, Any]:
     return search.model_dump(mode="json", exclude_none=True, exclude={"seed", "generations"})
 
 
-#: Settings of each algorithm; the paper's are those that its configurations ship.
+#: Settings of each algorithm; the paper's are those that its configurations ship. They also
+#: exchange trees that have no boundary in common, of which the paper says nothing.
 ALGORITHMS: dict[str, dict[str, Any]] = {
     "archive (default)": {"algorithm": "archive"},
     "nsga2 (the paper's settings)": shipped(),
+    "nsga2 (common boundaries only)": shipped() | {"tree_crossover": "common"},
     "nsga2": {"algorithm": "nsga2"},
 }
 #: Problems: preset, privacy and cost, and limits of cost to look at.

@@ -2,7 +2,7 @@
 
 The domains are those of ``configs/quickstart.yaml``, with ``labels: sets`` in its four tree columns
 or without. Sets are runs of neighbours in the order of the tree. How much more sets of any values
-could gain is told for the groups that were found: what they would lose if each showed exactly the
+could gain is stated for the groups that were found: what they would lose if each showed exactly the
 values that its rows have in those columns.
 
     python experiments/set_labels.py           a minute

@@ -63,6 +63,7 @@ box             the blocks of one group of a local generalization, the smallest 
 group           rows that show the same tuple of labels (the papers' equivalence class)
 suppressed      left out of the release: row, or group with all its rows
 η (eta)         largest share of rows that may be suppressed
+rule            of suppression: which groups are suppressed; a *tree rule* makes a hierarchy
 threshold       size or diversity below which groups are suppressed
 staircase       what one genome offers: a solution for every threshold within η (``selection``)
 measure         named number of a grouping; can be an objective, a constraint, a column of a result

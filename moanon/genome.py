@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, State
 from moanon.data.cells import Cells, SensitiveCounts, check_rows, count_values
-from moanon.data.digests import with_cells
 from moanon.data.domain import (
     MISSING,
     Domain,
@@ -29,8 +28,9 @@ from moanon.data.domain import (
     TreeDomain,
 )
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.populations import PopulationRule, Populations
+from moanon.data.populations import Subpopulations, SubpopulationSpec
 from moanon.data.rows import find_tuples
+from moanon.data.source import with_cells
 from moanon.data.table import Role, Table
 from moanon.errors import ConfigError, DataError, GenomeError
 from moanon.kernels.costs import CostColumn, Prices, make_prices
@@ -121,25 +121,25 @@ class Layout(Outlined):
         domains = self.domains.items()
         return {name: d.hierarchy for name, d in domains if isinstance(d, TreeDomain)}
 
-    # -- what settles a genome -------------------------------------------------------------------
+    # -- bits that decide others -------------------------------------------------------------------
 
     @cached_property
     def free(self) -> Ints:
-        """Bits that settle all others, ascending: of a tree, the first that each inner node owns.
+        """Bits that decide all others, ascending: of a tree, the first that each inner node owns.
 
         A tree of 30,000 leaves under 10,000 inner nodes has 10,000 of them.
         """
-        return np.flatnonzero(self.settled_by == np.arange(self.bits))
+        return np.flatnonzero(self.decided_by == np.arange(self.bits))
 
     @cached_property
-    def settled_by(self) -> Ints:
+    def decided_by(self) -> Ints:
         """For each bit the free one that it equals in every valid genome."""
-        settled = np.arange(self.bits)
+        decided = np.arange(self.bits)
         for _, domain, place in self.slices():
             if isinstance(domain, TreeDomain):
                 tree = domain.hierarchy
-                settled[place] = place.start + tree.first_boundary[tree.owner]
-        return settled
+                decided[place] = place.start + tree.first_boundary[tree.owner]
+        return decided
 
     @property
     def packed_bytes(self) -> int:
@@ -149,13 +149,13 @@ class Layout(Outlined):
     def pack(self, genomes: Bits) -> Bits:
         """Free bits of valid genomes (rows), eight to a byte; they sort as the genomes do."""
         return np.packbits(
-            genomes.take(self.free, axis=1) if self._has_settled else genomes, axis=1
+            genomes.take(self.free, axis=1) if self._has_decided else genomes, axis=1
         )
 
     def unpack(self, packed: Bits) -> Bits:
         """Genomes that were packed."""
         free = np.unpackbits(packed, axis=1, count=len(self.free))
-        return free.take(self._free_place, axis=1) if self._has_settled else free
+        return free.take(self._free_place, axis=1) if self._has_decided else free
 
     def saved(self, packed: Bits) -> State:
         """Packed genomes as arrays for a file; they say nothing of the rows."""
@@ -166,13 +166,13 @@ class Layout(Outlined):
         return state["genomes"]
 
     @cached_property
-    def _has_settled(self) -> bool:
+    def _has_decided(self) -> bool:
         return len(self.free) < self.bits
 
     @cached_property
     def _free_place(self) -> Ints:
-        """For each bit the place, among the free ones, of that which settles it."""
-        return np.searchsorted(self.free, self.settled_by)
+        """For each bit the place, among the free ones, of that which decides it."""
+        return np.searchsorted(self.free, self.decided_by)
 
     # -- validity --------------------------------------------------------------------------------
 
@@ -336,8 +336,8 @@ class Instance(Outlined):
         What a quasi-identifier counts in weighted losses; 1 where none is given.
     label : SensitiveCounts or None
         The column of class labels, for measures of what can be learnt from a release.
-    population_rule : PopulationRule or None
-        Which populations a release should still tell something about; None where nobody asks.
+    subpopulation_spec : SubpopulationSpec or None
+        Which populations a release should still say something about; None where nobody asks.
     """
 
     table: Table
@@ -346,13 +346,13 @@ class Instance(Outlined):
     distances: Mapping[str, Domain] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     label: SensitiveCounts | None = None
-    population_rule: PopulationRule | None = None
+    subpopulation_spec: SubpopulationSpec | None = None
 
     @cached_property
-    def populations(self) -> Populations:
+    def populations(self) -> Subpopulations:
         """Its large populations, found on first use; by L's rule where there is none."""
-        rule = self.population_rule or PopulationRule()
-        return Populations.find(self.layout.domains, self.cells, rule)
+        rule = self.subpopulation_spec or SubpopulationSpec()
+        return Subpopulations.find(self.layout.domains, self.cells, rule)
 
     @cached_property
     def row_cell(self) -> npt.NDArray[np.int32]:
@@ -479,7 +479,7 @@ class Instance(Outlined):
         distances: Mapping[str, DomainSpec] | None = None,
         weights: Mapping[str, float] | None = None,
         label: str | None = None,
-        population_rule: PopulationRule | None = None,
+        subpopulation_spec: SubpopulationSpec | None = None,
     ) -> Instance:
         """Build the domain of every quasi-identifier and count the cells.
 
@@ -494,8 +494,8 @@ class Instance(Outlined):
             Weights of quasi-identifiers.
         label : str, optional
             Name of the column of class labels; it must be released as it is.
-        population_rule : PopulationRule, optional
-            For measures of what a release tells of large populations.
+        subpopulation_spec : SubpopulationSpec, optional
+            For measures of what a release says about large populations.
         """
         check_rows(table.source, table.rows)
         quasi = table.quasi
@@ -518,7 +518,7 @@ class Instance(Outlined):
             _build_distances(table, distances or {}),
             dict(weights or {}),
             None if label is None else _count_labels(table, label, domains),
-            population_rule,
+            subpopulation_spec,
         )
 
     @classmethod

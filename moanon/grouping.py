@@ -15,7 +15,7 @@ A row without a group is suppressed, and so are the rows of groups that are not 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -39,23 +39,27 @@ MatchedBy = Literal["genome", "boxes", "key", "labels", "position"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AlikeRows(Outlined):
-    """Rows of one cell and group that are alike in all that is measured, counted together.
-
-    For tables whose rows are elsewhere, where rows of one cell are in different groups.
+class Members(Outlined):
+    """Rows of one cell and group, counted together: the group, the cell and the rows of each entry.
 
     Attributes
     ----------
-    group, cell, rows : arrays (entries,)
-        The group of some rows, or `NO_GROUP`; their cell; how many they are.
+    group : array (entries,)
+        The group of each entry, or `NO_GROUP`.
+    of : {"cells", "rows", "counts"}
+        What entries are: the cells of the table, each with all its rows; its single rows, where
+        rows of one cell are in different groups; or, of rows that are elsewhere, those that are
+        alike in all that is measured, counted together. Only these know the following.
+    cell, rows : arrays (entries,)
     values : mapping of str to array (entries,)
         Of each sensitive and class column the label they have, as `SensitiveCounts` numbers it.
     """
 
     group: Ints
-    cell: Ints
-    rows: Ints
-    values: Mapping[str, Values]
+    of: Literal["cells", "rows", "counts"]
+    cell: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    rows: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    values: Mapping[str, Values] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,12 +70,8 @@ class Grouping(Outlined):
     ----------
     instance : Instance
         The table.
-    cell_group : array (cells,) or None
-        The group of each cell, or `NO_GROUP`; None where rows of one cell are in different groups.
-    given_row_group : array (rows,) or None
-        The same for each row, where cells do not say it.
-    alike_rows : AlikeRows or None
-        Instead of it, where rows are elsewhere.
+    members : Members
+        Which rows of which cell are in which group.
     sizes : array (groups,)
         Rows of each group.
     kept : array (groups,) of bool
@@ -87,7 +87,7 @@ class Grouping(Outlined):
     matched_by : str
         How rows were found.
     notes : tuple of str
-        What was noticed on the way and should be told.
+        What was noticed on the way and should be reported.
     absent : tuple of str
         Sensitive and class columns of the table that are not released.
 
@@ -95,7 +95,7 @@ class Grouping(Outlined):
     --------
     >>> import pandas as pd
     >>> from moanon.data.domain import OrderedSpec
-    >>> from moanon.data.table import read_table
+    >>> from moanon.engines import read_table
     >>> table = read_table(pd.DataFrame({"size": list("SSMLL")}), {"size": "quasi"})
     >>> instance = Instance.build(table, {"size": OrderedSpec(("S", "M", "L"))})
     >>> grouping = Grouping.of_genome(instance, [0, 1])
@@ -104,8 +104,7 @@ class Grouping(Outlined):
     """
 
     instance: Instance
-    cell_group: Ints | None
-    given_row_group: Ints | None
+    members: Members
     sizes: Ints
     kept: Bools
     starts: Values | None
@@ -115,7 +114,6 @@ class Grouping(Outlined):
     matched_by: MatchedBy = "genome"
     notes: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
-    alike_rows: AlikeRows | None = None
 
     # -- making ------------------------------------------------------------------------------------
 
@@ -166,7 +164,7 @@ class Grouping(Outlined):
         """Put cells into boxes; all groups are kept.
 
         Boxes may overlap: which one a cell is in is said, not found. Boxes with the same blocks are
-        one group, because nobody could tell their rows apart.
+        one group, because their rows show the same.
 
         Parameters
         ----------
@@ -233,8 +231,7 @@ class Grouping(Outlined):
         sizes = np.bincount(group[group >= 0])
         return cls(
             instance,
-            None,
-            group,
+            Members(group, "rows"),
             sizes,
             np.ones(len(sizes), dtype=bool),
             first,
@@ -246,15 +243,14 @@ class Grouping(Outlined):
         )
 
     @classmethod
-    def of_alike_rows(
-        cls, instance: Instance, rows: AlikeRows, starts: Ints | None, stops: Ints | None
+    def of_counts(
+        cls, instance: Instance, members: Members, starts: Ints | None, stops: Ints | None
     ) -> Grouping:
         """As `of_rows`, of rows that are elsewhere; nothing is checked."""
-        sizes = np.zeros(int(rows.group.max()) + 1, dtype=np.int64)
-        held = rows.group >= 0
-        np.add.at(sizes, rows.group[held], rows.rows[held])
-        kept = np.ones(len(sizes), dtype=bool)
-        return cls(instance, None, None, sizes, kept, starts, stops, alike_rows=rows)
+        held = members.group >= 0
+        sizes = np.zeros(int(members.group.max()) + 1, dtype=np.int64)
+        np.add.at(sizes, members.group[held], members.rows[held])
+        return cls(instance, members, sizes, np.ones(len(sizes), dtype=bool), starts, stops)
 
     @classmethod
     def of_cells(
@@ -262,7 +258,7 @@ class Grouping(Outlined):
     ) -> Grouping:
         """Take groups of whole cells, whose sizes are known; nothing is checked."""
         kept = np.ones(len(sizes), dtype=bool)
-        return cls(instance, cell_group, None, sizes, kept, starts, stops)
+        return cls(instance, Members(cell_group, "cells"), sizes, kept, starts, stops)
 
     def named(self, name: str) -> Grouping:
         """The same grouping under a name."""
@@ -286,11 +282,7 @@ class Grouping(Outlined):
         number[:-1][self.kept] = np.arange(np.count_nonzero(self.kept))
         return replace(
             self,
-            cell_group=None if self.cell_group is None else number[self.cell_group],
-            given_row_group=None if self.given_row_group is None else number[self.given_row_group],
-            alike_rows=None
-            if self.alike_rows is None
-            else replace(self.alike_rows, group=number[self.alike_rows.group]),
+            members=replace(self.members, group=number[self.members.group]),
             sizes=self.sizes[self.kept],
             kept=self.kept[self.kept],
             starts=None if self.starts is None else self.starts[:, self.kept],
@@ -341,39 +333,37 @@ class Grouping(Outlined):
     @property
     def is_complete(self) -> bool:
         """Whether every row has a group; else nobody knows how suppressed rows were grouped."""
-        if self.alike_rows is not None:
-            return bool((self.alike_rows.group >= 0).all())
-        groups = self.row_group if self.cell_group is None else self.cell_group
-        return bool((groups >= 0).all())
+        return bool((self.members.group >= 0).all())
 
     @property
     def has_meaning(self) -> bool:
         """Whether it is known what labels stand for."""
         return self.starts is not None
 
+    @property
+    def cell_group(self) -> Ints | None:
+        """The group of each cell, or `NO_GROUP`; None where rows of one cell are in several."""
+        return self.members.group if self.members.of == "cells" else None
+
     @cached_property
     def row_group(self) -> Ints:
         """The group of each row, or `NO_GROUP`; asked for only where rows themselves are."""
-        if self.alike_rows is not None:
+        if self.members.of == "counts":
             raise DataError(
                 f"the rows of {self.table.source} were counted where they are, and this question "
                 "is one about single rows"
             )
-        if self.cell_group is None:
-            assert self.given_row_group is not None
-            return self.given_row_group
-        return self.cell_group[self.instance.row_cell]
+        if self.members.of == "rows":
+            return self.members.group
+        return self.members.group[self.instance.row_cell]
 
-    def members(self) -> tuple[Ints, Ints, Ints]:
+    def members_held(self) -> tuple[Ints, Ints, Ints]:
         """Groups with their cells and how many rows of each: a cell may be in several groups."""
-        if self.alike_rows is not None:
-            group, cell, rows = self.alike_rows.group, self.alike_rows.cell, self.alike_rows.rows
-        elif self.cell_group is not None:
-            group, cell = self.cell_group, np.arange(len(self.cell_group))
-            rows = self.instance.cells.counts
-        else:
-            group, cell = self.row_group, self.instance.row_cell.astype(np.int64)
-            rows = np.ones(len(group), dtype=np.int64)
+        group, cell, rows = self.members.group, self.members.cell, self.members.rows
+        if self.members.of == "cells":
+            cell, rows = np.arange(len(group)), self.instance.cells.counts
+        elif self.members.of == "rows":
+            cell, rows = self.instance.row_cell.astype(np.int64), np.ones(len(group), np.int64)
         held = group >= 0
         return group[held], cell[held], rows[held]
 
@@ -382,14 +372,15 @@ class Grouping(Outlined):
 
         In any order, and the same pair perhaps more than once.
         """
-        if self.alike_rows is not None:
-            return self.alike_rows.group, self.alike_rows.values[counts.name], self.alike_rows.rows
-        if self.cell_group is not None:
-            group = np.repeat(self.cell_group.astype(np.int32), np.diff(counts.starts))
-            return group, counts.values, counts.counts
+        group = self.members.group
+        if self.members.of == "counts":
+            return group, self.members.values[counts.name], self.members.rows
+        if self.members.of == "cells":
+            owner = np.repeat(group.astype(np.int32), np.diff(counts.starts))
+            return owner, counts.values, counts.counts
         codes = self.table.column(counts.name).codes
         value = np.where(codes < 0, len(counts.labels) - 1, codes)  # the last: missing
-        return self.row_group, value, np.ones(len(value), dtype=np.int64)
+        return group, value, np.ones(len(value), dtype=np.int64)
 
     @cached_property
     def is_kept(self) -> Bools:
@@ -438,7 +429,7 @@ class Grouping(Outlined):
 
 
 class _Blocks(NamedTuple):
-    """Blocks of a genome, told of each base value; those of all columns stand in a row."""
+    """Blocks of a genome, by base value; those of all columns stand in a row."""
 
     of_value: Values  # number of its block within the column
     starts: Values  # first base value of its block
@@ -484,10 +475,10 @@ class _Merged(Outlined):
 
     def under(self, blocks: _Blocks) -> _Merged:
         """Merge further, where these groups have all the boundaries of the blocks."""
-        told = [column for column, number in enumerate(blocks.number) if number > 1] or [0]
+        cut = [column for column, number in enumerate(blocks.number) if number > 1] or [0]
         keys = row_keys(
-            [blocks.of_value[self._values(column)][self.codes[column]] for column in told],
-            [blocks.number[column] for column in told],
+            [blocks.of_value[self._values(column)][self.codes[column]] for column in cut],
+            [blocks.number[column] for column in cut],
         )
         group, found = pd.factorize(keys)  # by their first cell
         del keys  # of as many groups as cells, it is as large as all else

@@ -21,7 +21,7 @@ def base_rows(instance: Instance) -> list[tuple[int, ...]]:
     """Base value of every quasi-identifier, row by row; the last one where a cell is missing."""
     columns = []
     for name, domain in instance.layout.domains.items():
-        column = instance.table.columns[name]
+        column = instance.table.column(name)
         cells = []
         for code in column.codes.tolist():
             found = domain.size - 1 if code < 0 else int(domain.find([column.values[code]])[0])
@@ -105,7 +105,7 @@ def recursive_l(values: Sequence[Hashable], c: Fraction) -> int:
 
 def sensitive_rows(instance: Instance, name: str) -> list[str | None]:
     """Values of a sensitive column, row by row; None where missing."""
-    column = instance.table.columns[name]
+    column = instance.table.column(name)
     return [None if code < 0 else column.values[code] for code in column.codes.tolist()]
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
 
 from moanon.data.domain import Domain, IntervalDomain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
 from moanon.genome import Instance
+from moanon.measures import MEASURES
 from tests import naive
 
 Rows = list[int]
@@ -138,7 +139,7 @@ def beta_enhanced(values: Sequence[Hashable], table: Sequence[Hashable]) -> floa
 
 def sensitive_places(instance: Instance, name: str) -> list[int]:
     """Place of every row's sensitive value in the domain of its distance."""
-    domain, column = instance.distances[name], instance.table.columns[name]
+    domain, column = instance.distances[name], instance.table.column(name)
     return [
         domain.size - 1 if code < 0 else int(domain.find([column.values[code]])[0])
         for code in column.codes.tolist()
@@ -157,30 +158,52 @@ def emd(instance: Instance, name: str, rows: Rows) -> Fraction:
     return emd_ordered(here, places, domain.size)
 
 
+#: Models of a group by itself, ...
+ALONE: dict[str, Callable[[Sequence[Hashable]], float | Fraction]] = {
+    "l_distinct": naive.distinct_l,
+    "l_frequency": naive.frequency_l,
+    "l_entropy": naive.entropy_l,
+    "p_sensitive": naive.distinct_l,
+    "alpha": alpha,
+}
+#: ... and of one compared with many rows. Tests of models go through these, whatever they are of.
+BESIDE: dict[str, Callable[[Sequence[Hashable], Sequence[Hashable]], float | Fraction]] = {
+    "t_equal": emd_equal,
+    "t_js": js_divergence,
+    "delta": delta,
+    "delta_present": delta_present,
+    "beta": beta,
+    "beta_enhanced": beta_enhanced,
+}
+
+
+def worst(name: str, values: Iterable[float]) -> float:
+    """The worst of some values of a measure."""
+    return (min if MEASURES[name].direction == "max" else max)(values)
+
+
+def column_models(
+    groups: Sequence[Sequence[Hashable]], table: Sequence[Hashable], c: Fraction = Fraction(3)
+) -> dict[str, float]:
+    """Every model of some values of one column, of the worst group; but for t-closeness."""
+    found = {name: [float(model(values)) for values in groups] for name, model in ALONE.items()}
+    found |= {
+        name: [float(model(values, table)) for values in groups] for name, model in BESIDE.items()
+    }
+    found["l_recursive"] = [naive.recursive_l(values, c) for values in groups]
+    return {name: worst(name, values) for name, values in found.items()}
+
+
 def group_models(instance: Instance, rows: Rows, c: Fraction = Fraction(3)) -> dict[str, float]:
     """Every measure of one group, the worst over the sensitive columns."""
     found: dict[str, list[float]] = {}
     for name in instance.table.sensitive:
         table = naive.sensitive_rows(instance, name)
-        values = [table[i] for i in rows]
-        each = {
-            "l_distinct": naive.distinct_l(values),
-            "l_frequency": naive.frequency_l(values),
-            "l_entropy": naive.entropy_l(values),
-            "l_recursive": naive.recursive_l(values, c),
-            "alpha": float(alpha(values)),
-            "t_closeness": float(emd(instance, name, rows)),
-            "t_equal": float(emd_equal(values, table)),
-            "t_js": js_divergence(values, table),
-            "delta": delta(values, table),
-            "delta_present": delta_present(values, table),
-            "beta": float(beta(values, table)),
-            "beta_enhanced": beta_enhanced(values, table),
-        }
+        each = column_models([[table[i] for i in rows]], table, c)
+        each["t_closeness"] = float(emd(instance, name, rows))
         for measure, value in each.items():
             found.setdefault(measure, []).append(value)
-    worst = {m: (min if m.startswith("l_") else max)(values) for m, values in found.items()}
-    return {**worst, "p_sensitive": worst["l_distinct"], "k": len(rows)}
+    return {name: worst(name, values) for name, values in found.items()} | {"k": len(rows)}
 
 
 # -- losses of a release ---------------------------------------------------------------------------

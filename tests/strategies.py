@@ -19,7 +19,7 @@ from moanon.data.domain import (
     TreeSpec,
 )
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.genome import Instance
 
 

@@ -20,7 +20,8 @@ import moanon.data.steps
 import moanon.genome
 from moanon.data.domain import Domain, DomainSpec, OrderedDomain, OrderedSpec, TreeDomain
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import Table, read_table
+from moanon.data.table import Table
+from moanon.engines import read_table
 from moanon.errors import DataError, GenomeError
 from moanon.genome import Instance, Layout
 from tests.refusals import refusal_of
@@ -183,7 +184,7 @@ def test_of_a_tree_one_bit_of_each_inner_node_is_packed() -> None:
     tree = Hierarchy.from_yaml("Any: {North: [a, b, c], South: [d, e]}")
     layout = Layout({"place": TreeDomain(tree), "size": OrderedDomain(("S", "M", "L"))})
     # boundaries a|b and b|c are North's, c|d is Any's, d|e is South's; then two of size
-    assert layout.settled_by.tolist() == [0, 0, 2, 3, 4, 5]
+    assert layout.decided_by.tolist() == [0, 0, 2, 3, 4, 5]
     assert layout.free.tolist() == [0, 2, 3, 4, 5]
     assert layout.pack(layout.parse("001001")[None]).tolist() == [[0b01001000]]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError, DataError, GenomeError, OutputError
 from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, Grouping, _Merged

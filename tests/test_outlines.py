@@ -11,7 +11,7 @@ import pytest
 
 from moanon import Config, Diagnosis, Front, Hierarchy, read_table
 from moanon.compare import compare
-from moanon.data.source import read_source
+from moanon.engines import open_source
 from moanon.experiment import Experiment
 from moanon.front.landmarks import TradeOff, find_landmarks
 from moanon.measures import MEASURES
@@ -70,13 +70,13 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     groupings = [front.grouping(1), front.grouping(len(front))]
     measures = [m for m in MEASURES.values() if m.why_not(front.instance) is None]
     diagnosis = Diagnosis.read(folder / "people.csv", ("age", "size"), ("ill",))
-    columns = read_source(folder / "people.csv").columns
+    columns = open_source(folder / "people.csv").columns
     found: list[Any] = [
         config, experiment, result, front, front.solutions, front.ask(max_loss=0.9), release,
         release.write(folder / "r.csv"), release._columns("star"), groupings,
         compare(groupings), score_grouping(groupings[0], measures), diagnosis,
         diagnosis.ask(subset=("age", "size")), diagnosis.ask(), diagnosis.ask(delta="ask"),
-        TradeOff.of(front), find_landmarks(front), columns, read_source(frame), front.chosen(1),
+        TradeOff.of(front), find_landmarks(front), columns, open_source(frame), front.chosen(1),
         release._reading("csv", release._columns("absent"), stars=False, defused=False),
         read_table(frame, {"age": "quasi"}), Hierarchy.read(folder / "place.yaml"),
         front.instance.kernel, front.instance.losses, *config.specs().values(),

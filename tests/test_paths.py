@@ -11,7 +11,7 @@ import pytest
 from moanon.atomic import checked_path
 from moanon.config import Config
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.source import read_source
+from moanon.engines import open_source
 from moanon.errors import ConfigError, DataError, MoanonError
 from moanon.front import Front
 from moanon.front.results import find_fronts
@@ -58,7 +58,7 @@ def test_special_files_are_let_through_on_demand() -> None:
 
 @pytest.mark.parametrize("path", [f"{LONG}.yaml", "a\0b.yaml", "itself.yaml"])
 @pytest.mark.parametrize(
-    "read", [Config.load, Hierarchy.read, read_source, Front.load, find_fronts]
+    "read", [Config.load, Hierarchy.read, open_source, Front.load, find_fronts]
 )
 def test_every_reader_refuses_them(read: Callable[[str], object], path: str) -> None:
     Path("itself.yaml").symlink_to("itself.yaml")
@@ -72,7 +72,7 @@ def test_no_table_is_read_from_a_pipe() -> None:
     os.mkfifo(folder / "people.csv")
     for source in ("tables/people.csv", "tables", "tables/*.csv"):
         with pytest.raises(DataError, match=r"tables/people\.csv is a pipe, a device or a socket"):
-            read_source(source)
+            open_source(source)
 
 
 def test_a_link_to_nothing_is_not_left_out_in_silence() -> None:
@@ -81,7 +81,7 @@ def test_a_link_to_nothing_is_not_left_out_in_silence() -> None:
     Path("tables/b.csv").symlink_to("nowhere")
     for source in ("tables", "tables/*.csv"):
         with pytest.raises(DataError, match=r"tables/?\S* cannot be read: No such file"):
-            read_source(source)
+            open_source(source)
 
 
 def test_no_results_are_read_from_a_pipe() -> None:

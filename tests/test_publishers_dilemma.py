@@ -13,6 +13,7 @@ from moanon.errors import ConfigError
 from moanon.front.landmarks import TradeOff
 from tests.checkout import REPOSITORY, load_experiment
 from tests.output.drawn import made_front
+from tests.search.people import found_front
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +63,12 @@ def test_the_committed_initial_populations_are_as_many_of_each_variant(dilemma: 
         assert seeds == list(dilemma.SEEDS)
 
 
+def test_figure_6_has_an_inset_for_each_of_two_solutions(dilemma: ModuleType) -> None:
+    front = found_front("zero-suppression")
+    ax = dilemma.plot_with_insets(front, [1, len(front)])
+    assert len(ax.child_axes) == 2
+
+
 def test_committed_pictures_are_small() -> None:
     pictures = list((REPOSITORY / "results" / "publishers_dilemma").glob("*.png"))
     assert {f"figure{number}.png" for number in range(6, 12)} <= {path.name for path in pictures}
@@ -76,8 +83,8 @@ def test_a_short_run_writes_everything(dilemma: ModuleType, tmp_path: Path) -> N
     assert sorted(p.name for p in out.iterdir()) == sorted(p.name for p in committed.iterdir())
     assert (out / "answers.md").read_text().count("\n1. ") == 1
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "dilemma-runs").rglob("*.csv")}
-    # 8 problems, 4 of them our way, too; 3 limits and their table, a narrow one, 2 × 4 seeds
-    assert len(before) == 25
+    # 10 problems, 4 of them our way, too; 3 limits and their table, a narrow one, 2 × 4 seeds
+    assert len(before) == 27
     dilemma.main(["--quick", "--out", str(out)])  # nothing is run twice
     assert {path: path.stat().st_mtime_ns for path in before} == before
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from moanon.compare import compare
 from moanon.data.domain import IntervalSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import CertificateError, ConfigError, DataError, GenomeError, OutputError
 from moanon.front import Front
 from moanon.genome import Generalization, Instance

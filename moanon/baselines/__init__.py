@@ -5,14 +5,14 @@ Each takes an instance and k, and gives one release of it, with a `grouping` for
 - ``mondrian``: Mondrian as published, strict and relaxed, and a variant of ours that also cuts
   below the median; every group has its own blocks (`Boxes`).
 - ``datafly``: Datafly, where a share of the rows or up to k may be suppressed; ``lattice``:
-  Incognito, OLA and Flash; ``mingen``: MinGen. One level of its hierarchy for each column
-  (`FullDomain`), found in different ways and for different ends.
-- ``full_domain``: the lattice that these three files share; ``requirement``: what every group must
+  Incognito, OLA, Flash and MinGen. One level of its hierarchy for each column (`FullDomain`),
+  found in different ways and for different ends.
+- ``full_domain``: the lattice that these two files share; ``requirement``: what every group must
   meet, as a rule of suppression.
 
 >>> import pandas as pd
 >>> from moanon.data.domain import IntervalSpec, OrderedSpec
->>> from moanon.data.table import read_table
+>>> from moanon.engines import read_table
 >>> from moanon.genome import Instance
 >>> frame = pd.DataFrame({"age": [20, 21, 22, 30, 31, 45], "sex": list("ffmmff")})
 >>> table = read_table(frame, {"age": "quasi", "sex": "quasi"})
@@ -113,7 +113,7 @@ BASELINES = {
         ("eta", *_GROUPS),
     ),
     "mingen": Baseline(
-        "the greatest precision, by looking at all levels", ("mingen", "mingen"), _GROUPS
+        "the greatest precision, by looking at all levels", ("lattice", "mingen"), _GROUPS
     ),
 }
 

@@ -53,7 +53,7 @@ class FullDomain:
 
 @dataclass(frozen=True)
 class Checked:
-    """What counting the groups of some nodes tells.
+    """What is known from counting the groups of some nodes.
 
     Attributes
     ----------

@@ -96,12 +96,12 @@ def ask(
 
 def _dropped(records: _Records) -> str:
     """Say how many rows the run has dropped; the limits of one run have the same table."""
-    from moanon.data.table import told_dropped
+    from moanon.data.table import dropped_note
 
     data = next(iter(records.values())).get("data", {})
     dropped, rows_in = data.get("rows_dropped"), data.get("rows_in")
     known = isinstance(dropped, int) and isinstance(rows_in, int)  # not of a front from Python
-    return told_dropped(dropped, rows_in) if known else ""
+    return dropped_note(dropped, rows_in) if known else ""
 
 
 # -- for people ----------------------------------------------------------------------------------

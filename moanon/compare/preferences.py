@@ -17,7 +17,7 @@ import numpy as np
 from moanon.arrays import Floats
 from moanon.compare.indices import INDICES, find_index
 from moanon.data.column import did_you_mean
-from moanon.data.source import read_source
+from moanon.engines import open_source
 from moanon.errors import ConfigError, DataError
 
 Pairs = Sequence[tuple[float, float]]
@@ -280,9 +280,9 @@ def read_vectors(path: str | os.PathLike[str]) -> dict[str, Floats]:
     DataError
         If the file cannot be read, or a cell is no number.
     """
-    read = read_source(path)
+    read = open_source(path)
     found = {}
-    for column in read.columns:
+    for column in read.store.held(list(read.store.columns)).columns.values():
         numbers = np.full(len(column.values) + 1, np.nan)  # the last: a missing value
         for place, text in enumerate(column.values):
             with suppress(ValueError):

@@ -48,7 +48,7 @@ from moanon.config.sections import (
 )
 from moanon.data.domain import DomainSpec
 from moanon.data.file_form import FormKeys
-from moanon.data.populations import PopulationRule
+from moanon.data.populations import SubpopulationSpec
 from moanon.data.rules import declared_texts
 from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text
 from moanon.data.table import Role, Table
@@ -342,13 +342,13 @@ class Config(BaseModel):
             distances=self.distances(),
             weights=self.weights,
             label=self.problem.class_column,
-            population_rule=self._population_rule(),
+            subpopulation_spec=self._population_rule(),
         )
 
-    def _population_rule(self) -> PopulationRule | None:
+    def _population_rule(self) -> SubpopulationSpec | None:
         if self.problem.min_support is None:
             return None
-        return PopulationRule(self.problem.min_support, self.ancestors)
+        return SubpopulationSpec(self.problem.min_support, self.ancestors)
 
     @property
     def ancestors(self) -> dict[str, tuple[int, ...]]:

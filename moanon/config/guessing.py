@@ -26,6 +26,7 @@ from moanon.data.domain import Domain, TreeDomain
 from moanon.data.notation import PLAIN, Notation, Recognized, recognize
 from moanon.data.steps import DATE_UNITS, Kind, Scale
 from moanon.errors import MoanonError
+from moanon.wording import counted
 
 #: Guessed orders have at most so many values: more would be slow to read and to put right.
 MAX_BASE = 50
@@ -242,7 +243,7 @@ def _coarsened(column: Profile, domain: Domain) -> str:
     if domain.kind == "interval" or getattr(domain, "steps", None) is not None:
         used = len(set(domain.find(column.values).tolist()))
         if used < len(column.values):
-            text = f"; they are merged to {_counted(used, 'step')} before anything is searched"
+            text = f"; they are merged to {counted(used, 'step')} before anything is searched"
     if isinstance(domain, TreeDomain):
         tree = domain.hierarchy
         levels = list(dict.fromkeys(zip(tree.levels, tree.level_labels, strict=True)))
@@ -389,11 +390,7 @@ def _band(value: str) -> tuple[int, int] | None:
 
 
 def _seen(column: Profile) -> str:
-    return _counted(len(column.values), "different value")
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    return counted(len(column.values), "different value")
 
 
 def words_of(name: str) -> set[str]:

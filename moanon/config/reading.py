@@ -26,7 +26,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from moanon import datasets
 from moanon.atomic import checked_path
 from moanon.data import strict_yaml
-from moanon.data.decoding import checked_encoding
+from moanon.data.file_form import checked_encoding
 from moanon.data.rules import checked_rule
 from moanon.data.strict_yaml import YamlNode, path_text
 from moanon.engines.addresses import is_address, refuse_password

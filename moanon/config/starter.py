@@ -25,16 +25,18 @@ from moanon.atomic import StagedFiles, checked_path
 from moanon.config import Config, name_from
 from moanon.config.guessing import Guess, guess, missing_tokens
 from moanon.config.reading import MAX_BYTES
-from moanon.data.column import Column
+from moanon.data.column import Profile
 from moanon.data.domain import IntervalSpec
 from moanon.data.file_form import FileForm, FormKeys
 from moanon.data.hierarchy import Hierarchy
 from moanon.data.notation import PLAIN, Notation
 from moanon.data.rules import checked_rule, rule_of, takes_steps
-from moanon.data.source import TABLE_ENDINGS, Source, files_behind, likely_form, read_source
+from moanon.data.source import TABLE_ENDINGS, files_behind, likely_form
 from moanon.data.strict_yaml import dump
+from moanon.engines import Source, open_source
 from moanon.engines.addresses import is_address
 from moanon.errors import ConfigError, DataError, OutputError
+from moanon.wording import counted
 
 #: So many columns are more than anybody describes.
 _MANY = 200
@@ -57,7 +59,7 @@ def write_starter(
     columns : sequence of str, optional
         Those that a release may have. Default: all.
     **given
-        As for `moanon.data.source.read_source`; what is not given is detected.
+        As for `moanon.engines.open_source`; what is not given is detected.
 
     Returns
     -------
@@ -76,10 +78,10 @@ def write_starter(
     if os.path.lexists(target):
         raise OutputError(f"{target} exists already and is left as it is; name another (out=…)")
     form = likely_form(file, **given)
-    source = read_source(file, columns=columns, **form)
+    source = open_source(file, columns=columns, **form)
     tokens = ("", *missing_tokens(source.columns))
     if len(tokens) > 1:
-        source = read_source(file, columns=columns, missing_tokens=tokens, **form)
+        source = open_source(file, columns=columns, missing_tokens=tokens, **form)
     guesses = [guess(column) for column in source.columns]
     roles = Counter(each.role for each in guesses)
     if not roles["quasi"]:
@@ -165,12 +167,12 @@ def _starter_text(
     """Write the configuration with a comment for each guess."""
     described = []
     for column, each, entry in zip(source.columns, guesses, entries, strict=True):
-        missing = f"; missing in {_counted(column.missing, 'row')}" if column.missing else ""
+        missing = f"; missing in {counted(column.missing, 'row')}" if column.missing else ""
         described.append(_commented(f"{each.reason}{missing}", {column.name: entry}, "  "))
     parts = [
         _commented(
-            f"A first configuration, guessed from {_counted(source.rows, 'row')} and "
-            f"{_counted(len(guesses), 'column')}. Every role below is a guess: go through them one "
+            f"A first configuration, guessed from {counted(source.rows, 'row')} and "
+            f"{counted(len(guesses), 'column')}. Every role below is a guess: go through them one "
             "by one. What points to a person is identifying and is dropped; what others may know "
             "about a person is quasi and is generalized; what must not be learnt about a person is "
             "sensitive and is kept; what matters to nobody is insensitive and is kept. A column "
@@ -189,18 +191,14 @@ def _starter_text(
     return "\n".join(parts)
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def _missing_text(
-    columns: Sequence[Column], guesses: Sequence[Guess], tokens: Sequence[str]
+    columns: Sequence[Profile], guesses: Sequence[Guess], tokens: Sequence[str]
 ) -> str:
     released = [each.role in ("quasi", "sensitive") for each in guesses]
     gaps = sum(column.missing > 0 for column, kept in zip(columns, released, strict=True) if kept)
     if gaps:
         comment = (
-            f"Values are missing in {_counted(gaps, 'column')} that would be released: they "
+            f"Values are missing in {counted(gaps, 'column')} that would be released: they "
             "are kept as a category of their own. drop would leave out every row with one, error "
             "would stop."
         )
@@ -244,7 +242,7 @@ def make_hierarchy(
     `form` says how the file is written, `notation` has keys of `Notation`, where they are known;
     `missing_tokens` are texts that mean "no value".
     """
-    source = read_source(
+    source = open_source(
         file, missing_tokens=missing_tokens, columns=[column], **likely_form(file, **form)
     )
     (profile,) = source.columns

@@ -1,11 +1,12 @@
 """From a file to cells: everything that happens before a genome is looked at.
 
-- ``source`` reads frames and, through ``readers``, CSV, Parquet and Excel files (``spreadsheets``,
-  opened by ``workbooks``); a ``column`` comes out as distinct texts and one code per row.
+- ``source`` finds files and reads frames; ``file_form`` says how files are written; ``readers``
+  parses text files strictly, ``spreadsheets`` Excel files. A ``column`` comes out as distinct texts
+  and one code per row. DuckDB reads Parquet and large text files: see `moanon.engines`.
 - ``cell_reading`` says which texts mean that there is no value, and which are the same one because
-  they look ``alike``.
+  they look alike.
 - ``rows`` says what is asked of the rows of a table, and answers it for rows in memory.
-- ``table`` gives the columns roles and settles missing values.
+- ``table`` gives the columns roles and decides about missing values.
 - ``domain`` says what a column's values are and how blocks of them are called: numbers and dates in
   ``steps``, categories in order, or a ``hierarchy``, whose files ``treefile`` reads and writes.
 - ``cells`` counts the distinct base tuples.

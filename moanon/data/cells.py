@@ -73,7 +73,7 @@ class Cells(Outlined):
     --------
     >>> import pandas as pd
     >>> from moanon.data.domain import OrderedDomain
-    >>> from moanon.data.table import read_table
+    >>> from moanon.engines import read_table
     >>> table = read_table(pd.DataFrame({"sex": ["m", "f", "m"]}), {"sex": "quasi"})
     >>> cells = Cells.build(table, {"sex": OrderedDomain(("f", "m"))})
     >>> cells.codes.tolist(), cells.counts.tolist()

@@ -46,7 +46,7 @@ class Coarsening:
 
 
 def merged_before(column: Profile, domain: Domain) -> Coarsening:
-    """Tell what the base values of a column merge.
+    """Count what the base values of a column merge.
 
     Examples
     --------
@@ -73,8 +73,8 @@ def note_on_merged(columns: Mapping[str, Profile], domains: Mapping[str, Domain]
     if not names:
         return []
     return [
-        f"all values of {', '.join(names)} have the same base value, so no release tells them "
-        "apart; a smaller granularity or another range would"
+        f"all values of {', '.join(names)} have the same base value, so they look the same in "
+        "every release; try a smaller granularity or another range"
     ]
 
 

@@ -58,7 +58,7 @@ class Notation:
     format: str | None = None
 
     def check(self, column: str) -> None:
-        """Refuse signs that cannot be told apart, and a format without a year."""
+        """Refuse signs that are the same, and a format without a year."""
         for key, sign in (("decimal", self.decimal), ("thousands", self.thousands)):
             if len(sign) > 1 or (sign and (sign.isalnum() or sign in "+-")):
                 raise DataError(

@@ -1,16 +1,16 @@
-"""Large populations of a table: whom a release should still tell something about (L §4.2).
+"""Large subpopulations of a table: whom a release should still say something about (L §4.2).
 
-A *population* is a conjunction of at most one *node* per quasi-identifier, such as "age [20-39] and
-sex Female"; it is *large* where at least a share ``min_support`` of the rows meet it. All of them
-are found, once per table, from its cells. Nodes are
+A *subpopulation* is a conjunction of at most one *node* per quasi-identifier, such as "age [20-39]
+and sex Female"; it is *large* where at least a share ``min_support`` of the rows meet it. All of
+them are found, once per table, from its cells. Nodes are
 
 - every base value;
 - of a tree: its inner nodes;
 - of an interval column: ranges of steps, 2, 4, 8, ... steps wide as long as they are shorter than
-  the domain; or as wide as `PopulationRule.ancestors` says (with steps of a year, ``(5, 10, 20,
+  the domain; or as wide as `SubpopulationSpec.ancestors` says (with steps of a year, ``(5, 10, 20,
   40)`` is L's age). Ranges begin at multiples of their width from the column's origin, so that ten
   years are ``[20-29]``; at the ends of the domain they are cut off;
-- of an ordered column: ranges as wide as `PopulationRule.ancestors` says, counted from its first
+- of an ordered column: ranges as wide as `SubpopulationSpec.ancestors` says, counted from its first
   value. Without a word, none: the order of races says nothing about people.
 
 The whole domain is no node, since it leaves nobody out; equal sets of base values are one; missing
@@ -31,17 +31,17 @@ from moanon.data.cells import Cells, SensitiveCounts
 from moanon.data.domain import Domain, IntervalDomain, TreeDomain
 from moanon.errors import ConfigError, got
 
-#: A share of the rows that makes a population large, where nobody says it (L §5.1).
+#: A share of the rows that makes a subpopulation large, where nobody says it (L §5.1).
 MIN_SUPPORT = 0.05
-#: More populations than this are refused, unless somebody asks for them.
+#: More subpopulations than this are refused, unless somebody asks for them.
 MOST_POPULATIONS = 100_000
-#: Numbers kept for all populations together; more would not fit into memory.
+#: Numbers kept for all subpopulations together; more would not fit into memory.
 _MOST_NUMBERS = 200_000_000
 
 
 @dataclass(frozen=True)
-class PopulationRule:
-    """Which populations of a table count.
+class SubpopulationSpec:
+    """Which subpopulations of a table count.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class PopulationRule:
     ancestors : mapping of str to tuple of int
         For interval and ordered columns the widths of ranges, in base values.
     most : int
-        If there are more populations, they are refused.
+        If there are more subpopulations, they are refused.
     """
 
     min_support: float = MIN_SUPPORT
@@ -75,9 +75,9 @@ class PopulationRule:
                     )
 
     def least_rows(self, rows: int) -> int:
-        """Rows that a population of a table of `rows` must have; exact on the digits as written.
+        """Rows that a subpopulation of a table of `rows` must have; exact on the digits as written.
 
-        >>> PopulationRule(0.05).least_rows(45222), PopulationRule(0.1).least_rows(30)
+        >>> SubpopulationSpec(0.05).least_rows(45222), SubpopulationSpec(0.1).least_rows(30)
         (2262, 3)
         """
         return max(1, ceil(Fraction(repr(float(self.min_support))) * rows))
@@ -156,36 +156,36 @@ class ShownParts:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Populations(Outlined):
-    """All large populations of a table, in the order of `moanon.kernels.large_populations`.
+class Subpopulations(Outlined):
+    """All large subpopulations of a table, in the order of `moanon.kernels.large_populations`.
 
     Attributes
     ----------
     domains : mapping of str to Domain
         The quasi-identifiers.
-    rule : PopulationRule
+    rule : SubpopulationSpec
     node_column, node_start, node_stop : arrays (nodes,)
-        The nodes that populations are made of.
-    last_node, depth, rows : arrays (populations,)
+        The nodes that subpopulations are made of.
+    last_node, depth, rows : arrays (subpopulations,)
         The last node of each, its number of nodes less 1, and its rows.
-    truth : mapping of str to array (populations, values)
+    truth : mapping of str to array (subpopulations, values)
         For each sensitive column how many rows have each of its values.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from moanon.data.domain import OrderedDomain
-    >>> from moanon.data.table import read_table
+    >>> from moanon.engines import read_table
     >>> frame = pd.DataFrame({"sex": list("mfmm"), "ill": list("abab")})
     >>> table = read_table(frame, {"sex": "quasi", "ill": "sensitive"})
     >>> domains = {"sex": OrderedDomain(("f", "m"))}
-    >>> found = Populations.find(domains, Cells.build(table, domains), PopulationRule(0.5))
+    >>> found = Subpopulations.find(domains, Cells.build(table, domains), SubpopulationSpec(0.5))
     >>> list(found.predicates()), found.truth["ill"].tolist()
     ([{'sex': 'm'}], [[2.0, 1.0]])
     """
 
     domains: Mapping[str, Domain]
-    rule: PopulationRule
+    rule: SubpopulationSpec
     node_column: Ints
     node_start: Ints
     node_stop: Ints
@@ -195,8 +195,10 @@ class Populations(Outlined):
     truth: Mapping[str, Floats]
 
     @classmethod
-    def find(cls, domains: Mapping[str, Domain], cells: Cells, rule: PopulationRule) -> Populations:
-        """Find all large populations.
+    def find(
+        cls, domains: Mapping[str, Domain], cells: Cells, rule: SubpopulationSpec
+    ) -> Subpopulations:
+        """Find all large subpopulations.
 
         Raises
         ------
@@ -227,7 +229,7 @@ class Populations(Outlined):
         return len(self.last_node)
 
     def estimate(self, parts: ShownParts) -> Floats:
-        """Rows of each population by sensitive value (populations, values), as parts tell them."""
+        """Rows (subpopulations, values) of each by sensitive value, as parts show them."""
         from moanon.kernels.large_populations import estimate_populations  # as above
 
         out = np.zeros((len(self), parts.histograms.number))
@@ -243,7 +245,7 @@ class Populations(Outlined):
         return out
 
     def predicates(self) -> Iterator[dict[str, str]]:
-        """For each population, the label of the block that it names in each of its columns."""
+        """For each subpopulation, the label of the block that it names in each of its columns."""
         names = list(self.domains)
         above: list[tuple[str, str]] = []
         for node, depth in zip(self.last_node.tolist(), self.depth.tolist(), strict=True):
@@ -253,8 +255,8 @@ class Populations(Outlined):
             yield dict(above)
 
 
-def _check_number(number: int, values: int, rule: PopulationRule) -> None:
-    """Refuse populations that nobody could work with."""
+def _check_number(number: int, values: int, rule: SubpopulationSpec) -> None:
+    """Refuse subpopulations that nobody could work with."""
     if number == 0:
         raise ConfigError(
             f"no population has a share of {rule.min_support:g} of the rows; take a smaller "
@@ -274,7 +276,7 @@ def _check_number(number: int, values: int, rule: PopulationRule) -> None:
 
 
 def _nodes(
-    domains: Mapping[str, Domain], cells: Cells, rule: PopulationRule, least: int
+    domains: Mapping[str, Domain], cells: Cells, rule: SubpopulationSpec, least: int
 ) -> Iterator[tuple[int, int, int]]:
     """Nodes that enough rows are in: column, start and stop, column by column."""
     for name in rule.ancestors:

@@ -1,78 +1,37 @@
-"""Table files, read strictly: CSV, Parquet and, in ``spreadsheets``, Excel.
+"""Text files, read strictly; ``spreadsheets`` reads sheets in the same frame.
 
 A reader takes one file after the other. All must have the header of the first; of the wanted
 columns only the distinct values stay in memory, with one code per row.
 
 CSV is parsed by the standard library in strict mode, block by block. DuckDB's parser is faster but
 cannot be made strict: it trims blanks around quoted fields, drops the empty lines of one-column
-files and refuses mixed line ends. Parquet is read by DuckDB, whose columns go by position here and
-never by name: it takes ``Age`` and ``age`` for the same one.
+files and refuses mixed line ends. `moanon.engines.plain_csv` finds the files that both read alike.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import re
 import threading
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moanon.data.column import (
-    KINDS_READ,
-    TEXT,
-    ZONED_TIME,
-    Column,
-    chosen_positions,
-    refuse_bad_names,
-    sorted_column,
-    typed_column,
-)
-from moanon.data.decoding import text_blocks, unreadable
-from moanon.data.file_form import BLANKS, NUMBERED, FileForm
+from moanon.data.column import Column, chosen_positions, refuse_bad_names, sorted_column
+from moanon.data.file_form import BLANKS, NUMBERED, FileForm, text_blocks
 from moanon.errors import DataError
-
-if TYPE_CHECKING:
-    import duckdb
 
 #: Rows handled at a time. Small enough for their texts to stay in the processor's cache, which
 #: halves the time of a block of 20,000.
 BLOCK_ROWS = 500
-
-
-def read_files(
-    files: Sequence[Path], columns: Sequence[str] | None, form: FileForm
-) -> tuple[list[Column], int, tuple[str, ...]]:
-    """Read files of one kind as one table: all columns or those named, in file order.
-
-    Returns them with the number of rows and the names of all other columns.
-    """
-    reader: FileReader
-    ending = files[0].suffix.lower()
-    if form.sheet is not None and ending != ".xlsx":
-        raise DataError(f"a sheet is named for .xlsx files only. Got {files[0]}")
-    if ending == ".xlsx":
-        from moanon.data.spreadsheets import SheetReader  # here, because few tables are such
-
-        reader = SheetReader(columns, form)
-    elif ending == ".parquet":
-        form.refuse_names(str(files[0]))
-        reader = _ParquetReader(columns)
-    else:
-        reader = CsvReader(columns, form)
-    for file in files:
-        reader.read(file)
-    unread = tuple(name for i, name in enumerate(reader.header) if i not in reader.wanted)
-    return [reader.column(position) for position in reader.wanted], reader.rows, unread
 
 
 class _Factorizer:
@@ -100,50 +59,50 @@ class _Factorizer:
 
 
 class FileReader(ABC):
-    """What all kinds share: one header for all files, and a factorizer per wanted column."""
-
-    mend = ""  # what helps where the names of columns are refused
+    """What readers share: one header for all files, and the codes of each wanted column."""
 
     def __init__(self, columns: Sequence[str] | None) -> None:
         self.rows = 0
         self.header: tuple[str, ...] = ()
-        self.wanted: dict[int, _Factorizer] = {}
+        self.wanted: dict[int, _Factorizer] = {}  # by the positions of the wanted columns
         self._columns = columns
-        self._first: Path | None = None
+        self.first: Path | None = None
 
     @abstractmethod
     def read(self, file: Path) -> None:
         """Add the rows of one more file."""
 
-    @abstractmethod
-    def column(self, position: int) -> Column:
-        """Give one wanted column of all files read."""
-
-    def add_rows(self, rows: Sequence[Sequence[Any]], positions: Iterable[int]) -> None:
-        """Add rows, of which the wanted columns stand at these positions."""
+    def add_rows(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Take rows."""
         if not rows:  # a block of blank lines
             return
         self.rows += len(rows)
         cells = list(zip(*rows, strict=True))
-        for position, factorizer in zip(positions, self.wanted.values(), strict=True):
+        for position, factorizer in self.wanted.items():
             factorizer.add(cells[position])
 
     def check_header(self, file: Path, header: tuple[str, ...]) -> None:
         """Take the names of the columns; those of a further file must be the same."""
-        refuse_bad_names(str(file), header, self.mend)
-        if self._first is None:
-            self._first, self.header = file, header
+        refuse_bad_names(str(file), header, NUMBERED)
+        if self.first is None:
+            self.first, self.header = file, header
             chosen = chosen_positions(str(file), header, self._columns)
             self.wanted = {position: _Factorizer() for position in chosen}
-        elif header != self.header:
-            raise DataError(
-                f"{file} has the columns {', '.join(header)}, but {self._first} has "
-                f"{', '.join(self.header)}: files read together must have the same columns in "
-                "the same order"
-            )
+        else:
+            refuse_other_header(file, header, self.first, self.header)
 
 
-# -- CSV -------------------------------------------------------------------------------------------
+def refuse_other_header(
+    file: Path, header: Sequence[str], first: Path, known: Sequence[str]
+) -> None:
+    """Refuse a file that is read together with another one and has other columns."""
+    if tuple(header) != tuple(known):
+        raise DataError(
+            f"{file} has the columns {', '.join(header)}, but {first} has "
+            f"{', '.join(known)}: files read together must have the same columns in "
+            "the same order"
+        )
+
 
 _DELIMITERS = ",;\t|"
 _FIELD_LIMIT = threading.Lock()
@@ -157,17 +116,9 @@ class CsvReader(FileReader):
     skipped, except in a file of one column, where it is an empty cell.
     """
 
-    mend = NUMBERED
-
     def __init__(self, columns: Sequence[str] | None, form: FileForm) -> None:
         super().__init__(columns)
         self._form = form
-
-    def column(self, position: int) -> Column:
-        texts, codes = self.wanted[position].result()
-        if self._form.trim:
-            texts = _trimmed(texts)
-        return sorted_column(self.header[position], texts, None, codes)
 
     def read(self, file: Path) -> None:
         blocks = text_blocks(file, self._form.encoding)
@@ -183,11 +134,47 @@ class CsvReader(FileReader):
                 header = form.names_of(str(file), _trimmed(line) if form.trim else line)
                 self.check_header(file, header)
                 if not form.first_line_names:
-                    self.add_rows([line], self.wanted)
+                    self.add_rows([line])
                 while block := list(islice(rows, BLOCK_ROWS)):
-                    self.add_rows(_even(block, len(header)), self.wanted)
+                    self.add_rows(_even(block, len(header)))
             except (csv.Error, _RaggedError):
                 _refuse_line(file, form)
+
+
+def read_few_cells(
+    files: Sequence[Path], columns: Sequence[str] | None, form: FileForm, most_cells: int
+) -> tuple[list[Column], tuple[str, ...]] | None:
+    """Read columns of text files into memory, with the names of all; None where cells are more."""
+    reader = _SmallCsvReader(columns, form, most_cells)
+    try:
+        for file in files:
+            reader.read(file)
+    except _TooManyCellsError:
+        return None
+    return [reader.column(position) for position in reader.wanted], reader.header
+
+
+class _TooManyCellsError(Exception):
+    """There are more cells than are read into memory."""
+
+
+class _SmallCsvReader(CsvReader):
+    """Text files that are read into memory, unless they have more cells than that is meant for."""
+
+    def __init__(self, columns: Sequence[str] | None, form: FileForm, most_cells: int) -> None:
+        super().__init__(columns, form)
+        self._most_cells = most_cells
+
+    def add_rows(self, rows: Sequence[Sequence[Any]]) -> None:
+        super().add_rows(rows)
+        if self.rows * len(self.header) > self._most_cells:
+            raise _TooManyCellsError
+
+    def column(self, position: int) -> Column:
+        """Give one wanted column of all files read."""
+        texts, codes = self.wanted[position].result()
+        shown = _trimmed(texts) if self._form.trim else texts
+        return sorted_column(self.header[position], shown, None, codes)
 
 
 class _RaggedError(Exception):
@@ -291,112 +278,3 @@ def long_fields() -> Iterator[None]:
             yield
         finally:
             csv.field_size_limit(before)
-
-
-# -- Parquet ---------------------------------------------------------------------------------------
-
-_INTEGERS = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG")}
-_INTEGERS |= {"INTEGER", "UINTEGER"}
-_LOCAL = ("DATE", "TIMESTAMP", "TIMESTAMP_NS")
-ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")
-#: SQL type → how to fetch it. Dates and times are fetched as text, because Python's have no
-#: nanoseconds and no infinity, and DuckDB would round to what Python has.
-FETCH = {
-    **dict.fromkeys((*_INTEGERS, "BOOLEAN", "DECIMAL", "UUID", "VARCHAR"), "{0}"),
-    **dict.fromkeys(("DOUBLE", "FLOAT"), "CASE WHEN isnan({0}) THEN NULL ELSE {0} END"),
-    **dict.fromkeys((*_LOCAL, "TIME", "TIME_NS"), "{0}::VARCHAR"),
-    **dict.fromkeys(ZONED, "({0} AT TIME ZONE 'UTC')::VARCHAR"),
-}
-#: SQL type → from what was fetched to the native value, where the two differ.
-NATIVE: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys((*_LOCAL, *ZONED), np.datetime64),
-    "FLOAT": np.float32,
-}
-#: SQL type → type in a release; all others are text there.
-_RELEASED = {
-    **dict.fromkeys(_INTEGERS, "BIGINT"),
-    **{kind: kind for kind in ("UBIGINT", "BOOLEAN", "DOUBLE", "FLOAT", *_LOCAL)},
-    **dict.fromkeys(ZONED, ZONED_TIME),
-}
-
-
-def released_type(sql_type: str) -> str:
-    """Type in a release of a column whose source has a schema: whatever its rows hold."""
-    return _RELEASED.get(sql_type, TEXT)
-
-
-class _ParquetReader(FileReader):
-    """Parquet through DuckDB, one file at a time, in row order."""
-
-    def __init__(self, columns: Sequence[str] | None) -> None:
-        super().__init__(columns)
-        self._types: dict[int, str] = {}
-        self._released: defaultdict[int, set[str]] = defaultdict(set)
-
-    def column(self, position: int) -> Column:
-        name = self.header[position]
-        values, codes = self.wanted[position].result()
-        sql_type = self._types.get(position, "")
-        native = NATIVE.get(sql_type)
-        try:
-            values = [native(value) for value in values] if native else values
-        except ValueError as error:
-            raise DataError(f"{self._first}: column {name!r} cannot be read: {error}") from None
-        released = self._released[position]  # two where files hold numbers with and without a sign
-        return typed_column(
-            *(str(self._first), name, values, codes),
-            utc=sql_type in ZONED,
-            sql_type=next(iter(released)) if len(released) == 1 else TEXT,
-        )
-
-    def read(self, file: Path) -> None:
-        import duckdb  # here, because a CSV must not wait for it
-
-        try:
-            with duckdb.connect(":memory:") as database:
-                self._fetch(file, database)
-        except duckdb.Error as error:
-            raise unreadable(file, error) from None
-
-    def _fetch(self, file: Path, database: duckdb.DuckDBPyConnection) -> None:
-        # A path is a glob to DuckDB: brackets make its special characters plain.
-        path = re.sub(r"([*?[])", r"[\1]", str(file.absolute())).replace("'", "''")
-        schema = database.execute(f"SELECT name, num_children FROM parquet_schema('{path}')")
-        self.check_header(file, top_level(schema.fetchall()))
-        aliases = ", ".join(f"c{position}" for position in range(len(self.header)))
-        table = f"read_parquet('{path}', hive_partitioning = false) AS t({aliases})"
-        types = database.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()
-        expressions = [self._expression(file, i, str(types[i][1])) for i in self.wanted]
-        rows = database.execute(f"SELECT {', '.join(expressions) or 'NULL'} FROM {table}")
-        while block := rows.fetchmany(BLOCK_ROWS):
-            self.add_rows(block, range(len(self.wanted)))
-
-    def _expression(self, file: Path, position: int, sql_type: str) -> str:
-        """Say how to fetch a column, once its type is known to be readable and that of before."""
-        name = self.header[position]
-        if sql_type == '"NULL"':  # a column without any value has no type
-            return "NULL"
-        # DECIMAL(10,2) is a DECIMAL; DECIMAL(10,2)[] is not.
-        fetch = FETCH.get(re.sub(r"\(\d+,\s*\d+\)$", "", sql_type))
-        if fetch is None:
-            raise DataError(f"{file}: column {name!r} holds {sql_type} values; {KINDS_READ}")
-        known = self._types.setdefault(position, sql_type)
-        if known != sql_type and not {known, sql_type} <= _INTEGERS:
-            raise DataError(
-                f"column {name!r} is {known} in {self._first} and {sql_type} in {file}; "
-                "one column holds one type"
-            )
-        self._released[position].add(released_type(sql_type))
-        return fetch.format(f"c{position}")
-
-
-def top_level(schema: Iterable[tuple[str, int | None]]) -> tuple[str, ...]:
-    """Pick the columns out of a Parquet schema: its root, then every node before its children."""
-    names, below = [], 0
-    for name, children in islice(schema, 1, None):
-        if below:
-            below -= 1
-        else:
-            names.append(name)
-        below += children or 0
-    return tuple(names)

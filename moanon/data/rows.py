@@ -1,23 +1,27 @@
 """Where the rows of a table are, and what is asked of them.
 
-Everything that follows a table asks three things of its rows: what each column holds (a profile),
-how many rows share a tuple of codes, and, for some questions only, the rows themselves. `RowStore`
-says so; `RowsInMemory` answers it with one code per row and column. Rows that stay in files or in a
-database answer it where they are: see `moanon.engines`.
+Everything that follows a table asks a few things of its rows: what each column holds (a profile),
+how many rows share a tuple of codes, which rows have a tuple, and that they be written with labels.
+`RowStore` says so. Nobody who asks can see where the rows are: in memory, in files or in a database
+(`moanon.engines`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bools, Ints, Outlined, Values
-from moanon.data.column import Column, Profile, sorted_column
+from moanon.data.column import TEXT, Column, Profile, sorted_column, type_of_values
+from moanon.data.hierarchy import SUPPRESSED
+from moanon.errors import OutputError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -55,15 +59,15 @@ class RowStore(ABC):
         """
 
     @abstractmethod
-    def column(self, name: str) -> Column:
-        """Give a column with its rows, for questions that nothing less answers."""
-
-    @abstractmethod
     def find(self, codes: Mapping[str, Ints], tuples: Values) -> tuple[Ints, Ints]:
         """Find the rows whose tuple of codes is one of some (columns, tuples), in their order.
 
         Returned are the places of such rows, ascending, and for each which tuple it has.
         """
+
+    @abstractmethod
+    def column(self, name: str) -> Column:
+        """Give a column with its rows, for questions that nothing less answers."""
 
     @abstractmethod
     def chosen(self, names: Collection[str]) -> Self:
@@ -74,15 +78,41 @@ class RowStore(ABC):
         """The rows that have a value in all these columns, as if the others had not been read."""
 
     @abstractmethod
-    def holding(self, values: Mapping[str, Bools]) -> Bools | int:
-        """Rows that hold one of some values: which, or where rows are elsewhere, how many.
+    def without(self, values: Mapping[str, Bools]) -> Self:
+        """The rows that hold none of some values; a release may show the others as stars.
 
         As codes are, values are marked one by one, missing cells last.
         """
 
     @abstractmethod
-    def without(self, values: Mapping[str, Bools]) -> Self:
-        """The rows that hold none of some values."""
+    def held(self, names: Collection[str]) -> RowsInMemory:
+        """The same rows in memory, with some of their columns."""
+
+    @abstractmethod
+    def write(
+        self, labelling: Labelling, path: Path, spell: Callable[[str | None], str] | None
+    ) -> tuple[int, RowOrder]:
+        """Write the rows that are shown, with their labels.
+
+        Parameters
+        ----------
+        labelling : Labelling
+        path : Path
+            A file that nobody reads yet, or a folder, which gets parts.
+        spell : function or None
+            How a cell of a CSV file is written; None for a Parquet file.
+
+        Returns
+        -------
+        How many cells a spreadsheet would run, of columns without labels and without an entry in
+        ``gaps``; and how rows stand.
+        """
+
+    def new_table(
+        self, labelling: Labelling, name: str, force: bool
+    ) -> AbstractContextManager[Any]:
+        """Write the rows that are shown into a new table of the database that they are in."""
+        raise OutputError("a release goes into a table where its rows come from a database")
 
 
 @dataclass(frozen=True)
@@ -93,7 +123,7 @@ class Shuffle:
     ----------
     seed : int or None
         With a seed, rows are sorted by digests of it and of what they show, so that the same rows
-        have the same order wherever they come from (`moanon.release.formats.shuffled`). None takes
+        have the same order wherever they come from (`moanon.engines.duck.shuffled`). None takes
         the system's randomness, and no order comes again.
     """
 
@@ -102,18 +132,19 @@ class Shuffle:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labelling(Outlined):
-    """How rows are shown, for rows that are elsewhere.
+    """How rows are shown.
 
     Attributes
     ----------
     codes : mapping of str to array
-        Of each quasi-identifier the code of each value and, last, of its missing cells.
-    tuples : array (quasi-identifiers, tuples)
+        Of some columns the code of each value and, last, of its missing cells.
+    tuples : array (columns, tuples)
         The tuples of codes whose rows are shown.
     labels : mapping of str to (texts, array (tuples,))
-        For each quasi-identifier its labels, and which of them each tuple has.
+        For each labelled column its labels, and which of them each tuple has.
     columns : mapping of str to str
-        The released columns in order, and what they are called in the release.
+        The released columns in order, and what they are called in the release. One without labels
+        shows its own values.
     gaps : mapping of str to str
         Columns of which a missing cell shows something, and what; in others it stays missing.
     with_gaps : set of str
@@ -136,12 +167,50 @@ class Labelling(Outlined):
     shuffle: Shuffle | None = None
     rewrite: Callable[[str], str] | None = None
 
+    @property
+    def row_order(self) -> RowOrder:
+        """How rows of a source that has an order stand."""
+        return "source" if self.shuffle is None else "shuffled"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleasedColumn(Outlined):
+    """One column of a release, with its rows.
+
+    Attributes
+    ----------
+    name : str
+        In the table.
+    texts : array of object
+        What a cell may show; None where it shows nothing.
+    codes : array (rows,) of int
+        Index into `texts` for each released row.
+    native : array or None
+        The first of `texts` in their own type, where the source was typed and all cells still are.
+    sql_type : str
+        Type in Parquet.
+    """
+
+    name: str
+    texts: npt.NDArray[np.object_]
+    codes: npt.NDArray[np.integer[Any]]
+    native: Values | None = None
+    sql_type: str = TEXT
+
 
 class RowsInMemory(RowStore):
-    """Rows as codes; the columns have them."""
+    """Rows as one code per row and column; an engine writes them.
 
-    def __init__(self, columns: Mapping[str, Column]) -> None:
-        self._columns = columns
+    Parameters
+    ----------
+    columns : mapping of str to Column
+    outside : array of bool or None
+        Where rows were left out that a release may show as stars: for each of all rows whether it
+        is such a one.
+    """
+
+    def __init__(self, columns: Mapping[str, Column], outside: Bools | None = None) -> None:
+        self._columns, self._outside = columns, outside
 
     @property
     def columns(self) -> Mapping[str, Column]:
@@ -164,37 +233,82 @@ class RowsInMemory(RowStore):
         if not tuples.shape[1]:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         coded = [code[self.columns[name].codes] for name, code in codes.items()]
-        place = np.minimum(find_tuples(tuples, coded), tuples.shape[1] - 1)
+        order = np.lexsort(tuples[::-1])
+        ordered = tuples[:, order]
+        place = np.minimum(find_tuples(ordered, coded), tuples.shape[1] - 1)
         same = np.ones(len(place), dtype=bool)
-        for known, code in zip(tuples, coded, strict=True):
+        for known, code in zip(ordered, coded, strict=True):
             same &= known[place] == code
         rows = np.flatnonzero(same)
-        return rows, place[rows]
+        return rows, order[place[rows]]
 
-    def chosen(self, names: Collection[str]) -> RowsInMemory:
-        return RowsInMemory({name: c for name, c in self.columns.items() if name in names})
+    def chosen(self, names: Collection[str]) -> Self:
+        columns = {name: c for name, c in self.columns.items() if name in names}
+        return type(self)(columns, self._outside)
 
-    def complete(self, names: Sequence[str]) -> RowsInMemory:
-        gaps = {
-            name: np.append(np.zeros(len(self.columns[name].values), dtype=bool), True)
-            for name in names
-        }
-        return self.without(gaps)
+    def complete(self, names: Sequence[str]) -> Self:
+        present = [self.columns[name].codes >= 0 for name in names]
+        return self.only(np.logical_and.reduce(present))
 
-    def holding(self, values: Mapping[str, Bools]) -> Bools:
+    def without(self, values: Mapping[str, Bools]) -> Self:
         found = np.zeros(self.rows, dtype=bool)
         for name, marked in values.items():
             found |= marked[self.columns[name].codes]
-        return found
+        every = found if self._outside is None else self._outside.copy()
+        if self._outside is not None:
+            every[~self._outside] = found
+        return type(self)(self.only(~found).columns, every)
 
-    def without(self, values: Mapping[str, Bools]) -> RowsInMemory:
-        return self.only(~self.holding(values))
+    def held(self, names: Collection[str]) -> Self:
+        return self.chosen(names)
 
-    def only(self, rows: Bools) -> RowsInMemory:
-        """Some of the rows."""
+    def only(self, rows: Bools) -> Self:
+        """Some of the rows, as if the others had not been read."""
         if rows.all():
             return self
-        return RowsInMemory({name: _select(c, rows) for name, c in self.columns.items()})
+        return type(self)({name: _select(c, rows) for name, c in self.columns.items()})
+
+    def beside(self, column: Column) -> Self:
+        """The rows with one more column."""
+        return type(self)({**self.columns, column.name: column}, self._outside)
+
+    def released(self, labelling: Labelling) -> list[ReleasedColumn]:
+        """The rows that are shown, column by column, in the order of the source."""
+        rows, which = self.find(labelling.codes, labelling.tuples)
+        columns = []
+        for name in labelling.columns:
+            if name in labelling.labels:
+                texts, number = labelling.labels[name]
+                shown = np.array(texts, dtype=object)
+                columns.append(ReleasedColumn(name, shown, number[which]))
+            else:
+                columns.append(_own_values(self.columns[name], rows, labelling))
+        if not labelling.stars:
+            return columns
+        place = np.arange(self.rows) if self._outside is None else np.flatnonzero(~self._outside)
+        everyone = self.rows if self._outside is None else len(self._outside)
+        return [_with_stars(column, place[rows], everyone) for column in columns]
+
+
+def _own_values(column: Column, rows: Ints, labelling: Labelling) -> ReleasedColumn:
+    """What rows show in a column without labels; in its own type unless a gap shows a text."""
+    codes = column.codes[rows]
+    texts = np.array([*column.values, labelling.gaps.get(column.name)], dtype=object)
+    shown = np.where(codes < 0, len(column.values), codes)
+    if column.native is None or column.name in labelling.with_gaps:
+        return ReleasedColumn(column.name, texts, shown)
+    kind = column.sql_type
+    if kind is None:  # values of suppressed rows do not count: the type must not tell of them
+        there = np.unique(codes[codes >= 0])
+        kind = type_of_values(column.native[there], [column.values[code] for code in there])
+    return ReleasedColumn(column.name, texts, shown, column.native, kind)
+
+
+def _with_stars(column: ReleasedColumn, places: Ints, rows: int) -> ReleasedColumn:
+    """All rows: those at some places as they are shown, the others as stars."""
+    codes = np.full(rows, len(column.texts), dtype=np.int64)
+    codes[places] = column.codes
+    return ReleasedColumn(column.name, np.append(column.texts, SUPPRESSED), codes)
 
 
 def _select(column: Column, rows: Bools) -> Column:
@@ -215,7 +329,7 @@ def own_codes(column: Profile) -> Ints:
 
 
 def row_keys(coded: Iterable[npt.NDArray[np.integer[Any]]], sizes: Sequence[int]) -> Ints:
-    """Give each row a number that orders and tells apart rows as the tuples of their codes do.
+    """Give each row a number; numbers have the order of the tuples of codes, and differ as they do.
 
     Mixed-radix keys are re-ranked before they would exceed 62 bits: their range is then at most the
     number of rows. Ranks keep the order, so the result is lexicographic all the same.

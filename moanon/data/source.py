@@ -1,8 +1,14 @@
-"""Reading a file or a frame into columns of text.
+"""Where a table is read from: which files a path means, how they are likely written; frames.
 
-Whatever the source, a column comes out the same way: the distinct texts that occur in it, sorted,
-and one code per row. Text stays text: ``NA``, ``nan`` or ``01234`` are values like any other,
-because a reader that guesses types invents missing values and merges people that differ.
+Digests, by which a table is known again, are here, too. That of files is the SHA-256 of their
+bytes, and is kept as it is. The rows of a database have no bytes to compare: their digest is one of
+counts, of the values of each column, and of the cells with their sensitive values. Counts can be
+guessed, and whoever sees such a digest could test a guess. So it is kept only as an HMAC under a
+random key, which stays in the results folder.
+
+Whatever the source, a column has the same form: the distinct texts that occur in it, sorted, and
+one code per row. Text stays text: ``NA``, ``nan`` or ``01234`` are values like any other, because a
+reader that guesses types invents missing values and merges people that differ.
 """
 
 from __future__ import annotations
@@ -18,11 +24,11 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from moanon.arrays import Outlined
 from moanon.atomic import checked_path
 from moanon.data.cell_reading import CellReading
 from moanon.data.column import (
     Column,
+    Profile,
     chosen_positions,
     did_you_mean,
     one_kind,
@@ -30,14 +36,31 @@ from moanon.data.column import (
     refuse_bad_names,
     typed_column,
 )
-from moanon.data.decoding import READ_ERRORS, guess_encoding, unreadable
-from moanon.data.file_form import FileForm, FormKeys, header_of, likely_blanks, split_at_blanks
-from moanon.data.readers import first_rows, read_files
-from moanon.data.rows import RowsInMemory
+from moanon.data.file_form import (
+    READ_ERRORS,
+    FileForm,
+    FormKeys,
+    guess_encoding,
+    header_of,
+    likely_blanks,
+    split_at_blanks,
+    unreadable,
+)
+from moanon.data.readers import first_rows
+from moanon.data.rows import RowStore
 from moanon.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from moanon.data.cells import Cells
+import hmac
+import secrets
+from typing import TYPE_CHECKING
+
+import numpy.typing as npt
+
+from moanon.arrays import Ints, Outlined
 
 TEXT_ENDINGS = (".csv.gz", ".csv.zst", ".csv", ".tsv", ".txt", ".data")
 #: Files that say themselves what their values are.
@@ -51,20 +74,19 @@ _LOOKED_AT = 1_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Source(Outlined):
-    """What was read.
+    """Rows without roles.
 
     Attributes
     ----------
     name : str
         Path, glob, ``DataFrame`` or the name the caller gave.
-    columns : tuple of Column
-        The columns read, in file order.
-    rows : int
-        Rows in the source.
+    store : RowStore
+        The rows.
     digest : str
         SHA-256 in hex. One file: of its bytes. Several: of the lines ``<sha256>  <relative name>``
         in reading order. A frame: of the names, texts and missing marks of the columns read,
-        whatever its index, its memory layout and the missing tokens.
+        whatever its index, its memory layout and the missing tokens. A database: of counts, see
+        the module.
     unread : tuple of str
         Columns of the source that were not asked for, in file order.
     files : tuple of Path
@@ -73,65 +95,20 @@ class Source(Outlined):
     """
 
     name: str
-    columns: tuple[Column, ...]
-    rows: int
+    store: RowStore
     digest: str
     unread: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
 
     @property
-    def store(self) -> RowsInMemory:
-        """The rows."""
-        return RowsInMemory({column.name: column for column in self.columns})
+    def rows(self) -> int:
+        """Rows in the source."""
+        return self.store.rows
 
-
-def read_source(
-    source: str | os.PathLike[str] | pd.DataFrame,
-    *,
-    missing_tokens: Sequence[str] = ("",),
-    name: str | None = None,
-    columns: Sequence[str] | None = None,
-    **form: Unpack[FormKeys],
-) -> Source:
-    """Read a CSV, Parquet or Excel file, a folder or glob of them, or a DataFrame.
-
-    Parameters
-    ----------
-    source
-        A path, a folder, a glob or a frame. Several files are read in sorted order and must have
-        the same columns.
-    missing_tokens
-        Texts that mean "no value", beside the nulls of typed sources. By default only the empty
-        text. In a float column a token matches both ways to write a whole number, -9 and -9.0.
-    name
-        What to call the source; by default its path.
-    columns
-        The columns to read; by default all.
-    **form
-        How files are written and texts are read: attributes of
-        :class:`moanon.data.file_form.FileForm`.
-
-    Raises
-    ------
-    DataError
-        If the source cannot be read exactly as it stands.
-    """
-    file_form = FileForm(**form)
-    reading = CellReading.of(missing_tokens, file_form)
-    if not isinstance(source, (str, os.PathLike)):
-        return _read_frame(source, name or "DataFrame", reading, columns)
-    path = os.fspath(source)
-    try:
-        files = find_files(path)
-        resolved = tuple(file.resolve() for file in files)
-        digest = digest_files(files)
-    except OSError as error:
-        raise unreadable(path, error) from None
-    plain, rows, unread = read_files(files, columns, file_form)
-    if not rows:
-        raise DataError(f"{path} has no rows")
-    read = tuple(map(reading.settle, plain))
-    return Source(name or path, read, rows, digest, unread, resolved)
+    @property
+    def columns(self) -> tuple[Profile, ...]:
+        """Profiles of the columns read, in file order."""
+        return tuple(self.store.columns.values())
 
 
 def files_behind(source: str | os.PathLike[str]) -> tuple[Path, ...]:
@@ -258,9 +235,10 @@ def digest_files(files: Sequence[Path]) -> str:
 # -- frames --------------------------------------------------------------------------------------
 
 
-def _read_frame(
+def read_frame(
     frame: pd.DataFrame, name: str, reading: CellReading, columns: Sequence[str] | None
-) -> Source:
+) -> tuple[dict[str, Column], str, tuple[str, ...]]:
+    """Read columns of a frame; returned with its digest and the names of all other columns."""
     import pandas as pd  # here, because a file must not wait for pandas
 
     if not isinstance(frame, pd.DataFrame):
@@ -291,7 +269,62 @@ def _read_frame(
     for column in plain:
         digest.update(json.dumps([column.name, column.values]).encode())
         digest.update(column.codes.astype("<i4").tobytes())
-    read = tuple(map(reading.settle, plain))
-    read_at = set(chosen)
-    unread = tuple(n for i, n in enumerate(header) if i not in read_at)
-    return Source(name, read, len(frame), digest.hexdigest(), unread)
+    read = {column.name: reading.read(column) for column in plain}
+    unread = tuple(label for label in header if label not in read)
+    return read, digest.hexdigest(), unread
+
+
+# -- digests, and how they are kept ----------------------------------------------------------------
+
+
+#: What digests of counts begin with.
+_COUNTS = "counts:"
+
+
+def digest_of_columns(columns: Sequence[tuple[str, Sequence[str], Ints]]) -> str:
+    """Give the digest of the names of columns, their values, and the rows of each value."""
+    found = hashlib.sha256()
+    for name, values, counts in columns:
+        found.update(json.dumps([name, values, counts.tolist()]).encode())
+    return f"{_COUNTS}{found.hexdigest()}"
+
+
+def with_cells(digest: str, cells: Cells) -> str:
+    """Add to a digest of counts those of cells, and of the sensitive values in each."""
+    if not is_of_counts(digest):
+        return digest
+    found = hashlib.sha256(digest.encode())
+    arrays: list[npt.NDArray[np.integer]] = [cells.codes, cells.counts]
+    for column in cells.sensitive:
+        found.update(json.dumps([column.name, column.labels]).encode())
+        arrays += [column.starts, column.values, column.counts]
+    for array in arrays:
+        found.update(f"{array.dtype.name} {array.shape}".encode())
+        # As it lies there: there may be as many cells as rows.
+        found.update(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data)
+    return f"{_COUNTS}{found.hexdigest()}"
+
+
+def is_of_counts(digest: str) -> bool:
+    """Whether a digest, as it is in memory, is one of counts."""
+    return digest.startswith(_COUNTS)
+
+
+def new_key(digest: str) -> str | None:
+    """Draw a key under which a digest is kept; None for one that needs none."""
+    return secrets.token_hex(32) if is_of_counts(digest) else None
+
+
+def kept(digest: str, key: str | None) -> str:
+    """Give a digest as it is kept."""
+    if key is None:
+        return digest
+    return hmac.new(key.encode(), digest.encode(), "sha256").hexdigest()
+
+
+def is_kept_as(digest: str, stated: object, key: object) -> bool:
+    """Whether a digest is the one that somebody kept, under a key or without one."""
+    if isinstance(key, str) and is_of_counts(digest):
+        return stated == kept(digest, key)
+    # Results of earlier versions have those of counts without a key.
+    return isinstance(stated, str) and digest in (stated, f"{_COUNTS}{stated}")

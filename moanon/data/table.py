@@ -1,4 +1,4 @@
-"""The table: declared columns with their roles, missing values settled.
+"""The table: declared columns with their roles; what becomes of missing values is decided.
 
 Only declared columns go on from here. What nobody declared is named, so that a publisher can see
 it, and is never released.
@@ -6,23 +6,18 @@ it, and is never released.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, Unpack, get_args
+from typing import Literal, get_args
 
 from moanon.arrays import Bools, Outlined
 from moanon.data.column import Column, Profile, absent_column, did_you_mean
-from moanon.data.decoding import DEFAULT_ENCODING
-from moanon.data.file_form import FormKeys
-from moanon.data.rows import RowsInMemory, RowStore
-from moanon.data.source import read_source
+from moanon.data.file_form import DEFAULT_ENCODING
+from moanon.data.rows import RowStore
+from moanon.data.source import Source
 from moanon.errors import DataError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: What becomes of rows that miss a quasi-identifying or sensitive value.
 MissingPolicy = Literal["drop", "category", "error"]
@@ -39,7 +34,7 @@ class Role(StrEnum):
 
 #: A missing value counts in these: it would decide who shares a group with whom, or what a group
 #: reveals.
-_SETTLED = (Role.QUASI, Role.SENSITIVE)
+_COUNTED = (Role.QUASI, Role.SENSITIVE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +44,7 @@ class Table(Outlined):
     Attributes
     ----------
     source, digest : str
-        What was read, and its SHA-256; of a database that of counts, see `moanon.data.digests`.
+        What was read, and its SHA-256; of a database that of counts, see `moanon.data.source`.
     roles : mapping of str to Role
         The declared columns, in file order.
     columns : mapping of str to Profile
@@ -128,8 +123,7 @@ class Table(Outlined):
         Identifying columns stay behind.
         """
         shown = [name for name, role in self.roles.items() if role is not Role.IDENTIFYING]
-        in_memory = RowsInMemory({name: self.store.column(name) for name in shown})
-        return self._over(in_memory.only(rows))
+        return self._over(self.store.held(shown).only(rows))
 
     def without(self, values: Mapping[str, Bools]) -> Table:
         """Give the table without the rows that hold one of some values; see `RowStore`."""
@@ -141,77 +135,26 @@ class Table(Outlined):
     @property
     def dropped(self) -> str:
         """Say how many rows were dropped; nothing where none was."""
-        return told_dropped(self.rows_dropped, self.rows_in)
+        return dropped_note(self.rows_dropped, self.rows_in)
 
     def _with(self, role: Role) -> tuple[str, ...]:
         return tuple(name for name, given in self.roles.items() if given is role)
 
 
-def told_dropped(dropped: int, rows_in: int) -> str:
+def dropped_note(dropped: int, rows_in: int) -> str:
     """Say how many of the rows that were read were dropped; nothing where none was."""
     were = "was" if dropped == 1 else "were"
     return f"{dropped:,} of {_rows(rows_in)} {were} dropped for missing values" if dropped else ""
 
 
-def read_table(
-    source: str | os.PathLike[str] | pd.DataFrame,
-    roles: Mapping[str, Role | str],
-    *,
-    missing: MissingPolicy = "error",
-    missing_tokens: Sequence[str] = ("",),
-    name: str | None = None,
-    **form: Unpack[FormKeys],
+def give_roles(
+    source: Source, roles: Mapping[str, Role | str], missing: MissingPolicy = "error"
 ) -> Table:
-    """Read the declared columns of a source and settle their missing values.
+    """Give columns their roles and decide about missing values.
 
-    Parameters
-    ----------
-    source
-        A path, a folder, a glob or a frame: see :func:`moanon.data.source.read_source`.
-    roles
-        The role of each declared column.
-    missing
-        Rows that miss a quasi-identifying or sensitive value are dropped and counted (``drop``),
-        kept with the gap as a value of its own (``category``) or refused (``error``): nobody is
-        left out unless somebody says so. Gaps in other columns are left as they are.
-    missing_tokens, name, **form
-        As for :func:`moanon.data.source.read_source`.
-
-    Raises
-    ------
-    DataError
-        If the source cannot be read, lacks a declared column, or nothing is left to anonymize.
-    """
-    given = check_roles(roles)  # before a large file is read for nothing
-    check_policy(missing)
-    read = read_source(
-        source, missing_tokens=missing_tokens, name=name, columns=tuple(given), **form
-    )
-    return settle(read, given, missing)
-
-
-class ReadRows(Protocol):
-    """Rows without roles; as `Source`."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def store(self) -> RowStore: ...
-    @property
-    def digest(self) -> str: ...
-    @property
-    def unread(self) -> tuple[str, ...]: ...
-    @property
-    def files(self) -> tuple[Path, ...]: ...
-
-
-def settle(
-    source: ReadRows, roles: Mapping[str, Role | str], missing: MissingPolicy = "error"
-) -> Table:
-    """Give columns their roles and settle missing values; see :func:`read_table`.
-
-    After rows are dropped, a column's values are again exactly those that occur: a value known
-    only from dropped rows would otherwise widen an interval or show up as an empty category.
+    See :func:`moanon.engines.read_table`. After rows are dropped, a column's values are again
+    exactly those that occur: a value known only from dropped rows would otherwise widen an interval
+    or show up as an empty category.
     """
     given = check_roles(roles)
     check_policy(missing)
@@ -219,49 +162,27 @@ def settle(
     for name in given:
         if name not in present:
             raise absent_column(source.name, name, [*present, *source.unread])
-    undeclared = (*(name for name in present if name not in given), *source.unread)
-    return settle_store(
-        source.store.chosen(list(given)),
-        given,
-        missing,
-        source=source.name,
-        digest=source.digest,
-        undeclared=undeclared,
-        files=source.files,
-    )
-
-
-def settle_store(
-    store: RowStore,
-    given: Mapping[str, Role],
-    missing: MissingPolicy,
-    *,
-    source: str,
-    digest: str,
-    undeclared: tuple[str, ...],
-    files: tuple[Path, ...],
-) -> Table:
-    """Settle the missing values of rows, wherever they are; see `settle`."""
-    roles = {name: given[name] for name in store.columns}
-    settled = [store.columns[name] for name, role in roles.items() if role in _SETTLED]
-    for column in settled:
+    store = source.store.chosen(list(given))
+    ordered = {name: given[name] for name in store.columns}
+    counted = [store.columns[name] for name, role in ordered.items() if role in _COUNTED]
+    for column in counted:
         if not column.values:
             raise DataError(
-                f"{source}: the {given[column.name]} column {column.name!r} has no value in "
+                f"{source.name}: the {given[column.name]} column {column.name!r} has no value in "
                 f"any of its {_rows(store.rows)}"
             )
     complete = store
-    if missing != "category" and any(column.missing for column in settled):
-        complete = _complete_rows(store, settled, missing, source)
+    if missing != "category" and any(column.missing for column in counted):
+        complete = _complete_rows(store, counted, missing, source.name)
     return Table(
-        source=source,
-        digest=digest,
-        roles=roles,
+        source=source.name,
+        digest=source.digest,
+        roles=ordered,
         store=complete,
         rows_in=store.rows,
         rows_dropped=store.rows - complete.rows,
-        undeclared=undeclared,
-        files=files,
+        undeclared=(*(name for name in present if name not in given), *source.unread),
+        files=source.files,
     )
 
 
@@ -296,17 +217,17 @@ def check_policy(missing: str) -> None:
 
 
 def _complete_rows(
-    store: RowStore, settled: Sequence[Profile], missing: MissingPolicy, source: str
+    store: RowStore, counted: Sequence[Profile], missing: MissingPolicy, source: str
 ) -> RowStore:
     """Leave out the rows that miss a value, or refuse them."""
-    gaps = _listed(f"{c.name!r} ({_rows(c.missing)})" for c in settled if c.missing)
+    gaps = _listed(f"{c.name!r} ({_rows(c.missing)})" for c in counted if c.missing)
     if missing == "error":
         raise DataError(
             f"{source} misses values in {gaps}; complete the data, or say what becomes of "
             "such rows with missing: drop (they are left out), category (missing is a value of its "
             "own) or error (they are refused, as now)"
         )
-    complete = store.complete([column.name for column in settled if column.missing])
+    complete = store.complete([column.name for column in counted if column.missing])
     if not complete.rows:
         raise DataError(
             f"{source} has no row left: all {_rows(store.rows)} were dropped for missing "

@@ -15,7 +15,7 @@ from moanon.arrays import Ints, Outlined
 from moanon.data.cells import check_rows
 from moanon.data.column import absent_column, did_you_mean
 from moanon.data.file_form import FileForm, FormKeys
-from moanon.data.source import Source, likely_form
+from moanon.data.source import likely_form
 from moanon.data.table import Table
 from moanon.diagnosis.column_groups import DistinctRows
 from moanon.diagnosis.column_sets import SetsProgress, draw_curves, find_border, rate_sets
@@ -36,7 +36,7 @@ from moanon.diagnosis.questions import (
     choose_rule,
     rule_measures,
 )
-from moanon.engines import OpenedSource, open_source
+from moanon.engines import Source, open_source
 from moanon.engines.addresses import is_address
 from moanon.errors import DataError, QuestionError
 from moanon.measures.suppression import row_limit
@@ -106,7 +106,7 @@ class Diagnosis(Outlined):
         Parameters
         ----------
         source
-            A file, a folder, a glob or a frame (see :func:`moanon.data.source.read_source`), a
+            A file, a folder, a glob or a frame (see :func:`moanon.engines.open_source`), a
             configuration, or the name of an embedded table. A released table will do as well, its
             labels are values like any other.
         columns
@@ -118,7 +118,7 @@ class Diagnosis(Outlined):
         also
             Columns that must be in the source too, such as those of a set to be asked about.
         missing_tokens, delimiter
-            As for `read_source`; where given, they win over those of a configuration. How else a
+            As for `open_source`; where given, they win over those of a configuration. How else a
             file is written is found out, and noted where it is unusual.
         """
         if isinstance(source, (str, os.PathLike)):
@@ -180,7 +180,7 @@ class Diagnosis(Outlined):
     @classmethod
     def of(
         cls,
-        table: Source | OpenedSource | Table,
+        table: Source | Table,
         columns: Sequence[str] | None = None,
         sensitive: Sequence[str] | None = None,
     ) -> Diagnosis:
@@ -438,7 +438,7 @@ def _read(
     memory: str | None = None,
     table: str | None = None,
     query: str | None = None,
-) -> OpenedSource:
+) -> Source:
     name = source if isinstance(source, str) else None
     return open_source(
         datasets.load(name) if name in datasets.names() else source,
@@ -483,7 +483,7 @@ def _gaps(missing: Mapping[str, int]) -> Iterator[str]:
         yield f"missing values count as a value of their own, no row is dropped: {gaps}"
 
 
-def _not_anonymized(read: OpenedSource, required: Sequence[str], missing: str) -> Iterator[str]:
+def _not_anonymized(read: Source, required: Sequence[str], missing: str) -> Iterator[str]:
     """Say which rows the configuration would not anonymize, examined columns or not."""
     columns = read.store.columns
     gaps = [name for name in columns if name in required and columns[name].missing]

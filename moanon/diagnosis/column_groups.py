@@ -207,7 +207,7 @@ class _Refiner:
         runs = self._table.runs[bit] if merges else _NO_RUNS
         refinement.split(partitions, level, codes, runs, self._class_of, scratch)
         if self._rater is None:
-            found = refinement.tally_sizes(partitions, level + 1, scratch, self._out)
+            found = refinement.count_sizes(partitions, level + 1, scratch, self._out)
             return self._sizes_curve(found)
         return self._rated_curve(self._rater, level + 1)
 

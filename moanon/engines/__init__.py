@@ -1,15 +1,20 @@
-"""Rows that stay where they are: in files larger than memory, in a database, in a cluster.
+"""Where rows are: in files, in memory, in a database, in a cluster.
 
-Everything after a `moanon.data.table.Table` asks its rows for profiles of columns and for counts of
-tuples (`moanon.data.rows.RowStore`). Here these are answered by an engine:
+Everything after a `moanon.data.table.Table` asks its rows for profiles of columns, for counts of
+tuples, and to be written with labels (`moanon.data.rows.RowStore`). Here an engine answers, and
+nobody who asks can see which:
 
-- ``opening`` decides where the rows of a table are left: small files are read into memory.
-- ``elsewhere``: what all engines share, so that texts, missing values and domains are the same
-  wherever rows are.
-- ``files``: Parquet and CSV through DuckDB (``duck``), out of core; ``plain_csv`` finds the CSV
-  files that DuckDB reads as the strict reader does, which writes others again (``rewritten_csv``).
+- ``opening``: `read_table` and `open_source`, the one way in.
+- ``stores``: what all engines share, so that texts, missing values and domains are the same
+  wherever rows are; and rows in memory, which frames and sheets are.
+- ``files``: Parquet and CSV through DuckDB (``duck``), out of core. ``relations`` makes relations
+  of DuckDB of them; ``plain_csv`` finds the CSV files that DuckDB reads as the strict reader does,
+  which writes others again.
+- ``paired``: a released file beside its original.
+- ``databases``: whatever ibis connects to.
 """
 
-from moanon.engines.opening import OpenedSource, open_source, read_table
+from moanon.data.source import Source
+from moanon.engines.opening import open_source, read_table
 
-__all__ = ["OpenedSource", "open_source", "read_table"]
+__all__ = ["Source", "open_source", "read_table"]

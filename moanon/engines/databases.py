@@ -35,8 +35,8 @@ from moanon.data.column import (
     refuse_bad_names,
     typed_column,
 )
-from moanon.data.digests import digest_of_columns
 from moanon.data.rows import Labelling, RowOrder
+from moanon.data.source import digest_of_columns
 from moanon.engines.addresses import (
     VARIABLE,
     Address,
@@ -56,9 +56,9 @@ from moanon.engines.duck import (
     quoted,
     shuffled,
 )
-from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
 from moanon.engines.exact_columns import ExactColumns
 from moanon.engines.replacing import catalogue_of, unused_name
+from moanon.engines.stores import DistinctValues, RowsElsewhere
 from moanon.errors import CertificateError, DataError, MoanonError, OutputError
 
 #: Digits of a second that a TIMESTAMP has.
@@ -201,7 +201,7 @@ class RowsInDatabase(RowsElsewhere):
         numbers = np.arange(len(values), dtype=np.int32)
         typed = typed_column(str(self.database.address), name, values, numbers)
         return DistinctValues(
-            self._reading.settle(typed), np.append(counts[present], nothing).astype(int)
+            self._reading.read(typed), np.append(counts[present], nothing).astype(int)
         )
 
     def tally(
@@ -334,7 +334,7 @@ class RowsInDatabase(RowsElsewhere):
         return labelling.rewrite or str
 
     def write(
-        self, labelling: Labelling, path: Path, spell: Callable[[str], str] | None
+        self, labelling: Labelling, path: Path, spell: Callable[[str | None], str] | None
     ) -> tuple[int, RowOrder]:
         order = {f"order{i}": self._rows[n] for i, n in enumerate(self.database.address.order_by)}
         session = DuckSession(str(self.database.address), self._memory)
@@ -342,7 +342,7 @@ class RowsInDatabase(RowsElsewhere):
             rows = self.labelled(labelling, order, typed=False)
             for number, (batch, query) in enumerate(self._batches(rows)):
                 session.database.register("batch", batch)
-                insert = "INSERT INTO fetched" if number else "CREATE TABLE fetched AS"
+                insert = "INSERT INTO fetched" if number else "CREATE TEMP TABLE fetched AS"
                 session.execute(f"{insert} {query}").fetchall()
                 session.database.unregister("batch")
         texts = [f"c{i}::VARCHAR" for i in range(len(labelling.columns))]

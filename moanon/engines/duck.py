@@ -1,20 +1,25 @@
 """DuckDB as moanon uses it: under a memory limit, spilling to a folder of its own.
 
-A `DuckSession` is an in-memory database whose temporary files lie in a folder that only its owner
-can read and that goes with the session. What DuckDB cannot do is told as one sentence.
+A `DuckSession` has temporary tables and files of its own, which only its user can read and which go
+with it. What DuckDB cannot do is said in one sentence.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import errno
 import itertools
 import os
 import re
+import shutil
+import tempfile
+import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +34,8 @@ from moanon.errors import DataError
 if TYPE_CHECKING:
     import duckdb
 
+    from moanon.data.rows import Labelling
+
 #: What DuckDB may hold where nobody says it. Python and the compiled loops need some 300 MB beside.
 DEFAULT_MEMORY = "500MB"
 #: Bytes of a part, where a release is a folder of parts.
@@ -37,41 +44,92 @@ PART_BYTES = 128 << 20
 _MMAP_THRESHOLD = -3
 #: Keys of tuples stay below this.
 _KEY_LIMIT = 2**62
+#: What sorts rows at random; the state behind it comes from the system.
+RANDOM_KEY = "gen_random_uuid()"
+_QUOTED = re.compile('[",\r\n]')
 #: Whole numbers that hold codes.
 _WIDTHS = (np.uint8, np.uint16, np.uint32, np.int64)
 
 
+class _Database:
+    """A DuckDB that all tables of this process share which may hold as much memory.
+
+    To begin one takes longer than to count a small table. It spills to a folder of its own, which
+    goes with the process.
+
+    Attributes
+    ----------
+    lock : RLock
+        Whoever sets how many threads there are holds it: that is one number for all tables.
+    """
+
+    def __init__(self, memory: str) -> None:
+        import duckdb
+
+        _give_memory_back()
+        self.scratch = ScratchFolder()
+        config: dict[str, Any] = {
+            "memory_limit": memory,
+            "temp_directory": str(self.scratch.path / "spilled"),
+        }
+        self.connection = duckdb.connect(":memory:", config=config)
+        # In a shell DuckDB would draw one over whatever is shown there.
+        self.connection.execute("SET enable_progress_bar = false")
+        # 0: columns of objects are texts. Otherwise DuckDB looks at some cells and guesses.
+        self.connection.execute("SET pandas_analyze_sample = 0")
+        found = self.connection.execute("SELECT current_setting('threads')").fetchall()
+        self.threads = int(found[0][0])
+        self.lock = threading.RLock()
+        atexit.register(self.close)  # DuckDB complains of what is left when Python ends
+
+    def close(self) -> None:
+        """Close it, and remove what it has spilled."""
+        self.connection.close()
+        self.scratch.remove()
+
+
+#: By the memory that they may hold.
+_DATABASES: dict[str, _Database] = {}
+_BEGINNING = threading.Lock()
+
+
+def _database(memory: str) -> _Database:
+    with _BEGINNING:
+        if memory not in _DATABASES:
+            _DATABASES[memory] = _Database(memory)
+        return _DATABASES[memory]
+
+
 class DuckSession:
-    """A database of its own for one table.
+    """A connection with temporary tables of its own, for one table.
 
     Parameters
     ----------
     source : str
         What messages call the table.
     memory : str or None
-        How much DuckDB may hold before it spills, such as ``2GB``.
+        How much DuckDB may hold before it spills, such as ``2GB``; all tables together that are
+        opened with as much.
     """
 
     def __init__(self, source: str, memory: str | None = None) -> None:
-        import duckdb
-
-        _give_memory_back()
         self.source = source
         self._owner: DuckSession | None = None
         self.memory = memory or DEFAULT_MEMORY
-        scratch = _scratch(source)
-        self.folder = scratch.path
-        config: dict[str, Any] = {
-            "memory_limit": self.memory,
-            "temp_directory": str(self.folder / "spilled"),
-        }
-        self.database = duckdb.connect(":memory:", config=config)
-        # In a shell DuckDB would draw one over whatever is shown there.
-        self.database.execute("SET enable_progress_bar = false")
-        self.threads = int(self.value("SELECT current_setting('threads')"))
+        try:
+            self._shared = _database(self.memory)
+        except OSError as error:
+            raise DataError(f"{source} cannot be read: {error}") from None
+        self.database = self._shared.connection.cursor()
         self._names = itertools.count(1)
         interrupt_with_us(self.database)
-        self._end = weakref.finalize(self, _close, self.database, scratch)
+        self._files = _Files(self._shared.scratch.path)
+        self._end = weakref.finalize(self, _close, self.database, self._files)
+
+    @property
+    def folder(self) -> Path:
+        """Where its temporary files lie; they go with the session."""
+        return self._files.folder
 
     def beside(self, source: str) -> DuckSession:
         """The same database, for another table."""
@@ -81,13 +139,13 @@ class DuckSession:
         return other
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
-        """Run a statement; what goes wrong is told as one sentence about the table."""
+        """Run a statement; what goes wrong is one sentence about the table."""
         import duckdb
 
         try:
             return self.database.execute(sql, list(parameters))
         except duckdb.Error as error:
-            raise self.told(error) from None
+            raise self.failure(error) from None
 
     def fetch(self, sql: str) -> dict[str, Any]:
         """Run a query and give its columns as arrays."""
@@ -96,7 +154,7 @@ class DuckSession:
         try:
             found = self.database.execute(sql).fetchnumpy()
         except duckdb.Error as error:
-            raise self.told(error) from None
+            raise self.failure(error) from None
         _trim()
         return found
 
@@ -105,8 +163,9 @@ class DuckSession:
 
         After a count of millions of tuples that is a hundred megabytes. Not within `in_order`.
         """
-        self.execute("SET threads = 1")
-        self.execute(f"SET threads = {self.threads}")
+        with self._shared.lock:
+            self.execute("SET threads = 1")
+            self.execute(f"SET threads = {self._shared.threads}")
 
     def write(self, sql: str, path: Path) -> None:
         """Run a statement that writes a file, or the parts of a folder."""
@@ -116,23 +175,35 @@ class DuckSession:
             self.database.execute(sql)
         except duckdb.Error as error:
             # Its own folder has a plain name, which is in the message if that disk is the full one.
-            if _is_full(error) and self.folder.name not in str(error):
+            spilled = self._shared.scratch.path.name
+            if _is_full(error) and spilled not in str(error):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
-            told = _reason(error, self.memory).replace(f' "{path.absolute()}"', "")
-            raise OSError(told) from None
+            reason = _reason(error, self.memory).replace(f' "{path.absolute()}"', "")
+            raise OSError(reason) from None
         _trim()
         if path.is_dir():  # names in the order of their numbers
             for part in path.iterdir():
                 number = int(part.stem.removeprefix("part-"))
                 part.rename(path / part_name(number, part.suffix))
 
-    def told(self, error: Exception) -> DataError:
+    def failure(self, error: Exception) -> DataError:
         """Say what went wrong as one sentence about the table."""
         return DataError(f"{self.source} cannot be read: {_reason(error, self.memory)}")
 
     def value(self, sql: str) -> Any:
         """Run a query of one value."""
-        ((found,),) = self.execute(sql).fetchall()  # all of it: the rest would be in the way
+        import duckdb
+
+        try:
+            return self.one(sql)
+        except duckdb.Error as error:
+            raise self.failure(error) from None
+
+    def one(self, sql: str) -> Any:
+        """Run a query of one value; errors are those of DuckDB."""
+        ((found,),) = self.database.execute(
+            sql
+        ).fetchall()  # all of it: the rest would be in the way
         return found
 
     def new_name(self, kind: str) -> str:
@@ -157,13 +228,14 @@ class DuckSession:
     @contextmanager
     def in_order(self) -> Iterator[None]:
         """Rows go through joins in the order of their file: one thread, and no sides exchanged."""
-        self.execute("SET threads = 1")
-        self.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
-        try:
-            yield
-        finally:
-            self.execute("RESET disabled_optimizers")
-            self.execute(f"SET threads = {self.threads}")
+        with self._shared.lock:
+            self.execute("SET threads = 1")
+            self.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+            try:
+                yield
+            finally:
+                self.execute("RESET disabled_optimizers")
+                self.execute(f"SET threads = {self._shared.threads}")
 
 
 def _give_memory_back() -> None:
@@ -182,16 +254,25 @@ def _trim() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _scratch(source: str) -> ScratchFolder:
-    try:
-        return ScratchFolder()
-    except OSError as error:
-        raise DataError(f"{source} cannot be read: {error}") from None
+class _Files:
+    """A folder for the temporary files of a session, made when it is first asked for."""
+
+    def __init__(self, above: Path) -> None:
+        self._above, self._made = above, False
+
+    @cached_property
+    def folder(self) -> Path:
+        self._made = True
+        return Path(tempfile.mkdtemp(dir=self._above))
+
+    def remove(self) -> None:
+        if self._made:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _close(database: duckdb.DuckDBPyConnection, scratch: ScratchFolder) -> None:
+def _close(database: duckdb.DuckDBPyConnection, files: _Files) -> None:
     database.close()
-    scratch.remove()
+    files.remove()
 
 
 def _reason(error: Exception, memory: str) -> str:
@@ -233,8 +314,20 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def spell(text: str | None) -> str:
+    """Write a cell of a CSV file, in quotes where RFC 4180 asks for them.
+
+    A missing cell is empty; an empty text is a pair of quotes.
+    """
+    if text is None:
+        return ""
+    if not text or _QUOTED.search(text):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
 def in_quotes(cell: str) -> str:
-    """A text in SQL as a cell of a CSV file, in quotes where RFC 4180 asks for them."""
+    """A text in SQL as a cell of a CSV file; see `spell`."""
     signs = " OR ".join(
         f"contains({cell}, {sign})" for sign in ("'\"'", "','", "chr(10)", "chr(13)")
     )
@@ -248,8 +341,62 @@ def csv_line(cells: Sequence[str]) -> str:
     return f"concat_ws(',', {whole})"
 
 
+def copy_rows(
+    rows: str,
+    cells: Sequence[str],
+    types: Sequence[str],
+    labelling: Labelling,
+    path: Path,
+    spell: Callable[[str | None], str] | None,
+    *,
+    joins: str = "",
+    order_by: str = "",
+    is_large: bool = False,
+) -> str:
+    """SQL that writes labelled rows into a file, in the order that was asked for.
+
+    Parameters
+    ----------
+    rows : str
+        Where rows come from; ``r`` in what follows.
+    cells, types : sequence of str
+        Texts of the released columns in SQL, in the order of ``labelling.columns``, spelled for a
+        line of CSV if there is a `spell`; and their types in Parquet.
+    labelling, path, spell
+        As for `moanon.data.rows.RowStore.write`.
+    joins : str
+        What else cells need, and which rows there are.
+    order_by : str
+        What sorts rows that are not shuffled and have no order of their own.
+    is_large : bool
+        Whether rows may lose their order on the way through joins.
+    """
+    names, shuffle = labelling.columns.values(), labelling.shuffle
+    header, columns = ",".join(map(spell, names)) if spell else "", {}
+    if spell is None:
+        typed = zip(names, cells, types, strict=True)
+        columns = {name: f"CAST({cell} AS {kind})" for name, cell, kind in typed}
+    line = csv_line(cells if spell else [in_quotes(cell) for cell in cells])
+    if shuffle is not None and shuffle.seed is not None:
+        query = shuffled(line, f"FROM {rows} AS r {joins}", shuffle.seed, header, columns)
+    else:
+        if shuffle is not None:  # as they are, since labels would make them wide
+            rows, order_by = f"(SELECT * FROM {rows} ORDER BY {RANDOM_KEY})", ""
+        if is_large:
+            rows, order_by = f"(SELECT *, row_number() OVER () AS place FROM {rows})", "place"
+        shown = [f"{cell} AS {quoted(name)}" for name, cell in columns.items()]
+        selected = ", ".join(shown or [f"{line} AS {quoted(header)}"])
+        last = f"ORDER BY {order_by}" if order_by else ""
+        query = f"SELECT {selected} FROM {rows} AS r {joins} {last}"
+    return (copy_lines if spell else copy_columns)(query, path)
+
+
 def shuffled(line: str, rows: str, seed: int, header: str, columns: Mapping[str, str]) -> str:
-    """SQL of rows that are shuffled by a seed; see `moanon.release.formats.shuffled`.
+    """SQL of rows in an order that depends on a seed and on what they show, and on nothing else.
+
+    They are sorted by a digest of the seed and their line of a CSV file; lines that are the same
+    are numbered. So the same rows have the same order wherever they come from, and neither a line
+    number nor the seed says where a row stood in the source.
 
     Parameters
     ----------
@@ -271,10 +418,6 @@ def shuffled(line: str, rows: str, seed: int, header: str, columns: Mapping[str,
         f"SELECT {selected} FROM (SELECT *, unnest(range(n)) AS number FROM ({counted})) "
         f"ORDER BY md5({literal(f'{seed}/')} || number || '/' || line)"
     )
-
-
-#: What sorts rows at random; the state behind it comes from the system.
-RANDOM_KEY = "gen_random_uuid()"
 
 
 def is_formula_sql(text: str) -> str:

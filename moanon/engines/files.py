@@ -1,19 +1,20 @@
 """Rows that stay in their files, read by DuckDB out of core.
 
-`open_files` takes Parquet and CSV: plain files (see ``plain_csv``) as they are, others after the
-strict reader has written them again (``rewritten_csv``). Of the rows only distinct values and
-counts of tuples come back.
+Of the rows only distinct values and counts of tuples come back; see ``relations`` for how files
+become relations of DuckDB.
 
-Parquet is read column by column whenever something is asked. CSV is parsed once: of the columns
-that are asked about, the distinct rows with their counts stay in a temporary table; or, where
-nearly all rows differ, all rows in a temporary Parquet file.
+Released rows are labelled and written there as well (`_LabelledRows`). A row finds its labels
+through two kinds of joins: the values of its quasi-identifiers become codes, and the tuple of codes
+says whether the row is shown. Where a code has but one label, as under a genome, the label comes
+with the code, from a small table; otherwise tuples have labels of their own. Every other released
+column shows its own value, as a text that is the same wherever rows are. Most types have texts that
+DuckDB writes in the same way. Others go through a table of their distinct values, whose texts are
+made here.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
@@ -21,56 +22,22 @@ import numpy as np
 
 from moanon.arrays import Bools, Ints, Values
 from moanon.data.cell_reading import CellReading
-from moanon.data.column import Column, refuse_bad_names, typed_column
-from moanon.data.decoding import DEFAULT_ENCODING
-from moanon.data.file_form import BLANKS, FileForm
-from moanon.data.readers import FETCH, NATIVE, ZONED, released_type, top_level
+from moanon.data.column import TEXT, Column
+from moanon.data.file_form import FileForm, is_formula
+from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import Labelling, RowOrder
-from moanon.engines.duck import DuckSession, TupleKeys, copy_columns, copy_lines, key_order, literal
-from moanon.engines.elsewhere import DistinctValues, RowsElsewhere
-from moanon.engines.labelled import LabelledRows
-from moanon.engines.plain_csv import PlainCsv, look_at
-from moanon.engines.rewritten_csv import rewrite
-from moanon.errors import DataError
-
-_FLOATS = ("DOUBLE", "FLOAT")
-#: So many rows tell whether nearly all differ.
-_SAMPLE = 200_000
-_MOSTLY = 0.3
-
-
-@dataclass
-class Relation:
-    """Files as SQL: a relation whose columns are named by their places in the header."""
-
-    session: DuckSession
-    files: tuple[Path, ...]
-    header: tuple[str, ...]
-    types: tuple[str, ...]
-    rows: str  # SQL of all rows, in the order of the files
-    staged: tuple[str, str] | None = (
-        None  # where some columns were put, and how to count rows there
-    )
-    staged_columns: frozenset[str] = field(default_factory=frozenset)
-
-    def of(self, names: Sequence[str]) -> tuple[str, str]:
-        """Where to read columns, and how rows are counted there."""
-        if self.staged and self.staged_columns.issuperset(names):
-            return self.staged
-        return self.rows, "count(*)"
-
-    def place(self, name: str) -> str:
-        """What SQL calls a column."""
-        if name not in self.header:
-            raise DataError(
-                f"{self.files[0]}: no copy is made of the identifying column {name!r}; read it in "
-                "another role"
-            )
-        return f"c{self.header.index(name)}"
-
-    def type_of(self, name: str) -> str:
-        """Its SQL type."""
-        return self.types[self.header.index(name)]
+from moanon.engines.duck import (
+    DuckSession,
+    TupleKeys,
+    copy_rows,
+    in_bytes,
+    in_quotes,
+    is_formula_sql,
+    key_order,
+    literal,
+)
+from moanon.engines.relations import Relation, relate
+from moanon.engines.stores import DistinctValues, RowsElsewhere
 
 
 def open_files(
@@ -82,190 +49,14 @@ def open_files(
     reading: CellReading,
     form: FileForm,
     uncopied: Collection[str] = (),
-) -> tuple[RowsInFiles, tuple[str, ...]] | None:
-    """Open files of one kind as one table.
+) -> tuple[RowsInFiles, tuple[str, ...]]:
+    """Open files of one kind as one table; see `moanon.engines.relations.relate`.
 
-    Parameters
-    ----------
-    files : sequence of Path
-    names : sequence of str or None
-        The columns that are read at all; None for all there are.
-    asked : sequence of str or None
-        Those of them that tuples will be counted of.
-    session : DuckSession
-        The database that reads them.
-    reading : CellReading
-        How cells become values.
-    form : FileForm
-        How the files are written.
-    uncopied : collection of str
-        Columns that are in no temporary file. Where the files are not read as they are, nobody can
-        ask for such a column.
-
-    Returns
-    -------
-    The rows and the names of all columns of the files; or None where only the strict reader, into
-    memory, can read them or say what is wrong with them.
+    Returned are the rows, and the names of all columns of the files.
     """
-    if _is_parquet(files):
-        form.refuse_names(str(files[0]))
-        relation = _of_parquet(session, tuple(files))
-        if relation is None or not set(names or ()) <= set(relation.header):
-            return None
-        header = relation.header
-    else:
-        found = _open_csv(files, names, asked, form, session, uncopied)
-        if found is None:
-            return None
-        relation, header = found
+    relation, header = relate(files, names, asked, session=session, form=form, uncopied=uncopied)
     ordered = [name for name in header if names is None or name in set(names)]
     return RowsInFiles(relation, ordered, reading), header
-
-
-def _open_csv(
-    files: Sequence[Path],
-    names: Sequence[str] | None,
-    asked: Sequence[str] | None,
-    form: FileForm,
-    session: DuckSession,
-    uncopied: Collection[str],
-) -> tuple[Relation, tuple[str, ...]] | None:
-    """Open CSV files as they are or, unless they are plain, as the strict reader writes them."""
-
-    def is_staged(relation: Relation, rows: int) -> bool:
-        wanted = [name for name in relation.header if asked is None or name in set(asked)]
-        return _stage(relation, wanted, rows)
-
-    is_readable = form.encoding == DEFAULT_ENCODING and files[0].suffix.lower() != ".zst"
-    plain = look_at(files, form) if is_readable else None
-    if plain is not None and set(names or ()) <= set(plain.header):
-        relation = _of_csv(session, tuple(files), plain, form)
-        if is_staged(relation, plain.rows):
-            return relation, plain.header
-    place = session.folder / f"{session.new_name('rewritten')}.csv"
-    plain, header = rewrite(files, names, form, place, uncopied)
-    if not plain.rows:
-        return None
-    relation = _of_csv(session, (place,), plain, FileForm(trim=form.trim))
-    relation.files = tuple(files)
-    if not is_staged(relation, plain.rows):
-        return None
-    return relation, header
-
-
-def _is_parquet(files: Sequence[Path]) -> bool:
-    return files[0].suffix.lower() == ".parquet"
-
-
-def _paths(files: Sequence[Path]) -> str:
-    """A list of files in SQL, where a path is a glob: brackets make its signs plain."""
-    plain = [re.sub(r"([*?[])", r"[\1]", str(file.absolute())) for file in files]
-    return f"[{', '.join(map(literal, plain))}]"
-
-
-def _of_parquet(session: DuckSession, files: tuple[Path, ...]) -> Relation | None:
-    """Parquet files of the same columns and types; None where they are not."""
-    import duckdb
-
-    forms = set()
-    for file in files:
-        try:
-            schema = session.database.execute(
-                f"SELECT name, num_children FROM parquet_schema({_paths([file])})"
-            ).fetchall()
-            described = session.database.execute(
-                f"DESCRIBE FROM read_parquet({_paths([file])}, hive_partitioning = false)"
-            ).fetchall()
-        except duckdb.Error:
-            return None
-        forms.add((top_level(schema), tuple(str(row[1]) for row in described)))
-    if len(forms) > 1:
-        return None
-    ((header, types),) = forms
-    try:
-        refuse_bad_names(str(files[0]), header)
-    except DataError:
-        return None  # the strict reader says it
-    lower = {name.lower() for name in header}
-    readable = all(_plain_type(sql_type) in FETCH for sql_type in types)
-    # Several files go by names, which DuckDB takes for the same if they differ in case only.
-    if not readable or len(types) != len(header) or (len(files) > 1 and len(lower) < len(header)):
-        return None
-    given = ", ".join(f"a{i}" for i in range(len(header)))
-    columns = ", ".join(f"{_cleaned(f'a{i}', t)} AS c{i}" for i, t in enumerate(types))
-    table = f"read_parquet({_paths(files)}, hive_partitioning = false) AS t({given})"
-    return Relation(session, files, header, types, f"(SELECT {columns} FROM {table})")
-
-
-def _plain_type(sql_type: str) -> str:
-    """DECIMAL(10,2) is a DECIMAL."""
-    return re.sub(r"\(\d+,\s*\d+\)$", "", sql_type)
-
-
-def _cleaned(column: str, sql_type: str) -> str:
-    """A number that is none is no value, and there is but one zero.
-
-    Some versions of DuckDB take it from the least and the greatest number of a file, which are
-    numbers, that none of them is none.
-    """
-    if sql_type in _FLOATS:
-        return f"CASE WHEN isfinite({column}) OR isinf({column}) THEN {column} + 0 END"
-    return column
-
-
-def _of_csv(
-    session: DuckSession, files: tuple[Path, ...], plain: PlainCsv, form: FileForm
-) -> Relation:
-    width = len(plain.header)
-    columns = ", ".join(f"c{i}: 'VARCHAR'" for i in range(width))
-    names = ", ".join(f"'c{i}'" for i in range(width))
-    options = (
-        f"auto_detect = false, header = {str(form.first_line_names).lower()}, "
-        f"delim = {literal(plain.delimiter)}, "
-        f"quote = '\"', escape = '\"', strict_mode = true, null_padding = false, "
-        f"columns = {{{columns}}}, force_not_null = [{names}]"
-    )
-    cells = "*"
-    if form.trim:
-        cells = ", ".join(f"trim(c{i}, {literal(BLANKS)}) AS c{i}" for i in range(width))
-    rows = f"(SELECT {cells} FROM read_csv({_paths(files)}, {options}))"
-    return Relation(session, files, plain.header, ("VARCHAR",) * width, rows)
-
-
-def _stage(relation: Relation, asked: Sequence[str], rows: int) -> bool:
-    """Parse CSV files once; False if DuckDB does not read as many rows as are there.
-
-    A file that looks plain and is not to DuckDB (a line longer than it takes) is left alone.
-    """
-    import duckdb
-
-    session = relation.session
-    columns = ", ".join(map(relation.place, asked))
-    first = f"SELECT {columns} FROM {relation.rows} LIMIT {_SAMPLE}"
-    try:
-        differ = session.database.execute(
-            f"SELECT count(*) FROM (SELECT DISTINCT * FROM ({first}))"
-        )
-        if differ.fetchall()[0][0] > _SAMPLE * _MOSTLY:
-            file = literal(str(session.folder / f"{session.new_name('staged')}.parquet"))
-            session.database.execute(
-                f"COPY (SELECT {columns} FROM {relation.rows}) TO {file} (FORMAT PARQUET)"
-            )
-            relation.staged = f"read_parquet({file})", "count(*)"
-        else:
-            table = session.new_name("counted")
-            session.database.execute(
-                f"CREATE TEMP TABLE {table} AS SELECT {columns}, count(*) AS n "
-                f"FROM {relation.rows} GROUP BY ALL"
-            )
-            relation.staged = table, "sum(n)::BIGINT"
-    except duckdb.InvalidInputException:
-        return False
-    except duckdb.Error as error:
-        raise session.told(error) from None
-    relation.staged_columns = frozenset(asked)
-    table, number = relation.staged
-    return int(session.value(f"SELECT {number} FROM {table}") or 0) == rows
 
 
 class RowsInFiles(RowsElsewhere):
@@ -301,16 +92,13 @@ class RowsInFiles(RowsElsewhere):
         return JoinedCodes(self, by_number, self._incomplete, self._outside, texts)
 
     def write(
-        self, labelling: Labelling, path: Path, spell: Callable[[str], str] | None
+        self, labelling: Labelling, path: Path, spell: Callable[[str | None], str] | None
     ) -> tuple[int, RowOrder]:
-        rows = LabelledRows(self, labelling, spell)
+        rows = _LabelledRows(self, labelling, spell)
         try:
-            statement = (
-                copy_lines(rows.lines(), path) if spell else copy_columns(rows.query(), path)
-            )
             with self.session.in_order():
-                self.session.write(statement, path)
-            return rows.formula_cells(), "source" if labelling.shuffle is None else "shuffled"
+                self.session.write(rows.copied_to(path), path)
+            return rows.formula_cells(), labelling.row_order
         finally:
             rows.drop()
 
@@ -329,25 +117,11 @@ class RowsInFiles(RowsElsewhere):
         nothing = session.value(f"SELECT sum(n)::BIGINT FROM {found} WHERE v IS NULL") or 0
         session.drop([found])
         self._tables[name] = table
-        sql_type = self.relation.type_of(name)
-        fetch = FETCH[_plain_type(sql_type)].format("v")
+        fetch = self.relation.fetched(name, "v")
         pairs = session.execute(f"SELECT {fetch}, n FROM {table} ORDER BY number").fetchall()
         counts = np.array([count for _, count in pairs] + [nothing], dtype=np.int64)
-        return DistinctValues(self._texts(name, [value for value, _ in pairs], sql_type), counts)
-
-    def _texts(self, name: str, values: list[object], sql_type: str) -> Column:
-        """Write the distinct values of a column as the strict reader does."""
-        first = str(self.relation.files[0])
-        native = NATIVE.get(sql_type)
-        try:
-            values = [native(value) for value in values] if native else values
-        except ValueError as error:
-            raise DataError(f"{first}: column {name!r} cannot be read: {error}") from None
-        numbers = np.arange(len(values), dtype=np.int32)
-        column = typed_column(first, name, values, numbers, utc=sql_type in ZONED)
-        if not _is_parquet(self.relation.files):
-            column = Column(column.name, column.codes, column.values, None)  # texts have no type
-        return self.reading.settle(column)
+        texts = self.relation.column_of(name, [value for value, _ in pairs])
+        return DistinctValues(self.reading.read(texts), counts)
 
     def tally(
         self, codes: Mapping[str, Ints], left_out: Mapping[str, Bools]
@@ -371,7 +145,8 @@ class RowsInFiles(RowsElsewhere):
         return keys.tuples(parts, order), np.asarray(found.pop("rows"), np.int64)[order]
 
     def find(self, codes: Mapping[str, Ints], tuples: Values) -> tuple[Ints, Ints]:
-        joined = self.joined(codes, {})
+        by_number = {name: code[self.value_of(name)] for name, code in codes.items()}
+        joined = JoinedCodes(self, by_number, self._left_out, {})
         keys = TupleKeys([int(code.max(initial=0)) + 1 for code in codes.values()])
         wanted = {f"k{i}": key for i, key in enumerate(keys.of(tuples))}
         marked = self.session.store({**wanted, "which": np.arange(tuples.shape[1])})
@@ -405,7 +180,7 @@ class RowsInFiles(RowsElsewhere):
         finally:
             self.session.drop(joined.tables)
         codes = np.asarray(found["code"]).astype(np.int32)
-        sql_type = released_type(self.relation.type_of(name))
+        sql_type = self.relation.released_type(name) if self.relation.is_typed else None
         return Column(name, codes, profile.values, profile.native, sql_type)
 
 
@@ -484,3 +259,233 @@ class JoinedCodes:
         """SQL of the text that goes with it."""
         nothing = literal(self._texts[name][self._nothing[name]])
         return f"coalesce({self._aliases[name]}.text, {nothing})"
+
+
+# -- labelled rows ---------------------------------------------------------------------------------
+
+
+#: Whole numbers of at most 64 bits, with a sign.
+WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+#: SQL type → how its values are written as the strict reader writes them.
+_DIRECT = {
+    **dict.fromkeys((*WHOLE, "DECIMAL", "UUID"), "{0}::VARCHAR"),
+    "BOOLEAN": "CASE WHEN {0} THEN 'True' WHEN NOT {0} THEN 'False' END",
+    "VARCHAR": "{0}",
+}
+
+
+class _LabelledRows:
+    """The released rows of files as SQL, for one statement after the other.
+
+    Parameters
+    ----------
+    store : RowsInFiles
+    labelling : Labelling
+        What rows show.
+    spell : function or None
+        How a text is written into a line; None where cells stay apart, in their own types.
+    """
+
+    def __init__(
+        self, store: RowsInFiles, labelling: Labelling, spell: Callable[[str | None], str] | None
+    ) -> None:
+        self._store, self._labelling, self._spell = store, labelling, spell
+        self._session = store.session
+        self._tables: list[str] = []
+        self._types: list[str] = []
+        self._joins: list[str] = []
+        self._formulas: list[str] = []  # SQL: whether a row has such a cell
+        self._by_code = self._label_codes()
+        self._rows = rows = store.joined(labelling.codes, self._by_code)
+        self._tables += rows.tables
+        keys = TupleKeys([int(code.max(initial=0)) + 1 for code in labelling.codes.values()])
+        self._join_labels(keys, rows.outside, [rows.code(name) for name in labelling.codes])
+        self.cells = [self._cell(name) for name in labelling.columns]
+        self._joined = f"{rows.joins} {' '.join(self._joins)} {rows.where}"
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the labels may not fit beside a join; then rows lose their order on the way."""
+        bytes_each = 16 + 16 * (len(self._labelling.labels) - len(self._by_code))
+        needed = int(self._labelling.tuples.shape[1]) * bytes_each
+        return needed * 4 > in_bytes(self._session.memory)
+
+    def copied_to(self, path: Path) -> str:
+        """SQL that writes the rows."""
+        return copy_rows(
+            self._store.relation.rows,
+            self.cells,
+            self._types,
+            self._labelling,
+            path,
+            self._spell,
+            joins=self._joined,
+            is_large=self.is_large,
+        )
+
+    def formula_cells(self) -> int:
+        """Cells of columns without a label that hold texts which a spreadsheet would run."""
+        found = 0
+        for runs in self._formulas:
+            rows = self._store.relation.rows
+            if self._session.value(f"SELECT count(*) FROM {rows} AS r WHERE {runs}"):
+                shown = "labels.shown" if self._labelling.stars else "true"
+                found += self._session.value(
+                    f"SELECT count(*) FILTER (WHERE {shown} AND {runs}) "
+                    f"FROM {rows} AS r {self._joined}"
+                )
+        return found
+
+    def drop(self) -> None:
+        """Forget the tables that were joined."""
+        self._session.drop(self._tables)
+
+    # -- labels ----------------------------------------------------------------------------------
+
+    def _label_codes(self) -> dict[str, list[str]]:
+        """Label of each code, for quasi-identifiers whose codes have one each."""
+        found = {}
+        labelling = self._labelling
+        for name, codes in zip(labelling.codes, labelling.tuples, strict=True):
+            if name not in labelling.labels:
+                continue
+            texts, numbers = labelling.labels[name]
+            number = np.zeros(int(labelling.codes[name].max(initial=0)) + 1, dtype=np.int32)
+            number[codes] = numbers
+            if np.array_equal(number[codes], numbers):
+                written = [self._written(text) for text in texts]
+                found[name] = [written[each] for each in number]  # codes that nobody shows: any
+        return found
+
+    def _join_labels(self, keys: TupleKeys, outside: str, codes: Sequence[str]) -> None:
+        labelling = self._labelling
+        found = {f"k{i}": key for i, key in enumerate(keys.of(labelling.tuples))}
+        columns, joins = [*found], []
+        for place, (name, (texts, numbers)) in enumerate(labelling.labels.items()):
+            if name in self._by_code:
+                continue
+            found[f"n{place}"] = numbers.astype(np.int32)
+            written = [self._written(text) for text in texts]
+            table = self._texts(np.arange(len(texts), dtype=np.int32), written)
+            columns.append(f"t{place}.text::VARCHAR AS l{place}")
+            joins.append(f"JOIN {table} AS t{place} ON t{place}.number = g.n{place}")
+        given = self._session.store(found)
+        labels = self._session.new_name("labels")
+        self._session.execute(
+            f"CREATE TEMP TABLE {labels} AS SELECT {', '.join(columns)}, true AS shown "
+            f"FROM {given} AS g {' '.join(joins)}"
+        )
+        self._session.drop([given])
+        self._tables.append(labels)
+        pairs = [f"labels.k{i} = {key}" for i, key in enumerate(keys.expressions(codes))]
+        condition = " AND ".join([*pairs, *([f"NOT ({outside})"] if outside else [])])
+        kind = "LEFT JOIN" if labelling.stars else "JOIN"
+        self._joins.append(f"{kind} {labels} AS labels ON {condition}")
+
+    def _texts(self, numbers: Ints, texts: Sequence[str]) -> str:
+        """A table of numbered texts, as a type of its own, which holds each text once."""
+        table = self._session.store({"number": numbers, "text": np.array(texts, dtype=object)})
+        self._tables.append(table)
+        return table
+
+    def _written(self, text: str) -> str:
+        text = text if self._labelling.rewrite is None else self._labelling.rewrite(text)
+        return text if self._spell is None else self._spell(text)
+
+    # -- columns -----------------------------------------------------------------------------------
+
+    def _cell(self, name: str) -> str:
+        """SQL of what a column shows."""
+        labelling = self._labelling
+        if name in labelling.labels:
+            place = list(labelling.labels).index(name)
+            shown = self._rows.text(name) if name in self._by_code else f"labels.l{place}"
+            self._types.append("VARCHAR")
+        else:
+            shown = self._own_value(name)
+        if not labelling.stars:
+            return shown
+        self._types[-1] = "VARCHAR"
+        return f"CASE WHEN labels.shown THEN {shown} ELSE {literal(SUPPRESSED)} END"
+
+    def _own_value(self, name: str) -> str:
+        labelling = self._labelling
+        direct = None if name in labelling.gaps else direct_text(self._store, name)
+        if direct is None:
+            if name not in labelling.gaps and is_respelled(self._store, name):
+                self._find_formulas(name)
+            return self._by_distinct_value(name)
+        shown, typed = direct
+        if typed == "VARCHAR":
+            self._formulas.append(is_formula_sql(shown))
+            if labelling.rewrite is not None:
+                return self._by_distinct_value(name)
+            if self._spell is not None:
+                shown = in_quotes(shown)
+        self._types.append(typed)
+        return shown
+
+    def _find_formulas(self, name: str) -> None:
+        """Look for formulas among the distinct values of a column, as they are shown."""
+        store = self._store
+        if any(map(is_formula, store.columns[name].values)):
+            table = text_table(store, name, store.columns[name].values)
+            self._tables.append(table)
+            runs = f"SELECT v FROM {table} WHERE {is_formula_sql('text')}"
+            self._formulas.append(f"r.{store.relation.place(name)} IN ({runs})")
+
+    def _by_distinct_value(self, name: str) -> str:
+        """Show a column through a table of what each of its distinct values looks like."""
+        store, gap = self._store, self._labelling.gaps.get(name)
+        has_gaps = name in self._labelling.with_gaps
+        kind = TEXT if has_gaps else store.relation.released_type(name)
+        values = store.columns[name].values
+        texts = [self._written(text) if kind == TEXT else text for text in values]
+        table, alias = text_table(store, name, texts), f"o{len(self._joins)}"
+        self._tables.append(table)
+        self._joins.append(
+            f"LEFT JOIN {table} AS {alias} ON r.{store.relation.place(name)} = {alias}.v"
+        )
+        self._types.append(kind)
+        if gap is None:
+            return f"{alias}.text"
+        return f"coalesce({alias}.text, {literal(self._written(gap))})"
+
+
+# -- cells as texts --------------------------------------------------------------------------------
+
+
+def direct_text(store: RowsInFiles, name: str) -> tuple[str, str] | None:
+    """SQL of the text of a cell of row ``r``, NULL where it is missing, and its type in a release.
+
+    None where only a table of distinct values has the texts.
+    """
+    kind = store.relation.type_of(name)
+    if kind not in _DIRECT or is_respelled(store, name):
+        return None
+    shown = _DIRECT[kind].format(f"r.{store.relation.place(name)}")
+    if store.reading.tokens:
+        tokens = ", ".join(map(literal, sorted(store.reading.tokens)))
+        shown = f"CASE WHEN {shown} IN ({tokens}) THEN NULL ELSE {shown} END"
+    return shown, store.relation.released_type(name)
+
+
+def is_respelled(store: RowsInFiles, name: str) -> bool:
+    """Whether the texts of a column are other ones in its profile than in its files."""
+    return store.reading.normalize and store.relation.type_of(name) == "VARCHAR"
+
+
+def text_table(store: RowsInFiles, name: str, texts: Sequence[str]) -> str:
+    """Put the distinct values of a column (v) beside texts, one for each value of its profile."""
+    value_of, session = store.value_of(name), store.session
+    there = np.flatnonzero(value_of[:-1] >= 0)
+    chosen = np.array([texts[value_of[i]] for i in there], dtype=object)
+    # As a type of its own, which holds each text once.
+    numbered = session.store({"number": there.astype(np.int32), "text": chosen})
+    table = session.new_name("shown")
+    session.execute(
+        f"CREATE TEMP TABLE {table} AS SELECT v, text::VARCHAR AS text "
+        f"FROM {store.distinct_table(name)} JOIN {numbered} USING (number)"
+    )
+    session.drop([numbered])
+    return table

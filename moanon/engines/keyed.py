@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from moanon.arrays import Ints
-from moanon.engines.cell_texts import WHOLE, direct_text, text_table
 from moanon.engines.duck import TupleKeys, undefused_sql
-from moanon.engines.files import RowsInFiles
+from moanon.engines.files import WHOLE, RowsInFiles, direct_text, text_table
 from moanon.engines.paired import CountedRows, PairedFiles
 
 

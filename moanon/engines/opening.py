@@ -1,7 +1,8 @@
-"""Where the rows of a table are left.
+"""Opening a source: files, frames, sheets and databases become rows with a store.
 
-A frame is in memory already, and a small file is soon there. The rows of larger files stay where
-they are, and so do those of any file for which a memory limit is given.
+Parquet and CSV files are read by DuckDB where they are. Frames, Excel sheets and text files of few
+cells are in memory. The rows of databases and clusters stay there. Whoever asks a store cannot see
+which it is, and gets the same answers, files and messages.
 """
 
 from __future__ import annotations
@@ -9,54 +10,30 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from moanon.arrays import Outlined
 from moanon.data.cell_reading import CellReading
-from moanon.data.decoding import checked_encoding, unreadable
-from moanon.data.file_form import FileForm, FormKeys
+from moanon.data.file_form import FileForm, FormKeys, checked_encoding, unreadable
+from moanon.data.readers import read_few_cells
 from moanon.data.rows import RowStore
-from moanon.data.source import digest_files, find_files, read_source
-from moanon.data.table import (
-    MissingPolicy,
-    Role,
-    Table,
-    check_policy,
-    check_roles,
-    settle_store,
-)
-from moanon.data.table import read_table as read_into_memory
+from moanon.data.source import Source, digest_files, find_files, read_frame
+from moanon.data.table import MissingPolicy, Role, Table, check_policy, check_roles, give_roles
 from moanon.engines.addresses import Address, is_address
+from moanon.engines.duck import DuckSession
+from moanon.engines.files import RowsInFiles, open_files
+from moanon.engines.stores import HeldRows
 from moanon.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Files of this many bytes together are not read into memory: the strict reader would take a minute
-#: and a gigabyte for ten times as much.
-LARGE = {"text": 64 << 20, "parquet": 8 << 20}
-#: Endings of files that DuckDB reads; others have readers of their own.
-_KNOWN = (".parquet", ".csv", ".tsv", ".txt", ".data", ".gz", ".zst")
+#: Text files of at most so many cells are read strictly and held as codes: statements of DuckDB
+#: would take thirty times as long for a small table, and a second of work is in vain for others.
+_FEW_CELLS = 2_000_000
 #: How an amount of memory is written.
 MEMORY = re.compile("^[1-9][0-9]{0,8} ?([KMGT]i?B|[kmgt]b)$")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class OpenedSource(Outlined):
-    """Rows without roles, wherever they are; the attributes are those of `Source`."""
-
-    name: str
-    store: RowStore
-    digest: str
-    unread: tuple[str, ...]
-    files: tuple[Path, ...]
-
-    @property
-    def rows(self) -> int:
-        """Rows in the source."""
-        return self.store.rows
 
 
 def read_table(
@@ -73,17 +50,20 @@ def read_table(
     needed: Sequence[str] = (),
     **form: Unpack[FormKeys],
 ) -> Table:
-    """Open the declared columns of a source and settle their missing values.
+    """Open the declared columns of a source and decide about their missing values.
 
     Parameters
     ----------
-    source, roles, missing, missing_tokens, name, **form
-        As for :func:`moanon.data.table.read_table`, which reads what fits into memory.
-    memory : str, optional
-        How much DuckDB may hold, such as ``2GB``; the rows of files then stay where they are,
-        however few.
-    table, query, order_by
-        Where the source is the address of a database; see `moanon.engines.databases.Address`.
+    source, missing_tokens, name, memory, table, query, **form
+        As for `open_source`.
+    roles
+        The role of each declared column.
+    missing
+        Rows that miss a quasi-identifying or sensitive value are dropped and counted (``drop``),
+        kept with the gap as a value of its own (``category``) or refused (``error``): nobody is
+        left out unless somebody says so. Gaps in other columns are left as they are.
+    order_by
+        Columns of a database that order its rows.
     needed : sequence of str
         Identifying columns that are asked about all the same, such as a key. No temporary file
         holds any other one.
@@ -91,46 +71,25 @@ def read_table(
     Raises
     ------
     DataError
-        As `read_table` does.
+        If the source cannot be read, lacks a declared column, or nothing is left to anonymize.
     """
-    given, file_form = check_roles(roles), FileForm(**form)
+    given = check_roles(roles)  # before a large file is read for nothing
     check_policy(missing)
-    if memory is not None and not MEMORY.match(memory):
-        raise DataError(f"memory must be an amount such as 500MB or 2GB. Got {memory!r}")
     asked = [column for column, role in given.items() if role in (Role.QUASI, Role.SENSITIVE)]
-    opened: OpenedSource | None
-    if isinstance(source, str) and is_address(source):
-        address = Address(source, table, query, tuple(order_by))
-        reading = CellReading.of(missing_tokens, file_form)
-        opened = _open_database(address, tuple(given), asked, reading, memory)
-    else:
-        _refuse_table(table, query, order_by)
-        identifying = {column for column, role in given.items() if role is Role.IDENTIFYING}
-        opened = _open(
-            source,
-            tuple(given),
-            asked,
-            missing_tokens,
-            name,
-            memory,
-            file_form,
-            uncopied=identifying.difference(needed),
-        )
-    if opened is None:
-        read = read_into_memory(
-            source, given, missing=missing, missing_tokens=missing_tokens, name=name, **form
-        )
-    else:
-        read = settle_store(
-            opened.store,
-            given,
-            missing,
-            source=opened.name,
-            digest=opened.digest,
-            undeclared=opened.unread,
-            files=opened.files,
-        )
-    return replace(read, encoding=checked_encoding(file_form.encoding))
+    identifying = {column for column, role in given.items() if role is Role.IDENTIFYING}
+    opened = _open(
+        source,
+        tuple(given),
+        missing_tokens,
+        name,
+        FileForm(**form),
+        asked=asked,
+        memory=memory,
+        address=_address(source, table, query, order_by),
+        uncopied=identifying.difference(needed),
+    )
+    encoding = checked_encoding(FileForm(**form).encoding)
+    return replace(give_roles(opened, given, missing), encoding=encoding)
 
 
 def open_source(
@@ -143,54 +102,105 @@ def open_source(
     table: str | None = None,
     query: str | None = None,
     **form: Unpack[FormKeys],
-) -> OpenedSource:
-    """Open columns of a source, by default all, without roles; see `read_table`."""
-    if isinstance(source, str) and is_address(source):
-        reading = CellReading.of(missing_tokens, FileForm(**form))
-        return _open_database(Address(source, table, query), columns, columns, reading, memory)
-    opened = _open(source, columns, columns, missing_tokens, name, memory, FileForm(**form))
-    if opened is not None:
-        return opened
-    read = read_source(source, columns=columns, missing_tokens=missing_tokens, name=name, **form)
-    return OpenedSource(read.name, read.store, read.digest, read.unread, read.files)
+) -> Source:
+    """Open a CSV, Parquet or Excel file, a folder or glob of them, a frame or a database.
+
+    Parameters
+    ----------
+    source
+        A path, a folder, a glob, a frame or the address of a database. Several files are read in
+        sorted order and must have the same columns.
+    columns
+        The columns to read; by default all.
+    missing_tokens
+        Texts that mean "no value", beside the nulls of typed sources. By default only the empty
+        text. In a float column a token matches both ways to write a whole number, -9 and -9.0.
+    name
+        What to call the source; by default its path.
+    memory : str, optional
+        How much DuckDB may hold, such as ``2GB``; the rows of files then stay where they are,
+        however few.
+    table, query
+        What is read of a database; see `moanon.engines.databases.Address`.
+    **form
+        How files are written and texts are read: attributes of
+        :class:`moanon.data.file_form.FileForm`.
+
+    Raises
+    ------
+    DataError
+        If the source cannot be read exactly as it stands.
+    """
+    address = _address(source, table, query, ())
+    return _open(
+        source,
+        columns,
+        missing_tokens,
+        name,
+        FileForm(**form),
+        asked=columns,
+        memory=memory,
+        address=address,
+    )
 
 
 def _open(
     source: str | os.PathLike[str] | pd.DataFrame,
     columns: Sequence[str] | None,
-    asked: Sequence[str] | None,
     missing_tokens: Sequence[str],
     name: str | None,
-    memory: str | None,
     form: FileForm,
+    *,
+    asked: Sequence[str] | None,
+    memory: str | None,
+    address: Address | None,
     uncopied: Collection[str] = (),
-) -> OpenedSource | None:
-    """Open files without reading them into memory; None for what is read there."""
-    if not isinstance(source, (str, os.PathLike)):
-        return None
-    path = os.fspath(source)
+) -> Source:
+    if memory is not None and not MEMORY.match(memory):
+        raise DataError(f"memory must be an amount such as 500MB or 2GB. Got {memory!r}")
     reading = CellReading.of(missing_tokens, form)
+    if address is not None:
+        return _open_database(address, columns, asked, reading, memory)
+    if not isinstance(source, (str, os.PathLike)):
+        read, digest, unread = read_frame(source, name or "DataFrame", reading, columns)
+        return Source(name or "DataFrame", HeldRows(read), digest, unread)
+    path = os.fspath(source)
     try:
         files = find_files(path)
-        is_known = files[0].suffix.lower() in _KNOWN and form.sheet is None
-        if not is_known or (not memory and not _are_large(files)):
-            return None
-        digest = digest_files(files)
         resolved = tuple(file.resolve() for file in files)
+        digest = digest_files(files)
     except OSError as error:
         raise unreadable(path, error) from None
-    from moanon.engines.duck import DuckSession  # here, because small files need no DuckDB
-    from moanon.engines.files import open_files
+    store: RowStore
+    if files[0].suffix.lower() == ".xlsx":
+        from moanon.data.spreadsheets import read_sheets  # here, because few tables are such
 
-    session = DuckSession(name or path, memory)
-    opened = open_files(
-        files, columns, asked, session=session, reading=reading, form=form, uncopied=uncopied
-    )
-    if opened is None or not opened[0].rows:
-        return None
-    rows, header = opened
+        sheets, header = read_sheets(files, columns, form, reading)
+        store = HeldRows(sheets)
+    elif form.sheet is not None:
+        raise DataError(f"a sheet is named for .xlsx files only. Got {files[0]}")
+    elif memory is None and (small := _read_small(files, columns, form, reading)) is not None:
+        store, header = small
+    else:
+        session = DuckSession(name or path, memory)
+        store, header = open_files(
+            files, columns, asked, session=session, reading=reading, form=form, uncopied=uncopied
+        )
+    if not store.rows:
+        raise DataError(f"{path} has no rows")
     unread = tuple(each for each in header if columns is not None and each not in set(columns))
-    return OpenedSource(name or path, rows, digest, unread, resolved)
+    return Source(name or path, store, digest, unread, resolved)
+
+
+def _read_small(
+    files: Sequence[Path], columns: Sequence[str] | None, form: FileForm, reading: CellReading
+) -> tuple[HeldRows, tuple[str, ...]] | None:
+    """Read text files of few cells into memory; None for others."""
+    is_text = files[0].suffix.lower() != ".parquet"
+    read = read_few_cells(files, columns, form, _FEW_CELLS) if is_text else None
+    if read is None:
+        return None
+    return HeldRows({column.name: reading.read(column) for column in read[0]}), read[1]
 
 
 def open_beside(source: str | os.PathLike[str], store: RowStore, form: FileForm) -> RowStore | None:
@@ -198,21 +208,33 @@ def open_beside(source: str | os.PathLike[str], store: RowStore, form: FileForm)
 
     None where that table is not read by DuckDB, or these files cannot be.
     """
-    from moanon.engines.files import RowsInFiles, open_files
-
     if not isinstance(store, RowsInFiles):
         return None
     path = os.fspath(source)
     try:
         files = find_files(path)
-        if files[0].suffix.lower() not in _KNOWN:
+        if files[0].suffix.lower() == ".xlsx":
             return None
         session = store.session.beside(path)
         reading = CellReading.of((), form)
-        opened = open_files(files, None, None, session=session, reading=reading, form=form)
+        rows, _ = open_files(files, None, None, session=session, reading=reading, form=form)
     except OSError as error:
         raise unreadable(path, error) from None
-    return None if opened is None or not opened[0].rows else opened[0]
+    if not rows.rows:
+        raise DataError(f"{path} has no rows")
+    return rows
+
+
+def _address(
+    source: object, table: str | None, query: str | None, order_by: Sequence[str]
+) -> Address | None:
+    """The address of a database; None for other sources, for which nothing of it may be said."""
+    if isinstance(source, str) and is_address(source):
+        return Address(source, table, query, tuple(order_by))
+    for key, value in (("table", table), ("query", query), ("order_by", order_by)):
+        if value:
+            raise DataError(f"{key} is for databases, and the source is none")
+    return None
 
 
 def _open_database(
@@ -221,7 +243,7 @@ def _open_database(
     asked: Sequence[str] | None,
     reading: CellReading,
     memory: str | None,
-) -> OpenedSource:
+) -> Source:
     if (address.table is None) == (address.query is None):
         raise DataError(f"{address.url} needs a table or a query: what is read there")
     from moanon.engines.databases import open_database  # here, because few tables are such
@@ -231,16 +253,4 @@ def _open_database(
     if not rows.rows:
         raise DataError(f"{address} has no rows")
     unread = tuple(name for name in header if columns is not None and name not in set(columns))
-    return OpenedSource(str(address), rows, digest, unread, ())
-
-
-def _refuse_table(table: str | None, query: str | None, order_by: Sequence[str]) -> None:
-    given = [("table", table), ("query", query), ("order_by", order_by)]
-    for key, value in given:
-        if value:
-            raise DataError(f"{key} is for databases, and the source is none")
-
-
-def _are_large(files: Sequence[Path]) -> bool:
-    kind = "parquet" if files[0].suffix.lower() == ".parquet" else "text"
-    return sum(file.stat().st_size for file in files) >= LARGE[kind]
+    return Source(str(address), rows, digest, unread)

@@ -1,30 +1,35 @@
-"""Telling CSV files that every parser reads alike from those that need the strict one.
+"""CSV files that every parser reads alike, and others, written again so that they are such.
 
 DuckDB parses CSV fast and out of core, but is laxer than `moanon.data.readers`: it trims blanks
 around quoted fields, takes one delimiter too many at the end of a line, and skips blank lines. So a
 file is looked at first, at the speed of the disk. It is *plain* if its bytes are UTF-8 without NUL,
 its lines all end alike and none is blank, a quote stands nowhere but around a field or doubled
 inside one, and there are as many delimiters as its rows have columns. Of such a file there is but
-one reading. Any other is left to the strict reader, which writes it again so that it is plain
-(``rewritten_csv``) or says what is wrong.
+one reading.
+
+Any other is left to the strict reader, which says what is wrong or writes the file again, block by
+block: every cell of the wanted columns goes in quotes into a temporary file, of which there is but
+one reading. Columns that point to a person are not copied, since that file may outlive its process.
 """
 
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import io
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from moanon.data.column import refuse_bad_names
 from moanon.data.file_form import BLANKS, FileForm
-from moanon.data.readers import detect_delimiter, long_fields
+from moanon.data.readers import CsvReader, detect_delimiter, long_fields
 from moanon.errors import DataError
 
 _BLOCK_BYTES = 1 << 22
@@ -42,11 +47,14 @@ class PlainCsv:
     delimiter : str
     rows : int
         Rows of all files, without headers.
+    longest : int
+        At least so many characters are in the longest line, as far as that is known.
     """
 
     header: tuple[str, ...]
     delimiter: str
     rows: int
+    longest: int = 0
 
 
 def look_at(files: Sequence[Path], form: FileForm) -> PlainCsv | None:
@@ -174,3 +182,70 @@ class _Tally:
         places = np.flatnonzero(signs == sign)
         inside = (np.searchsorted(quotes, places) + self._quotes) % 2
         return int(np.count_nonzero(inside == 0))
+
+
+# -- files that are written again ------------------------------------------------------------------
+
+
+def rewrite(
+    files: Sequence[Path],
+    names: Sequence[str] | None,
+    form: FileForm,
+    place: Path,
+    uncopied: Collection[str] = (),
+) -> tuple[PlainCsv, tuple[str, ...]]:
+    """Write the wanted columns of text files into one plain file, but for some that must be there.
+
+    Returned are what is known of that file, and the names of all columns there were.
+
+    Raises
+    ------
+    DataError
+        What the strict reader finds wrong, or if there is no room for the file.
+    """
+    try:
+        with place.open("w", encoding="utf-8", newline="") as stream:
+            reader = _Rewriter(names, form, stream, uncopied)
+            for file in files:
+                reader.read(file)
+    except OSError as error:
+        what = "is full" if error.errno == errno.ENOSPC else f"fails: {error.strerror}"
+        raise DataError(
+            f"{files[0]} cannot be read: the disk for its temporary copy {what}; set TMPDIR to "
+            "another one"
+        ) from None
+    copied = tuple(reader.header[position] for position in reader.copied)
+    return PlainCsv(copied, ",", reader.rows, reader.longest), reader.header
+
+
+class _Rewriter(CsvReader):
+    """Passes rows on instead of keeping their values."""
+
+    def __init__(
+        self,
+        names: Sequence[str] | None,
+        form: FileForm,
+        stream: IO[str],
+        uncopied: Collection[str],
+    ) -> None:
+        super().__init__(names, form)
+        self._stream, self._uncopied = stream, frozenset(uncopied)
+        self.longest = 0  # characters of a line
+
+    @property
+    def copied(self) -> list[int]:
+        """Positions of the columns that are written."""
+        return [place for place in self.wanted if self.header[place] not in self._uncopied]
+
+    def add_rows(self, rows: Sequence[Sequence[Any]]) -> None:
+        copied = self.copied
+        if not self.rows:
+            self._write([self.header[position] for position in copied])
+        self.rows += len(rows)
+        for row in rows:
+            self._write([row[position] for position in copied])
+
+    def _write(self, cells: list[str]) -> None:
+        line = '"' + '","'.join(cell.replace('"', '""') for cell in cells) + '"\n'
+        self.longest = max(self.longest, len(line))
+        self._stream.write(line)

@@ -28,8 +28,8 @@ from moanon.data.cells import Cells
 from moanon.data.column import did_you_mean
 from moanon.data.domain import TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import Role, Table, settle
-from moanon.engines import OpenedSource, open_source
+from moanon.data.table import Role, Table, give_roles
+from moanon.engines import Source, open_source
 from moanon.engines.addresses import is_address
 from moanon.errors import ConfigError, DataError, EncodingError
 from moanon.experiment.finished import FinishedRun, find_runs, open_run
@@ -482,7 +482,7 @@ def _plain(source: str, known: KnownColumns, released: Sequence[str]) -> _Origin
             raise ConfigError(f"column {name!r} has a hierarchy and is not a quasi-identifier")
     roles = dict.fromkeys([known.key] if known.key else [], Role.INSENSITIVE)
     roles |= dict.fromkeys(sensitive, Role.SENSITIVE) | dict.fromkeys(quasi, Role.QUASI)
-    table = settle(read, roles, "category")
+    table = give_roles(read, roles, "category")
     if not hierarchies:
         return table, sensitive
     specs = {name: TreeSpec(hierarchies[name]) for name in table.quasi}
@@ -510,7 +510,7 @@ def _hierarchies(given: Sequence[str]) -> dict[str, Hierarchy]:
 
 
 def _shared(
-    read: OpenedSource, known: KnownColumns, sensitive: Sequence[str], released: Sequence[str]
+    read: Source, known: KnownColumns, sensitive: Sequence[str], released: Sequence[str]
 ) -> list[str]:
     """Every column that the original and all released files have, but the sensitive and the key."""
     shared = list(read.store.columns)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from moanon.arrays import Ints, Outlined
 from moanon.config import Config
-from moanon.data.alike import alike_note, alike_values
+from moanon.data.cell_reading import alike_note, alike_values
 from moanon.data.cells import raw_group_sizes
 from moanon.data.coarsening import merged_before, note_on_merged
 from moanon.data.column import holds_texts

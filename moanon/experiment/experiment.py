@@ -19,7 +19,7 @@ from moanon import __version__
 from moanon.arrays import Outlined, State
 from moanon.atomic import checked_path
 from moanon.config import Config
-from moanon.data.digests import kept, new_key
+from moanon.data.source import kept, new_key
 from moanon.errors import InfeasibleError, OutputError, SearchError
 from moanon.experiment.checking import notes_on_table
 from moanon.experiment.finished import FinishedRun, run_over, save_run

@@ -33,13 +33,12 @@ from moanon.atomic import StagedFiles, checked_path
 from moanon.config import Config
 from moanon.data.cells import Cells, SensitiveCounts
 from moanon.data.column import Column
-from moanon.data.digests import kept, new_key
 from moanon.data.domain import NOT_SHOWN, TreeDomain
-from moanon.data.rows import RowsInMemory
-from moanon.data.source import files_behind
+from moanon.data.source import files_behind, kept, new_key
 from moanon.data.stored_domains import domain_from, domain_record
 from moanon.data.table import Table
 from moanon.engines.addresses import is_address
+from moanon.engines.stores import HeldRows
 from moanon.errors import DataError, MoanonError, OutputError
 from moanon.experiment.planning import changed
 from moanon.front import Front
@@ -434,7 +433,7 @@ def _stored_instance(run: FinishedRun) -> Instance | None:
         source=data.get("source", source),
         digest=data.get("digest", ""),
         roles={name: roles[name] for name in names},
-        store=RowsInMemory({name: Column(name, nobody, (), None) for name in names}),
+        store=HeldRows({name: Column(name, nobody, (), None) for name in names}),
         rows_in=0,
         rows_dropped=0,
         undeclared=(),

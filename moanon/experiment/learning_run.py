@@ -31,9 +31,8 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Floats, Ints, Outlined
 from moanon.atomic import StagedFiles, checked_path
-from moanon.data.rows import RowsInMemory
-from moanon.data.source import read_source
 from moanon.data.table import Table
+from moanon.engines import open_source
 from moanon.errors import ConfigError, DataError, OutputError
 from moanon.experiment.anonymizations import KnownColumns, refuse_twice, resolve
 from moanon.experiment.baseline import settings_of
@@ -122,8 +121,8 @@ def read_anonymizations(
         targets.append(Target.of(table, target, test_share))  # its role may be another one there
         tables.append(table)
         _refuse_other_table(tables[0], table, name)
-        if not isinstance(table.store, RowsInMemory):  # every row is looked at, many times
-            instance = instance.over(table.only(np.ones(table.rows, dtype=np.bool_)))
+        # Every row is looked at, many times.
+        instance = instance.over(table.only(np.ones(table.rows, dtype=np.bool_)))
         return instance.labelled(target)
 
     def check_files(files: Sequence[str]) -> None:
@@ -160,7 +159,7 @@ def read_anonymizations(
                     f"{each.name} has no column {target!r}, so it teaches nothing about it"
                 )
             notes += each.read.notes
-            source = read_source(each.name, missing_tokens=(), delimiter=known.delimiter)
+            source = open_source(each.name, missing_tokens=(), delimiter=known.delimiter)
             columns = frozenset(column.name for column in source.columns)
             each = replace(each, columns=columns, fingerprint=source.digest)
             files += source.files

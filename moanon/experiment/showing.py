@@ -28,8 +28,8 @@ from moanon.arrays import Outlined
 from moanon.atomic import StagedFiles, checked_path
 from moanon.compare.comparison import other_base_values
 from moanon.config import Config
-from moanon.data.digests import is_kept_as
-from moanon.data.populations import PopulationRule
+from moanon.data.populations import SubpopulationSpec
+from moanon.data.source import is_kept_as
 from moanon.data.strict_yaml import dump_nodes
 from moanon.errors import ConfigError, DataError, OutputError
 from moanon.experiment.anonymizations import (
@@ -509,9 +509,9 @@ def _by_folder(every: Sequence[Anonymization]) -> list[Anonymization]:
 
 def _with_ranges(instance: Instance, config: Config | None) -> Instance:
     """A table with the ranges that its configuration declares."""
-    if config is None or instance.population_rule is not None:
+    if config is None or instance.subpopulation_spec is not None:
         return instance
-    return replace(instance, population_rule=PopulationRule(ancestors=config.ancestors))
+    return replace(instance, subpopulation_spec=SubpopulationSpec(ancestors=config.ancestors))
 
 
 def write_frontier(

@@ -286,7 +286,7 @@ class Front(Outlined):
         --------
         >>> import pandas as pd
         >>> from moanon.data.domain import OrderedSpec
-        >>> from moanon.data.table import read_table
+        >>> from moanon.engines import read_table
         >>> from moanon.genome import Instance
         >>> from moanon.measures.evaluate import Evaluator
         >>> table = read_table(pd.DataFrame({"sex": list("fffmm")}), {"sex": "quasi"})

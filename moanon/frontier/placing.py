@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from moanon.arrays import Bools, Floats, Outlined
-from moanon.data.populations import MIN_SUPPORT, MOST_POPULATIONS, PopulationRule
+from moanon.data.populations import MIN_SUPPORT, MOST_POPULATIONS, SubpopulationSpec
 from moanon.errors import ConfigError, DataError
 from moanon.frontier.count_queries import DIMENSIONS, SELECTIVITY, CountQueries, Reading
 from moanon.genome import Instance
@@ -74,7 +74,7 @@ class Frontier(Worded, Outlined):
         In the order they were given, the bucketized twin of each behind it.
     populations : int
         How many large populations there are.
-    rule : PopulationRule
+    rule : SubpopulationSpec
         What makes them large.
     no_quasi : float
         Utility loss without any quasi-identifier: more can hardly be lost.
@@ -83,7 +83,7 @@ class Frontier(Worded, Outlined):
     sensitive: str
     releases: tuple[PlacedRelease, ...]
     populations: int
-    rule: PopulationRule
+    rule: SubpopulationSpec
     no_quasi: float
 
     def __len__(self) -> int:
@@ -258,18 +258,20 @@ def _rule(
     min_support: float | None,
     ancestors: Mapping[str, Sequence[int]] | None,
     most: int,
-) -> PopulationRule:
-    known = instance.population_rule or PopulationRule(MIN_SUPPORT)
+) -> SubpopulationSpec:
+    known = instance.subpopulation_spec or SubpopulationSpec(MIN_SUPPORT)
     widths = known.ancestors
     if ancestors is not None:
         widths = {**widths, **{name: tuple(each) for name, each in ancestors.items()}}
-    return PopulationRule(known.min_support if min_support is None else min_support, widths, most)
+    return SubpopulationSpec(
+        known.min_support if min_support is None else min_support, widths, most
+    )
 
 
-def _only(instance: Instance, column: str, rule: PopulationRule) -> Instance:
+def _only(instance: Instance, column: str, rule: SubpopulationSpec) -> Instance:
     """The table with one sensitive column, and populations."""
     others = [name for name in instance.table.sensitive if name != column]
-    return replace(instance.without(others), population_rule=rule)
+    return replace(instance.without(others), subpopulation_spec=rule)
 
 
 def _refuse_stranger(first: Instance, grouping: Grouping, column: str) -> None:

@@ -67,10 +67,11 @@ and nothing can overflow. The result has the same layout as the table itself: it
 of it, on the next level of `Forms`.
 
 >>> from moanon.kernels.population import PopulationKernel
+>>> from moanon.kernels.selection import GroupRule
+>>> from moanon.kernels.thresholds import KEEP_ALL
 >>> kernel = PopulationKernel(codes, np.ones(6, dtype=np.int64), np.array([2, 3, 2]))
->>> cell_group, sizes, _ = kernel.group_cells(np.array([1, 0, 1, 0], dtype=np.uint8))
->>> cell_group.tolist(), sizes.tolist()
-([0, 0, 1, 2, 2, 3], [2, 1, 2, 1])
+>>> kernel.kept_sizes(np.array([[1, 0, 1, 0]]), GroupRule(KEEP_ALL, 0))[1].tolist()
+[2, 1, 2, 1]
 
 **Roll-up.** A coarser genome can start from the form of any finer one instead of from the table:
 ``0 01 0`` has no boundary that ``1 01 0`` lacks, so it merges those four groups instead of six

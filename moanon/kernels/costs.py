@@ -49,44 +49,24 @@ _MOST = 2**61
 class Prices(NamedTuple):
     """What the blocks of each column cost; the same for all genomes of a table.
 
-    Attributes
-    ----------
-    offset : array (columns,)
-        First genome bit of each column.
-    start : array (columns,)
-        Where each column begins in the arrays below; a column of m base values has m + 1 places.
-    keys : array (places,)
-        Keys of the edges of base values (`join.block_keys`).
-    by_key_start, by_key : arrays (columns,), (2, all keys)
-        ``by_key[cost, by_key_start[column] + key]`` is the cost of a block of that key.
-    level_start, level_stop, level : arrays
-        Tree nodes that begin at each place (compressed rows): where they end, and their cost.
-    below, logs : arrays (places,)
-        Rows of the table before each base value, and the sum of their ``n ln n`` in log units.
-    log_unit : float
-    entropy_unit, rows_unit : float
-        Integer cost of one nat, of conditional entropies and of logarithms of rows.
-    full : array (costs,)
-        Integer cost of a suppressed row: every cell fully generalized.
-    least : array (costs,)
-        Integer cost of the whole table as it is, no cell generalized.
+    A column of m base values has m + 1 places in the arrays of edges.
     """
 
-    offset: Ints
-    start: Ints
-    keys: Ints
-    by_key_start: Ints
-    by_key: Ints
-    level_start: Ints
-    level_stop: Ints
-    level: Ints
-    below: Ints
-    logs: Ints
+    offset: Ints  # (columns,): first genome bit of each
+    start: Ints  # (columns,): where each begins among the places
+    keys: Ints  # (places,): those of the edges of base values (`join.block_keys`)
+    by_key_start: Ints  # (columns,)
+    by_key: Ints  # (2, all keys): cost of a block by its key, from that start on
+    level_start: Ints  # (places + 1,): tree nodes that begin at each place (compressed rows)
+    level_stop: Ints  # where they end …
+    level: Ints  # … and what they cost
+    below: Ints  # (places,): rows of the table before each base value …
+    logs: Ints  # … and the sum of their ``n ln n`` in log units
     log_unit: float
-    entropy_unit: float
-    rows_unit: float
-    full: Ints
-    least: Ints
+    entropy_unit: float  # integer cost of one nat of conditional entropies …
+    rows_unit: float  # … and of logarithms of rows
+    full: Ints  # (costs,): of a suppressed row, every cell fully generalized
+    least: Ints  # (costs,): of the whole table as it is, no cell generalized
 
 
 def no_prices() -> Prices:

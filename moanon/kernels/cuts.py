@@ -33,7 +33,7 @@ _MOST_KEYS = 2**62
 _FOLD, _FACTOR = 2**31 - 1, 1_540_483_477
 #: No cut costs as much: of what cannot be.
 _NEVER = 2**60
-#: Fines are told apart down to this part of the largest one.
+#: Fines differ by no less than this part of the largest one.
 _FINENESS = 4096
 
 
@@ -114,26 +114,13 @@ def move_boundaries(
 
 
 class TreeNodes(NamedTuple):
-    """The inner nodes of a tree, those above before those below.
+    """The inner nodes of a tree, those above before those below."""
 
-    Attributes
-    ----------
-    first, stop : arrays (nodes,)
-        The boundaries within a node, which are its own and those of the nodes below it, begin and
-        end here.
-    parent : array (nodes,)
-        -1 for the root.
-    own_start : array (nodes + 1,)
-        Where the boundaries of its own begin in `own`.
-    own : array (boundaries,)
-        By their nodes; the first one of a node tells whether it is expanded.
-    """
-
-    first: Ints
-    stop: Ints
-    parent: Ints
-    own_start: Ints
-    own: Ints
+    first: Ints  # (nodes,): the boundaries within a node, its own and those below, begin …
+    stop: Ints  # … and end here
+    parent: Ints  # (nodes,): -1 for the root
+    own_start: Ints  # (nodes + 1,): where the boundaries of its own begin in the next
+    own: Ints  # by their nodes; the first one of a node says whether it is expanded
 
 
 @compiled
@@ -162,17 +149,24 @@ def add_shown(codes: Codes, shown: Ints, cells: Ints) -> None:
         cells[1, i] += shown[1, codes[i]]
 
 
+class CutColumn(NamedTuple):
+    """A column that may get another cut."""
+
+    codes: Codes  # (cells,): base values of the cells
+    starts: Ints  # (blocks,): blocks that it may have, by where they stop …
+    stops: Ints  # … none if it keeps its cut
+    keys: Ints  # (values + 1,): those of the edges of base values (`join.block_keys`)
+    loss: Ints  # of a row, by the key of its block
+    marks: Ints  # (values,): random numbers; the sum of those of its blocks identifies a group
+
+
 @compiled
 def best_cut(
-    codes: Codes,
+    column: CutColumn,
     counts: Ints,
     shown: Ints,
     cells: Ints,
     full: int,
-    starts: Ints,
-    stops: Ints,
-    keys: Ints,
-    loss: Ints,
     k: int,
     limit: int,
     most_fine: int,
@@ -181,12 +175,14 @@ def best_cut(
     """Find a cheaper cut of a column, of which at most `limit` rows are suppressed.
 
     Where the cheapest one of all suppresses more, suppressed rows are fined, by as much as it takes
-    (found by halving); then a cut between two fines may be missed.
+    (found by halving); then a cut between two fines may be missed. It is one function, without
+    slices and views: it is compiled before a first search, and must not make that much longer.
 
     Parameters
     ----------
-    codes, counts : arrays (cells,)
-        Base value of each cell in the column, and how many rows it is.
+    column : CutColumn
+    counts : array (cells,)
+        Rows of each cell.
     shown : array (2, values)
         The mark of the block that a base value is in, and what a row loses by it.
     cells : array (2, cells)
@@ -194,18 +190,13 @@ def best_cut(
         without those of this column is the same number for cells with the same blocks elsewhere.
     full : int
         What a suppressed row loses.
-    starts, stops : arrays (blocks,)
-        The blocks that the column may have, by where they stop.
-    keys : array (values + 1,)
-        Those of the edges of base values (`join.block_keys`).
-    loss : array
-        Of a row, by the key of its block.
     k, limit : int
     most_fine : int
         The largest fine that is tried.
     bits : array (values - 1,)
         A cut; replaced by the cheapest one unless it is that itself.
     """
+    codes, starts, stops, keys, loss, _ = column
     number, size = len(codes), len(bits) + 1
     # The cells by their base values: sorted anew each time, since that takes little beside the
     # rest, and one order for each column would take more memory than all else of a large table.
@@ -346,83 +337,42 @@ def best_cut(
 
 
 class CutTable(NamedTuple):
-    """Cells, and what blocks of their columns cost a row.
+    """Cells, and what blocks of their columns cost a row."""
 
-    Attributes
-    ----------
-    codes : array (columns, cells)
-    counts : array (cells,)
-        Rows of each.
-    sizes, offsets : arrays
-        Base values of each column, and its first bit.
-    is_tree : array (columns,)
-    node_first, node_start, node_stop : arrays
-        Nodes of the trees of all columns, those of a column in order of where they stop.
-    key_first, keys : arrays
-        Keys of the edges of each column's base values (`join.block_keys`).
-    loss_first, loss : arrays
-        ``loss[loss_first[c] + key]`` of a row in a block of that key.
-    full : int
-        Loss of a row in one column that is wholly generalized, or suppressed.
-    """
-
-    codes: Codes
-    counts: Ints
-    sizes: Ints
-    offsets: Ints
-    is_tree: Bools
-    node_first: Ints
-    node_start: Ints
+    codes: Codes  # (columns, cells)
+    counts: Ints  # (cells,): rows of each
+    sizes: Ints  # (columns,): base values …
+    offsets: Ints  # … and first bit of each
+    is_tree: Bools  # (columns,)
+    node_first: Ints  # nodes of the trees of all columns, those of a column …
+    node_start: Ints  # … in order of where they stop
     node_stop: Ints
-    key_first: Ints
-    keys: Ints
-    loss_first: Ints
+    key_first: Ints  # (columns,): where those of each column begin in the next
+    keys: Ints  # of the edges of base values (`join.block_keys`)
+    loss_first: Ints  # ``loss[loss_first[c] + key]`` of a row in a block of that key
     loss: Ints
-    full: int
+    full: int  # loss of a row in one column that is wholly generalized, or suppressed
 
 
 class View(NamedTuple):
-    """The coarse blocks and the fine values of each column; see the module.
+    """The coarse blocks and the fine values of each column; see the module."""
 
-    Attributes
-    ----------
-    edges : array (columns, values + 1)
-        Base value at which each fine value begins, and the end.
-    fine, coarse : arrays (columns, values)
-        Fine value and coarse block of each base value.
-    coarse_start : array (columns, values + 1)
-        First fine value of each coarse block, and the end.
-    fines, coarses, free : arrays (columns,)
-        How many there are, and how many bits are free.
-    """
-
-    edges: Ints
-    fine: Ints
-    coarse: Ints
-    coarse_start: Ints
-    fines: Ints
+    edges: Ints  # (columns, values + 1): base value at which each fine value begins, and the end
+    fine: Ints  # (columns, values): fine value …
+    coarse: Ints  # … and coarse block of each base value
+    coarse_start: Ints  # (columns, values + 1): first fine value of each coarse block, and the end
+    fines: Ints  # (columns,): how many there are of each …
     coarses: Ints
-    free: Ints
+    free: Ints  # … and how many bits are free
 
 
 class Groups(NamedTuple):
-    """Cells in groups of enough rows, group by group.
+    """Cells in groups of enough rows, group by group."""
 
-    Attributes
-    ----------
-    cells : array
-        Those of each group together.
-    first : array (groups + 1,)
-        Where those of each group begin.
-    rows : array (groups,)
-    suppressed : int
-        Rows in groups that are too small, which are not listed.
-    """
-
-    cells: Ints
-    first: Ints
-    rows: Ints
-    suppressed: int
+    cells: Ints  # those of each group together
+    first: Ints  # (groups + 1,): where those of each group begin
+    rows: Ints  # (groups,)
+    suppressed: int  # rows in groups that are too small, which are not listed
 
 
 @inner
@@ -445,7 +395,7 @@ def _allowed(state: Bits, first: int, size: int, start: int, stop: int, ones: In
 
 
 @inner
-def _settle_tree(table: CutTable, state: Bits, column: int) -> bool:
+def _decide_tree(table: CutTable, state: Bits, column: int) -> bool:
     """Decide the bits of a tree that follow from others; False if no cut is left."""
     size, first = table.sizes[column], table.offsets[column]
     a, b = table.node_first[column], table.node_first[column + 1]
@@ -486,10 +436,10 @@ def _settle_tree(table: CutTable, state: Bits, column: int) -> bool:
 
 
 @inner
-def settle_trees(table: CutTable, state: Bits) -> bool:
+def decide_trees(table: CutTable, state: Bits) -> bool:
     """Decide all bits that follow from others; False if nothing valid is left."""
     for column in range(len(table.sizes)):
-        if table.is_tree[column] and not _settle_tree(table, state, column):
+        if table.is_tree[column] and not _decide_tree(table, state, column):
             return False
     return True
 

@@ -8,11 +8,11 @@ groups that somebody else has made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, UInts
+from moanon.arrays import Bits, Bools, Ints, UInts
 from moanon.kernels.costs import Prices, measure_costs
 from moanon.kernels.forms import coarsen
 from moanon.kernels.histograms import Lists, Plan, ValueForms, list_values, merge_values
@@ -22,6 +22,7 @@ from moanon.kernels.selection import (
     FIELDS,
     GroupBuffers,
     GroupRule,
+    Results,
     make_group_buffers,
     measure_groups,
     measure_groups_alone,
@@ -32,26 +33,43 @@ from moanon.kernels.selection import (
 from moanon.kernels.tallies import make_tally_buffers
 
 
+class TableForms(NamedTuple):
+    """A table as genomes are evaluated on it, with the working memory of one thread."""
+
+    shape: Shape
+    forms: Forms
+    work: Workspace
+    buffers: GroupBuffers
+    prices: Prices
+
+
+class Task(NamedTuple):
+    """Runs of genomes to be evaluated."""
+
+    genomes: Bits  # (genomes, bits)
+    order: Ints  # run i is made of the genomes ``order[edges[i] : edges[i + 1]]``
+    edges: Ints
+    given: Ints  # (genomes, 2): thresholds, for the rule `moanon.kernels.thresholds.GIVEN`
+    spans: Ints  # genomes under one OR, level by level; none if each is grouped anew
+    listed: bool  # as for `measure_groups`
+
+
 @inner
 def _group(
-    shape: Shape,
-    forms: Forms,
+    table: TableForms,
     values: ValueForms | None,
-    spans: Ints,
-    genomes: Bits,
-    order: Ints,
+    rule: GroupRule,
+    task: Task,
     begin: int,
     end: int,
     at: int,
-    with_values: bool,
-    with_costs: bool,
-    work: Workspace,
 ) -> None:
     """Make the last form that of ``genomes[order[at]]``; the run is ``order[begin:end]``.
 
-    Rolls up through one form for each of `spans`: where a span begins, its form is made for the OR
-    of all its genomes.
+    Rolls up through one form for each span: where a span begins, its form is made for the OR of all
+    its genomes.
     """
+    genomes, order, spans, union = task.genomes, task.order, task.spans, table.work.union
     levels = len(spans)
     fresh = at == begin
     for level in range(levels + 1):
@@ -59,145 +77,81 @@ def _group(
         if level < levels:
             if (at - begin) % spans[level]:
                 continue
-            for bit in range(len(work.union)):
-                work.union[bit] = 0
+            for bit in range(len(union)):
+                union[bit] = 0
             for other in range(at, min(at + spans[level], end)):
-                for bit in range(len(work.union)):
-                    work.union[bit] |= genomes[order[other], bit]
-            genome, previous, anew, fresh = work.union, work.union, True, True
+                for bit in range(len(union)):
+                    union[bit] |= genomes[order[other], bit]
+            genome, previous, anew, fresh = union, union, True, True
         changed = coarsen(
-            shape,
-            forms,
+            table.shape,
+            table.forms,
             level,
             level + 1,
             genome,
             previous,
             anew,
-            with_values,
-            with_costs or level < levels,
-            work,
+            rule.with_values,
+            len(rule.wanted_costs) > 0 or level < levels,
+            table.work,
         )
-        if values is not None and with_values and changed:
-            merge_values(shape, forms, values, level, level + 1, work)
+        if values is not None and rule.with_values and changed:
+            merge_values(table.shape, table.forms, values, level, level + 1, table.work)
 
 
 @compiled
 def evaluate(
-    shape: Shape,
-    forms: Forms,
+    table: TableForms,
     values: ValueForms | None,
-    rows: int,
-    rule: GroupRule,
     plan: Plan | None,
     lists: Lists | None,
-    totals: Ints,
-    prices: Prices,
-    spans: Ints,
-    work: Workspace,
-    buffers: GroupBuffers,
-    genomes: Bits,
-    order: Ints,
-    edges: Ints,
-    given: Ints,
-    listed: bool,
-    out: Ints,
-    out_goodness: Floats,
-    out_steps: Ints,
-    out_step_goodness: Floats,
-    out_number: Ints,
+    rule: GroupRule,
+    task: Task,
+    out: Results,
+    steps: Ints,
 ) -> None:
-    """Evaluate runs of genomes with all that `rule` needs.
+    """Evaluate runs of genomes with all that `rule` needs, and count the steps of each genome.
 
-    Parameters
-    ----------
-    shape, forms, values, prices, work
-        The table, its forms, and scratch.
-    rows, rule, plan, lists, totals, given, listed, buffers, out, …
-        As for `measure_groups`; the results have one more axis, that of genomes, and so have the
-        thresholds. `lists` are those at the last level of the forms.
-    spans : array (levels,)
-        Genomes under one OR, level by level; none if cells are grouped anew for each genome.
-    genomes : array (genomes, bits)
-    order, edges : arrays
-        Run ``i`` is made of the genomes ``order[edges[i] : edges[i + 1]]``.
-    out_number : array (genomes,)
-        Steps of each genome.
+    Values, plan and lists are None without sensitive values: as arguments, so that nothing is
+    compiled for them then. The lists are those at the last level of the forms.
     """
-    level, root = len(spans) + 1, shape.place[-2]
+    shape, forms, work, buffers, prices = table
+    level, root = len(task.spans) + 1, shape.place[-2]
     sizes, losses = forms.counts[level], work.loss[root:]
-    simple = sizes_suffice(rule) and not listed
-    for run in range(len(edges) - 1):
-        begin, end = edges[run], edges[run + 1]
+    simple = sizes_suffice(rule) and not task.listed
+    for run in range(len(task.edges) - 1):
+        begin, end = task.edges[run], task.edges[run + 1]
         for at in range(begin, end):
-            _group(
-                shape,
-                forms,
-                values,
-                spans,
-                genomes,
-                order,
-                begin,
-                end,
-                at,
-                rule.with_values,
-                len(rule.wanted_costs) > 0,
-                work,
+            _group(table, values, rule, task, begin, end, at)
+            groups, which = forms.entries[level, -1], task.order[at]
+            of_genome = Results(
+                out.fields[which],
+                out.goodness[which],
+                out.steps[which],
+                out.step_goodness[which],
             )
-            groups, which = forms.entries[level, -1], order[at]
             if simple:
-                out_number[which] = measure_sizes(
-                    rule.suppression,
-                    rule.limit,
-                    rule.with_steps,
-                    sizes,
-                    losses,
-                    groups,
-                    buffers.scratch,
-                    out[which],
-                    out_steps[which],
+                steps[which] = measure_sizes(
+                    rule, sizes, losses, groups, buffers.scratch, of_genome
                 )
                 continue
             if values is not None and plan is not None and lists is not None and rule.with_values:
                 list_values(values, level, plan, lists, sizes, groups)
             if len(rule.wanted_costs):
                 measure_costs(shape, forms, level, rule.wanted_costs, prices, buffers.costs)
-            out_number[which] = measure_groups(
+            steps[which] = measure_groups(
                 rule,
-                rows,
                 groups,
                 sizes,
                 losses,
                 root,
-                totals,
                 plan,
                 lists,
-                given[which],
-                listed,
+                task.given[which],
+                task.listed,
                 buffers,
-                out[which],
-                out_goodness[which],
-                out_steps[which],
-                out_step_goodness[which],
+                of_genome,
             )
-
-
-@dataclass(frozen=True, repr=False)
-class Kept(Outlined):
-    """What stays of some groups, measured.
-
-    Attributes
-    ----------
-    groups : array (groups,) of bool
-        Which ones stay.
-    fields : array
-        Integer results, as of one genome; see `moanon.kernels.population.RawScores`.
-    goodness : array
-        The worst kept group by each model that the rule needs.
-    """
-
-    groups: Bools
-    fields: Ints
-    goodness: Floats
 
 
 def evaluate_groups(
@@ -206,12 +160,11 @@ def evaluate_groups(
     losses: Ints,
     costs: Ints,
     lists: Lists,
-    totals: Ints,
     plan: Plan,
     full_loss: int,
     thresholds: tuple[int, int] = (1, 0),
-) -> Kept:
-    """Apply a rule to groups of any origin and measure what it keeps.
+) -> tuple[Bools, Results]:
+    """Apply a rule to groups of any origin; return which ones stay, and what is measured of them.
 
     Parameters
     ----------
@@ -222,11 +175,9 @@ def evaluate_groups(
     costs : array (costs, groups)
         Other integer costs of each of their rows.
     lists : Lists
-        Their sensitive values and class labels …
-    totals : array (values,)
-        … and those of all rows of the table, suppressed ones included.
+        Their sensitive values and class labels.
     plan : Plan
-        What is known about these values.
+        What is known about these values in the whole table, suppressed rows included.
     full_loss : int
         Integer loss of a row of which nothing is left.
     thresholds : tuple of int
@@ -237,24 +188,21 @@ def evaluate_groups(
     buffers = make_group_buffers(groups, values, tallies)._replace(costs=costs)
     fields = np.zeros(result_width(rule), dtype=np.int64)
     goodness = np.zeros(len(rule.wanted))
+    steps = np.zeros((0, len(fields)), dtype=np.int64), np.zeros((0, len(goodness)))
+    results = Results(fields, goodness, *steps)
     measure_groups_alone(
         rule._replace(with_steps=False),
-        rows,
         groups,
         sizes,
         losses,
         0,
-        totals,
         plan if values else None,
         lists if values else None,
         np.array(thresholds, dtype=np.int64),
         True,
         buffers,
-        fields,
-        goodness,
-        np.zeros((0, len(fields)), dtype=np.int64),
-        np.zeros((0, len(goodness))),
+        results,
     )
     kept = np.zeros(groups, dtype=np.bool_)
     kept[buffers.order[: fields[FIELDS.index("kept_groups")]]] = True
-    return Kept(kept, fields, goodness)
+    return kept, results

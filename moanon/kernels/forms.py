@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from moanon.arrays import Bits, Codes, Ints, UInts
-from moanon.kernels.jit import as_kernel, inner, int64
+from moanon.kernels.jit import inner, int64
 from moanon.kernels.join import DENSE, Forms, Keys, Shape, WideBuffers, Workspace
 
 #: Pairs of groups at the root have a place each, but no more than this for each entry, because all
@@ -513,7 +513,7 @@ def coarsen(
     whole: bool,
     work: Workspace,
 ) -> bool:
-    """Make level `coarse` the form of `genome`, from level `fine`; tell whether groups changed.
+    """Make level `coarse` the form of `genome`, from level `fine`; return whether groups changed.
 
     The form at `fine` must belong to a genome that has all the ones of `genome`. Where the form at
     `coarse` was made from the same `fine` for the genome `previous` and `fresh` is false, columns
@@ -552,7 +552,3 @@ def coarsen(
         if changed:
             _merge_wide(shape, forms, fine, coarse, numbered, whole, work, work.wide)
     return bool(work.changed[-1])
-
-
-#: `coarsen` for Python to call.
-coarsen_alone = as_kernel(coarsen)

@@ -177,7 +177,7 @@ def log_unit(rows: int) -> float:
     return float(2.0 ** (61 - int(np.ceil(np.log2(most)))))
 
 
-@compiled
+@inner
 def count_log(count: int, unit: float) -> int:
     """``count · ln(count)`` in units."""
     return int64(floor(count * log(count) * unit + 0.5))
@@ -342,22 +342,12 @@ def sort_values(starts: UInts, value: UInts, rows: UInts, groups: int) -> None:
 
 
 class ValueForms(NamedTuple):
-    """The sensitive values of a stack of forms; the first axis is the level.
+    """The sensitive values of a stack of forms; the first axis is the level."""
 
-    Attributes
-    ----------
-    starts, values, counts : arrays
-        Values of each root entry (compressed rows) and how many rows have them; of level 0 alone
-        where histograms are dense.
-    histograms : array (levels, cells * values)
-        Rows of entry ``e`` with value ``v`` at ``e * values + v``, from level 1 on; empty where
-        that would take too much room.
-    """
-
-    starts: UInts
-    values: UInts
-    counts: UInts
-    histograms: UInts
+    starts: UInts  # values of each root entry (compressed rows) …
+    values: UInts  # … of level 0 alone where histograms are dense …
+    counts: UInts  # … and how many rows have them
+    histograms: UInts  # (levels, cells * values): from level 1 on; empty if that takes too much
 
 
 def make_value_forms(tree: JoinTree, sensitive: Sensitive, levels: int) -> ValueForms:
@@ -494,7 +484,7 @@ def lists_at(level: int, forms: ValueForms, lists: Lists) -> Lists:
 
 @inner
 def _count_rows(histograms: UInts, groups: int, first: Ints, sizes: UInts) -> None:
-    """Count the rows of groups whose histograms stand side by side; any one column tells them."""
+    """Count the rows of groups whose histograms stand side by side; any one column will do."""
     width = np.uint32(first[-1])
     begin, end = np.uint32(first[-2]), width
     for group in range(groups):

@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any, SupportsInt, TypeVar, cast
 
 import llvmlite
 import numpy as np
+from filelock import BaseFileLock, FileLock
 from platformdirs import user_cache_path
 
 from moanon.errors import ConfigError, give_notice
@@ -84,6 +85,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # -- where compiled code is kept -------------------------------------------------------------------
 
 
+#: Seconds that a process waits for another one that compiles the same kernel.
+_LONGEST_TURN = 60
 _PACKAGE = Path(__file__).parents[1]
 _IMPORT = re.compile(rb"^\s*(?:from|import)\s+moanon\.([\w.]+)", re.MULTILINE)
 
@@ -158,7 +161,9 @@ class _DiskCache(_caching.NullCache):  # type: ignore[misc]
     """What one function was compiled to: for each combination of types a file.
 
     A file begins with a digest of the rest. One that does not match is removed and the function is
-    compiled anew, as if nothing had been there.
+    compiled anew, as if nothing had been there. Processes that need the same code at the same time
+    take turns, so that one of them compiles it and the others load it. Whoever dies leaves no lock
+    behind, and nobody waits longer than compiling takes.
     """
 
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
@@ -166,24 +171,54 @@ class _DiskCache(_caching.NullCache):  # type: ignore[misc]
         self._name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         self._folder = folder
         self._full = False
+        self._turn: BaseFileLock | None = None  # held from here on until the code is saved
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Load compiled code for some types; None if there is none."""
+        """Load compiled code for some types; None if there is none, and nobody is making it."""
         target_context.refresh()
         path = self._path(sig, target_context.codegen())
+        code = self._read(path)
+        if code is None:
+            self._take_turn(path)
+            code = self._read(path)
+            if code is None:
+                return None
+            self._end_turn()
+        return _compiler.CompileResult._rebuild(target_context, *pickle.loads(code))
+
+    def _read(self, path: Path) -> bytes | None:
         try:
             data = path.read_bytes()
         except OSError:
             return None
         digest, code = data[:32], data[32:]
-        if hashlib.sha256(code).digest() != digest:
-            with suppress(OSError):
-                path.unlink()
-            return None
-        return _compiler.CompileResult._rebuild(target_context, *pickle.loads(code))
+        if hashlib.sha256(code).digest() == digest:
+            return code
+        with suppress(OSError):
+            path.unlink()
+        return None
+
+    def _take_turn(self, path: Path) -> None:
+        turn = FileLock(path.with_name(f"{path.name}.lock"), timeout=_LONGEST_TURN)
+        with suppress(OSError, NotImplementedError):  # also a timeout; then compile beside others
+            turn.acquire()
+            self._turn = turn
+
+    def _end_turn(self) -> None:
+        turn, self._turn = self._turn, None
+        if turn is not None:
+            turn.release()
+            with suppress(OSError):  # who waits for it has it open
+                Path(turn.lock_file).unlink()
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep compiled code for some types; where it cannot be written, do without."""
+        try:
+            self._save(sig, data)
+        finally:
+            self._end_turn()
+
+    def _save(self, sig: Any, data: Any) -> None:
         if self._full or data.library.has_dynamic_globals:
             return
         code = _serialize.dumps(data._reduce())

@@ -52,31 +52,18 @@ class Shape(NamedTuple):
     Nodes ``0 .. q-1`` are the columns, ``q ..`` the pairs in an order in which children come before
     their parents, the root last; it is a pair, too, unless it is wide. Node ``t`` owns the places
     ``place[t] .. place[t+1] - 1``.
-
-    Attributes
-    ----------
-    columns : int
-        Number of columns ``q`` (at least 2: a table of one column gets a constant one beside it).
-    left, right : arrays
-        Children of pair node ``q + i``.
-    place : array
-        First place of each node.
-    row_place : array
-        First place of each pair node in `Forms.row_starts`.
-    parts : array
-        Children of a wide root; none if it is a pair.
     """
 
-    columns: int
-    left: Ints
+    columns: int  # at least 2: a table of one column gets a constant one beside it
+    left: Ints  # children of pair node ``columns + i``
     right: Ints
-    place: Ints
-    row_place: Ints
-    parts: Ints
+    place: Ints  # first place of each node
+    row_place: Ints  # first place of each pair node in `Forms.row_starts`
+    parts: Ints  # children of a wide root; none if it is a pair
 
 
 def block_keys(spans: Ints) -> tuple[Ints, Ints]:
-    """Number the blocks of a column so that the number tells how many values a block holds.
+    """Number the blocks of a column so that the number gives how many values a block holds.
 
     A base value stands for one value, but for the ends of a clamped range, which stand for all that
     lie beyond. The key of a block is the sum of the keys of its base values: 1 each, so that mostly
@@ -402,29 +389,15 @@ class WideBuffers(NamedTuple):
 
 
 class Forms(NamedTuple):
-    """A stack of forms of one table; the first axis is the level, level 0 the table itself.
+    """A stack of forms of one table; the first axis is the level, level 0 the table itself."""
 
-    Attributes
-    ----------
-    entries : array (levels, nodes)
-        Number of entries of each node.
-    boundary, key : arrays (levels, places of columns)
-        For each block of a column: the genome's bit behind it, and its key (`join.block_keys`).
-    row_starts, right_of : arrays
-        See `JoinTree`; `right_of` has one more place at its end …
-    counts : array (levels, cells + 1)
-        Rows of each root entry; … and so have these, for what is written but not counted.
-    members : array (levels, parts, cells)
-        See `JoinTree`.
-    """
-
-    entries: Ints
-    boundary: Ints
-    key: Ints
-    row_starts: UInts
-    right_of: UInts
-    counts: UInts
-    members: Codes
+    entries: Ints  # (levels, nodes): number of entries of each node
+    boundary: Ints  # (levels, places of columns): the genome's bit behind each block …
+    key: Ints  # … and its key (`block_keys`)
+    row_starts: UInts  # see `JoinTree`
+    right_of: UInts  # likewise, with one more place at its end …
+    counts: UInts  # (levels, cells + 1): rows of each root entry, … for what is not counted
+    members: Codes  # (levels, parts, cells): see `JoinTree`
 
 
 class Workspace(NamedTuple):

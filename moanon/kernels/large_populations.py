@@ -1,10 +1,10 @@
-"""Large populations: found among the cells of a table, and estimated from a release of it.
+"""Large subpopulations: found among the cells of a table, and estimated from a release of it.
 
-A *population* is a conjunction of at most one *node* per column: a run of base values, such as one
-value, a node of a tree or a range of steps. All populations of enough rows make a tree: a
-population without its last column is a larger one. They are listed as that tree is walked, depth
-first; so each is told by its last node and its depth, and whatever is summed over a population
-needs only what is left of the population above it.
+A *subpopulation* is a conjunction of at most one *node* per column: a run of base values, such as
+one value, a node of a tree or a range of steps. All those of enough rows make a tree: one without
+its last column is a larger one. They are listed as that tree is walked, depth first; so its last
+node and its depth identify each, and whatever is summed over one needs only what is left of the one
+above it.
 
 Nodes are numbered through, column by column.
 """
@@ -56,7 +56,7 @@ def find_populations(
     least: int,
     most: int,
 ) -> Ints:
-    """List all populations of at least `least` rows; of more than `most`, one more than that.
+    """List all subpopulations of at least `least` rows; of more than `most`, one more than that.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def find_populations(
 
     Returns
     -------
-    array (3, populations)
+    array (3, subpopulations)
         The last node of each, its depth (0 with a single node), its rows.
     """
     columns, all_cells = codes.shape
@@ -82,7 +82,7 @@ def find_populations(
     for column in range(columns):
         first_node[column + 1] += first_node[column]
     rows_below = np.zeros(widest + 1, dtype=np.int64)
-    cells = np.empty((columns, all_cells), dtype=np.int64)  # of the population at each depth
+    cells = np.empty((columns, all_cells), dtype=np.int64)  # of the subpopulation at each depth
     number = np.zeros(columns, dtype=np.int64)
     support = np.zeros((columns, nodes), dtype=np.int64)
     cursor = np.zeros(columns, dtype=np.int64)
@@ -160,10 +160,10 @@ def estimate_populations(
     value_rows: Floats,
     out: Floats,
 ) -> None:
-    """Estimate how many rows of each population have each value.
+    """Estimate how many rows of each subpopulation have each value.
 
     Parts of a table lie in boxes, and are spread evenly over the base values of theirs: a
-    population gets of each part the share of its box that lies inside. A part brings `weight`
+    subpopulation gets of each part the share of its box that lies inside. A part brings `weight`
     times the values of its owner.
 
     Parameters
@@ -178,7 +178,7 @@ def estimate_populations(
         Where the values of each owner begin ...
     values, value_rows : arrays
         ... in these: which they are, and how often.
-    out : array (populations, values)
+    out : array (subpopulations, values)
         Result.
     """
     columns, parts = starts.shape
@@ -228,7 +228,7 @@ def population_divergences(truth: Floats, estimate: Floats, fallback: Floats, ou
     """Jensen-Shannon divergence of each estimated distribution from the true one, in nats.
 
     ``½ [KL(P, M) + KL(R, M)]``, M the mean of P and R. Where nothing is estimated, `fallback` is
-    taken. Arrays (populations, values) of rows, in any unit.
+    taken. Arrays (subpopulations, values) of rows, in any unit.
     """
     for population in range(len(truth)):
         row = estimate[population]

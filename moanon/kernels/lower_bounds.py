@@ -22,7 +22,7 @@ prices of a group to the columns whose cheapest cut suppresses rows of it. The s
 moved by are floats; prices and everything that is added up are integers, so no bound rests on
 rounding.
 
-The same sums tell for every free bit what the bound would be if it were 0 or 1. Where that is not
+The same sums give for every free bit what the bound would be if it were 0 or 1. Where that is not
 below the loss of a known solution, the bit is decided.
 """
 
@@ -38,10 +38,10 @@ from moanon.kernels.cuts import (
     CutTable,
     Groups,
     View,
+    decide_trees,
     group_coarsely,
     largest,
     loss_between,
-    settle_trees,
     view_of,
 )
 from moanon.kernels.jit import compiled, inner, int64
@@ -52,34 +52,19 @@ NEVER = 2**60
 _STEP = 0.7
 
 
-class Blocks(NamedTuple):
-    """Blocks that columns may still have, over fine values; those of a column by where they stop.
+class _Blocks(NamedTuple):
+    """Blocks that columns may still have, over fine values; of a column by where they stop."""
 
-    Attributes
-    ----------
-    first : array (columns + 1,)
-        Where those of each column begin; none of a decided column.
-    of_coarse : array (columns, coarse blocks + 1)
-        Where those in each coarse block begin.
-    start, stop : arrays
-    loss : array
-        Of a row.
-    small : array
-        Rows of groups that it takes in parts of less than k.
-    known : array
-        Cost without prices.
-    """
-
-    first: Ints
-    of_coarse: Ints
+    first: Ints  # (columns + 1,): where those of each column begin; none of a decided one
+    of_coarse: Ints  # (columns, coarse blocks + 1): where those in each coarse block begin
     start: Ints
     stop: Ints
-    loss: Ints
-    small: Ints
-    known: Ints
+    loss: Ints  # of a row
+    small: Ints  # rows of groups that it takes in parts of less than k
+    known: Ints  # cost without prices
 
 
-class Parts(NamedTuple):
+class _Parts(NamedTuple):
     """Parts of groups that are too small, column by column.
 
     Each is cut out by the blocks that start in ``low .. high`` and stop in ``near .. far``; in a
@@ -96,7 +81,7 @@ class Parts(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What a bound also tells; arrays (bits,) to be filled."""
+    """What comes with a bound; arrays (bits,) to be filled."""
 
     as_zero: Ints  # the bound if a free bit were 0 …
     as_one: Ints  # … and 1
@@ -122,7 +107,7 @@ def _count_blocks(table: CutTable, view: View) -> int:
 
 
 @inner
-def _list_blocks(table: CutTable, view: View) -> Blocks:
+def _list_blocks(table: CutTable, view: View) -> _Blocks:
     """List the blocks of undecided columns that agree with what is decided."""
     columns = len(table.sizes)
     most = _count_blocks(table, view)
@@ -150,7 +135,7 @@ def _list_blocks(table: CutTable, view: View) -> Blocks:
         for b in range(first[c], first[c + 1]):
             loss[b] = loss_between(table, c, view.edges[c, start[b]], view.edges[c, stop[b]])
     small, known = np.zeros(at, dtype=np.int64), np.zeros(at, dtype=np.int64)
-    return Blocks(first, of_coarse, start[:at], stop[:at], loss, small, known)
+    return _Blocks(first, of_coarse, start[:at], stop[:at], loss, small, known)
 
 
 @inner
@@ -183,11 +168,11 @@ def _list_nodes(
 
 @inner
 def _find_parts(
-    table: CutTable, view: View, groups: Groups, blocks: Blocks, k: int, rows: Ints, sees: Ints
-) -> Parts:
+    table: CutTable, view: View, groups: Groups, blocks: _Blocks, k: int, rows: Ints, sees: Ints
+) -> _Parts:
     """Find the small parts of all groups.
 
-    `rows` is told how many rows lie before each fine value and `sees` which columns have small
+    `rows` gets how many rows lie before each fine value and `sees` which columns have small
     parts of which groups.
     """
     columns = len(table.sizes)
@@ -232,7 +217,7 @@ def _find_parts(
         for value in range(view.fines[c]):
             rows[c, value + 1] += rows[c, value]
     first[columns] = at
-    return Parts(
+    return _Parts(
         first, found[0, :at], found[1, :at], found[2, :at], found[3, :at], found[4, :at],
         found[5, :at],
     )  # fmt: skip
@@ -266,7 +251,7 @@ def _small_runs(
 
 @inner
 def _small_nodes(
-    blocks: Blocks,
+    blocks: _Blocks,
     a: int,
     b: int,
     held: Ints,
@@ -293,7 +278,7 @@ def _small_nodes(
 
 @inner
 def _spread(
-    is_tree: bool, width: int, parts: Parts, a: int, b: int, amounts: Ints, blocks: Blocks,
+    is_tree: bool, width: int, parts: _Parts, a: int, b: int, amounts: Ints, blocks: _Blocks,
     c: int, out: Ints,
 ) -> None:  # fmt: skip
     """Add an amount for each part, from `a` to `b`, to all blocks of column c that cut it out."""
@@ -321,7 +306,7 @@ def _spread(
 
 @inner
 def _price_known(
-    table: CutTable, view: View, blocks: Blocks, parts: Parts, rows: Ints, most: Ints
+    table: CutTable, view: View, blocks: _Blocks, parts: _Parts, rows: Ints, most: Ints
 ) -> None:
     """Sum up the small rows and the cost without prices of every block."""
     amounts = np.empty(len(parts.rows), dtype=np.int64)
@@ -344,7 +329,7 @@ def _price_known(
 
 @inner
 def _shortest(
-    blocks: Blocks, a: int, b: int, cost: Ints, shift: int, width: int, ahead: Ints, behind: Ints
+    blocks: _Blocks, a: int, b: int, cost: Ints, shift: int, width: int, ahead: Ints, behind: Ints
 ) -> None:
     """Least cost from the first value up to each edge, and from there to the last one.
 
@@ -365,7 +350,7 @@ def _shortest(
 
 @inner
 def _forbid(
-    blocks: Blocks, a: int, b: int, width: int, room: int, cost: Ints, ahead: Ints, behind: Ints
+    blocks: _Blocks, a: int, b: int, width: int, room: int, cost: Ints, ahead: Ints, behind: Ints
 ) -> bool:
     """Forbid blocks with which a column alone suppresses more than `room`; False if it must."""
     _shortest(blocks, a, b, blocks.small, int64(0), width, ahead, behind)
@@ -380,7 +365,7 @@ def _forbid(
 
 @inner
 def _follow(
-    blocks: Blocks, a: int, b: int, cost: Ints, width: int, behind: Ints, begin: Ints, end: Ints
+    blocks: _Blocks, a: int, b: int, cost: Ints, width: int, behind: Ints, begin: Ints, end: Ints
 ) -> None:
     """Tell for each fine value where its block on a shortest path begins and ends."""
     beyond = np.zeros(width + 1, dtype=np.int64)
@@ -397,7 +382,7 @@ def _follow(
 
 @inner
 def _bound_bits(
-    view: View, c: int, shift: int, blocks: Blocks, a: int, b: int, cost: Ints, ahead: Ints,
+    view: View, c: int, shift: int, blocks: _Blocks, a: int, b: int, cost: Ints, ahead: Ints,
     behind: Ints, zero: Ints, one: Ints,
 ) -> None:  # fmt: skip
     """For each bit of a column the least cost of a path that has it 0, and 1."""
@@ -500,12 +485,12 @@ def _left_to_lose(full: int, most: Ints) -> Ints:
 
 @inner
 def _cut_column(
-    table: CutTable, view: View, c: int, blocks: Blocks, parts: Parts, prices: Ints, room: int,
+    table: CutTable, view: View, c: int, blocks: _Blocks, parts: _Parts, prices: Ints, room: int,
     seen: Ints, zero: Ints, one: Ints, genome: Bits,
 ) -> int:  # fmt: skip
     """Cost of the cheapest cut of a column at some prices; `NEVER` if it has none.
 
-    Also tells what its bits would cost as 0 and 1, and which rows of groups it suppresses.
+    Also gives what its bits would cost as 0 and 1, and which rows of groups it suppresses.
     """
     a, b, width, shift = blocks.first[c], blocks.first[c + 1], view.fines[c], table.offsets[c]
     amounts = np.empty(len(parts.rows), dtype=np.int64)
@@ -599,7 +584,7 @@ def bound_below(
     columns = len(table.sizes)
     for bit in range(len(state)):
         answers.as_zero[bit] = answers.as_one[bit] = 0
-    if not settle_trees(table, state):
+    if not decide_trees(table, state):
         return int64(NEVER), fine
     view = view_of(table, state)
     groups = group_coarsely(table, view, k)
@@ -640,8 +625,8 @@ def bound_below(
         _note_bits(table, state, lower, paths, zero, one, answers)
         if turn + 1 < rounds:
             over = _move_shares(share, seen) > room
-            fine = min(fine + fine // 4 + table.full // 16 + 1, 8 * columns * table.full) if over \
-                else fine * 2 // 3  # fmt: skip
+            more = min(fine + fine // 4 + table.full // 16 + 1, 8 * columns * table.full)
+            fine = more if over else fine * 2 // 3
     if not _decide(state, upper, answers):
         return int64(NEVER), best_fine
     return best, best_fine

@@ -12,8 +12,8 @@ as both terms are below 2^53. Logarithms are added up as integers (multiples of 
 fine as the size of the group allows): a sum does not depend on the order in which cells were
 merged.
 
-Loops take arrays and numbers only: handing a structure of arrays to a function costs more than
-measuring a group.
+Each loop goes over all groups: handing a structure of arrays to a function for every single group
+would cost more than measuring it.
 """
 
 from __future__ import annotations
@@ -54,18 +54,11 @@ _SHORT_GAP = np.uint32(8)
 
 @inner
 def _count_values(
-    starts: UInts,
-    rows: UInts,
-    sizes: UInts,
-    groups: int,
-    columns: int,
-    begin: int,
-    end: int,
-    distinct: Floats,
-    frequency: Floats,
-    alpha: Floats,
+    begin: int, end: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, models: Floats
 ) -> None:
     """Distinct values, and what follows from the most frequent one."""
+    columns, starts, rows = len(plan.first) - 1, lists.starts, lists.rows
+    distinct, frequency, alpha = models[_DISTINCT], models[_FREQUENCY], models[_ALPHA]
     for group in range(groups):
         least = int64(2**62)
         top = int64(0)
@@ -83,18 +76,11 @@ def _count_values(
 
 @inner
 def _entropies(
-    starts: UInts,
-    rows: UInts,
-    sizes: UInts,
-    groups: int,
-    columns: int,
-    begin: int,
-    end: int,
-    logs: Ints,
-    units: Floats,
-    out: Floats,
+    begin: int, end: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
 ) -> None:
     """``(N ln N - Σ c ln c) / N``; exactly 0 for a single value."""
+    columns, starts, rows = len(plan.first) - 1, lists.starts, lists.rows
+    logs, units = plan.logs, plan.units
     for group in range(groups):
         size = sizes[group]
         bits = frexp(size)[1]
@@ -115,22 +101,14 @@ def _entropies(
 
 @inner
 def _recursions(
-    starts: UInts,
-    rows: UInts,
-    groups: int,
-    columns: int,
-    begin: int,
-    end: int,
-    above: int,
-    below: int,
-    counts: Ints,
-    out: Floats,
+    begin: int, end: int, groups: int, above: int, below: int, plan: Plan, lists: Lists, out: Floats
 ) -> None:
     """Largest ℓ with ``r1 < c (r_ℓ + … + r_m)`` for ``c = above / below``; 0 if there is none.
 
     Tails shrink as ℓ grows, so the first tail that is heavy enough, from the rarest value on, is
     that of the largest ℓ.
     """
+    columns, starts, rows, counts = len(plan.first) - 1, lists.starts, lists.rows, lists.sorted
     for group in range(groups):
         least = int64(2**62)
         for column in range(begin, end):
@@ -152,10 +130,9 @@ def _recursions(
 
 
 @inner
-def _mistakes(
-    column: int, starts: UInts, rows: UInts, sizes: UInts, groups: int, columns: int, out: Ints
-) -> None:
+def _mistakes(groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Ints) -> None:
     """Rows of each group that are not of its majority class."""
+    columns, starts, rows, column = len(plan.first) - 1, lists.starts, lists.rows, plan.label
     for group in range(groups):
         top = int64(0)
         for at in range(starts[group * columns + column], starts[group * columns + column + 1]):
@@ -170,7 +147,7 @@ def _mistakes(
 
 
 @inner
-def equal_distances(
+def _equal_distances(
     column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
 ) -> None:
     """``Σ max(0, p - q)``: what must be moved, and every move is as long as any other."""
@@ -204,21 +181,13 @@ def _gap(first: int, last: int, here: int, size: int, below: Ints, below_sum: Fl
 
 @inner
 def _ordered_distances(
-    column: int,
-    starts: UInts,
-    value: UInts,
-    rows: UInts,
-    sizes: UInts,
-    groups: int,
-    columns: int,
-    place: Ints,
-    places: int,
-    below: Ints,
-    below_sum: Floats,
-    table: int,
-    out: Floats,
+    column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
 ) -> None:
     """``Σ_i |Σ_{j <= i} (p_j - q_j)| / (m - 1)``: moving by one place costs 1 / (m - 1)."""
+    columns, table, place, places = len(plan.first) - 1, plan.rows, plan.place, plan.size[column]
+    starts, value, rows = lists.starts, lists.value, lists.rows
+    below = plan.below[plan.domain[column] :]
+    below_sum = plan.below_sum[plan.domain[column] :]
     last = np.uint32(places - 1)
     for group in range(groups):
         size = int64(sizes[group])
@@ -242,20 +211,7 @@ def _ordered_distances(
 
 @inner
 def _tree_distances(
-    column: int,
-    starts: UInts,
-    value: UInts,
-    rows: UInts,
-    sizes: UInts,
-    groups: int,
-    columns: int,
-    place: Ints,
-    places: int,
-    node: Ints,
-    node_rows: Ints,
-    height: int,
-    table: int,
-    out: Floats,
+    column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
 ) -> None:
     """``Σ height(N) / H · min(pos(N), neg(N))`` over the nodes of a tree, summed level by level.
 
@@ -264,6 +220,10 @@ def _tree_distances(
     have too much: ``EMD = Σ_{level < H} Σ_{node of it} max(0, p_node - q_node) / H``. Nodes without
     rows of the group have nothing too much.
     """
+    columns, table, place, places = len(plan.first) - 1, plan.rows, plan.place, plan.size[column]
+    starts, value, rows = lists.starts, lists.value, lists.rows
+    node, node_rows = plan.node[plan.tree[column] :], plan.node_rows[plan.tree[column] :]
+    height = plan.height[column]
     for group in range(groups):
         size = int64(sizes[group])
         moved = 0.0  # whole numbers below 2^53 are added up exactly
@@ -288,18 +248,11 @@ def _tree_distances(
 
 @inner
 def _ordered_histograms(
-    column: int,
-    starts: UInts,
-    rows: UInts,
-    sizes: UInts,
-    groups: int,
-    columns: int,
-    places: int,
-    below: Ints,
-    table: int,
-    out: Floats,
+    column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
 ) -> None:
     """Do as `_ordered_distances` where every place has one value, and all values are listed."""
+    columns, table, places = len(plan.first) - 1, plan.rows, plan.size[column]
+    starts, rows, below = lists.starts, lists.rows, plan.below[plan.domain[column] :]
     for group in range(groups):
         size = int64(sizes[group])
         begin = starts[group * columns + column]
@@ -314,26 +267,17 @@ def _ordered_histograms(
 
 @inner
 def _tree_histograms(
-    column: int,
-    starts: UInts,
-    rows: UInts,
-    sizes: UInts,
-    groups: int,
-    columns: int,
-    places: int,
-    total: Ints,
-    leaf_levels: Ints,
-    nodes: UInts,
-    height: int,
-    table: int,
-    extras: Ints,
-    out: Floats,
+    column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
 ) -> None:
     """Do as `_tree_distances` where every place has one value, and all values are listed.
 
     Nodes that are on several levels are looked at once; what one above leaves has too much is the
     difference of two sums over all places before.
     """
+    columns, table, places = len(plan.first) - 1, plan.rows, plan.size[column]
+    starts, rows, extras = lists.starts, lists.rows, lists.sorted
+    total, leaf_levels = plan.total[plan.first[column] :], plan.leaf_levels[plan.first[column] :]
+    nodes, height = plan.nodes[plan.inner[column] : plan.inner[column + 1]], plan.height[column]
     for group in range(groups):
         size = int64(sizes[group])
         begin = starts[group * columns + column]
@@ -353,7 +297,7 @@ def _tree_histograms(
 
 
 @inner
-def divergences(
+def _divergences(
     column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
 ) -> None:
     """``½ [KL(Q, M) + KL(P, M)]``, M the mean of P and Q; a value absent here gives ½ q ln 2."""
@@ -376,7 +320,7 @@ def divergences(
 
 
 @inner
-def largest_ratios(
+def _largest_ratios(
     column: int,
     groups: int,
     sizes: UInts,
@@ -408,7 +352,7 @@ def largest_ratios(
 
 
 @inner
-def largest_gains(
+def _largest_gains(
     column: int,
     groups: int,
     sizes: UInts,
@@ -436,70 +380,21 @@ def largest_gains(
 
 
 @inner
-def own_distances(
+def _own_distances(
     column: int, groups: int, sizes: UInts, plan: Plan, lists: Lists, out: Floats
 ) -> None:
     """Earth mover's distance by the column's own ground distance."""
-    kind = plan.distance[column]
-    columns, table = len(plan.first) - 1, plan.rows
-    starts, rows = lists.starts, lists.rows
-    first, places = plan.first[column], plan.size[column]
     direct = plan.whole[column] and lists.complete
-    if kind == EQUAL:
-        equal_distances(column, groups, sizes, plan, lists, out)
-    elif kind == ORDERED and direct:
-        below = plan.below[plan.domain[column] :]
-        _ordered_histograms(column, starts, rows, sizes, groups, columns, places, below, table, out)
-    elif kind == ORDERED:
-        _ordered_distances(
-            column,
-            starts,
-            lists.value,
-            rows,
-            sizes,
-            groups,
-            columns,
-            plan.place,
-            places,
-            plan.below[plan.domain[column] :],
-            plan.below_sum[plan.domain[column] :],
-            table,
-            out,
-        )
+    if plan.distance[column] == EQUAL:
+        _equal_distances(column, groups, sizes, plan, lists, out)
+    elif plan.distance[column] == ORDERED and direct:
+        _ordered_histograms(column, groups, sizes, plan, lists, out)
+    elif plan.distance[column] == ORDERED:
+        _ordered_distances(column, groups, sizes, plan, lists, out)
     elif direct:
-        _tree_histograms(
-            column,
-            starts,
-            rows,
-            sizes,
-            groups,
-            columns,
-            places,
-            plan.total[first:],
-            plan.leaf_levels[first:],
-            plan.nodes[plan.inner[column] : plan.inner[column + 1]],
-            plan.height[column],
-            table,
-            lists.sorted,
-            out,
-        )
+        _tree_histograms(column, groups, sizes, plan, lists, out)
     else:
-        _tree_distances(
-            column,
-            starts,
-            lists.value,
-            rows,
-            sizes,
-            groups,
-            columns,
-            plan.place,
-            places,
-            plan.node[plan.tree[column] :],
-            plan.node_rows[plan.tree[column] :],
-            plan.height[column],
-            table,
-            out,
-        )
+        _tree_distances(column, groups, sizes, plan, lists, out)
 
 
 # -- all of them -----------------------------------------------------------------------------------
@@ -538,36 +433,32 @@ def measure_models(
     mistakes : array (groups,)
         Result: rows that are not of the group's majority class.
     """
-    columns, starts, rows = len(plan.first) - 1, lists.starts, lists.rows
     if need[_DISTINCT] or need[_FREQUENCY] or need[_ALPHA]:
-        distinct, frequency, alpha = models[_DISTINCT], models[_FREQUENCY], models[_ALPHA]
-        _count_values(starts, rows, sizes, groups, columns, begin, end, distinct, frequency, alpha)
+        _count_values(begin, end, groups, sizes, plan, lists, models)
     if need[_ENTROPY]:
-        out, logs, units = models[_ENTROPY], plan.logs, plan.units
-        _entropies(starts, rows, sizes, groups, columns, begin, end, logs, units, out)
+        _entropies(begin, end, groups, sizes, plan, lists, models[_ENTROPY])
     if need[_RECURSIVE]:
-        out, counts = models[_RECURSIVE], lists.sorted
-        _recursions(starts, rows, groups, columns, begin, end, above, below, counts, out)
+        _recursions(begin, end, groups, above, below, plan, lists, models[_RECURSIVE])
     for model in range(_CLOSENESS, len(MODELS)):
         if need[model]:
             models[model, :groups] = inf
     for column in range(begin, end):
         if need[_CLOSENESS]:
-            own_distances(column, groups, sizes, plan, lists, models[_CLOSENESS])
+            _own_distances(column, groups, sizes, plan, lists, models[_CLOSENESS])
         if need[_EQUAL]:
-            equal_distances(column, groups, sizes, plan, lists, models[_EQUAL])
+            _equal_distances(column, groups, sizes, plan, lists, models[_EQUAL])
         if need[_JS]:
-            divergences(column, groups, sizes, plan, lists, models[_JS])
+            _divergences(column, groups, sizes, plan, lists, models[_JS])
         if need[_DELTA]:
-            largest_ratios(column, groups, sizes, plan, lists, True, models[_DELTA])
+            _largest_ratios(column, groups, sizes, plan, lists, True, models[_DELTA])
         if need[_DELTA_PRESENT]:
-            largest_ratios(column, groups, sizes, plan, lists, False, models[_DELTA_PRESENT])
+            _largest_ratios(column, groups, sizes, plan, lists, False, models[_DELTA_PRESENT])
         if need[_BETA]:
-            largest_gains(column, groups, sizes, plan, lists, False, models[_BETA])
+            _largest_gains(column, groups, sizes, plan, lists, False, models[_BETA])
         if need[_BETA_ENHANCED]:
-            largest_gains(column, groups, sizes, plan, lists, True, models[_BETA_ENHANCED])
+            _largest_gains(column, groups, sizes, plan, lists, True, models[_BETA_ENHANCED])
     if plan.label >= 0:
-        _mistakes(plan.label, starts, rows, sizes, groups, columns, mistakes)
+        _mistakes(groups, sizes, plan, lists, mistakes)
 
 
 #: `measure_models` for Python to call.

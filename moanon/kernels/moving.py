@@ -21,7 +21,7 @@ from moanon.kernels.boxes import BoxColumns, GroupCheck, block_loss, box_loss, m
 from moanon.kernels.jit import compiled, inner, int64
 
 #: Where there are more groups than this, a cell is offered only to those that hold its values in
-#: the first columns, which have at most so many combinations: few values, so dear to give up.
+#: the first columns, which have at most so many combinations: few values, so costly to leave out.
 _FEW, _KEYS = 64, 1024
 _NOWHERE, _SUPPRESSED = -2, -1
 

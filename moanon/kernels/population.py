@@ -20,15 +20,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import isqrt
 from threading import Lock
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from moanon.arrays import Bits, Floats, Ints, Outlined
 from moanon.kernels.costs import COSTS, Prices, no_prices
-from moanon.kernels.evaluation import evaluate
-from moanon.kernels.forms import coarsen_alone
+from moanon.kernels.evaluation import TableForms, Task, evaluate
 from moanon.kernels.histograms import (
     Lists,
     Plan,
@@ -43,11 +42,9 @@ from moanon.kernels.histograms import (
 )
 from moanon.kernels.jit import compiled
 from moanon.kernels.join import (
-    Forms,
     JoinTree,
     LossScale,
     Root,
-    Workspace,
     make_forms,
     make_workspace,
 )
@@ -55,8 +52,8 @@ from moanon.kernels.selection import (
     BY_SIZE,
     FIELDS,
     MOST_RANKS,
-    GroupBuffers,
     GroupRule,
+    Results,
     make_group_buffers,
     result_width,
 )
@@ -71,8 +68,8 @@ SPANS = (36, 9)
 BATCH = 256
 #: After this many batches the slower way is tried again.
 RETRY = 64
-#: Bits of a column that tell, at most, how alike two genomes are.
-_TELLING = 512
+#: Bits of a column by which genomes are compared, at most.
+_MOST_COMPARED = 512
 #: Room for the staircases of one batch.
 _STEP_BYTES = 128 * 1024 * 1024
 
@@ -111,26 +108,6 @@ class RawScores(Outlined):
         return RawScores(
             self.steps, self.step_goodness, none, self.steps[:0], self.step_goodness[:0]
         )
-
-
-class _Buffers(NamedTuple):
-    """All that one thread works on; `values` and `lists` are made when first evaluating."""
-
-    forms: Forms
-    work: Workspace
-    groups: GroupBuffers
-    values: ValueForms | None
-    lists: Lists | None
-
-
-class _Results(NamedTuple):
-    """Where the results of a batch go."""
-
-    fields: Ints
-    goodness: Floats
-    steps: Ints  # (genomes, steps, fields)
-    step_goodness: Floats
-    number: Ints  # of steps
 
 
 @dataclass
@@ -213,7 +190,7 @@ class PopulationKernel:
         if self.rows >= 2**31:
             raise ValueError(f"a table has at most {2**31 - 1} rows. Got {self.rows}")
         self.bits = int(np.sum(sizes - 1))
-        self._telling, self._weights = _telling_bits(codes, counts, sizes)
+        self._compared, self._weights = _compared_bits(codes, counts, sizes)
         self._tree = JoinTree.build(codes, [int(size) for size in sizes], root)
         if losses is None:
             ones = [np.ones(int(size), dtype=np.int64) for size in self._tree.sizes]
@@ -224,7 +201,10 @@ class PopulationKernel:
         self.sensitive = no_values(len(counts)) if sensitive is None else sensitive
         self.plan = plain_plan(self.sensitive, self.rows) if plan is None else plan
         self.prices = no_prices() if prices is None else prices
-        self._buffers = [self._make_buffers() for _ in range(threads)]
+        # What each thread works on; values and their lists are made when they are first needed.
+        self._threads: list[tuple[TableForms, ValueForms | None, Lists | None]] = [
+            (self._make_table(), None, None) for _ in range(threads)
+        ]
         self._pool: ThreadPoolExecutor | None = None
         self._pool_process = 0
         self._lock = Lock()
@@ -233,14 +213,14 @@ class PopulationKernel:
         #: Of rules that need sensitive values, and of those that do not.
         self.speeds = {True: _Speed(), False: _Speed()}
 
-    def _make_buffers(self) -> _Buffers:
+    def _make_table(self) -> TableForms:
         values = len(self.sensitive.column)
-        return _Buffers(
+        return TableForms(
+            self._tree.shape,
             make_forms(self._tree, self.losses, self._offsets, self._counts, len(SPANS) + 2),
             make_workspace(self._tree, self.losses, self.bits, values),
             make_group_buffers(len(self._counts), values, self._make_tallies(0)),
-            None,
-            None,
+            self.prices,
         )
 
     def _make_tallies(self, tallies: int) -> TallyBuffers:
@@ -251,7 +231,8 @@ class PopulationKernel:
     def _prepare(self, rule: GroupRule) -> None:
         """Give every thread what a rule needs and no rule before it did."""
         costs, tallies = len(rule.wanted_costs), len(rule.wanted_tallies)
-        for thread, (forms, work, groups, values, lists) in enumerate(self._buffers):
+        for thread, (table, values, lists) in enumerate(self._threads):
+            groups = table.buffers
             if len(self.sensitive.column) and values is None:
                 values = make_value_forms(self._tree, self.sensitive, len(SPANS) + 2)
                 lists = self._make_lists(values)
@@ -260,7 +241,7 @@ class PopulationKernel:
                 groups = groups._replace(costs=np.zeros((len(COSTS), places), dtype=np.int64))
             if tallies > len(groups.tallies.of_groups):
                 groups = groups._replace(tallies=self._make_tallies(tallies))
-            self._buffers[thread] = _Buffers(forms, work, groups, values, lists)
+            self._threads[thread] = table._replace(buffers=groups), values, lists
 
     def _make_lists(self, values: ValueForms) -> Lists:
         cells = len(self._counts)
@@ -271,7 +252,8 @@ class PopulationKernel:
     @property
     def workspace_bytes(self) -> int:
         """Bytes of all threads' working memory; it grows when more is asked for than before."""
-        return sum(_bytes(buffers) for buffers in self._buffers)
+        own = ((t.forms, t.work, t.buffers, values, lists) for t, values, lists in self._threads)
+        return sum(map(_bytes, own))
 
     def evaluate(
         self,
@@ -304,13 +286,11 @@ class PopulationKernel:
                 ):
                     self._steps = np.empty((batch, most, width), dtype=np.int64)
                     self._step_goodness = np.empty((batch, most, models))
-                out = _Results(
-                    fields[part], goodness[part], self._steps, self._step_goodness, steps[part]
-                )
-                self._evaluate_batch(genomes[part], rule, mode, given[part], out)
+                out = Results(fields[part], goodness[part], self._steps, self._step_goodness)
+                self._evaluate_batch(genomes[part], rule, mode, given[part], out, steps[part])
                 if most:
-                    found.append(_picked(out.steps, out.number))
-                    found_goodness.append(_picked(out.step_goodness, out.number))
+                    found.append(_picked(out.steps, steps[part]))
+                    found_goodness.append(_picked(out.step_goodness, steps[part]))
         starts = np.concatenate(([0], np.cumsum(steps))).astype(np.int64)
         return RawScores(fields, goodness, starts, _joined(found), _joined(found_goodness))
 
@@ -326,20 +306,21 @@ class PopulationKernel:
         """
         rule = rule._replace(with_steps=False)
         genomes, given = self._check(genomes, rule, given)
-        flat, order = np.zeros(0, dtype=np.int64), np.arange(len(genomes))
-        fields = np.zeros((len(genomes), result_width(rule)), dtype=np.int64)
-        goodness = np.zeros((len(genomes), len(rule.wanted)))
-        steps = np.zeros((len(genomes), 0, fields.shape[1]), dtype=np.int64)
-        none = np.zeros((len(genomes), 0, len(rule.wanted)))
-        out = _Results(fields, goodness, steps, none, np.zeros(len(genomes), dtype=np.int64))
+        number, models, width = len(genomes), len(rule.wanted), result_width(rule)
+        flat, steps = np.zeros(0, dtype=np.int64), np.zeros(number, dtype=np.int64)
+        fields, goodness = np.zeros((number, width), dtype=np.int64), np.zeros((number, models))
+        no_steps = np.zeros((number, 0, width), dtype=np.int64), np.zeros((number, 0, models))
+        out = Results(fields, goodness, *no_steps)
         found = [np.zeros(0, dtype=np.int64)]
         with self._lock:
             self._prepare(rule)
-            forms, groups = self._buffers[0].forms, self._buffers[0].groups
-            for at in range(len(genomes)):
-                self._run(0, rule, flat, (genomes, order, np.array([at, at + 1]), given), True, out)
-                kept = groups.order[: fields[at, FIELDS.index("kept_groups")]]
-                found.append(forms.counts[1, kept].astype(np.int64))
+            for at in range(number):
+                edges = np.array([at, at + 1])
+                task = Task(genomes, np.arange(number), edges, given, flat, True)
+                self._run(0, rule, task, out, steps)
+                table, *_ = self._threads[0]
+                kept = table.buffers.order[: fields[at, FIELDS.index("kept_groups")]]
+                found.append(table.forms.counts[1, kept].astype(np.int64))
         starts = np.cumsum([len(each) for each in found]).astype(np.int64)
         return starts, np.concatenate(found)
 
@@ -366,36 +347,6 @@ class PopulationKernel:
             raise ValueError("tallies are asked for of a column that is not sensitive")
         return genomes, given
 
-    def group_cells(self, genome: Bits) -> tuple[Ints, Ints, Ints]:
-        """Group the cells under one genome.
-
-        Returns
-        -------
-        cell_group, sizes, losses
-            The group of each cell; rows and integer row loss of each group. Groups are numbered by
-            their first cell.
-        """
-        with self._lock:
-            return self._group_cells(np.ascontiguousarray(genome, dtype=np.uint8))
-
-    def _group_cells(self, genome: Bits) -> tuple[Ints, Ints, Ints]:
-        forms, work, *_ = self._buffers[0]
-        shape = self._tree.shape
-        coarsen_alone(shape, forms, 0, 1, genome, genome, True, True, False, work)
-        root = int(shape.place[-2])
-        groups = int(forms.entries[1, -1])
-        found = np.empty(len(self._counts), dtype=np.int64)
-        found[self._tree.cell_of_entry] = work.group_of[root : root + len(found)]
-        _, first = np.unique(found, return_index=True)
-        order = np.argsort(first)
-        rank = np.empty(groups, dtype=np.int64)
-        rank[order] = np.arange(groups)
-        cell_group = rank[found]
-        sizes = np.zeros(groups, dtype=np.int64)
-        np.add.at(sizes, cell_group, self._counts)
-        losses = work.loss[root : root + groups].copy()
-        return cell_group, sizes, losses[order]
-
     def _most_steps(self, rule: GroupRule) -> int:
         """Most steps a staircase can have: sizes 1 + 2 + … + s within the limit, and one more."""
         if not rule.with_steps:
@@ -407,31 +358,32 @@ class PopulationKernel:
         return sizes if rule.by == BY_SIZE else min(cells, max(values, MOST_RANKS) + 2)
 
     def _evaluate_batch(
-        self, genomes: Bits, rule: GroupRule, mode: Mode, given: Ints, out: _Results
+        self, genomes: Bits, rule: GroupRule, mode: Mode, given: Ints, out: Results, steps: Ints
     ) -> None:
         speed = self.speeds[rule.with_values]
         small = len(genomes) < 2 * SPANS[-1]
         way = mode if mode != "auto" else ("flat" if small else speed.choose())
         spent = time.thread_time()
         rolled = way == "rollup"
-        telling = genomes
+        compared = genomes
         if rolled:  # by how fine they are, coarsest last: runs of neighbours are roughly alike
-            if len(self._telling) < self.bits:
-                telling = genomes.take(self._telling, axis=1)
-            order = np.argsort(-(telling @ self._weights), kind="stable")
+            if len(self._compared) < self.bits:
+                compared = genomes.take(self._compared, axis=1)
+            order = np.argsort(-(compared @ self._weights), kind="stable")
             spans = np.array(SPANS, dtype=np.int64)
         else:
             order = np.arange(len(genomes))
             spans = np.zeros(0, dtype=np.int64)
         spent = time.thread_time() - spent
-        runs = iter(_runs(len(genomes), len(self._buffers)))
+        runs = iter(_runs(len(genomes), len(self._threads)))
 
         def work_at(thread: int) -> float:
             started = time.thread_time()
             for edges in runs:  # a list's iterator hands each item to one thread only
                 if rolled:
-                    _chain(telling, self._weights, order, edges)
-                self._run(thread, rule, spans, (genomes, order, edges, given), False, out)
+                    _chain(compared, self._weights, order, edges)
+                task = Task(genomes, order, edges, given, spans, False)
+                self._run(thread, rule, task, out, steps)
             return time.thread_time() - started
 
         spent += sum(self._share_out(work_at))
@@ -440,44 +392,18 @@ class PopulationKernel:
             setattr(speed, way, spent / len(genomes))
         speed.loaded = True
 
-    def _run(
-        self,
-        thread: int,
-        rule: GroupRule,
-        spans: Ints,
-        task: tuple[Bits, Ints, Ints, Ints],
-        listed: bool,
-        out: _Results,
-    ) -> None:
-        """Evaluate some runs; the task is genomes, their order, edges of runs, and thresholds."""
-        forms, work, groups, values, lists = self._buffers[thread]
-        if values is not None and lists is not None:
-            lists = lists_at(len(spans) + 1, values, lists)
-        evaluate(
-            self._tree.shape,
-            forms,
-            values,
-            self.rows,
-            rule,
-            None if values is None else self.plan,
-            lists,
-            self.plan.total,
-            self.prices,
-            spans,
-            work,
-            groups,
-            *task,
-            listed,
-            out.fields,
-            out.goodness,
-            out.steps,
-            out.step_goodness,
-            out.number,
-        )
+    def _run(self, thread: int, rule: GroupRule, task: Task, out: Results, steps: Ints) -> None:
+        """Evaluate some runs on one thread."""
+        table, values, lists = self._threads[thread]
+        if values is None or lists is None:
+            evaluate(table, None, None, None, rule, task, out, steps)
+        else:
+            lists = lists_at(len(task.spans) + 1, values, lists)
+            evaluate(table, values, self.plan, lists, rule, task, out, steps)
 
     def _share_out(self, work_at: Callable[[int], float]) -> list[float]:
         """Let every thread work; come back when all are done, whatever happens."""
-        threads = len(self._buffers)
+        threads = len(self._threads)
         if threads == 1:
             return [work_at(0)]
         if self._pool is None or self._pool_process != os.getpid():  # threads do not survive a fork
@@ -520,7 +446,7 @@ def _runs(number: int, threads: int) -> list[Ints]:
     return [edges] if threads == 1 else [np.array(pair) for pair in pairwise(edges)]
 
 
-def _telling_bits(codes: npt.NDArray[np.uint16], counts: Ints, sizes: Ints) -> tuple[Ints, Floats]:
+def _compared_bits(codes: npt.NDArray[np.uint16], counts: Ints, sizes: Ints) -> tuple[Ints, Floats]:
     """Bits by which genomes are put in order, and how much each of them matters.
 
     A bit matters by the share of rows on the lighter side of its boundary: one in the middle of the
@@ -532,7 +458,7 @@ def _telling_bits(codes: npt.NDArray[np.uint16], counts: Ints, sizes: Ints) -> t
     for code, size in zip(codes, sizes.tolist(), strict=True):
         below = np.cumsum(np.bincount(code, weights=counts, minlength=size))
         share = below[:-1] / below[-1]
-        step = max(1, -(-(size - 1) // _TELLING))
+        step = max(1, -(-(size - 1) // _MOST_COMPARED))
         bits.append(offset + np.arange(size - 1)[step // 2 :: step])
         weights.append(step * (np.minimum(share, 1 - share) + 0.02)[step // 2 :: step])
         offset += size - 1

@@ -5,7 +5,7 @@ such sets, a set's groups are those of a smaller set, each split by one more col
 for speed is what need not be looked at again. Columns are added in descending order, so below a
 column only lower ones can still tell two cells apart: cells of one group that agree on all of
 these are merged into one *entry*, and a group that is down to one entry leaves the list for good
-and stays as rows in a tally (a *stripped* partition). The finer the groups and the fewer the
+and is only counted from then on (a *stripped* partition). The finer the groups and the fewer the
 columns still to come, the less there is to do.
 
 Partitions stand on a stack, one level for each column added, so that a walk through all sets of
@@ -34,28 +34,19 @@ Runs = npt.NDArray[np.uint64]
 class Partitions(NamedTuple):
     """A stack of stripped partitions; the first axis is the level.
 
-    Attributes
-    ----------
-    cell, group, weight : arrays (levels, cells)
-        The entries of groups that have at least two, group by group and in the order of the
-        cells: one of its cells, the number of its group, its rows.
-    rows : array (levels, groups)
-        Rows of each such group.
-    entries, groups, settled : arrays (levels,)
-        How many there are of each; `settled` of the next.
-    settled_rows : array (levels, keys, 2)
-        (key, rows) of the groups of one entry: they cannot split any more. The key is a size, or
-        a class of cells that the caller has numbered.
+    Entries are those of groups that have at least two, group by group and in the order of the
+    cells. Groups of one entry are *settled*: they cannot split any more. Of them are kept a key,
+    which is a size, or a class of cells that the caller has numbered, and the rows that have it.
     """
 
-    cell: UInts
-    group: UInts
-    weight: UInts
-    rows: UInts
-    entries: Ints
+    cell: UInts  # (levels, cells): of each entry one of its cells …
+    group: UInts  # … the number of its group …
+    weight: UInts  # … and its rows
+    rows: UInts  # (levels, groups): of each group
+    entries: Ints  # (levels,): how many there are of each
     groups: Ints
     settled: Ints
-    settled_rows: Ints
+    settled_rows: Ints  # (levels, keys, 2): key and rows
 
 
 class SplitScratch(NamedTuple):
@@ -360,7 +351,7 @@ def _place_groups(
 
 
 @compiled
-def tally_sizes(partitions: Partitions, level: int, scratch: SplitScratch, out: Ints) -> int:
+def count_sizes(partitions: Partitions, level: int, scratch: SplitScratch, out: Ints) -> int:
     """Count the rows in groups of each size; return how many different sizes there are.
 
     Row ``i`` of `out` becomes (size, rows in groups of that size), in no particular order. The
@@ -377,7 +368,7 @@ def tally_sizes(partitions: Partitions, level: int, scratch: SplitScratch, out: 
 def count_split(
     partitions: Partitions, level: int, codes: Values, scratch: SplitScratch, out: Ints
 ) -> int:
-    """Do what `split` and `tally_sizes` do, where nothing is split further and no list is left."""
+    """Do what `split` and `count_sizes` do, where nothing is split further and no list is left."""
     entries = partitions.entries[level]
     cells = partitions.cell[level]
     groups = _number_groups(cells, partitions.group[level], entries, codes, scratch)

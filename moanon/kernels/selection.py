@@ -1,10 +1,10 @@
 """Which groups stay under constraints and a suppression rule, and all that is then measured.
 
-Groups that fail a constraint are given up first. If they hold more rows than may be suppressed, the
-genome is *infeasible*: no threshold helps. Otherwise the rule goes on with the other groups and
-what is left of the limit. The rule may go by the size of groups (D's eq. 7) or by the *rank* of one
-of their privacy models: its value where that is a whole number, else a class of narrow width, so
-that a genome has tens of thresholds instead of thousands.
+Groups that fail a constraint are suppressed first. If they hold more rows than may be suppressed,
+the genome is *infeasible*: no threshold helps. Otherwise the rule continues with the other groups
+and what is left of the limit. The rule may go by the size of groups (D's eq. 7) or by the *rank* of
+one of their privacy models: its value where that is a whole number, else a class of narrow width,
+so that a genome has tens of thresholds instead of thousands.
 
 Results are rows of integers (`FIELDS`, then the costs asked for) and of goodness (of the models
 asked for), one for each genome, and one for each step of its staircase where that is wanted. Behind
@@ -23,7 +23,7 @@ import numpy as np
 
 from moanon.arrays import Bools, Floats, Ints, UInts
 from moanon.kernels.histograms import Lists, Plan, sort_by
-from moanon.kernels.jit import as_kernel, inner, int64
+from moanon.kernels.jit import as_kernel, inlined, inner, int64
 from moanon.kernels.models import MODELS, measure_models
 from moanon.kernels.tallies import TallyBuffers, add_tallies, measure_tallies
 from moanon.kernels.thresholds import (
@@ -70,59 +70,25 @@ _NONE = np.zeros(0, dtype=np.int64)
 
 
 class GroupRule(NamedTuple):
-    """What is suppressed, and what is measured; by default, sizes and losses.
+    """What is suppressed, and what is measured; by default, sizes and losses."""
 
-    Attributes
-    ----------
-    suppression : int
-        As in `moanon.kernels.thresholds`.
-    limit : int
-        Rows that may be suppressed.
-    by : int
-        Model that the rule goes by, or `BY_SIZE`.
-    shift, per_unit : float
-        The rank of a group is ``floor((goodness + shift) * per_unit)``, at least 1.
-    least : int
-        Groups smaller than this fail.
-    bounds : array (models,)
-        So do groups with less goodness …
-    bounded : array
-        … of these models.
-    need : array (models,) of bool
-        Which models are measured; those with bounds, and that of `by`, must be.
-    wanted : array
-        The same as a list, in the order of the results.
-    wanted_costs : array
-        Which costs are measured.
-    wanted_tallies : array (tallies, 2)
-        Pairs of a tally and a sensitive column, which counts for those of a column only.
-    above, below : int
-        The constant of recursive diversity is their quotient.
-    with_values : bool
-        Whether sensitive values are needed: for any model, tallies of a column, or mistakes.
-    with_steps : bool
-        Whether staircases are wanted …
-    pairs : bool
-        … over pairs of size and rank.
-    """
-
-    suppression: int
-    limit: int
-    by: int = BY_SIZE
-    shift: float = 0.0
+    suppression: int  # as in `moanon.kernels.thresholds`
+    limit: int  # rows that may be suppressed
+    by: int = BY_SIZE  # the model that the rule goes by …
+    shift: float = 0.0  # … by ranks: ``floor((goodness + shift) * per_unit)``, at least 1
     per_unit: float = 1.0
-    least: int = 1
-    bounds: Floats = np.full(len(MODELS), -inf)
-    bounded: Ints = _NONE
-    need: Bools = np.zeros(len(MODELS), dtype=np.bool_)
-    wanted: Ints = _NONE
+    least: int = 1  # groups smaller than this fail …
+    bounds: Floats = np.full(len(MODELS), -inf)  # … and those with less goodness …
+    bounded: Ints = _NONE  # … of these models
+    need: Bools = np.zeros(len(MODELS), dtype=np.bool_)  # models to measure, with those above
+    wanted: Ints = _NONE  # the same as a list, in the order of the results
     wanted_costs: Ints = _NONE
-    wanted_tallies: Ints = _NONE.reshape(0, 2)
-    above: int = 1
+    wanted_tallies: Ints = _NONE.reshape(0, 2)  # of a tally and the sensitive column it is of
+    above: int = 1  # the constant of recursive diversity is this quotient
     below: int = 1
-    with_values: bool = False
-    with_steps: bool = False
-    pairs: bool = False
+    with_values: bool = False  # sensitive values are needed: for models, tallies or mistakes
+    with_steps: bool = False  # staircases are wanted …
+    pairs: bool = False  # … over pairs of size and rank
 
 
 def result_width(rule: GroupRule) -> int:
@@ -148,6 +114,15 @@ class GroupBuffers(NamedTuple):
     no_ranks: UInts | None  # of a rule that goes by size
     order: UInts  # eligible groups, those first that are kept
     scratch: Scratch
+
+
+class Results(NamedTuple):
+    """Where results go; those of many genomes have one more axis before the others."""
+
+    fields: Ints  # (fields,): in the order of `FIELDS`, then costs, then tallies
+    goodness: Floats  # (models,): of the worst kept group; infinite where nothing is kept
+    steps: Ints  # (steps, fields): the same for each step of the staircase
+    step_goodness: Floats  # (steps, models)
 
 
 def make_group_buffers(groups: int, values: int, tallies: TallyBuffers) -> GroupBuffers:
@@ -230,23 +205,16 @@ def _measure_large(
 
 @inner
 def measure_sizes(
-    suppression: int,
-    limit: int,
-    with_steps: bool,
-    sizes: UInts,
-    losses: Ints,
-    groups: int,
-    scratch: Scratch,
-    out: Ints,
-    out_steps: Ints,
+    rule: GroupRule, sizes: UInts, losses: Ints, groups: int, scratch: Scratch, results: Results
 ) -> int:
     """Do what `measure_groups` does where only sizes and losses count, in one pass over the groups.
 
-    For the rule WITHIN_LIMIT. Below a limit of 4,096 rows a class is one size: what is given up is
-    added up from the classes, and what is kept is the rest. Beyond, the threshold is found first,
-    and there are no steps. KEEP_ALL is a limit of no rows.
+    For the rule WITHIN_LIMIT. Below a limit of 4,096 rows a class is one size: what is suppressed
+    is added up from the classes, and what is kept is the rest. Beyond, the threshold is found
+    first, and there are no steps. KEEP_ALL is a limit of no rows.
     """
-    if suppression == KEEP_ALL:
+    limit, with_steps, out = rule.limit, rule.with_steps, results.fields
+    if rule.suppression == KEEP_ALL:
         limit, with_steps = int64(0), False
     if limit >= CLASSES:
         _measure_large(limit, sizes, losses, groups, scratch, out)
@@ -270,25 +238,25 @@ def measure_sizes(
     out[_LARGEST] = largest
     gone_rows, gone_squares, gone_loss, gone = int64(0), int64(0), int64(0), int64(0)
     steps = int64(0)
-    settled = False
+    found = False
     place = int64(0)
-    while not settled:
+    while not found:
         place += 1
         size, rows = larger, limit + 1  # behind the classes, what is beyond the limit
         if place <= last:
             size, rows = place, scratch.rows[place]
         if rows == 0:
             continue
-        settled = gone_rows + rows > limit
+        found = gone_rows + rows > limit
         out[_D1] = out[_K] = size
         out[_SUPPRESSED] = gone_rows
         out[_KEPT] = groups - gone
         out[_KEPT_SQUARES] = squares - gone_squares
         out[_KEPT_LOSS] = loss_all - gone_loss
         if with_steps:
-            _copy(out, out_steps[steps])
+            _copy(out, results.steps[steps])
             steps += 1
-        if not settled:
+        if not found:
             gone_rows += rows
             gone_squares += rows * size
             gone_loss += scratch.loss[place]
@@ -296,7 +264,7 @@ def measure_sizes(
     for place in range(1, last + 1):
         scratch.rows[place] = 0
         scratch.loss[place] = 0
-    if suppression == KEEP_ALL:
+    if rule.suppression == KEEP_ALL:
         out[_D1] = 1
     return steps
 
@@ -310,12 +278,11 @@ def _measure_each(
     groups: int,
     sizes: UInts,
     losses: Ints,
-    totals: Ints,
     plan: Plan | None,
     lists: Lists | None,
     buffers: GroupBuffers,
 ) -> bool:
-    """Take the models and tallies of every group; tell whether rows have class labels."""
+    """Take the models and tallies of every group; return whether rows have class labels."""
     labelled = False
     if plan is not None and lists is not None and rule.with_values:
         measure_models(
@@ -334,8 +301,9 @@ def _measure_each(
         labelled = plan.label >= 0
     if len(rule.wanted_tallies):
         measure_tallies(rule.wanted_tallies, groups, sizes, losses, plan, lists, buffers.tallies)
-        for value in range(len(totals)):
-            buffers.tallies.left[value] = totals[value]
+        if plan is not None:
+            for value in range(len(plan.total)):
+                buffers.tallies.left[value] = plan.total[value]
     return labelled
 
 
@@ -344,9 +312,7 @@ def _list_eligible(
     rule: GroupRule,
     sizes: UInts,
     losses: Ints,
-    models: Floats,
     groups: int,
-    most: int,
     ranks: UInts | None,
     buffers: GroupBuffers,
 ) -> tuple[int, int]:
@@ -354,6 +320,7 @@ def _list_eligible(
 
     Returns how many there are, and the sum of size times rank over all groups.
     """
+    models, most = buffers.models, len(buffers.scratch.by_rank) - 1
     number, ranked = int64(0), int64(0)
     for group in range(groups):
         meets = sizes[group] >= rule.least
@@ -373,19 +340,16 @@ def _list_eligible(
     return number, ranked
 
 
-@inner
+@inlined
 def _keep(
+    rule: GroupRule,
     members: UInts,
     group: UInts,
     sizes: UInts,
     losses: Ints,
-    wanted: Ints,
-    models: Floats,
-    wanted_costs: Ints,
-    costs: Ints,
     root: int,
     labelled: bool,
-    mistakes: Ints,
+    buffers: GroupBuffers,
     out: Ints,
     out_goodness: Floats,
 ) -> None:
@@ -408,16 +372,16 @@ def _keep(
         out[_K] = smallest if out[_K] == 0 else min(out[_K], smallest)
     if labelled:
         for i in members:
-            out[_MISTAKES] += mistakes[group[i]]
-    for at in range(len(wanted_costs)):
-        total = int64(0)
+            out[_MISTAKES] += buffers.mistakes[group[i]]
+    for at in range(len(rule.wanted_costs)):
+        total, cost = int64(0), rule.wanted_costs[at]
         for i in members:
-            total += int64(sizes[i]) * costs[wanted_costs[at], root + group[i]]
+            total += int64(sizes[i]) * buffers.costs[cost, root + group[i]]
         out[_COST + at] += total
-    for at in range(len(wanted)):
-        worst = out_goodness[at]
+    for at in range(len(rule.wanted)):
+        worst, model = out_goodness[at], rule.wanted[at]
         for i in members:
-            worst = min(worst, models[wanted[at], group[i]])
+            worst = min(worst, buffers.models[model, group[i]])
         out_goodness[at] = worst
 
 
@@ -429,14 +393,12 @@ def _pair_steps(
     ranks: UInts | None,
     number: int,
     limit: int,
-    row: Ints,
     scratch: Scratch,
-    out: Ints,
-    out_goodness: Floats,
+    out: Results,
 ) -> int:
     """Staircase in two dimensions: all (k, l) that a genome can be made safe for within `limit`.
 
-    A step stands for giving up every group smaller than k or ranking lower than l. Listed are the
+    A step stands for suppressing every group smaller than k or ranking lower than l. Listed are the
     pairs that the kept groups attain exactly; any other pair of thresholds within the limit keeps
     the same groups as one of these. Of two listed pairs, the one with both thresholds at least as
     high keeps fewer rows: in (k, l, suppressed) none dominates another.
@@ -449,6 +411,7 @@ def _pair_steps(
     """
     if ranks is None:
         return int64(0)
+    row = out.fields
     highest, loss_all = int64(0), int64(0)
     for i in range(number):
         rank = int64(ranks[i])
@@ -456,7 +419,7 @@ def _pair_steps(
         highest = max(highest, rank)
         loss_all += int64(sizes[i]) * losses[i]
     top = size_threshold(sizes, ranks, int64(0), highest, number, limit, scratch)
-    small = int64(0)  # groups that some threshold within the limit can give up, or stop at
+    small = int64(0)  # groups that some threshold within the limit can suppress, or stop at
     for i in range(number):
         if sizes[i] <= top:
             scratch.picked[small] = i
@@ -483,14 +446,14 @@ def _pair_steps(
             if size > tallest or suppressed > limit:
                 break
             if size != before:
-                step = out[steps]
+                step = out.steps[steps]
                 _begin(row[_GROUPS], row[_SQUARES], row[_LOSS], step)
                 step[_D1], step[_D2], step[_K], step[_FAILING] = size, least, size, row[_FAILING]
                 step[_SUPPRESSED] = row[_FAILING] + suppressed
                 step[_KEPT_LOSS] = loss_all - lost
                 for model in range(len(rule.wanted)):
                     by = rule.wanted[model] == rule.by
-                    out_goodness[steps, model] = float(least) if by else nan
+                    out.step_goodness[steps, model] = float(least) if by else nan
                 steps += 1
                 before = size
             suppressed += size
@@ -538,21 +501,16 @@ def _keys(by: int, sizes: UInts, ranks: UInts | None) -> UInts:
 @inner
 def measure_groups(
     rule: GroupRule,
-    rows: int,
     groups: int,
     sizes: UInts,
     losses: Ints,
     root: int,
-    totals: Ints,
     plan: Plan | None,
     lists: Lists | None,
     given: Ints,
     listed: bool,
     buffers: GroupBuffers,
-    out: Ints,
-    out_goodness: Floats,
-    out_steps: Ints,
-    out_step_goodness: Floats,
+    out: Results,
 ) -> int:
     """Fill one row of integer results and one of goodness; return the number of steps written.
 
@@ -560,20 +518,16 @@ def measure_groups(
     counts but sizes and losses, by ascending threshold. (The course of a search depends on it.)
 
     Of an infeasible genome (``failing > limit``) the row says what is left when all groups that
-    fail are given up regardless; it has no steps.
+    fail are suppressed regardless; it has no steps.
 
     Parameters
     ----------
     rule : GroupRule
-    rows : int
-        Rows of the table.
     groups : int
     sizes, losses : arrays (groups,)
         Rows of each group, and the integer loss of each of them.
     root : int
         Where the costs of the groups begin in ``buffers.costs``.
-    totals : array (values,)
-        Rows of the table with each sensitive value.
     plan, lists
         What is known about sensitive values, and those of the groups; None if there are none.
     given : array (2,)
@@ -582,12 +536,11 @@ def measure_groups(
         Whether the kept groups must stand at the first places of ``buffers.order`` afterwards; no
         steps then.
     buffers : GroupBuffers
-    out, out_goodness, out_steps, out_step_goodness : arrays
-        Results.
+    out : Results
     """
     scratch, simple, labelled = buffers.scratch, _is_simple(rule), False
     if rule.with_values or len(rule.wanted_tallies):
-        labelled = _measure_each(rule, groups, sizes, losses, totals, plan, lists, buffers)
+        labelled = _measure_each(rule, groups, sizes, losses, plan, lists, buffers)
     squares, loss_all = int64(0), int64(0)
     for group in range(groups):
         size = int64(sizes[group])
@@ -596,53 +549,40 @@ def measure_groups(
     number, ranked = int64(groups), int64(0)
     group_of, ranks = buffers.everyone, buffers.no_ranks
     if rule.least > 1 or len(rule.bounded) or rule.by != BY_SIZE:
-        most, ranks = len(scratch.by_rank) - 1, buffers.ranks
-        number, ranked = _list_eligible(
-            rule, sizes, losses, buffers.models, groups, most, ranks, buffers
-        )
+        ranks = buffers.ranks
+        number, ranked = _list_eligible(rule, sizes, losses, groups, ranks, buffers)
         group_of, sizes, losses = buffers.group, buffers.sizes, buffers.losses
-    failing = int64(rows)
+    rows = int64(buffers.tallies.rows)
+    failing = rows
     for i in range(number):
         failing -= sizes[i]
     left = rule.limit - failing
     d1, d2 = _thresholds(rule, sizes, ranks, number, rows, squares, ranked, left, given, scratch)
-    _begin(groups, squares, loss_all, out)
-    out[_D1], out[_D2], out[_SUPPRESSED], out[_FAILING] = d1, d2, rows, failing
-    out[_RANKED] = ranked
-    for model in range(len(out_goodness)):
-        out_goodness[model] = inf
+    row, goodness = out.fields, out.goodness
+    _begin(groups, squares, loss_all, row)
+    row[_D1], row[_D2], row[_SUPPRESSED], row[_FAILING] = d1, d2, rows, failing
+    row[_RANKED] = ranked
+    for model in range(len(goodness)):
+        goodness[model] = inf
     keys, field = _keys(rule.by, sizes, ranks), _D1 if rule.by == BY_SIZE else _D2
-    row, goodness = out, out_goodness
     begin, end = int64(0), list_kept(rule.suppression, sizes, ranks, number, d1, d2, buffers.order)
     steps, place, few = int64(0), int64(0), int64(0)
     while True:
         # Taking groups back one threshold after the other keeps all sums and worst groups up to
         # date. What the rule keeps comes first, which is the highest threshold.
-        _keep(
-            buffers.order[begin:end],
-            group_of,
-            sizes,
-            losses,
-            rule.wanted,
-            buffers.models,
-            rule.wanted_costs,
-            buffers.costs,
-            root,
-            labelled,
-            buffers.mistakes,
-            row,
-            goodness,
-        )
+        members = buffers.order[begin:end]
+        _keep(rule, members, group_of, sizes, losses, root, labelled, buffers, row, goodness)
         if len(rule.wanted_tallies):
+            tallies = row[_COST + len(rule.wanted_costs) :]
             add_tallies(
                 rule.wanted_tallies,
-                buffers.order[begin:end],
+                members,
                 group_of,
                 plan,
                 lists,
                 buffers.tallies,
                 row[_SUPPRESSED],
-                row[_COST + len(rule.wanted_costs) :],
+                tallies,
             )
         if steps == 0:
             if listed:
@@ -651,33 +591,22 @@ def measure_groups(
             if listed or not rule.with_steps or left < 0:
                 return int64(0)
             if rule.pairs:
-                return _pair_steps(
-                    rule,
-                    sizes,
-                    losses,
-                    ranks,
-                    number,
-                    left,
-                    out,
-                    scratch,
-                    out_steps,
-                    out_step_goodness,
-                )
-            few = list_worst(keys, number, out[field], scratch, buffers.order)
+                return _pair_steps(rule, sizes, losses, ranks, number, left, scratch, out)
+            few = list_worst(keys, number, row[field], scratch, buffers.order)
             end = int64(0)
             if simple:  # steps ascend: the first one is the last
                 for at in range(few):
                     new = at == 0 or keys[buffers.order[at]] != keys[buffers.order[at - 1]]
                     place += int64(new)
-            _copy(row, out_steps[place])
-            _copy(goodness, out_step_goodness[place])
+            _copy(row, out.steps[place])
+            _copy(goodness, out.step_goodness[place])
         steps += 1
         if end == few:
             return steps
         place += -1 if simple else 1
-        _copy(row, out_steps[place])
-        _copy(goodness, out_step_goodness[place])
-        row, goodness = out_steps[place], out_step_goodness[place]
+        _copy(row, out.steps[place])
+        _copy(goodness, out.step_goodness[place])
+        row, goodness = out.steps[place], out.step_goodness[place]
         begin, row[field] = end, keys[buffers.order[end]]
         while end < few and keys[buffers.order[end]] == row[field]:
             end += 1

@@ -1,4 +1,4 @@
-"""Which groups a suppression rule gives up: thresholds of size and rank.
+"""Which groups a suppression rule suppresses: thresholds of size and rank.
 
 All sums are of integers and every comparison with the suppression limit is one of integers
 (`limit` is the number of rows that may be suppressed). Groups come as parallel arrays: `sizes`
@@ -69,7 +69,7 @@ def size_threshold(
     limit: int,
     scratch: Scratch,
 ) -> int:
-    """Smallest size that must stay when sizes are given up from below within `limit` rows.
+    """Smallest size that must stay when sizes are suppressed from below within `limit` rows.
 
     Looks at groups with ``low <= rank <= high`` only; where none is left, or all of them fit into
     the limit, returns 0.
@@ -78,7 +78,7 @@ def size_threshold(
     while limit >> shift >= CLASSES:
         shift += _CLASS_BITS
     total = int64(0)
-    above = int64(0)  # leading bits of the sizes looked at, once the first class is settled
+    above = int64(0)  # leading bits of the sizes looked at, once the first class is known
     known = False
     while True:
         larger = int64(0)  # smallest size beyond the limit

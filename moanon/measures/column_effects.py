@@ -4,7 +4,7 @@ D's loss counts declared base values, so a cut in the empty tail of a domain loo
 kept. Beside each label therefore stand the rows that show it, and beside each column's own loss its
 own part of ``entropy_loss``, which counts people. Averaged over the columns, the losses are the
 ``loss`` of the whole; the entropies add up to its ``entropy_loss``, each weighing as much as the
-column had to tell.
+column had to say.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class ColumnBefore(Outlined):
 
     @cached_property
     def entropy(self) -> float:
-        """What the column tells of a row, on average: its entropy in bits."""
+        """What the column says about a row, on average: its entropy in bits."""
         return float(np.log2(self.rows) - self.counts @ _logs(self.counts) / self.rows)
 
     @cached_property
     def is_constant(self) -> bool:
-        """Whether all rows have the same base value, so that there is nothing to tell."""
+        """Whether all rows have the same base value, so that it says nothing."""
         return bool(self.counts.max() == self.rows)
 
     @cached_property
@@ -107,8 +107,8 @@ class ColumnBlocks(Outlined):
         return np.asarray((values - 1) / self.column.most_lost)
 
     @cached_property
-    def untold(self) -> Floats:
-        """Bits that a cell does not tell: how many rows of the table could be meant, in powers."""
+    def missing_bits(self) -> Floats:
+        """Bits that a cell does not give: how many rows of the table could be meant, in powers."""
         below = self.column.rows_below
         return _logs(below[self.stops] - below[self.starts])
 
@@ -171,7 +171,7 @@ class ColumnEffect(Outlined):
 
     @property
     def is_whole(self) -> bool:
-        """Whether every released row shows the same, so that the column tells nothing."""
+        """Whether every released row shows the same, so that the column says nothing."""
         return self.shown == 1 and self.base_values > 1
 
     @property
@@ -187,21 +187,21 @@ class ColumnEffect(Outlined):
 
     @property
     def entropy_kept(self) -> float:
-        """Share of its entropy that the release still tells; 1 where there was nothing to tell."""
+        """Share of its entropy that the release still has; 1 where there was none."""
         if self.column.is_constant:
             return 1.0
         every = self.column.rows
-        untold = float(self.rows @ self.blocks.untold)
-        untold += (every - self.rows.sum()) * np.log2(every)
-        told = float(np.log2(every) - untold / every)
-        return min(1.0, max(0.0, told / self.column.entropy))  # rounding may go beyond
+        missing = float(self.rows @ self.blocks.missing_bits)
+        missing += (every - self.rows.sum()) * np.log2(every)
+        left = float(np.log2(every) - missing / every)
+        return min(1.0, max(0.0, left / self.column.entropy))  # rounding may go beyond
 
 
 def entropy_loss(effects: Sequence[ColumnEffect]) -> float:
-    """What all columns together no longer tell of people; the measure of that name."""
-    told = sum(effect.column.entropy for effect in effects)
+    """What all columns together no longer say about people; the measure of that name."""
+    before = sum(effect.column.entropy for effect in effects)
     kept = sum(effect.column.entropy * effect.entropy_kept for effect in effects)
-    return 1 - kept / told if told > 0 else 0.0
+    return 1 - kept / before if before > 0 else 0.0
 
 
 def _logs(counts: Ints) -> Floats:
@@ -210,7 +210,7 @@ def _logs(counts: Ints) -> Floats:
 
 
 def columns_before(instance: Instance) -> tuple[ColumnBefore, ...]:
-    """Tell what the quasi-identifiers of a table are before anything is generalized."""
+    """Count the base values of a table's quasi-identifiers before anything is generalized."""
     cells = instance.cells
     return tuple(
         ColumnBefore(
@@ -225,7 +225,7 @@ def columns_before(instance: Instance) -> tuple[ColumnBefore, ...]:
 def column_effects(
     grouping: Grouping, before: Sequence[ColumnBefore] | None = None
 ) -> tuple[ColumnEffect, ...]:
-    """Tell for each quasi-identifier what a grouping does to it.
+    """Find for each quasi-identifier what a grouping does to it.
 
     Nothing where nobody knows what labels mean. Of many groupings of one table, `before` is what
     `columns_before` says of it.

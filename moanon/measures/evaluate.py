@@ -21,10 +21,10 @@ from moanon.errors import ConfigError
 from moanon.genome import Instance, Layout
 from moanon.grouping import Grouping
 from moanon.kernels.costs import COSTS, block_costs
-from moanon.kernels.evaluation import Kept, evaluate_groups
+from moanon.kernels.evaluation import evaluate_groups
 from moanon.kernels.histograms import Lists, make_lists
 from moanon.kernels.population import Mode, PopulationKernel, RawScores
-from moanon.kernels.selection import FIELDS, GroupRule
+from moanon.kernels.selection import FIELDS, GroupRule, Results
 from moanon.kernels.thresholds import GIVEN
 from moanon.measures.measure import Measure, applicable, find_measure
 from moanon.measures.scores import Demand, Scores, demand_of, group_rule
@@ -53,7 +53,7 @@ class Evaluator:
 
     Examples
     --------
-    >>> from moanon.data.table import read_table
+    >>> from moanon.engines import read_table
     >>> from moanon.data.domain import IntervalSpec, OrderedSpec
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"age": [20, 21, 22, 30, 31, 45], "sex": list("ffmmff")})
@@ -110,7 +110,7 @@ class Evaluator:
         *,
         measures: Sequence[str] | None = None,
     ) -> Scores:
-        """Score solutions: genomes, each with the thresholds that settle what it gives up.
+        """Score solutions: genomes, each with the thresholds that decide what is suppressed.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ def suppress_each(
         if by_size and diversity <= 0:
             kept = grouping.sizes >= max(size, rule.least)
         else:
-            kept = _evaluate(grouping, grouping.instance, rule, (size, diversity)).groups
+            kept, _ = _evaluate(grouping, grouping.instance, rule, (size, diversity))
         yield grouping.keep(kept)
 
 
@@ -255,16 +255,16 @@ def meet_constraints(
         listed.starts[cells] - ends + lengths, lengths
     )
     pairs = np.repeat(group, lengths), listed.values[places], listed.counts[places]
-    return evaluate_groups(
+    kept, _ = evaluate_groups(
         rule,
         sizes.astype(np.uint32),
         np.zeros(len(sizes), dtype=np.int64),
         np.zeros((len(COSTS), len(sizes)), dtype=np.int64),
         _list_values(instance, len(sizes), *pairs),
-        instance.plan.total,
         instance.plan,
         0,
-    ).groups
+    )
+    return kept
 
 
 def measure_grouping(
@@ -302,7 +302,7 @@ def score_grouping(
     demand = demand_of(measures, instance)
     kernel_rule = group_rule(everything, instance.cells.rows, demand)
     released = grouping.released()
-    found = _evaluate(released, instance, kernel_rule, _ALL)
+    _, found = _evaluate(released, instance, kernel_rule, _ALL)
     if grouping.is_complete:  # over all groups, the suppressed ones included
         found.fields[FIELDS.index("squares")] = int((grouping.sizes**2).sum())
     no_steps = np.zeros((0, 0), dtype=np.int64)
@@ -332,7 +332,7 @@ def _levels(instance: Instance, grouping: Grouping) -> Ints:
 
 def _evaluate(
     grouping: Grouping, instance: Instance, rule: GroupRule, thresholds: tuple[int, int]
-) -> Kept:
+) -> tuple[Bools, Results]:
     """Apply a rule to the groups and measure what it keeps."""
     costs = np.zeros((len(COSTS), len(grouping)), dtype=np.int64)
     if len(rule.wanted_costs):
@@ -344,7 +344,6 @@ def _evaluate(
         grouping.integer_losses,
         costs,
         _list_values(instance, len(grouping), *_pairs(grouping, instance)),
-        instance.plan.total,
         instance.plan,
         instance.losses.scale * len(instance.layout.columns),
         thresholds,

@@ -5,12 +5,12 @@ suppression does is said for each: some measures count the kept rows only and so
 others count a suppressed row as fully generalized. Last comes how far a loss can be above the
 optimum, where that was proven.
 
-*Utility loss* is what a release no longer tells of large populations (L §4.2). Privacy is about
-individuals, and is judged by the one who is worst off; utility is about what can be learnt of many,
-and adds up. So L looks at all *large populations* (`moanon.data.populations`): how far is what a
-release tells of their sensitive values from the truth?
+*Utility loss* is what a release no longer says about large subpopulations (L §4.2). Privacy is
+about individuals, and is judged by the one who is worst off; utility is about what can be learnt of
+many, and adds up. So L looks at all of them (`moanon.data.populations`): how far is what a release
+says about their sensitive values from the truth?
 
-What it tells is estimated as L does: every base value in the block of a group is equally likely,
+What it says is estimated as L does: every base value in the block of a group is equally likely,
 and so is every sensitive value of the group to any of its rows. Where a release shows
 quasi-identifiers as they are and permutes sensitive values in buckets (*bucketization*), it is
 known who is in a population, and each row has the distribution of its bucket. Of a population that
@@ -253,7 +253,7 @@ def entropy_loss(scores: Scores) -> Values:
     on_pairs=True,
 )
 def suppressed(scores: Scores) -> Values:
-    """Rows of the groups that are given up."""
+    """Rows of the groups that are suppressed."""
     return scores.field("suppressed")
 
 
@@ -336,7 +336,8 @@ def cm(scores: Scores) -> Values:
     "min",
     between(0, "ln 2"),
     "nats",
-    "mean Jensen-Shannon divergence of what the release tells of large populations from the truth",
+    "mean Jensen-Shannon divergence between what the release says of large subpopulations and the "
+    "truth",
     "L §4.2 (U_loss); natural logarithm",
     most=lambda instance: log(2),
     precision="logarithm",
@@ -347,7 +348,7 @@ def cm(scores: Scores) -> Values:
 def u_loss(scores: Scores) -> Values:
     """``1/|Y| Σ_y JS(P_y, R_y)`` over all large populations y (L §4.2), of the worst column.
 
-    P_y is the distribution of a sensitive column in y, R_y the one that the kept groups tell: the
+    P_y is the distribution of a sensitive column in y, R_y the one that the kept groups give: the
     sum over groups of their sensitive values times, over the quasi-identifiers, the share of the
     group's block that lies in y. 0 where nothing was generalized.
     """
@@ -360,7 +361,7 @@ def utility_losses(grouping: Grouping, *, bucketized: bool = False) -> dict[str,
     Parameters
     ----------
     grouping : Grouping
-        Of a table whose `population_rule` says which populations count.
+        Of a table whose `subpopulation_spec` says which populations count.
     bucketized : bool
         Whether quasi-identifiers are released as they are, and groups are buckets; otherwise
         groups show their blocks.
@@ -411,7 +412,7 @@ def shown_parts(released: Grouping, column: str, *, bucketized: bool) -> ShownPa
 def _members(released: Grouping) -> tuple[Ints, Ints, Floats]:
     """Group, cell and rows of all cells that are released, wholly or in part."""
     cells = len(released.instance.cells)
-    group, cell, times = released.members()
+    group, cell, times = released.members_held()
     if released.cell_group is not None:
         return group, cell, times.astype(np.float64)
     pairs, place = np.unique(group * cells + cell, return_inverse=True)

@@ -118,10 +118,10 @@ class Range:
         low, high = _number(self.low, known, -math.inf), _number(self.high, known, math.inf)
         unmet_low = better == "min" and self.low_open and bound == low
         if (bound < low - slack and not (only_unmet and better == "max")) or unmet_low:
-            return f"{'above' if self.low_open else 'at least'} {_told(self.low, sizes)}"
+            return f"{'above' if self.low_open else 'at least'} {_end_text(self.low, sizes)}"
         unmet_high = better == "max" and self.high_open and bound == high
         if (bound > high + slack and not (only_unmet and better == "min")) or unmet_high:
-            return f"{'below' if self.high_open else 'at most'} {_told(self.high, sizes)}"
+            return f"{'below' if self.high_open else 'at most'} {_end_text(self.high, sizes)}"
         return None
 
 
@@ -148,7 +148,7 @@ def _number(end: float | str, known: Mapping[str, float], otherwise: float) -> f
     return float(known.get(end, otherwise)) if isinstance(end, str) else float(end)
 
 
-def _told(end: float | str, sizes: Mapping[str, float] | None) -> str:
+def _end_text(end: float | str, sizes: Mapping[str, float] | None) -> str:
     return f"{(sizes or {}).get(end, end) if isinstance(end, str) else end}"
 
 
@@ -161,7 +161,7 @@ class GroupScale:
 
     A release has the value of its worst group: these are the privacy models. A bound on one is a
     demand on every group, and a group that fails it is suppressed, as one smaller than k is. A
-    suppression rule can also go by any of them instead of by size: groups are given up from the
+    suppression rule can also go by any of them instead of by size: groups are suppressed from the
     worst on. Sizes and diversities are whole numbers, and whole classes of equal groups go at once
     (D eq. 7). The others are no whole numbers, and groups of exactly equal value would be classes
     of one; so their ranges are cut into narrow classes, `width` wide, and those go at once. What a
@@ -175,7 +175,7 @@ class GroupScale:
     goodness : callable
         Goodness of a group that has a value of the measure.
     width : float
-        Width of the classes that are given up together, in goodness.
+        Width of the classes that are suppressed together, in goodness.
     lowest : callable
         Goodness at which classes begin, for a table of so many rows.
     """
@@ -232,14 +232,14 @@ class Measure:
         Whether it follows from what labels stand for.
     reads_groups : bool
         Whether the blocks of every group must be looked at, one release at a time; kernels that
-        score populations of genomes do not tell it, nor do their staircases.
+        score populations of genomes do not have it, nor do their staircases.
     attained : tuple of (str, int) or None
         Of a threshold that a suppression rule arrives at: the measure that says what is attained of
         it, and what to add to that. Only what is attained protects anybody.
     of_kept : bool
         Whether its tallies are of kept rows alone; others also look at suppressed ones.
     on_pairs : bool
-        Whether a staircase over pairs of size and diversity tells it at every step.
+        Whether a staircase over pairs of size and diversity has it at every step.
     label, short : str
         What figures call it on an axis and beside a point; by default its name.
     models, costs, tallies : tuple of str
@@ -286,7 +286,7 @@ class Measure:
 
     @property
     def of_rule(self) -> bool:
-        """Whether it tells what a suppression rule did, and nothing about the released table."""
+        """Whether it says what a suppression rule did, and nothing about the released table."""
         return self.attained is not None
 
     def turned(self, values: Any) -> Any:
@@ -336,7 +336,7 @@ class Measure:
             "tree": any(domain.kind == "tree" for domain in instance.layout.domains.values()),
             "label": instance.label is not None,
             "weights": bool(instance.weights),
-            "populations": bool(instance.population_rule and instance.cells.sensitive),
+            "populations": bool(instance.subpopulation_spec and instance.cells.sensitive),
         }
         return None if has[self.requires] else _WANTING[self.requires]
 

@@ -96,7 +96,7 @@ def weighted_k_kept(scores: Scores) -> Values:
     counts(1, "n"),
     "rows",
     "size of the smallest kept group",
-    "D def. 3; d + 1 of eq. 7 where the smallest groups are given up",
+    "D def. 3; d + 1 of eq. 7 where the smallest groups are suppressed",
     group=GroupScale(""),
     certified="whole",
     on_pairs=True,
@@ -111,13 +111,13 @@ def k(scores: Scores) -> Values:
     "max",
     counts(0, "n-1"),
     "rows",
-    "groups up to this size are given up; 0 where groups are given up by something else",
+    "groups up to this size are suppressed; 0 where groups are suppressed by something else",
     "D eq. 7",
     attained=("k", -1),
     on_pairs=True,
 )
 def d(scores: Scores) -> Values:
-    """Size up to which the rule gives groups up (D eq. 7); 0 where it goes by something else."""
+    """Size up to which the rule suppresses groups (D eq. 7); 0 where it goes by something else."""
     return scores.field("d1") - 1
 
 

@@ -296,7 +296,7 @@ class Scores(Outlined):
         return losses / float(self.scale * self.rows * self.columns)
 
     def each_grouping(self) -> Iterable[Grouping]:
-        """The grouping of each entry, with those groups suppressed that it gives up."""
+        """The grouping of each entry, with the groups suppressed that are below its thresholds."""
         entry = np.arange(len(self)) if self.entry is None else self.entry
         return self.groupings(entry, np.stack([self.field("d1"), self.field("d2")], axis=1))
 
@@ -327,7 +327,7 @@ class Scores(Outlined):
 
         D's rule always spends the whole limit. For a wanted k, giving up only the groups smaller
         than k loses less; so a genome is a whole curve, and a solution is a genome *and* a
-        threshold. Staircases over pairs of size and diversity tell no more than measures that are
+        threshold. Staircases over pairs of size and diversity have no more than measures that are
         `on_pairs`.
         """
         genome = self.step_genome

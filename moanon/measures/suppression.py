@@ -1,6 +1,6 @@
-"""Which groups are given up: the suppression rules of the four problems (D §5), and constraints.
+"""Which groups are suppressed: the suppression rules of the four problems (D §5), and constraints.
 
-A rule looks at the sizes of a genome's groups (and at their diversity) and settles which rows are
+A rule looks at the sizes of a genome's groups (and at their diversity) and decides which rows are
 left out of the release. Everything measured "after suppression" follows from it.
 
 Constraints on measures that every group has a value of (`Measure.group`) come first: groups that
@@ -66,18 +66,18 @@ class Suppression:
     Parameters
     ----------
     kind : {"none", "limit", "weighted-k", "kl-safety"}
-        ``none`` keeps every row (P1). ``limit`` gives up whole classes of the worst groups while
-        they hold at most a share `eta` of the rows (P2, D eq. 7). ``weighted-k`` gives up every
+        ``none`` keeps every row (P1). ``limit`` suppresses whole classes of the worst groups while
+        they hold at most a share `eta` of the rows (P2, D eq. 7). ``weighted-k`` suppresses every
         group smaller than weighted-k (P3), or, where it goes `by` ``l``, every group less diverse
-        than the mean over rows of their groups' diversity (D §5.3). ``kl-safety`` gives up groups
+        than the mean over rows of their groups' diversity (D §5.3). ``kl-safety`` suppresses groups
         that are small or little diverse within `eta` (P4).
     eta : float
         Largest share of rows that may be suppressed, in [0, 1).
     safety : {"ordered", "strict"}
         P4 only. ``ordered`` is D eq. 8-9: classes of (size, diversity) are sorted by the less
-        wanted property, then by the other, and given up in that order. It leaves groups in that
+        wanted property, then by the other, and suppressed in that order. It leaves groups in that
         have the one property and lack the other, so (d1, d2) is not attained in general; ``strict``
-        gives up every group with size < d1 *or* diversity < d2, with the best (d1, d2) that fits.
+        suppresses every group with size < d1 *or* diversity < d2, with the best (d1, d2) that fits.
     prefer : {"k", "l"}
         P4 only: the more wanted property.
     diversity : {"distinct", "frequency"}
@@ -197,7 +197,7 @@ PRESETS = {
 
 
 def suppress_by(objectives: Sequence[str]) -> str:
-    """By what groups are given up where nobody says it.
+    """By what groups are suppressed where nobody says it.
 
     The first objective that every group has a value of: whoever optimizes t-closeness wants the
     groups gone that are farthest from the table. Where there is none, their size.

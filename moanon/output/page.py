@@ -25,6 +25,7 @@ from moanon.errors import OutputError
 from moanon.measures.evaluate import OnPart
 from moanon.output.page_data import Tab, export_command, page_data, page_title
 from moanon.release.bucketized import PRESENCE
+from moanon.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -201,17 +202,13 @@ def _paragraphs(outcome: StudyOutcome, notes: Iterable[str]) -> Iterator[str]:
     classes = ", ".join(study.target.classes)
     yield f"<p>{_PROTOCOLS[study.protocol]}</p>"
     yield (
-        f"<p>{_count(len(study.anonymizations), 'release')}, {', '.join(study.models)}; "
-        f"{_count(study.repeats, 'repeat')}, {study.test_share:.0%} of the rows held out, seed "
+        f"<p>{counted(len(study.anonymizations), 'release')}, {', '.join(study.models)}; "
+        f"{counted(study.repeats, 'repeat')}, {study.test_share:.0%} of the rows held out, seed "
         f"{study.seed}. Classes: {as_text(classes)}.</p>"
     )
     items = [f"<li>{as_text(note)}</li>" for note in notes]
     if items:
         yield f"<ul>{''.join(items)}</ul>"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _figure(name: str, content: bytes) -> str:

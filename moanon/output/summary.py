@@ -16,6 +16,7 @@ from moanon.measures import MEASURES
 from moanon.measures.column_effects import ColumnEffect, column_effects
 from moanon.output.page import as_text, fill, page_html, part
 from moanon.release import Certificate, Release
+from moanon.wording import counted
 
 #: How the name of a summary ends, behind that of the file.
 SUMMARY_ENDING = ".summary.html"
@@ -66,7 +67,7 @@ def summary_html(release: Release, certificate: Certificate, name: str) -> str:
 
 def _lead(release: Release, certificate: Certificate) -> str:
     table = release.instance.table
-    parts = [f"{_counted(len(certificate.quasi), 'column')} generalized"]
+    parts = [f"{counted(len(certificate.quasi), 'column')} generalized"]
     if certificate.sensitive:
         parts.append(f"{len(certificate.sensitive):,} published unchanged and sensitive")
     if table.insensitive:
@@ -75,7 +76,7 @@ def _lead(release: Release, certificate: Certificate) -> str:
     if removed:
         parts.append(f"{removed:,} removed")
     every = certificate.rows + certificate.suppressed
-    return f"{certificate.rows:,} of {_counted(every, 'row')} are published: {', '.join(parts)}."
+    return f"{certificate.rows:,} of {counted(every, 'row')} are published: {', '.join(parts)}."
 
 
 # -- in numbers ------------------------------------------------------------------------------------
@@ -133,7 +134,7 @@ def _losses(certificate: Certificate) -> Iterator[_Fact]:
     dropped = certificate.origin.rows_dropped
     yield (
         "left out",
-        f"{_counted(certificate.suppressed, 'row')} ({certificate.sl:.1%})",
+        f"{counted(certificate.suppressed, 'row')} ({certificate.sl:.1%})",
         (f"and {dropped:,} more for missing values" if dropped else "to protect the others"),
     )
     if certificate.loss is not None:
@@ -212,7 +213,3 @@ def _made(certificate: Certificate, name: str) -> str:
         f"written, see {certificate.file}.certificate.json. SHA-256 of the file: "
         f"{certificate.output_digest}"
     )
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

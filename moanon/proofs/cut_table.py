@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moanon.arrays import Bits, Codes, Ints, Outlined
+from moanon.arrays import Bits, Ints, Outlined
 from moanon.data.domain import Domain
 from moanon.genome import Instance
-from moanon.kernels.cuts import FREE, CutTable, add_shown, best_cut, measure_cut
+from moanon.kernels.cuts import FREE, CutColumn, CutTable, add_shown, best_cut, measure_cut
 from moanon.kernels.join import block_keys
 from moanon.kernels.lower_bounds import NEVER, Answers, bound_below
 
@@ -42,37 +42,11 @@ _AT_ONCE = 2_000_000_000
 # -- polishing -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, repr=False)
-class _Column(Outlined):
-    """What polishing needs to know of a column.
-
-    Attributes
-    ----------
-    codes : array (cells,)
-        Base values of the cells.
-    starts, stops : arrays (blocks,)
-        Blocks that it may have, by where they stop; none if it keeps its cut.
-    keys, loss : arrays (values + 1,), (keys,)
-        Keys of the edges of base values, and the loss of a row by the key of its block.
-    marks : array (values,)
-        Random numbers: the sum of those of its blocks identifies a group.
-    place : slice
-        Its bits.
-    """
-
-    codes: Codes
-    starts: Ints
-    stops: Ints
-    keys: Ints
-    loss: Ints
-    marks: Ints
-    place: slice
-
-    def shown(self, bits: Bits) -> Ints:
-        """The mark and the loss of the block of each base value under a cut, a row of each."""
-        edges = np.concatenate(([0], np.flatnonzero(bits) + 1, [len(self.marks)]))
-        blocks = np.stack([self.marks[edges[:-1]], self.loss[np.diff(self.keys[edges])]])
-        return np.repeat(blocks, np.diff(edges), axis=1)
+def _shown(column: CutColumn, bits: Bits) -> Ints:
+    """The mark and the loss of the block of each base value under a cut, a row of each."""
+    edges = np.concatenate(([0], np.flatnonzero(bits) + 1, [len(column.marks)]))
+    blocks = np.stack([column.marks[edges[:-1]], column.loss[np.diff(column.keys[edges])]])
+    return np.repeat(blocks, np.diff(edges), axis=1)
 
 
 class Polisher:
@@ -89,7 +63,8 @@ class Polisher:
         rng = np.random.default_rng(0)
         self.counts = counts
         self.full = len(layout.columns) * (losses.scale // unit)
-        self.columns = []
+        self.columns: list[CutColumn] = []
+        self.places = [place for _, _, place in layout.slices()]
         for c, name in enumerate(layout.columns):
             size = int(layout.sizes[c])
             tree = layout.trees.get(name)
@@ -102,14 +77,13 @@ class Polisher:
             blocks = np.array(nodes, dtype=np.int64).reshape(-1, 2)
             keys, table = losses.of_column(c)
             self.columns.append(
-                _Column(
+                CutColumn(
                     np.ascontiguousarray(cells.codes[c]),
                     np.ascontiguousarray(blocks[:, 1]),
                     np.ascontiguousarray(blocks[:, 0]),
                     keys,
                     table // unit,
                     rng.integers(-(2**62), 2**62, size=size),
-                    slice(*layout.offsets[c : c + 2].tolist()),
                 )
             )
 
@@ -124,34 +98,23 @@ class Polisher:
         Where it has more of these, one that does not, if the cut of one column can do that.
         """
         genome = genome.copy()
-        shown = [column.shown(genome[column.place]) for column in self.columns]
+        shown = [
+            _shown(column, genome[place])
+            for column, place in zip(self.columns, self.places, strict=True)
+        ]
         cells = np.zeros((2, len(self.counts)), dtype=np.int64)
         for column, each in zip(self.columns, shown, strict=True):
             add_shown(column.codes, each, cells)
-        since, c = 0, 0
+        most_fine, since, c = _MOST_FINE * self.full, 0, 0
         while since < len(self.columns):
-            column = self.columns[c]
-            bits = genome[column.place].copy()
+            column, place = self.columns[c], self.places[c]
+            bits = genome[place].copy()
             if len(column.starts) > 1:
-                best_cut(
-                    column.codes,
-                    self.counts,
-                    shown[c],
-                    cells,
-                    self.full,
-                    column.starts,
-                    column.stops,
-                    column.keys,
-                    column.loss,
-                    k,
-                    limit,
-                    _MOST_FINE * self.full,
-                    bits,
-                )
+                best_cut(column, self.counts, shown[c], cells, self.full, k, limit, most_fine, bits)
             since += 1
-            if (bits != genome[column.place]).any():
-                genome[column.place] = bits
-                before, shown[c] = shown[c], column.shown(bits)
+            if (bits != genome[place]).any():
+                genome[place] = bits
+                before, shown[c] = shown[c], _shown(column, bits)
                 add_shown(column.codes, shown[c] - before, cells)
                 since = 1
             c = (c + 1) % len(self.columns)

@@ -12,7 +12,7 @@ others where bounds are farthest from the front. All get their turn again and ag
 work each time, until their gap is as small as wanted.
 
 A search that has seen all genomes has the optimum for every k, without a proof (`bounds_of_all`).
-Otherwise, without suppression, branch and bound often settles a whole front in the time of the
+Otherwise, without suppression, branch and bound often proves a whole front in the time of the
 search before it (`prove_within_budget`). How much of that is done is a number of bounds, not of
 seconds, so that the same run ends in the same front on every machine.
 """
@@ -48,15 +48,6 @@ EXACT_BOUNDS, _MOST_CELLS = 40_000, 800_000_000
 _SO_FAR = 0.2
 #: Different sums of losses up to this are different shares, too.
 _LARGEST_SHARED = 2**51
-
-
-@dataclass(frozen=True)
-class Step:
-    """A stretch of k for which one solution is the best that is known."""
-
-    start: int
-    k: int
-    loss: int
 
 
 @dataclass(frozen=True)
@@ -143,19 +134,19 @@ class FrontProof:
         """Bounds that were computed so far."""
         return sum(proof.work for proof in self.proofs.values())
 
-    def steps(self) -> list[Step]:
-        """The stretches of the front as it is known now."""
+    def steps(self) -> list[tuple[int, int, int]]:
+        """Stretches of k for which one solution is the best that is known: start, end, loss."""
         best: list[tuple[int, int]] = []
         for k in sorted(self.known, reverse=True):
             if not best or self.known[k] < best[-1][1]:
                 best.append((k, self.known[k]))
         ends = [0, *(k for k, _ in reversed(best))]
-        return [Step(before + 1, k, self.known[k]) for before, k in pairwise(ends)]
+        return [(before + 1, k, self.known[k]) for before, k in pairwise(ends)]
 
     def record(self) -> ProofRecord:
         """How far the proofs are."""
         steps = self.steps()
-        optimal = sum(self.bound(step.start) >= step.loss for step in steps)
+        optimal = sum(self.bound(start) >= loss for start, _, loss in steps)
         return ProofRecord(self.work, len(steps), optimal)
 
     def better_genomes(self) -> Bits:
@@ -271,7 +262,7 @@ class FrontProof:
         """Where proofs are wanted: their k, the largest k they are for, and the loss there."""
         if self.ks:
             return [(k, k, self.least_loss(k)) for k in self.ks]
-        return [(step.start, step.k, step.loss) for step in self.steps()]
+        return self.steps()
 
     # -- what is saved -----------------------------------------------------------------------------
 

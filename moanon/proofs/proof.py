@@ -13,7 +13,7 @@ of it depends on the work done so far alone, counted in bounds, and never on the
 
 `settle_large` is the end of a long search. Where groups must be large, few cuts are left, and a
 search may sit in a valley of its own: between it and something better lie several columns at once.
-Branch and bound settles such a k within some hundred bounds. So the largest k comes first, and it
+Branch and bound decides such a k within some hundred bounds. So the largest k comes first, and it
 goes downwards until proofs get too long.
 """
 
@@ -45,7 +45,7 @@ _MOST_OPEN = 2
 _MOST_VALUES = 400
 
 
-class Open(NamedTuple):
+class _Open(NamedTuple):
     """A partly decided genome that may still hold something better."""
 
     lower: int  # in units of the table
@@ -108,7 +108,7 @@ class Proof:
     experience: Experience
     genome: Bits | None = None
     work: int = 0
-    _open: list[Open] = field(default_factory=list)
+    _open: list[_Open] = field(default_factory=list)
     _numbers: int = 0
 
     @property
@@ -147,7 +147,7 @@ class Proof:
 
     # -- branching ---------------------------------------------------------------------------------
 
-    def _branch(self, node: Open) -> list[tuple[Bits, Bound | None]]:
+    def _branch(self, node: _Open) -> list[tuple[Bits, Bound | None]]:
         """Decide the most promising bit of a node."""
         best_score = -1.0
         chosen: list[tuple[Bits, Bound | None]] = []
@@ -168,7 +168,7 @@ class Proof:
                 break  # nothing better is left in the node
         return chosen
 
-    def _candidates(self, node: Open) -> list[int]:
+    def _candidates(self, node: _Open) -> list[int]:
         """Bits to try, the most promising first: those not tried yet, and the best one known."""
         free = np.flatnonzero(node.state == FREE)
         gap = max(self.best - node.lower * self.table.unit, 0) / self.table.whole
@@ -197,7 +197,7 @@ class Proof:
             fine = found.fine
 
     def _keep(self, state: Bits, found: Bound | None, least: int) -> None:
-        """Put a bounded state among the open ones, unless it is settled by that."""
+        """Put a bounded state among the open ones, unless it is decided by that."""
         if found is None:
             return
         lower = max(found.lower, least)  # what holds for all of a node holds for its halves
@@ -209,7 +209,7 @@ class Proof:
             np.clip((bits - lower) / gap * _GAIN_STEPS, 0, _GAIN_STEPS).astype(np.uint8)
             for bits in (found.zero, found.one)
         )
-        node = Open(lower, self._numbers, state, zero, one, found.fine)
+        node = _Open(lower, self._numbers, state, zero, one, found.fine)
         self._numbers += 1
         heapq.heappush(self._open, node)
         self._measure(found.genome)
@@ -248,7 +248,7 @@ class Proof:
         rows = (state[name] for name in ("state", "zero", "one"))
         # Sorted, which is one way to be a heap.
         self._open = [
-            Open(lower, number, bits, zero, one, fine)
+            _Open(lower, number, bits, zero, one, fine)
             for lower, number, fine, bits, zero, one in zip(*numbers, *rows, strict=True)
         ]
 

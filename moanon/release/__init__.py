@@ -5,7 +5,8 @@ file alone, so that a mistake in the writer cannot hide behind itself.
 
 - ``applied``: `Release`, a grouping applied to the rows (`SuppressedRows` says how suppressed ones
   are shown). It says what it must measure as, and writes the file.
-- ``formats``: how released columns become CSV or Parquet; which cells a spreadsheet would run.
+- ``released_rows``: which rows are released and what they show, wherever they are; rows that came
+  later are read against the domains of the table that a solution was found on.
 - ``readback``: the independent reader, which finds out what a file itself shows, given no more than
   `Reading` says. DuckDB counts the cells, whatever the size of the file. ``labels`` works out what
   the labels in a file say from their text, ``reader_privacy`` what groups give away.
@@ -16,7 +17,6 @@ A solution of a front is more than a grouping: it promises what was searched for
 
 - ``solution``: a solution on its own rows, with another k, or on rows that came later; the
   constraints of its run hold for each.
-- ``new_rows``: reads new rows against the domains of the table that a solution was found on.
 
 Whoever made a released file, ``matching`` (`read_released`) finds its rows in the original and
 gives their grouping, which everything that is registered can be measured of.
@@ -32,6 +32,6 @@ from __future__ import annotations
 from moanon.release.applied import Release, SuppressedRows
 from moanon.release.certificate import Certificate
 from moanon.release.matching import read_released
-from moanon.release.new_rows import Outside
+from moanon.release.released_rows import Outside
 
 __all__ = ["Certificate", "Outside", "Release", "SuppressedRows", "read_released"]

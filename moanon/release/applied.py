@@ -26,15 +26,14 @@ import numpy as np
 import numpy.typing as npt
 
 from moanon import __version__
-from moanon.arrays import Bools, Ints, Outlined
+from moanon.arrays import Bools, Outlined
 from moanon.atomic import StagedFiles, StagedFolder
-from moanon.data.column import ZONED_TIME, Profile, type_of_values
-from moanon.data.digests import is_of_counts, kept, new_key
+from moanon.data.column import TEXT, ZONED_TIME, Profile
 from moanon.data.domain import MISSING, Domain, IntervalDomain, TreeDomain
-from moanon.data.hierarchy import SUPPRESSED
-from moanon.data.rows import RowOrder, Shuffle
-from moanon.data.table import Role
-from moanon.engines.elsewhere import RowsElsewhere
+from moanon.data.rows import Labelling, ReleasedColumn, RowOrder, Shuffle
+from moanon.data.source import is_of_counts, kept, new_key
+from moanon.data.table import Role, Table
+from moanon.engines.duck import spell
 from moanon.errors import ConfigError, GenomeError, OutputError, got
 from moanon.genome import Instance
 from moanon.grouping import Grouping
@@ -50,11 +49,15 @@ from moanon.release.certificate import (
     certify_table,
     front_measures,
 )
-from moanon.release.formats import ReleasedColumn
 from moanon.release.labels import label_rules
 from moanon.release.readback import Format, NamedValues, Reading
 from moanon.release.reader_privacy import SensitiveFacts
-from moanon.release.released_rows import LabelledElsewhere, ReleasedRows, RowsHere
+from moanon.release.released_rows import (
+    ShownRows,
+    formula_cells,
+    generalized,
+    refuse_doubtful_stars,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,10 +78,10 @@ class Release(Outlined):
         The table and its groups, of which at least one is kept.
     recursive_c : float
         The constant of recursive (c,ℓ)-diversity.
-    outside : array of bool, int or None
-        Where a stored generalization is applied to new rows: for each of them whether it holds a
-        value that the generalization has no place for, or how many do. Such rows are suppressed
-        like the others, but stand in no group; ``grouping`` has the rest.
+    rows_outside : int
+        Where a stored generalization is applied to new rows: how many of them hold a value that
+        the generalization has no place for. Such rows are suppressed like the others, but stand in
+        no group; ``grouping`` has the rest.
     stated : tuple of (str, number)
         What a front says about this release: names of measures with their values, a name twice
         where the front has two names for it. A file that does not show the same is not written.
@@ -92,7 +95,7 @@ class Release(Outlined):
     --------
     >>> import pandas as pd
     >>> from moanon.data.domain import IntervalSpec
-    >>> from moanon.data.table import read_table
+    >>> from moanon.engines import read_table
     >>> people = pd.DataFrame({"age": [21, 24, 35], "ill": ["flu", "gout", "flu"]})
     >>> table = read_table(people, {"age": "quasi", "ill": "sensitive"})
     >>> instance = Instance.build(table, {"age": IntervalSpec(range=(20, 39), granularity=10)})
@@ -104,7 +107,7 @@ class Release(Outlined):
 
     grouping: Grouping
     recursive_c: float = RECURSIVE_C
-    outside: Bools | int | None = None
+    rows_outside: int = 0
     stated: tuple[tuple[str, float], ...] = ()
     least: float | None = None
     promises: tuple[tuple[str, float], ...] = ()
@@ -198,16 +201,6 @@ class Release(Outlined):
         """Rows that could be released: those of the table, and those outside its domains."""
         return self.grouping.rows + self.rows_outside
 
-    @property
-    def rows_outside(self) -> int:
-        """Rows outside the domains."""
-        return 0 if self.outside is None else int(np.sum(self.outside))
-
-    @cached_property
-    def kept(self) -> Ints:
-        """Rows of the table that are released, in order."""
-        return np.flatnonzero(self.grouping.is_kept)
-
     @cached_property
     def promised(self) -> NamedValues:
         """What the file must measure as, by the names of measures; see `NamedValues`.
@@ -250,84 +243,26 @@ class Release(Outlined):
         suppressed : {"absent", "star"}
             Leave suppressed rows out, or show ``*`` in all their cells; then every column is text.
 
-        Refused if rows of stars could not be told from released rows.
+        Refused if rows of stars would look like released rows.
         """
         import pandas as pd  # here, because a release can be written as CSV without it
 
-        columns = self._columns(suppressed)
+        rows, labelling = self._labelling(suppressed)
+        columns = rows.store.held(list(labelling.columns) + list(labelling.codes)).released(
+            labelling
+        )
         return pd.DataFrame({column.name: _series(column) for column in columns})
 
-    def _columns(self, suppressed: SuppressedRows) -> list[ReleasedColumn]:
-        """All released columns, in file order."""
-        _check_shown(suppressed)
-        columns = []
-        for name, role in self.instance.table.roles.items():
-            if role is Role.QUASI:
-                columns.append(self._generalized(name))
-            elif role is not Role.IDENTIFYING:
-                columns.append(self._own_values(name, role))
-        if suppressed == "star":
-            return self._with_stars(columns)
-        return [replace(column, codes=column.codes[self.kept]) for column in columns]
-
-    def _generalized(self, name: str) -> ReleasedColumn:
-        """A quasi-identifier of all rows: what its group shows; nothing for a row without one."""
-        texts, number = self.grouping.shown_blocks(name)
-        shown = np.array(texts, dtype=object)
-        return ReleasedColumn(name, shown, np.append(number, 0)[self.grouping.row_group])
-
-    def _own_values(self, name: str, role: Role) -> ReleasedColumn:
-        """A sensitive or insensitive column of all rows; code -1 becomes one more text."""
-        column = self.instance.table.column(name)
-        gap = MISSING if role is Role.SENSITIVE else None
-        texts = np.array([*column.values, gap], dtype=object)
-        # Gaps of suppressed rows do not count: the type of a released column must not tell of them.
-        typed = role is Role.INSENSITIVE or bool((column.codes[self.kept] >= 0).all())
-        codes = np.where(column.codes < 0, len(column.values), column.codes)
-        if not typed or column.native is None:
-            return ReleasedColumn(name, texts, codes)
-        kind = column.sql_type
-        if kind is None:
-            shown = np.unique(codes[self.kept])
-            shown = shown[shown < len(column.values)]
-            kind = type_of_values(column.native[shown], [column.values[code] for code in shown])
-        return ReleasedColumn(name, texts, codes, column.native, kind)
-
-    def _with_stars(self, columns: list[ReleasedColumn]) -> list[ReleasedColumn]:
-        """All rows, the suppressed ones as stars; refused where a star could mean two things."""
-        for name in self.instance.table.sensitive:
-            if SUPPRESSED in self.instance.table.columns[name].values:
-                raise OutputError(
-                    f"column {name!r}: the sensitive value {SUPPRESSED!r} would look like a "
-                    "suppressed one; leave suppressed rows absent, or rename the value"
-                )
-        same = self.grouping.is_kept.copy()
-        for column in columns:
-            same &= (column.texts == SUPPRESSED)[column.codes]
-        if same.any():
-            raise OutputError(
-                f"{int(same.sum())} released rows show {SUPPRESSED!r} in every cell, as suppressed "
-                "ones would; leave suppressed rows absent"
-            )
-        return [
-            ReleasedColumn(
-                column.name,
-                np.append(column.texts, SUPPRESSED),
-                self._among_all(
-                    np.where(self.grouping.is_kept, column.codes, len(column.texts)),
-                    len(column.texts),
-                ),
-            )
-            for column in columns
-        ]
-
-    def _among_all(self, codes: npt.NDArray[Any], star: int) -> npt.NDArray[Any]:
-        """Put the rows outside the domains back to where they stood, as stars."""
-        if self.outside is None or isinstance(self.outside, int):
-            return codes
-        every = np.full(len(self.outside), star, dtype=codes.dtype)
-        every[~self.outside] = codes
-        return every
+    def _labelling(
+        self, suppressed: SuppressedRows, shuffle: Shuffle | None = None, safe: bool = False
+    ) -> tuple[ShownRows, Labelling]:
+        """The rows that are released, and what they show."""
+        if suppressed not in get_args(SuppressedRows):
+            raise ConfigError(f"suppressed rows are 'absent' or 'star'. Got {suppressed!r}")
+        rows, stars = ShownRows.of(self.grouping), suppressed == "star"
+        if stars:
+            refuse_doubtful_stars(rows, self.grouping)
+        return rows, generalized(rows, self.grouping, stars=stars, shuffle=shuffle, safe=safe)
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -380,20 +315,27 @@ class Release(Outlined):
         in_parts = os.fspath(path).endswith(("/", os.sep))
         path = Path(path)
         form = _format(path, in_parts)
+        if form == "parquet":
+            _refuse_names_alike(self.instance.table)
         order = checked_order(shuffle, keep_order)
-        held = [self._released_rows(suppressed, order, spreadsheet_safe)]
-        header = held[0].header
+        held = [self._labelling(suppressed, order, spreadsheet_safe)]
+        header = tuple(held[0][1].columns)
         notice = path.with_name(path.name + ".certificate.json")
         spared = (*self.instance.table.files, *spared)
 
         def fill(place: Path, sync: Callable[[], None]) -> Certificate:
-            formula_cells, row_order = held.pop().write(place, form)  # not held while it is read
+            rows, labelling = held.pop()  # not held while the file is read
+            for texts, _ in labelling.labels.values():
+                "".join(texts).encode()  # no file holds half a character
+            found, row_order = rows.store.write(labelling, place, spell if form == "csv" else None)
+            found += formula_cells(self.grouping, labelling)
+            del rows, labelling
             sync()
             return certify_file(
                 place,
                 self._reading(form, header, stars=suppressed == "star", defused=spreadsheet_safe),
                 self.promised,
-                self._origin(row_order, formula_cells),
+                self._origin(row_order, found),
                 stated=self.stated,
                 known=self._known,
                 name=path.name,
@@ -426,12 +368,9 @@ class Release(Outlined):
             Given the certificate before the table gets its name, which it does not get if this
             fails.
         """
-        store = self.instance.table.store
-        if not isinstance(store, RowsElsewhere) or not hasattr(store, "new_table"):
-            raise OutputError("a release goes into a table where its rows come from a database")
-        rows = LabelledElsewhere(store, self.grouping, stars=False, shuffle=None, safe=False)
-        reading = self._reading("table", rows.header, stars=False, defused=False)
-        with store.new_table(rows.labelling, name, force) as address:
+        rows, labelling = self._labelling("absent")
+        reading = self._reading("table", tuple(labelling.columns), stars=False, defused=False)
+        with rows.store.new_table(labelling, name, force) as address:
             certificate = certify_table(
                 address,
                 reading,
@@ -484,22 +423,10 @@ class Release(Outlined):
             },
         }
 
-    def _released_rows(
-        self, suppressed: SuppressedRows, shuffle: Shuffle | None, safe: bool
-    ) -> ReleasedRows:
-        """What is written, from wherever the rows are."""
-        _check_shown(suppressed)
-        store = self.instance.table.store
-        if isinstance(store, RowsElsewhere) and self.grouping.cell_group is not None:
-            return LabelledElsewhere(
-                store, self.grouping, stars=suppressed == "star", shuffle=shuffle, safe=safe
-            )
-        return RowsHere(self._columns(suppressed), safe, shuffle)
-
     def _reading(
         self, form: Format, header: tuple[str, ...], *, stars: bool, defused: bool
     ) -> Reading:
-        """What the independent reader is told."""
+        """What the independent reader must know."""
         table = self.instance.table
         return Reading(
             format=form,
@@ -590,11 +517,6 @@ def check_k(k: int) -> int:
     return int(k)
 
 
-def _check_shown(suppressed: str) -> None:
-    if suppressed not in get_args(SuppressedRows):
-        raise ConfigError(f"suppressed rows are 'absent' or 'star'. Got {suppressed!r}")
-
-
 def checked_order(shuffle: int | None, keep_order: bool) -> Shuffle | None:
     """How rows are shuffled; None where they keep the order of the source."""
     whole = isinstance(shuffle, (int, np.integer)) and not isinstance(shuffle, bool)
@@ -636,6 +558,20 @@ def write_staged(
     return certificate
 
 
+def _refuse_names_alike(table: Table) -> None:
+    """Refuse names that differ in case only, since a Parquet file cannot hold both."""
+    seen: dict[str, str] = {}
+    for name, role in table.roles.items():
+        if role is Role.IDENTIFYING:
+            continue
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise OutputError(
+                f"columns {other!r} and {name!r} differ in case only, which a Parquet file "
+                "written here cannot keep; write a CSV file"
+            )
+
+
 def _format(path: Path, in_parts: bool) -> Format:
     known: dict[str, Format] = {".csv": "csv", ".parquet": "parquet"}
     if in_parts:
@@ -669,7 +605,7 @@ def _series(column: ReleasedColumn) -> pd.Series[Any]:
     native = column.native
     if native is None:
         return pd.Series(column.texts[column.codes], dtype=object)
-    if column.is_text:
+    if column.sql_type == TEXT:
         return pd.Series(np.array([*native, None], dtype=object)[column.codes], dtype=object)
     dtype, with_gaps = _FRAME_TYPES[column.sql_type]
     gap = {"f": np.nan, "M": "NaT"}.get(np.dtype(dtype).kind, 0)

@@ -10,7 +10,7 @@ found**: whether somebody is in the table can be read off the first file.
 - ``FILE``: one line for each row that is not suppressed: its quasi-identifying and insensitive
   columns as they were read, ``(missing)`` where a quasi-identifier has no value, and ``bucket``.
 - ``STEM.sensitive.csv``: one line for each value in a bucket: ``bucket``, ``column``, ``value`` and
-  ``rows``. Of several sensitive columns it is not told which values go together.
+  ``rows``. Of several sensitive columns it does not say which values go together.
 - ``FILE.certificate.json``: what both were measured to be, by a reader that parses them anew and
   counts in plain Python; see `BucketCertificate`.
 """
@@ -22,7 +22,7 @@ import hashlib
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -33,16 +33,18 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Outlined
 from moanon.atomic import StagedFiles
-from moanon.data.alike import alike_note
+from moanon.data.cell_reading import alike_note
 from moanon.data.domain import MISSING
+from moanon.data.file_form import is_formula
 from moanon.data.readers import long_fields
+from moanon.data.rows import Labelling, Shuffle
 from moanon.data.table import Role
+from moanon.engines.duck import spell
 from moanon.errors import CertificateError, OutputError
-from moanon.release import formats
 from moanon.release.applied import Release, checked_order, sensitive_facts
 from moanon.release.certificate import VERSION, stated_promises
-from moanon.release.formats import ReleasedColumn
 from moanon.release.reader_privacy import GroupCounts, SensitiveFacts, worst_privacy
+from moanon.release.released_rows import ShownRows
 
 #: What a certificate and the page say wherever buckets are published.
 PRESENCE = (
@@ -50,8 +52,8 @@ PRESENCE = (
     "Who knows a person's quasi-identifiers sees whether the person is in the table; only which "
     "sensitive value is theirs is hidden, as far as the numbers for buckets say."
 )
-#: The columns of the second file.
-_TOLD = ("bucket", "column", "value", "rows")
+#: The columns of the second file beside that of buckets.
+_VALUES = ("column", "value", "rows")
 
 
 @dataclass(frozen=True)
@@ -173,11 +175,8 @@ class BucketizedRelease(Outlined):
     >>> people = pd.DataFrame({"age": [21, 24, 35], "ill": ["flu", "gout", "flu"]})
     >>> table = read_table(people, {"age": "quasi", "ill": "sensitive"})
     >>> instance = Instance.build(table, {"age": IntervalSpec(range=(20, 39), granularity=10)})
-    >>> rows, sensitive = BucketizedRelease(Release.of(instance, [1], k=2)).columns()
-    >>> [[column.name, *column.texts[column.codes]] for column in rows]
-    [['age', '21', '24'], ['bucket', '1', '1']]
-    >>> [[column.name, *column.texts[column.codes]] for column in sensitive]
-    [['bucket', '1', '1'], ['column', 'ill', 'ill'], ['value', 'flu', 'gout'], ['rows', '1', '1']]
+    >>> BucketizedRelease(Release.of(instance, [1], k=2)).values_of_buckets()
+    [(1, 'ill', 'flu', 1), (1, 'ill', 'gout', 1)]
     """
 
     release: Release
@@ -198,36 +197,46 @@ class BucketizedRelease(Outlined):
             name += "_"
         return name
 
-    def columns(self) -> tuple[list[ReleasedColumn], list[ReleasedColumn]]:
-        """The columns of the two files."""
-        grouping, table = self.release.grouping.released(), self.release.instance.table
-        kept, shown = self.release.kept, []
-        for name, role in table.roles.items():
-            if role not in (Role.QUASI, Role.INSENSITIVE):
-                continue
-            column = table.column(name)
-            texts = np.array(
-                [*column.values, MISSING if role is Role.QUASI else None], dtype=object
-            )
-            codes = np.where(column.codes < 0, len(column.values), column.codes)[kept]
-            shown.append(ReleasedColumn(name, texts, codes))
-        numbers = _texts(range(1, len(grouping) + 1))
-        bucket = grouping.row_group[kept]
-        shown.append(ReleasedColumn(self.bucket_column, numbers, bucket))
+    def values_of_buckets(self) -> list[tuple[int, str, str, int]]:
+        """The lines of the second file: number of a bucket, sensitive column, value, rows."""
+        grouping = self.release.grouping
+        number = np.cumsum(grouping.kept)  # of kept groups, from 1
         lines: list[tuple[int, str, str, int]] = []
-        for name in table.sensitive:
-            column = table.column(name)
-            labels = [*column.values, MISSING]
-            codes = np.where(column.codes < 0, len(column.values), column.codes)[kept]
-            keys, rows = np.unique(bucket * len(labels) + codes, return_counts=True)
-            for key, count in zip(keys.tolist(), rows.tolist(), strict=True):
-                lines.append((key // len(labels), name, labels[key % len(labels)], count))
-        lines.sort()
-        told = [
-            _column(self.bucket_column if at == 0 else name, [line[at] for line in lines], at)
-            for at, name in enumerate(_TOLD)
-        ]
-        return shown, told
+        for column in grouping.instance.cells.sensitive:
+            group, value, rows = grouping.values_of(column)
+            kept = np.append(grouping.kept, False)[group]
+            keys = number[group[kept]] * len(column.labels) + value[kept]
+            seen, place = np.unique(keys, return_inverse=True)
+            counts = np.bincount(place.reshape(-1), rows[kept]).astype(np.int64)
+            for key, count in zip(seen.tolist(), counts.tolist(), strict=True):
+                bucket, label = divmod(key, len(column.labels))
+                lines.append((bucket, column.name, column.labels[label], count))
+        return sorted(lines)
+
+    def _labelling(self, shuffle: Shuffle | None) -> tuple[ShownRows, Labelling]:
+        """What rows show: their own values, and the number of their bucket."""
+        grouping, table = self.release.grouping, self.release.instance.table
+        rows = ShownRows.of(grouping)
+        number = (np.cumsum(grouping.kept) - 1).astype(np.int32)
+        names = [n for n, role in table.roles.items() if role in (Role.QUASI, Role.INSENSITIVE)]
+        labelling = Labelling(
+            rows.codes,
+            rows.tuples,
+            {self.bucket_column: ([str(i + 1) for i in range(len(grouping))], number[rows.group])},
+            {name: name for name in (*names, self.bucket_column)},
+            dict.fromkeys(table.quasi, MISSING),
+            shuffle=shuffle,
+        )
+        return rows, labelling
+
+    def _formula_cells(self, rows: ShownRows, labelling: Labelling) -> int:
+        """Quasi-identifiers and names that a spreadsheet would run."""
+        found = sum(map(is_formula, labelling.columns))
+        for name in self.release.instance.table.quasi:
+            texts = self.release.instance.table.columns[name].values
+            runs = np.array([*map(is_formula, texts), False], dtype=bool)
+            found += rows.count({name: runs}) if runs.any() else 0
+        return found
 
     def write(
         self,
@@ -261,21 +270,23 @@ class BucketizedRelease(Outlined):
         beside = path.with_name(f"{path.stem}.sensitive.csv")
         notice = path.with_name(path.name + ".certificate.json")
         spared = (*self.release.instance.table.files, *spared)
-        rows, told = self.columns()
+        rows, labelling = self._labelling(order)
+        lines = [(self.bucket_column, *_VALUES), *self.values_of_buckets()]
         try:
-            if order is not None:
-                rows = formats.shuffled(rows, order.seed)
             with StagedFiles(path, beside, notice, force=force, spared=spared) as staged:
-                formats.write_csv(staged[path], rows)
-                formats.write_csv(staged[beside], told)
+                formulas, row_order = rows.store.write(labelling, staged[path], spell)
+                formulas += self._formula_cells(rows, labelling)
+                with staged[beside].open("w", encoding="utf-8", newline="") as stream:
+                    for line in lines:
+                        stream.write(",".join(spell(str(cell)) for cell in line) + "\n")
                 staged.sync(path)
                 staged.sync(beside)
                 certificate = self._certify(
                     staged[path],
                     staged[beside],
                     (path.name, beside.name),
-                    formats.formula_cells(rows) + formats.formula_cells(told),
-                    "source" if order is None else "shuffled",
+                    formulas + sum(is_formula(str(cell)) for line in lines for cell in line),
+                    row_order,
                 )
                 staged[notice].write_text(certificate.to_json(), encoding="utf-8", newline="\n")
                 staged.move()
@@ -333,18 +344,6 @@ class BucketizedRelease(Outlined):
         )
 
 
-def _texts(values: Iterable[object]) -> Any:
-    return np.array([str(value) for value in values], dtype=object)
-
-
-def _column(name: str, values: Sequence[object], at: int) -> ReleasedColumn:
-    """A column of the second file; values as they stand, numbers counted from 1 for buckets."""
-    shown = [int(str(value)) + 1 if at == 0 else value for value in values]
-    different = list(dict.fromkeys(shown))
-    place = {value: number for number, value in enumerate(different)}
-    return ReleasedColumn(name, _texts(different), np.array([place[value] for value in shown]))
-
-
 # -- reading back ----------------------------------------------------------------------------------
 
 # From here on nothing is shared with what writes: the files are parsed from their bytes, and
@@ -380,15 +379,15 @@ def _measure(
         people[tuple(row[place] for place in quasi)] += 1
     if not sizes:
         raise CertificateError("the released file has no rows")
-    told: dict[str, dict[str, dict[str, int]]] = {name: defaultdict(dict) for name in facts}
-    for bucket, column, value, rows in _read(values_file, [header[-1], *_TOLD[1:]]):
-        if column not in told or bucket not in sizes or value in told[column][bucket]:
+    listed: dict[str, dict[str, dict[str, int]]] = {name: defaultdict(dict) for name in facts}
+    for bucket, column, value, rows in _read(values_file, [header[-1], *_VALUES]):
+        if column not in listed or bucket not in sizes or value in listed[column][bucket]:
             raise CertificateError("a line of the sensitive values belongs to nothing released")
         if not rows.isascii() or not rows.isdigit() or int(rows) < 1:
             raise CertificateError("a line of the sensitive values counts no rows")
-        told[column][bucket][value] = int(rows)
+        listed[column][bucket][value] = int(rows)
     models, public, notes = {}, {}, []
-    for column, of_buckets in told.items():
+    for column, of_buckets in listed.items():
         if {bucket: sum(counts.values()) for bucket, counts in of_buckets.items()} != sizes:
             raise CertificateError(f"column {column!r} has not a value for each row of a bucket")
         buckets = {

@@ -32,15 +32,14 @@ import numpy as np
 
 from moanon.arrays import Bools, Ints, Values
 from moanon.data.column import Profile
-from moanon.data.decoding import DEFAULT_ENCODING
 from moanon.data.domain import MISSING, Domain
-from moanon.data.file_form import FileForm
+from moanon.data.file_form import DEFAULT_ENCODING, FileForm
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import find_tuples, own_codes, row_keys
 from moanon.data.table import Table
 from moanon.errors import ConfigError, DataError, EncodingError
 from moanon.genome import Instance
-from moanon.grouping import NO_GROUP, AlikeRows, Grouping, MatchedBy
+from moanon.grouping import NO_GROUP, Grouping, MatchedBy, Members
 from moanon.release.labels import Block, BlockLabels, label_rules
 from moanon.release.released_file import FileElsewhere, FileInMemory, ReleasedFile, RowPairs
 
@@ -66,7 +65,7 @@ def read_released(
         A CSV or Parquet file; text is UTF-8, or else in the encoding of the original.
     original : Instance or Table
         What the file was made of. Its quasi-identifiers make the groups. An instance says what
-        their labels mean; of a table, labels are texts that can be told apart and no more.
+        their labels mean; of a table, labels are texts that are equal or not, and no more.
     key : str, optional
         A column of both by which rows are found; without one, by position or by labels.
     stars : {"all", "quasi"}
@@ -261,8 +260,8 @@ def _of_pairs(
     else:
         cell = find_tuples(instance.cells.codes, [pairs.original[name] for name in file.quasi])
     values = {column.name: pairs.original[column.name] for column in instance.histogram_columns}
-    alike = AlikeRows(pairs.group, cell, pairs.rows, values)
-    found = Grouping.of_alike_rows(instance, alike, starts, stops)
+    members = Members(pairs.group, "counts", cell, pairs.rows, values)
+    found = Grouping.of_counts(instance, members, starts, stops)
     return replace(found, matched_by=matched_by)
 
 

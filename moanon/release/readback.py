@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from moanon.arrays import Outlined
-from moanon.data.alike import alike_note
+from moanon.data.cell_reading import alike_note
 from moanon.data.file_form import FileForm
 from moanon.data.readers import long_fields
 from moanon.ending import ScratchFolder, interrupt_with_us

@@ -21,8 +21,8 @@ from moanon.data.column import Column, Profile, absent_column
 from moanon.data.file_form import FileForm, is_formula
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import row_keys
-from moanon.data.source import read_source
 from moanon.data.table import Table
+from moanon.engines import open_source
 from moanon.engines.keyed import KeyedFiles, KeyUse
 from moanon.engines.opening import open_beside
 from moanon.engines.paired import CountedRows, PairedFiles
@@ -197,15 +197,15 @@ class FileInMemory(ReleasedFile):
     ) -> FileInMemory:
         """Read a file, which must have `more` columns; see `moanon.release.read_released`."""
         # No token means "missing": an empty text is a label like any other.
-        source = read_source(
+        source = open_source(
             path, missing_tokens=(), delimiter=form.delimiter, encoding=form.encoding
         )
-        as_shown = {column.name: column for column in source.columns}
+        as_shown = source.store.held(list(source.store.columns)).columns
         safe = not any(map(is_formula, (*as_shown, *chain(*(c.values for c in source.columns)))))
         names = _own_names(source.name, list(as_shown), table, more, safe=safe)
         columns = {name: as_shown[shown] for name, shown in names.items()}
         quasi = [columns[name] for name in table.quasi]
-        everything, labels_only = _starred(source.columns), _starred(quasi)
+        everything, labels_only = _starred(list(as_shown.values())), _starred(quasi)
         starred = everything if stars == "all" else labels_only
         varying = {n: len(c.values) + bool(c.missing) > 1 for n, c in columns.items()}
         notes = _open_columns(source.name, varying, table)

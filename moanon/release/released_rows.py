@@ -1,209 +1,268 @@
-"""The rows of a release on their way into a file, from wherever they are."""
+"""What the rows of a release show, for whichever store holds them.
+
+A stored generalization can be applied to rows that it was not made from (`fit_rows`). What the
+values of a quasi-identifier are was decided when the search ran: a range may come from its data,
+and so does the place for missing values. New rows are read against exactly those domains, never
+against domains of their own, since otherwise the same label would mean something else in two files.
+A value without a place there is *outside*: such rows are refused, or suppressed on request. So it
+is with a sensitive value that is not among those whose distances were declared: nobody could say
+how close a group with it is to the table.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
 
-from moanon.arrays import Ints, Values
-from moanon.atomic import part_name
-from moanon.data.domain import MISSING
+from moanon.arrays import Bools, Ints, Outlined, Values
+from moanon.data.cells import SensitiveCounts
+from moanon.data.column import Column, Profile
+from moanon.data.domain import MISSING, Domain
 from moanon.data.file_form import defuse, is_formula
 from moanon.data.hierarchy import SUPPRESSED
-from moanon.data.rows import Labelling, RowOrder, Shuffle
-from moanon.data.table import Role
-from moanon.engines.elsewhere import RowsElsewhere
-from moanon.errors import OutputError
+from moanon.data.rows import Labelling, RowStore, Shuffle, own_codes
+from moanon.data.table import Role, Table
+from moanon.errors import ConfigError, DataError, OutputError
+from moanon.genome import Instance
 from moanon.grouping import Grouping
-from moanon.release import formats
-from moanon.release.formats import ReleasedColumn
-from moanon.release.readback import Format
+
+#: What the groups of rows are called where they are a column of their own; no table has this name.
+_GROUP = ""
 
 
-class ReleasedRows(ABC):
-    """What is written.
+@dataclass(frozen=True, eq=False, repr=False)
+class ShownRows(Outlined):
+    """The rows of the groups that are kept.
 
     Attributes
     ----------
-    header : tuple of str
-        The released columns, by their names in the table.
+    store : RowStore
+        All rows.
+    codes : mapping of str to array
+        Codes of values of some columns, as of `RowStore`.
+    tuples : array (columns, tuples)
+        The tuples of codes whose rows are shown.
+    group : array (tuples,)
+        The group of each.
     """
 
-    header: tuple[str, ...]
+    store: RowStore
+    codes: Mapping[str, Values]
+    tuples: Values
+    group: Ints
 
-    @abstractmethod
-    def write(self, path: Path, form: Format) -> tuple[int, RowOrder]:
-        """Write the rows; says how many cells a spreadsheet would run, and how rows stand."""
+    @classmethod
+    def of(cls, grouping: Grouping) -> ShownRows:
+        """Find out what says which rows are kept.
+
+        Under a genome the blocks of values say it all; otherwise their base values, and the tuples
+        are cells. Where rows of one cell are in several groups, only the rows themselves do.
+        """
+        table, instance = grouping.table, grouping.instance
+        groups = np.flatnonzero(grouping.kept)
+        if grouping.cell_group is None:
+            names = tuple(str(number) for number in range(len(grouping)))
+            column = Column(_GROUP, grouping.row_group.astype(np.int32), names, None)
+            store = table.store.held(list(table.roles)).beside(column)
+            return cls(store, {_GROUP: own_codes(column)}, groups[None, :], groups)
+        codes: dict[str, Values] = {
+            name: domain.codes(table.columns[name])
+            for name, domain in instance.layout.domains.items()
+        }
+        if grouping.genome is not None and grouping.starts is not None:
+            tuples = []
+            decoded = instance.layout.decode(grouping.genome)
+            for (name, blocks), starts in zip(decoded.items(), grouping.starts, strict=True):
+                widths = [stop - start for start, stop in blocks]
+                block_of = np.repeat(np.arange(len(blocks), dtype=np.int32), widths)
+                codes[name] = block_of[codes[name]]
+                tuples.append(block_of[starts[groups]])
+            return cls(table.store, codes, np.stack(tuples), groups)
+        shown = np.flatnonzero(np.append(grouping.kept, False)[grouping.cell_group])
+        cells = instance.cells.codes[:, shown]
+        return cls(table.store, codes, cells, grouping.cell_group[shown])
+
+    def count(self, marked: Mapping[str, Values], groups: Bools | None = None) -> int:
+        """Count the shown rows, perhaps of some groups, that hold a marked value in some columns.
+
+        As codes are, values are marked one by one, missing cells last.
+        """
+        codes: dict[str, Values] = dict(self.codes)
+        for name, marks in marked.items():
+            codes[name] = np.asarray(codes.get(name, 0)) * 2 + marks.astype(np.int64)
+        tuples, counts = self.store.count(codes)
+        parts = dict(zip(codes, tuples, strict=True))
+        is_held = np.logical_and.reduce([parts[name] % 2 == 1 for name in marked])
+        own = [parts[name] // (1 + (name in marked)) for name in self.codes]
+        known = self.tuples if groups is None else self.tuples[:, groups[self.group]]
+        shown = set(map(tuple, known.T.tolist()))
+        held = zip(np.stack(own)[:, is_held].T.tolist(), counts[is_held].tolist(), strict=True)
+        return sum(rows for cell, rows in held if tuple(cell) in shown)
 
 
-class RowsHere(ReleasedRows):
-    """Rows in memory, column by column."""
-
-    def __init__(self, columns: list[ReleasedColumn], safe: bool, shuffle: Shuffle | None) -> None:
-        self._columns, self._safe, self._shuffle = columns, safe, shuffle
-        self.header = tuple(column.name for column in columns)
-
-    def write(self, path: Path, form: Format) -> tuple[int, RowOrder]:
-        columns = self._columns
-        written = formats.spreadsheet_safe(columns) if self._safe else columns
-        if self._shuffle is not None:
-            written = formats.shuffled(written, self._shuffle.seed)
-        write = formats.write_csv if form == "csv" else formats.write_parquet
-        if path.is_dir():
-            for number, part in enumerate(formats.in_parts(written)):
-                write(path / part_name(number, f".{form}"), part)
-        else:
-            write(path, written)
-        return formats.formula_cells(columns), "source" if self._shuffle is None else "shuffled"
-
-
-class LabelledElsewhere(ReleasedRows):
-    """Rows that an engine labels and writes; nothing of them is held here.
+def generalized(
+    rows: ShownRows, grouping: Grouping, *, stars: bool, shuffle: Shuffle | None, safe: bool
+) -> Labelling:
+    """Rows as their groups show them.
 
     Parameters
     ----------
-    store : RowsElsewhere
+    rows : ShownRows
     grouping : Grouping
-        Groups of cells, some of them kept.
     stars, safe
-        As of `Release.write`.
+        As of `moanon.release.Release.write`.
     shuffle : Shuffle or None
         None leaves rows in the order of the source.
     """
-
-    def __init__(
-        self,
-        store: RowsElsewhere,
-        grouping: Grouping,
-        *,
-        stars: bool,
-        shuffle: Shuffle | None,
-        safe: bool,
-    ) -> None:
-        self._store, self._grouping = store, grouping
-        roles = grouping.table.roles
-        self.header = tuple(n for n, role in roles.items() if role is not Role.IDENTIFYING)
-        codes, tuples, group = _shown_tuples(grouping)
-        labels = {}
-        for name in grouping.instance.layout.columns:
-            texts, number = grouping.shown_blocks(name)
-            labels[name] = texts, number[group]
-        self.labelling = Labelling(
-            codes,
-            tuples,
-            labels,
-            {name: defuse(name) if safe else name for name in self.header},
-            dict.fromkeys(grouping.table.sensitive, MISSING),
-            self._shown_gaps(),
-            stars,
-            shuffle,
-            defuse if safe else None,
-        )
-        if stars:
-            self._refuse_doubtful_stars()
-
-    def write(self, path: Path, form: Format) -> tuple[int, RowOrder]:
-        if form == "parquet":
-            formats.refuse_names_alike(list(self.labelling.columns.values()))
-        spell = formats.spell if form == "csv" else None
-        others, order = self._store.write(self.labelling, path, spell)
-        return others + self.formula_cells(), order
-
-    def formula_cells(self) -> int:
-        """Labels, sensitive values and names that a spreadsheet would run."""
-        grouping, kept = self._grouping, self._grouping.kept
-        found = sum(map(is_formula, self.header))
-        for name in grouping.instance.layout.columns:
-            texts, number = grouping.shown_blocks(name)
-            runs = np.array([is_formula(label) for label in texts], dtype=bool)
-            if runs.any():
-                found += int(grouping.sizes[kept & runs[number]].sum())
-        assert grouping.cell_group is not None
-        is_shown = np.append(kept, False)[grouping.cell_group]  # the last: cells without a group
-        for column in grouping.instance.cells.sensitive:
-            profile = grouping.table.columns[column.name]
-            typed = profile.native is not None and profile.native.dtype.kind != "O"
-            if typed and column.name not in self.labelling.with_gaps:  # run by nobody
-                continue
-            runs = np.array([is_formula(label) for label in column.labels], dtype=bool)
-            shown = np.repeat(is_shown, np.diff(column.starts))
-            found += int(column.counts[shown & runs[column.values]].sum())
-        return found
-
-    def _shown_gaps(self) -> frozenset[str]:
-        """Sensitive columns of which a released row has a missing cell."""
-        grouping = self._grouping
-        assert grouping.cell_group is not None
-        is_shown = np.append(grouping.kept, False)[grouping.cell_group]
-        found = set()
-        for column in grouping.instance.cells.sensitive:
-            if grouping.table.columns[column.name].missing:
-                shown = np.repeat(is_shown, np.diff(column.starts))
-                if MISSING in {column.labels[value] for value in np.unique(column.values[shown])}:
-                    found.add(column.name)
-        return frozenset(found)
-
-    def _refuse_doubtful_stars(self) -> None:
-        """Refuse stars that could mean two things: a value of the table, or a suppressed row."""
-        grouping = self._grouping
-        for name in grouping.table.sensitive:
-            if SUPPRESSED in grouping.table.columns[name].values:
-                raise OutputError(
-                    f"column {name!r}: the sensitive value {SUPPRESSED!r} would look like a "
-                    "suppressed one; leave suppressed rows absent, or rename the value"
-                )
-        same = grouping.kept.copy()
-        for name in grouping.instance.layout.columns:
-            texts, number = grouping.shown_blocks(name)
-            same &= np.array([label == SUPPRESSED for label in texts], dtype=bool)[number]
-        rows = int(grouping.sizes[same].sum())
-        if rows and not grouping.table.sensitive:
-            rows = self._starred_rows(rows)
-            if rows:
-                raise OutputError(
-                    f"{rows} released rows show {SUPPRESSED!r} in every cell, as suppressed "
-                    "ones would; leave suppressed rows absent"
-                )
-
-    def _starred_rows(self, rows: int) -> int:
-        """Of the rows whose labels are all stars, how many show stars alone."""
-        columns = self._grouping.table.columns
-        others = {
-            name: np.array([*(v == SUPPRESSED for v in columns[name].values), False], dtype=int)
-            for name in self._grouping.table.insensitive
-        }
-        if not others:
-            return rows
-        if not all(flags.any() for flags in others.values()):
-            return 0
-        # Where all labels are stars there is but one group: every column has one block.
-        tuples, counts = self._store.count(others)
-        return int(counts[tuples.all(axis=0)].sum())
+    table, labels = grouping.table, {}
+    for name in grouping.instance.layout.columns:
+        texts, number = grouping.shown_blocks(name)
+        labels[name] = texts, number[rows.group]
+    header = [name for name, role in table.roles.items() if role is not Role.IDENTIFYING]
+    counts = grouping.instance.cells.sensitive
+    return Labelling(
+        rows.codes,
+        rows.tuples,
+        labels,
+        {name: defuse(name) if safe else name for name in header},
+        dict.fromkeys(table.sensitive, MISSING),
+        frozenset(each.name for each in counts if _shows_gap(grouping, each)),
+        stars,
+        shuffle,
+        defuse if safe else None,
+    )
 
 
-def _shown_tuples(grouping: Grouping) -> tuple[dict[str, Values], Values, Ints]:
-    """Codes of values, the tuples of codes whose rows are released, and the group of each.
+def _shows_gap(grouping: Grouping, column: SensitiveCounts) -> bool:
+    """Whether a released row misses a value of a sensitive column."""
+    if MISSING not in column.labels or not grouping.table.columns[column.name].missing:
+        return False
+    group, value, _ = grouping.values_of(column)
+    gaps = group[value == column.labels.index(MISSING)]
+    return bool(_is_kept(grouping)[gaps].any())
 
-    Under a genome a value's block says it all; otherwise its base value, and the tuples are cells.
-    """
-    instance = grouping.instance
-    columns, domains = grouping.table.columns, instance.layout.domains
-    codes: dict[str, Values] = {
-        name: domain.codes(columns[name]) for name, domain in domains.items()
+
+def _is_kept(grouping: Grouping) -> Bools:
+    """Whether each group is kept; one more, the last, for what is in no group."""
+    return np.append(grouping.kept, False)
+
+
+def formula_cells(grouping: Grouping, labelling: Labelling) -> int:
+    """Labels, sensitive values and names that a spreadsheet would run."""
+    found = sum(map(is_formula, labelling.columns))
+    for name in grouping.instance.layout.columns:
+        texts, number = grouping.shown_blocks(name)
+        runs = np.array([is_formula(label) for label in texts], dtype=bool)
+        if runs.any():
+            found += int(grouping.sizes[grouping.kept & runs[number]].sum())
+    for column in grouping.instance.cells.sensitive:
+        native = grouping.table.columns[column.name].native
+        typed = native is not None and native.dtype.kind != "O"
+        runs = np.array([is_formula(label) for label in column.labels], dtype=bool)
+        if not runs.any() or (typed and column.name not in labelling.with_gaps):  # run by nobody
+            continue
+        group, value, rows = grouping.values_of(column)
+        found += int(rows[_is_kept(grouping)[group] & runs[value]].sum())
+    return found
+
+
+def refuse_doubtful_stars(rows: ShownRows, grouping: Grouping) -> None:
+    """Refuse stars that could mean two things: a value of the table, or a suppressed row."""
+    table = grouping.table
+    for name in table.sensitive:
+        if SUPPRESSED in table.columns[name].values:
+            raise OutputError(
+                f"column {name!r}: the sensitive value {SUPPRESSED!r} would look like a "
+                "suppressed one; leave suppressed rows absent, or rename the value"
+            )
+    starred = grouping.kept.copy()
+    for name in grouping.instance.layout.columns:
+        texts, number = grouping.shown_blocks(name)
+        starred &= np.array([label == SUPPRESSED for label in texts], dtype=bool)[number]
+    if table.sensitive or not starred.any():
+        return
+    marked = {
+        name: np.array([*(v == SUPPRESSED for v in table.columns[name].values), False])
+        for name in table.insensitive
     }
-    groups = np.flatnonzero(grouping.kept)
-    if grouping.genome is not None and grouping.starts is not None:
-        tuples = []
-        decoded = instance.layout.decode(grouping.genome)
-        for (name, blocks), starts in zip(decoded.items(), grouping.starts, strict=True):
-            widths = [stop - start for start, stop in blocks]
-            block_of = np.repeat(np.arange(len(blocks), dtype=np.int32), widths)
-            codes[name] = block_of[codes[name]]
-            tuples.append(block_of[starts[groups]])
-        return codes, np.stack(tuples), groups
-    assert grouping.cell_group is not None
-    is_shown = np.append(grouping.kept, False)[grouping.cell_group]
-    shown = np.flatnonzero(is_shown)
-    return codes, instance.cells.codes[:, shown], grouping.cell_group[shown]
+    found = rows.count(marked, starred) if marked else int(grouping.sizes[starred].sum())
+    if found:
+        raise OutputError(
+            f"{found} released rows show {SUPPRESSED!r} in every cell, as suppressed "
+            "ones would; leave suppressed rows absent"
+        )
+
+
+# -- rows that came later --------------------------------------------------------------------------
+
+
+#: What becomes of rows with a value outside the domains.
+Outside = Literal["refuse", "suppress"]
+
+
+def fit_rows(instance: Instance, table: Table, outside: Outside = "refuse") -> tuple[Instance, int]:
+    """Read new rows against the domains of another table.
+
+    The columns must have the same roles; identifying ones may be absent. Returned are the rows that
+    fit, their columns in the order of `instance`, and how many were left out.
+    """
+    if outside not in get_args(Outside):
+        raise ConfigError(f"rows outside are 'refuse' or 'suppress'. Got {outside!r}")
+    _check_roles(instance.table, table)
+    domains = {**instance.layout.domains, **instance.distances}
+    values = {name: _outside(domain, table.columns[name]) for name, domain in domains.items()}
+    fitting, rows = table.without(values), table.rows
+    if fitting.rows < rows:
+        if outside == "refuse":
+            raise _refusal(domains, table)
+        if not fitting.rows:
+            raise OutputError(
+                f"no row of {table.source} would be released: each holds a value outside the "
+                "domains of the generalization"
+            )
+    fitting = _in_order_of(instance.table, fitting)
+    return instance.over(fitting), rows - fitting.rows
+
+
+def _check_roles(first: Table, table: Table) -> None:
+    """Refuse other columns: a sensitive one that is absent would count as diverse enough.
+
+    Identifying ones are not released, so it does not matter whether they are there.
+    """
+    for name in sorted({*first.roles, *table.roles}):
+        here, there = table.roles.get(name, "absent"), first.roles.get(name, "absent")
+        if here != there and {here, there} != {"absent", Role.IDENTIFYING}:
+            raise DataError(
+                f"{table.source} must have the columns of the run in their roles: {name!r} is "
+                f"{there} there and {here} here"
+            )
+
+
+def _outside(domain: Domain, column: Profile) -> Bools:
+    """Values of a column that a domain has no place for, and last whether it has none for gaps."""
+    return np.append(domain.find(column.values) < 0, not domain.has_missing)
+
+
+def _refusal(domains: Mapping[str, Domain], table: Table) -> DataError:
+    """Say which values of the first column with such are outside."""
+    for name, domain in domains.items():
+        try:
+            domain.codes(table.columns[name])
+        except DataError as error:
+            return DataError(
+                f"{table.source}: {error}; correct them, or suppress such rows (outside='suppress')"
+            )
+    raise AssertionError("a row was outside, and no column says why")
+
+
+def _in_order_of(first: Table, table: Table) -> Table:
+    """Let two releases have their columns in one order, and neither replace the other's source."""
+    names = sorted(table.roles, key=[*first.roles, *table.roles].index)
+    return replace(
+        table,
+        roles={name: table.roles[name] for name in names},
+        files=(*table.files, *first.files),
+    )

@@ -30,7 +30,7 @@ from moanon.measures.measure import LEAST_TOLERANCE, TOLERANCE, is_number
 from moanon.measures.suppression import Suppression, check_recursive_c, row_limit
 from moanon.recoding import Recodings
 from moanon.release.applied import Release, check_k
-from moanon.release.new_rows import Outside, fit_rows
+from moanon.release.released_rows import Outside, fit_rows
 
 #: What becomes of groups that fall short of what a solution promises.
 Small = Literal["suppress", "keep"]

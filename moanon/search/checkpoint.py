@@ -26,7 +26,7 @@ import numpy as np
 from moanon import __version__
 from moanon.arrays import Bits, State
 from moanon.atomic import StagedFiles, sync_folder
-from moanon.data.digests import is_kept_as, kept, new_key
+from moanon.data.source import is_kept_as, kept, new_key
 from moanon.errors import OutputError, SearchError
 
 #: The names a checkpoint can have in its folder.
@@ -55,8 +55,8 @@ class Identity:
     def header(self) -> dict[str, object]:
         """What a file says of it."""
         key = new_key(self.data)
-        told = asdict(self) | {"data": kept(self.data, key)}
-        return told if key is None else told | {"key": key}
+        stated = asdict(self) | {"data": kept(self.data, key)}
+        return stated if key is None else stated | {"key": key}
 
     def difference(self, header: dict[str, object]) -> str | None:
         """Say in what a checkpoint's header differs from this run; None if in nothing."""

@@ -67,7 +67,7 @@ class UtilitySplits:
         """Split the table for a target; return the group of each cell."""
         rule = group_rule(target, self.instance.cells.rows)
         check = make_group_check(rule, self.instance.plan, self.instance.listed_values)
-        state = _Told(self.instance)
+        state = _Estimates(self.instance)
         groups = [self._around(np.arange(len(self._counts)))]
         heap: list[tuple[float, int, int, _Split]] = []
         number, made = 0, 0
@@ -165,21 +165,23 @@ class UtilitySplits:
         return starts, stops, group.cells, split.part, split.parts
 
 
-class _Told:
+class _Estimates:
     """What all groups together say of large populations, and how far that is from the truth."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance, self._populations = instance, instance.populations
         sizes = instance.layout.sizes[:, None]
         nobody = np.zeros(1, dtype=np.int64)
-        self._told: list[Floats] = []
+        self._estimates: list[Floats] = []
         self._divergence: list[Floats] = []
         for counts in instance.cells.sensitive:
             total = Histograms.of_cells(counts).sum()
             one = ShownParts(np.zeros_like(sizes), sizes, np.ones(1), nobody, _dense(total[None]))
-            told = self._populations.estimate(one)
-            self._told.append(told)
-            self._divergence.append(self._measure(counts.name, told, np.arange(len(told))))
+            estimates = self._populations.estimate(one)
+            self._estimates.append(estimates)
+            self._divergence.append(
+                self._measure(counts.name, estimates, np.arange(len(estimates)))
+            )
 
     def gain(self, starts: Ints, stops: Ints, cells: Ints, part: Ints, parts: int) -> float:
         """How much less is lost if a group is replaced by its parts; its box comes first."""
@@ -193,8 +195,8 @@ class _Told:
     def apply(self, starts: Ints, stops: Ints, cells: Ints, part: Ints, parts: int) -> None:
         """Replace a group by its parts."""
         for place, change in enumerate(self._changes(starts, stops, cells, part, parts)):
-            rows, told, divergence = change
-            self._told[place][rows] = told
+            rows, estimates, divergence = change
+            self._estimates[place][rows] = estimates
             self._divergence[place][rows] = divergence
 
     def _changes(
@@ -215,12 +217,12 @@ class _Told:
             shown = ShownParts(starts, stops, weight, np.arange(parts + 1), _dense(values))
             change = self._populations.estimate(shown)
             concerned = np.flatnonzero(change.any(axis=1))
-            told = np.maximum(self._told[place][concerned] + change[concerned], 0.0)
-            yield concerned, told, self._measure(counts.name, told, concerned)
+            estimates = np.maximum(self._estimates[place][concerned] + change[concerned], 0.0)
+            yield concerned, estimates, self._measure(counts.name, estimates, concerned)
 
-    def _measure(self, column: str, told: Floats, rows: Ints) -> Floats:
+    def _measure(self, column: str, estimates: Floats, rows: Ints) -> Floats:
         truth, out = self._populations.truth[column], np.empty(len(rows))
-        population_divergences(truth[rows], told, truth.sum(axis=0), out)
+        population_divergences(truth[rows], estimates, truth.sum(axis=0), out)
         return out
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from moanon.baselines.datafly import datafly, datafly_k
 from moanon.data.domain import TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.measures.suppression import row_limit

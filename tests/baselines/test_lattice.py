@@ -16,7 +16,7 @@ from moanon.baselines.lattice import flash, incognito, ola
 from moanon.baselines.requirement import make_requirement
 from moanon.data.domain import TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.measures.evaluate import measure_grouping

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.baselines import mingen as module
-from moanon.baselines.mingen import mingen
+from moanon.baselines import lattice as module
+from moanon.baselines.lattice import mingen
 from moanon.data.domain import TreeDomain, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.measures.evaluate import measure_grouping

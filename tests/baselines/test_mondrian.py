@@ -13,7 +13,7 @@ from moanon.baselines.mondrian import mondrian
 from moanon.config import Config
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeDomain, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError, InfeasibleError
 from moanon.genome import Instance
 from moanon.measures.evaluate import measure_grouping

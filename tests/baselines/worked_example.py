@@ -6,7 +6,7 @@ import pandas as pd
 
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.genome import Instance
 
 GENDERS = Hierarchy.from_yaml("Any: {not M: [F, N], M: }")

@@ -110,8 +110,8 @@ def test_check_notes_columns_whose_values_all_merge(
     wide = f'columns."[red]a".granularity={granularity}'
     assert main(["check", str(table), "--set", wide]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == (
-        " note: all values of [red]a have the same base value, so no release tells them apart; a "
-        "smaller granularity or another range would"
+        " note: all values of [red]a have the same base value, so they look the same in "
+        "every release; try a smaller granularity or another range"
     )
 
 

@@ -181,8 +181,8 @@ def test_a_wrong_value_is_that_of_its_option(
 def test_a_column_that_tells_nothing_is_noted(config: str, capsys: Captured) -> None:
     assert main(["run", config, "--set", "columns.age.granularity=1e30"]) == 0
     note = (
-        "all values of age have the same base value, so no release tells them apart; a smaller "
-        "granularity or another range would"
+        "all values of age have the same base value, so they look the same in every release; "
+        "try a smaller granularity or another range"
     )
     assert f"note: {note}\n" in capsys.readouterr().err
     assert json.loads(Path("results/people/run.json").read_text())["notes"] == [note]

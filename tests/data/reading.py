@@ -9,7 +9,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from moanon.data.column import Column
-from moanon.data.source import Source, read_source
+from moanon.engines import Source, open_source
 from moanon.errors import DataError
 from tests.refusals import refusal_of
 
@@ -24,8 +24,12 @@ def texts(column: Column) -> list[str | None]:
     return [None if code < 0 else column.values[code] for code in column.codes]
 
 
+def columns(source: Source) -> list[Column]:
+    return [source.store.column(name) for name in source.store.columns]
+
+
 def rows(source: Source) -> Cells:
-    return list(zip(*map(texts, source.columns), strict=True))
+    return list(zip(*map(texts, columns(source)), strict=True))
 
 
 def names(source: Source) -> list[str]:
@@ -39,12 +43,12 @@ def write(folder: Path, data: str | bytes, name: str = "t.csv") -> Path:
 
 
 def refusal(source: Any, **options: Any) -> str:
-    return refusal_of(DataError, read_source, source, **options)
+    return refusal_of(DataError, open_source, source, **options)
 
 
 def one(values: Any, **options: Any) -> Column:
     """The column that comes of one column of a frame."""
-    return read_source(pd.DataFrame({"x": values}), **options).columns[0]
+    return columns(open_source(pd.DataFrame({"x": values}), **options))[0]
 
 
 @st.composite

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.data.alike import alike_note, alike_values, bare, folded
+from moanon.data.cell_reading import alike_note, alike_values, bare, folded
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 WORDS = st.lists(st.text("abcXYZ019", min_size=1, max_size=4), min_size=1, max_size=4)

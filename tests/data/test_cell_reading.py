@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.data.alike import folded
+from moanon.data.cell_reading import folded
 from moanon.errors import DataError
-from tests.data.reading import one, read_source, refusal, texts, write
+from tests.data.reading import columns, one, open_source, refusal, texts, write
 from tests.refusals import refusal_of
 
 HIV = ["HIV", "HIV ", "hiv", "H\N{ZERO WIDTH SPACE}IV", "HIV\N{NO-BREAK SPACE}"]
@@ -85,12 +85,12 @@ def test_files_of_every_kind_read_the_same(tmp_path: Path) -> None:
     duckdb.from_df(frame).write_parquet(place)
     write(tmp_path, "\n".join(line[0] for line in lines))
     for name in ("t.csv", "t.xlsx", "t.parquet"):
-        (column,) = read_source(tmp_path / name, normalize=True).columns
+        (column,) = columns(open_source(tmp_path / name, normalize=True))
         assert texts(column) == ["hiv"] * 5
         assert column.native is None or column.native.tolist() == ["hiv"]  # no trace of the others
 
 
 def test_names_of_columns_stay(tmp_path: Path) -> None:
     path = write(tmp_path, "Ill ,B\nX,Y\n")
-    assert [c.name for c in read_source(path, normalize=True).columns] == ["Ill ", "B"]
+    assert [c.name for c in open_source(path, normalize=True).columns] == ["Ill ", "B"]
     assert "has no column 'ill'" in refusal(path, columns=["ill"], normalize=True)

@@ -15,8 +15,8 @@ from moanon.arrays import Ints, Values
 from moanon.data.cells import Cells, SensitiveCounts, count_values, raw_group_sizes
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.rows import RowsInMemory
-from moanon.data.table import read_table
+from moanon.engines import read_table
+from moanon.engines.stores import HeldRows
 from moanon.errors import DataError
 from moanon.genome import Instance
 from tests.naive import base_rows
@@ -122,7 +122,7 @@ def test_more_rows_than_can_be_counted_are_refused(monkeypatch: pytest.MonkeyPat
 
 
 def test_counts_whose_sum_has_more_than_32_bits_stay_whole() -> None:
-    class ManyRows(RowsInMemory):
+    class ManyRows(HeldRows):
         def count(self, codes: Mapping[str, Ints]) -> tuple[Values, Ints]:
             tuples, counts = super().count(codes)
             return tuples, counts * 2**30
@@ -132,7 +132,7 @@ def test_counts_whose_sum_has_more_than_32_bits_stay_whole() -> None:
     codes = {"sex": np.array([0, 1, 2])}
     _, counts, listed = count_values(ManyRows(columns), codes, "ill")
     assert counts.tolist() == listed.counts.tolist() == [3 * 2**30, 2**30]
-    _, counts, listed = count_values(RowsInMemory(columns), codes, "ill")
+    _, counts, listed = count_values(HeldRows(columns), codes, "ill")
     assert counts.tolist() == listed.counts.tolist() == [3, 1]
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from moanon.data import decoding
-from tests.data.reading import read_source, refusal, rows, write
+from moanon.data import file_form
+from tests.data.reading import open_source, refusal, rows, write
 
 TEXT = "name;ort\nMüller;Köln\nØre;Århus\n"
 CELLS = [("Müller", "Köln"), ("Øre", "Århus")]
@@ -21,9 +21,9 @@ CELLS = [("Müller", "Köln"), ("Øre", "Århus")]
 def test_other_encodings_are_read(
     tmp_path: Path, monkeypatch: Any, encoding: str, block: int
 ) -> None:
-    monkeypatch.setattr(decoding, "BLOCK_BYTES", block)
+    monkeypatch.setattr(file_form, "BLOCK_BYTES", block)
     path = write(tmp_path, TEXT.encode(encoding))
-    assert rows(read_source(path, encoding=encoding)) == CELLS
+    assert rows(open_source(path, encoding=encoding)) == CELLS
 
 
 def test_an_encoding_that_does_not_fit_is_refused(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_zstd_is_unpacked_frame_by_frame(tmp_path: Path, frames: int) -> None:
         zstandard.ZstdCompressor().compress(b"".join(lines[i::frames])) for i in range(frames)
     ]
     path = write(tmp_path, b"".join(packed), "t.csv.zst")
-    assert rows(read_source(path)) == CELLS
+    assert rows(open_source(path)) == CELLS
 
 
 def test_packed_files_that_are_cut_off_are_refused(tmp_path: Path) -> None:

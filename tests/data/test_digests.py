@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon.data.cells import Cells
-from moanon.data.digests import digest_of_columns, is_kept_as, kept, new_key, with_cells
 from moanon.data.domain import OrderedDomain
-from moanon.data.table import read_table
+from moanon.data.source import digest_of_columns, is_kept_as, kept, new_key, with_cells
+from moanon.engines import read_table
 
 COUNTED = digest_of_columns([("sex", ("f", "m"), np.array([1, 2]))])
 ROWS = st.lists(st.tuples(st.sampled_from("fm"), st.sampled_from("abc")), min_size=1, max_size=6)

@@ -7,19 +7,20 @@ from pathlib import Path
 import pytest
 
 from moanon.data.file_form import FileForm, likely_header
-from moanon.data.source import likely_form, read_source
+from moanon.data.source import likely_form
+from moanon.engines import open_source
 from moanon.errors import DataError
 from tests.data.reading import names, refusal, rows, write
 
 
 def test_without_a_line_of_names_columns_are_called_by_their_places(tmp_path: Path) -> None:
-    read = read_source(write(tmp_path, "39,f\n50,m\n"), header=False)
+    read = open_source(write(tmp_path, "39,f\n50,m\n"), header=False)
     assert names(read) == ["c1", "c2"]
     assert rows(read) == [("39", "f"), ("50", "m")]
 
 
 def test_names_can_be_given_for_a_file_that_has_none(tmp_path: Path) -> None:
-    read = read_source(write(tmp_path, "39,f\n50,m\n"), header=("age", "sex"), columns=["sex"])
+    read = open_source(write(tmp_path, "39,f\n50,m\n"), header=("age", "sex"), columns=["sex"])
     assert names(read) == ["sex"]
     assert rows(read) == [("f",), ("m",)]
 
@@ -32,7 +33,7 @@ def test_as_many_names_as_columns(tmp_path: Path) -> None:
 
 def test_a_repeated_name_gets_a_number_only_where_that_is_said(tmp_path: Path) -> None:
     path = write(tmp_path, "x,,x,x.2\n1,2,3,4\n")
-    assert names(read_source(path, header="numbered")) == ["x", "c2", "x.3", "x.2"]
+    assert names(open_source(path, header="numbered")) == ["x", "c2", "x.3", "x.2"]
     assert refusal(path) == (
         f"{path}: column 2 has an empty name; data: {{header: numbered}} gives each a name of its "
         "own (age, age.2)"
@@ -55,14 +56,14 @@ def test_a_short_line_of_a_file_without_names(tmp_path: Path) -> None:
 def test_files_that_are_read_together_have_as_many_columns(tmp_path: Path) -> None:
     write(tmp_path, "1,2\n", "a.csv")
     write(tmp_path, "3,4\n", "b.csv")
-    assert rows(read_source(tmp_path, header=False)) == [("1", "2"), ("3", "4")]
+    assert rows(open_source(tmp_path, header=False)) == [("1", "2"), ("3", "4")]
     write(tmp_path, "5\n", "c.csv")
     assert "files read together must have the same columns" in refusal(tmp_path, header=False)
 
 
 def test_blanks_around_cells_are_no_part_of_them_where_that_is_said(tmp_path: Path) -> None:
     path = write(tmp_path, 'a, b\n1, "x, y"\n2, ?\n 2,\t?\n')
-    read = read_source(path, trim=True, missing_tokens=["?"])
+    read = open_source(path, trim=True, missing_tokens=["?"])
     assert names(read) == ["a", "b"]
     assert rows(read) == [("1", "x, y"), ("2", None), ("2", None)]
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from moanon.data import decoding, readers
-from moanon.data.source import read_source
-from tests.data.reading import Cells, names, refusal, rows, text_tables, texts, write
+from moanon.data import file_form, readers
+from moanon.engines import open_source
+from tests.data.reading import Cells, columns, names, refusal, rows, text_tables, texts, write
 
 # -- what is read ---------------------------------------------------------------------------------
 
@@ -45,32 +45,32 @@ from tests.data.reading import Cells, names, refusal, rows, text_tables, texts, 
     ],
 )
 def test_csv_cells(tmp_path: Path, data: str, expected: Cells) -> None:
-    assert rows(read_source(write(tmp_path, data))) == expected
+    assert rows(open_source(write(tmp_path, data))) == expected
 
 
 def test_text_stays_text(tmp_path: Path) -> None:
     values = ["NA", "None", "nan", "NULL", "01234", "1e5", " x", "True", "1.0", "-"]
     path = write(tmp_path, "a,b\n" + "".join(f"{value},x\n" for value in values))
-    assert texts(read_source(path).columns[0]) == values
+    assert texts(columns(open_source(path))[0]) == values
 
 
 def test_declared_tokens_are_missing_and_only_they(tmp_path: Path) -> None:
     path = write(tmp_path, "a,b\n?,1\nNA,2\n,3\n")
-    assert texts(read_source(path, missing_tokens=["?", "NA"]).columns[0]) == [None, None, ""]
+    assert texts(columns(open_source(path, missing_tokens=["?", "NA"]))[0]) == [None, None, ""]
 
 
 def test_no_token_leaves_the_empty_text_a_value(tmp_path: Path) -> None:
     path = write(tmp_path, "a,b\n,1\n")
-    assert texts(read_source(path, missing_tokens=()).columns[0]) == [""]
+    assert texts(columns(open_source(path, missing_tokens=()))[0]) == [""]
 
 
 def test_a_blank_line_is_a_cell_where_there_is_one_column(tmp_path: Path) -> None:
     path = write(tmp_path, 'a\n1\n\n""\n \n3\n')
-    assert rows(read_source(path)) == [("1",), (None,), (None,), (" ",), ("3",)]
+    assert rows(open_source(path)) == [("1",), (None,), (None,), (" ",), ("3",)]
 
 
 def test_values_are_sorted_and_every_one_occurs(tmp_path: Path) -> None:
-    column = read_source(write(tmp_path, "a,b\nz,1\n,2\na,3\nz,4\n")).columns[0]
+    column = columns(open_source(write(tmp_path, "a,b\nz,1\n,2\na,3\nz,4\n")))[0]
     assert column.values == ("a", "z")
     assert column.codes.tolist() == [1, -1, 0, 1]
     assert column.codes.dtype == np.int32
@@ -82,23 +82,23 @@ def test_fields_longer_than_the_parsers_limit(tmp_path: Path) -> None:
     before = csv.field_size_limit()
     long = "é" * (before + 1)
     path = write(tmp_path, f'a,b\n{long},"{long},"\n')
-    assert rows(read_source(path)) == [(long, long + ",")]
+    assert rows(open_source(path)) == [(long, long + ",")]
     assert csv.field_size_limit() == before
 
 
 def test_rows_keep_their_order_over_many_blocks(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(decoding, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(file_form, "BLOCK_BYTES", 64)
     monkeypatch.setattr(readers, "BLOCK_ROWS", 7)
     expected = [(str(i), "é\n" * (i % 3)) for i in range(1, 200)]
     data = "n,t\n" + "".join(f'{n},"{t}"\n' for n, t in expected)
-    read = read_source(write(tmp_path, data), missing_tokens=())
+    read = open_source(write(tmp_path, data), missing_tokens=())
     assert rows(read) == expected
     assert read.rows == 199
 
 
 def test_gzip(tmp_path: Path) -> None:
     packed = gzip.compress(b"a,b\n1,2\n")
-    read = read_source(write(tmp_path, packed, "t.csv.gz"))
+    read = open_source(write(tmp_path, packed, "t.csv.gz"))
     assert rows(read) == [("1", "2")]
     assert read.digest == hashlib.sha256(packed).hexdigest()
 
@@ -115,7 +115,7 @@ def test_broken_gzip(tmp_path: Path) -> None:
 def test_delimiter_is_found_in_the_header(tmp_path: Path, delimiter: str) -> None:
     other = ";" if delimiter == "," else ","
     data = f'a{delimiter}"b{other}{other}{other}"{delimiter}c{other}d\n1{delimiter}2{delimiter}3\n'
-    read = read_source(write(tmp_path, data))
+    read = open_source(write(tmp_path, data))
     assert names(read) == ["a", f"b{other}{other}{other}", f"c{other}d"]
     assert rows(read) == [("1", "2", "3")]
 
@@ -123,7 +123,7 @@ def test_delimiter_is_found_in_the_header(tmp_path: Path, delimiter: str) -> Non
 def test_an_undecided_header_asks_for_the_delimiter(tmp_path: Path) -> None:
     path = write(tmp_path, "a;b,c\n1;2,3\n")
     assert refusal(path) == f"{path}: its header can be split at ',' or ';'; name the delimiter"
-    assert names(read_source(path, delimiter=",")) == ["a;b", "c"]
+    assert names(open_source(path, delimiter=",")) == ["a;b", "c"]
 
 
 @pytest.mark.parametrize(("name", "expected"), [("t.csv", None), ("t.tsv", "a,b")])
@@ -132,7 +132,7 @@ def test_one_column_falls_back_on_the_ending(
 ) -> None:
     path = write(tmp_path, "x\na,b\n", name)
     if expected:
-        assert rows(read_source(path)) == [(expected,)]
+        assert rows(open_source(path)) == [(expected,)]
     else:
         assert refusal(path) == (
             f"{path}, line 2 has 2 fields where the header has 1 (delimiter ',')"
@@ -140,7 +140,7 @@ def test_one_column_falls_back_on_the_ending(
 
 
 def test_the_first_line_is_the_header_whatever_it_looks_like(tmp_path: Path) -> None:
-    read = read_source(write(tmp_path, "1,2\n3,4\n"))
+    read = open_source(write(tmp_path, "1,2\n3,4\n"))
     assert names(read) == ["1", "2"]
     assert rows(read) == [("3", "4")]
 
@@ -150,7 +150,7 @@ def test_names_are_literal(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     with path.open("w", newline="") as stream:
         csv.writer(stream).writerows([expected, [str(i) for i in range(9)]])
-    read = read_source(path)
+    read = open_source(path)
     assert names(read) == expected
     assert rows(read) == [tuple("012345678")]
 
@@ -232,7 +232,7 @@ def test_other_encodings(tmp_path: Path, data: bytes, what: str) -> None:
 
 
 def test_offsets_count_from_the_start_of_the_file(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(decoding, "BLOCK_BYTES", 8)
+    monkeypatch.setattr(file_form, "BLOCK_BYTES", 8)
     path = write(tmp_path, b"a,b\n" + b"1,2\n" * 9 + b"\xff,2\n")
     assert "(byte 0xFF at offset 40)" in refusal(path)
 
@@ -267,9 +267,9 @@ def test_written_csv_is_read_back(
     with path.open("w", newline="", encoding=encoding) as stream:
         writer = csv.writer(stream, delimiter=delimiter, quoting=quoting)
         writer.writerows([header, *expected])
-    monkeypatch.setattr(decoding, "BLOCK_BYTES", block)
+    monkeypatch.setattr(file_form, "BLOCK_BYTES", block)
     monkeypatch.setattr(readers, "BLOCK_ROWS", 3)
-    read = read_source(path, delimiter=delimiter, missing_tokens=())
+    read = open_source(path, delimiter=delimiter, missing_tokens=())
     assert names(read) == header
     assert rows(read) == expected
     for column in read.columns:

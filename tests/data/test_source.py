@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.data.source import did_you_mean, read_source
+from moanon.data.source import did_you_mean
+from moanon.engines import open_source
 from tests.data.reading import CELL, Cells, names, refusal, rows, text_tables, write
 
 # -- files, folders, globs ------------------------------------------------------------------------
@@ -68,7 +69,7 @@ def test_a_folder_is_read_in_sorted_order(tmp_path: Path) -> None:
     write(tmp_path, "nonsense", ".hidden.csv")
     write(tmp_path, "nonsense", "notes.md")
     (tmp_path / "p0.csv").mkdir()
-    read = read_source(tmp_path)
+    read = open_source(tmp_path)
     assert rows(read) == [("1", "x"), ("2", "y"), ("3", "z")]
     assert read.name == str(tmp_path)
     assert read.rows == 3
@@ -78,7 +79,7 @@ def test_a_glob_is_read_in_sorted_order(tmp_path: Path) -> None:
     for name in ("b", "c", "a"):
         write(tmp_path, f"x\n{name}\n", f"{name}.csv")
     write(tmp_path, "other\n1\n", "z.txt")
-    read = read_source(f"{tmp_path}/*.csv")
+    read = open_source(f"{tmp_path}/*.csv")
     assert rows(read) == [("a",), ("b",), ("c",)]
     assert read.name == f"{tmp_path}/*.csv"
 
@@ -86,7 +87,7 @@ def test_a_glob_is_read_in_sorted_order(tmp_path: Path) -> None:
 def test_a_part_with_only_a_header_is_fine(tmp_path: Path) -> None:
     write(tmp_path, "a\n", "1.csv")
     write(tmp_path, "a\nx\n", "2.csv")
-    assert rows(read_source(tmp_path)) == [("x",)]
+    assert rows(open_source(tmp_path)) == [("x",)]
 
 
 @pytest.mark.parametrize("header", ["b,a", "a,B", "a,b,c"])
@@ -153,7 +154,7 @@ def test_what_is_hidden_or_no_table_is_left_out(tmp_path: Path) -> None:
     write(tmp_path / ".hidden", "a\n3\n", "c.csv")
     write(tmp_path / "docs" / ".hidden", "a\n4\n", "d.csv")
     write(tmp_path / "docs", "", "page.html")
-    assert rows(read_source(tmp_path)) == [("1",)]
+    assert rows(open_source(tmp_path)) == [("1",)]
 
 
 def test_the_files_that_were_read_are_known_from_everywhere(
@@ -166,10 +167,10 @@ def test_the_files_that_were_read_are_known_from_everywhere(
     (tmp_path / "link").symlink_to(real)
     monkeypatch.chdir(tmp_path)
     both = (real.resolve() / "a.csv", real.resolve() / "b.csv")
-    assert read_source("link").files == both
-    assert read_source("real/../real/*.csv").files == both
-    assert read_source("link/b.csv").files == both[1:]
-    assert read_source(pd.DataFrame({"a": ["1"]})).files == ()
+    assert open_source("link").files == both
+    assert open_source("real/../real/*.csv").files == both
+    assert open_source("link/b.csv").files == both[1:]
+    assert open_source(pd.DataFrame({"a": ["1"]})).files == ()
 
 
 AWKWARD = ["a[1]", "a*", "a?", "it's", "{x,y}", "year=2020", "ü ñ", "**", "[!x]", "a;b"]
@@ -186,7 +187,7 @@ def test_awkward_file_names(tmp_path: Path, stem: str, ending: str) -> None:
     for place in (tmp_path, folder):
         path = place / f"{stem}{ending}"
         getattr(pl.DataFrame({"a": ["right"]}), f"write_{ending[1:]}")(path)
-        read = read_source(path)
+        read = open_source(path)
         assert names(read) == ["a"]
         assert rows(read) == [("right",)]
 
@@ -195,7 +196,7 @@ def test_awkward_file_names(tmp_path: Path, stem: str, ending: str) -> None:
 
 
 def test_digest_of_one_file_is_that_of_its_bytes(tmp_path: Path) -> None:
-    read = read_source(write(tmp_path, "a\r\n1\r\n"))
+    read = open_source(write(tmp_path, "a\r\n1\r\n"))
     assert read.digest == hashlib.sha256(b"a\r\n1\r\n").hexdigest()
 
 
@@ -204,7 +205,7 @@ def test_digest_of_several_files_knows_names_and_bytes(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         for name, data in parts.items():
             write(tmp_path / folder, data, name)
-        return read_source(tmp_path / folder).digest
+        return open_source(tmp_path / folder).digest
 
     base = digest("a", {"1.csv": "x\n1\n", "2.csv": "x\n2\n"})
     lines = "".join(
@@ -219,10 +220,10 @@ def test_digest_of_several_files_knows_names_and_bytes(tmp_path: Path) -> None:
 
 def test_name(tmp_path: Path) -> None:
     path = write(tmp_path, "a\n1\n")
-    assert read_source(path).name == str(path)
-    assert read_source(path, name="adult").name == "adult"
-    assert read_source(pd.DataFrame({"a": ["1"]})).name == "DataFrame"
-    assert read_source(pd.DataFrame({"a": ["1"]}), name="adult").name == "adult"
+    assert open_source(path).name == str(path)
+    assert open_source(path, name="adult").name == "adult"
+    assert open_source(pd.DataFrame({"a": ["1"]})).name == "DataFrame"
+    assert open_source(pd.DataFrame({"a": ["1"]}), name="adult").name == "adult"
 
 
 def test_chosen_columns_come_in_file_order(tmp_path: Path) -> None:
@@ -230,11 +231,11 @@ def test_chosen_columns_come_in_file_order(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "t.csv", index=False)
     pl.DataFrame(frame.to_dict("list")).write_parquet(tmp_path / "t.parquet")
     for source in (frame, tmp_path / "t.csv", tmp_path / "t.parquet"):
-        read = read_source(source, columns=["d", "b"])
+        read = open_source(source, columns=["d", "b"])
         assert names(read) == ["b", "d"]
         assert rows(read) == [("2", "4")]
         assert read.unread == ("a", "c")
-        assert read_source(source).unread == ()
+        assert open_source(source).unread == ()
 
 
 def test_a_column_that_is_not_there(tmp_path: Path) -> None:
@@ -317,12 +318,12 @@ def test_frames_that_are_refused(frame: pd.DataFrame, sentence: str) -> None:
 
 def test_the_index_and_the_layout_of_a_frame_do_not_matter() -> None:
     frame = pd.DataFrame({"a": ["x", None, "y"], "b": [3, 1, 2]})
-    digest = read_source(frame).digest
+    digest = open_source(frame).digest
     shuffled = frame.copy()
     shuffled.index = pd.Index([7, 7, 1])
     strided = pd.concat([frame, frame]).sort_index(kind="stable").iloc[::2]
     for same in (shuffled, strided, frame.astype({"a": "category", "b": "float64"})):
-        read = read_source(same)
+        read = open_source(same)
         assert rows(read) == [("x", "3"), (None, "1"), ("y", "2")]
         assert read.digest == digest
 
@@ -339,12 +340,12 @@ def test_the_index_and_the_layout_of_a_frame_do_not_matter() -> None:
 )
 def test_the_content_of_a_frame_does_matter(other: dict[str, list[str | None]]) -> None:
     frame = pd.DataFrame({"a": ["x", None, "y"], "b": ["3", "1", "2"]})
-    assert read_source(pd.DataFrame(other)).digest != read_source(frame).digest
+    assert open_source(pd.DataFrame(other)).digest != open_source(frame).digest
 
 
 def test_tokens_do_not_change_a_digest() -> None:
     frame = pd.DataFrame({"a": ["x", "?", ""], "b": [-9.0, 1.0, 2.5]})
-    digests = {read_source(frame, missing_tokens=t).digest for t in ((), ("",), ("?", "-9", "2.5"))}
+    digests = {open_source(frame, missing_tokens=t).digest for t in ((), ("",), ("?", "-9", "2.5"))}
     assert len(digests) == 1
 
 
@@ -353,6 +354,6 @@ def test_a_frame_of_text_is_read_as_it_is(table: tuple[list[str], Cells]) -> Non
     header, expected = table
     for dtype in ("object", "str", "category"):
         frame = pd.DataFrame(expected, columns=header, dtype="object").astype(dtype)
-        read = read_source(frame, missing_tokens=())
+        read = open_source(frame, missing_tokens=())
         assert names(read) == header
         assert rows(read) == expected

@@ -10,7 +10,7 @@ from typing import Any
 import openpyxl
 import pytest
 
-from tests.data.reading import names, read_source, refusal, rows, write
+from tests.data.reading import names, open_source, refusal, rows, write
 
 
 def book(folder: Path, *sheets: tuple[str, list[list[Any]]]) -> Path:
@@ -30,7 +30,7 @@ def test_cells_have_the_texts_of_their_values(tmp_path: Path) -> None:
         tmp_path,
         ("people", [["age", "born", "paid", "ill"], [39, day, 1.5, True], [40, None, 2, False]]),
     )
-    source = read_source(path)
+    source = open_source(path)
     assert names(source) == ["age", "born", "paid", "ill"]
     assert rows(source) == [("39", "2020-01-31", "1.5", "True"), ("40", None, "2", "False")]
 
@@ -46,20 +46,20 @@ CELLS = [
 def test_the_text_of_a_cell_depends_on_that_cell_alone(tmp_path: Path, cell: Any) -> None:
     """A cell beside it may be one of a row that is not released."""
     line = [["x", *map(str, range(len(CELLS)))], ["a", *[cell] * len(CELLS)], ["b", *CELLS]]
-    alone = rows(read_source(book(tmp_path, ("s", line[:2]))))[0][1]
-    source = read_source(book(tmp_path, ("s", line)))
+    alone = rows(open_source(book(tmp_path, ("s", line[:2]))))[0][1]
+    source = open_source(book(tmp_path, ("s", line)))
     assert rows(source)[0] == ("a", *[alone] * len(CELLS))
     assert all(column.native is None for column in source.columns)
 
 
 def test_empty_rows_and_columns_behind_the_table_are_skipped(tmp_path: Path) -> None:
     path = book(tmp_path, ("s", [["a", "b", None], [None, None, None], ["1", None, None], ["2"]]))
-    assert rows(read_source(path)) == [("1", None), ("2", None)]
+    assert rows(open_source(path)) == [("1", None), ("2", None)]
 
 
 def test_sheets_are_chosen_by_name(tmp_path: Path) -> None:
     path = book(tmp_path, ("people", [["a"], ["1"]]), ("places", [["a"], ["2"]]))
-    assert rows(read_source(path, sheet="places")) == [("2",)]
+    assert rows(open_source(path, sheet="places")) == [("2",)]
     assert refusal(path) == (
         f"{path} has the sheets 'people', 'places'; name one of them (sheet: people)"
     )
@@ -70,7 +70,7 @@ def test_sheets_are_chosen_by_name(tmp_path: Path) -> None:
 
 def test_a_sheet_without_names(tmp_path: Path) -> None:
     path = book(tmp_path, ("s", [[39, "f"], [50, "m"]]))
-    source = read_source(path, header=False)
+    source = open_source(path, header=False)
     assert names(source) == ["c1", "c2"]
     assert rows(source) == [("39", "f"), ("50", "m")]
 

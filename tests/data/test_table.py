@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moanon.data.source import Source, read_source
-from moanon.data.table import MissingPolicy, Role, Table, read_table, settle
+from moanon.data.table import MissingPolicy, Role, Table, give_roles
+from moanon.engines import Source, open_source, read_table
 from moanon.errors import DataError
 from tests.data.reading import texts
 from tests.refusals import refusal_of
@@ -63,8 +63,8 @@ def test_undeclared_columns_are_named_and_left_out() -> None:
 
 
 def test_undeclared_columns_of_a_whole_source() -> None:
-    read = read_source(PEOPLE, columns=["age", "ill", "note"])
-    assert settle(read, {"age": "quasi"}, "drop").undeclared == ("note", "ill", "name", "extra")
+    read = open_source(PEOPLE, columns=["age", "ill", "note"])
+    assert give_roles(read, {"age": "quasi"}, "drop").undeclared == ("note", "ill", "name", "extra")
 
 
 def test_undeclared_columns_may_hold_anything() -> None:
@@ -77,7 +77,7 @@ def test_source_and_digest_are_handed_on(tmp_path: Path) -> None:
     path.write_text("a;b\n1;?\n", encoding="utf-8")
     roles = {"a": "quasi", "b": "insensitive"}
     table = read_table(path, roles, missing_tokens=["?"], delimiter=";")
-    assert (table.source, table.digest) == (str(path), read_source(path).digest)
+    assert (table.source, table.digest) == (str(path), open_source(path).digest)
     assert texts(table.column("b")) == [None]
 
 
@@ -105,7 +105,7 @@ def test_roles_are_checked_before_anything_is_read() -> None:
 def test_a_declared_column_that_is_not_there() -> None:
     sentence = "DataFrame has no column 'aeg' (did you mean 'age'?)"
     assert refusal(read_table, PEOPLE, {"aeg": "quasi"}) == sentence
-    assert refusal(settle, read_source(PEOPLE), {"aeg": "quasi"}, "drop") == sentence
+    assert refusal(give_roles, open_source(PEOPLE), {"aeg": "quasi"}, "drop") == sentence
 
 
 def test_a_column_that_was_never_declared() -> None:
@@ -157,7 +157,7 @@ def test_error_names_columns_and_rows() -> None:
     )
     assert refusal(read_table, frame, ROLES, missing="error") == sentence
     assert refusal(read_table, frame, ROLES) == sentence  # nobody is left out in silence
-    assert refusal(settle, read_source(frame), ROLES) == sentence
+    assert refusal(give_roles, open_source(frame), ROLES) == sentence
 
 
 @pytest.mark.parametrize(
@@ -219,14 +219,14 @@ ALL_ROLES = dict(zip("qsin", ["quasi", "sensitive", "insensitive", "identifying"
 def settled(read: Source, missing: MissingPolicy) -> Table | None:
     """The table, or None where the source has to be refused."""
     try:
-        return settle(read, ALL_ROLES, missing)
+        return give_roles(read, ALL_ROLES, missing)
     except DataError:
         return None
 
 
 @given(cells=ROWS, missing=st.sampled_from(get_args(MissingPolicy)))
 def test_every_row_is_kept_or_counted(cells: list[Any], missing: MissingPolicy) -> None:
-    read = read_source(pd.DataFrame(cells, columns=list("qsin"), dtype=object))
+    read = open_source(pd.DataFrame(cells, columns=list("qsin"), dtype=object))
     complete = [row for row in cells if row[0] and row[1]]
     table = settled(read, missing)
     some = any(row[0] for row in cells) and any(row[1] for row in cells)
@@ -244,7 +244,7 @@ def test_every_row_is_kept_or_counted(cells: list[Any], missing: MissingPolicy) 
 
 @given(cells=ROWS, missing=st.sampled_from(get_args(MissingPolicy)))
 def test_values_are_exactly_those_that_occur(cells: list[Any], missing: MissingPolicy) -> None:
-    read = read_source(pd.DataFrame(cells, columns=list("qsin"), dtype=object))
+    read = open_source(pd.DataFrame(cells, columns=list("qsin"), dtype=object))
     table = settled(read, missing)
     for column in table.columns.values() if table else ():
         assert column.values == tuple(sorted({t for t in texts(column) if t is not None}))

@@ -11,8 +11,8 @@ import openpyxl
 import pytest
 
 from moanon.cli import main
-from moanon.data import workbooks
-from tests.data.reading import read_source, refusal, rows
+from moanon.data import spreadsheets
+from tests.data.reading import open_source, refusal, rows
 
 HEAD = '<?xml version="1.0"?>'
 MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
@@ -64,12 +64,12 @@ def lines(count: int) -> str:
 @pytest.mark.parametrize("claimed", ["", "A1", "A1:B11", "A1:A21", "B3:B4", "A1:XFD1048576"])
 def test_what_is_written_counts_whatever_the_sheet_claims(tmp_path: Path, claimed: str) -> None:
     path = book(tmp_path, sheet(lines(20), claimed))
-    assert rows(read_source(path)) == [(str(r), str(r % 3)) for r in range(2, 22)]
+    assert rows(open_source(path)) == [(str(r), str(r % 3)) for r in range(2, 22)]
 
 
 def test_rows_and_cells_need_no_numbers(tmp_path: Path) -> None:
     bare = "<row><c t='str'><v>a</v></c></row><row/><row><c><v>1</v></c></row>"
-    assert rows(read_source(book(tmp_path, sheet(bare)))) == [("1",)]
+    assert rows(open_source(book(tmp_path, sheet(bare)))) == [("1",)]
 
 
 @pytest.mark.parametrize(
@@ -136,10 +136,10 @@ TOO_LARGE = "unpacks to more than a workbook should hold; save the sheet as CSV"
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a test can reach at once."""
-    monkeypatch.setattr(workbooks, "SMALL_PART", 1 << 18)
-    monkeypatch.setattr(workbooks, "MOST_WHOLE", 1 << 19)
-    monkeypatch.setattr(workbooks, "MOST_HELD", 1 << 20)
-    monkeypatch.setattr(workbooks, "MOST_STREAMED", 1 << 21)
+    monkeypatch.setattr(spreadsheets, "SMALL_PART", 1 << 18)
+    monkeypatch.setattr(spreadsheets, "MOST_WHOLE", 1 << 19)
+    monkeypatch.setattr(spreadsheets, "MOST_HELD", 1 << 20)
+    monkeypatch.setattr(spreadsheets, "MOST_STREAMED", 1 << 21)
 
 
 @pytest.mark.usefixtures("small_limits")
@@ -152,7 +152,7 @@ def test_a_part_of_nothing_but_blanks_is_refused(tmp_path: Path) -> None:
 def test_a_part_that_is_held_has_a_smaller_limit_than_a_sheet(tmp_path: Path) -> None:
     text = "".join(f"<!-- {number} -->" for number in range(100_000))
     data = sheet(PEOPLE).replace("</sheetData>", f"{text}</sheetData>")
-    assert rows(read_source(book(tmp_path, data))) == [("39",)]
+    assert rows(open_source(book(tmp_path, data))) == [("39",)]
     path = shared(tmp_path, f"<sst {MAIN}>{text}</sst>")
     assert refusal(path) == f"{path} cannot be read: its part xl/sharedStrings.xml {TOO_LARGE}"
     half = f"{HEAD}<styleSheet {MAIN}>{text[: len(text) // 2]}</styleSheet>"
@@ -170,9 +170,9 @@ def test_an_archive_that_hides_the_size_of_a_part_is_refused(tmp_path: Path) -> 
 
 
 def test_limits_are_generous() -> None:
-    assert workbooks.MOST_STREAMED >= 1 << 31
-    assert workbooks.MOST_HELD >= 1 << 28
-    assert workbooks.MOST_WHOLE >= 1 << 25
+    assert spreadsheets.MOST_STREAMED >= 1 << 31
+    assert spreadsheets.MOST_HELD >= 1 << 28
+    assert spreadsheets.MOST_WHOLE >= 1 << 25
 
 
 @pytest.mark.parametrize("command", ["init", "check", "run"])

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from moanon import read_table
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.source import read_source
 from moanon.diagnosis import (
     QUESTIONS,
     BorderAnswer,
@@ -27,7 +26,9 @@ from moanon.diagnosis import (
     column_sets,
 )
 from moanon.diagnosis.questions import choose_rule, rule_measures
+from moanon.engines import open_source
 from moanon.errors import DataError, MoanonError, QuestionError
+from moanon.grouping import Grouping
 from moanon.kernels.selection import FIELDS, GroupRule
 from moanon.kernels.thresholds import WITHIN_LIMIT
 from tests import naive
@@ -172,7 +173,7 @@ class TestReading:
             Diagnosis.read(config, also=["e"])
 
     def test_of_a_source_that_was_read_already(self):
-        source = read_source(figure_2(), name="Figure 2")
+        source = open_source(figure_2(), name="Figure 2")
         assert Diagnosis.of(source).source == "Figure 2"
 
 
@@ -434,7 +435,7 @@ class TestSearching:
         genome = np.zeros(instance.layout.bits, dtype=np.uint8)
         for name, _, place in instance.layout.slices():
             genome[place] = name in subset
-        _, sizes, _ = instance.kernel.group_cells(genome)
+        sizes = Grouping.of_genome(instance, genome).sizes
         curve = diagnosis.curve(subset)
         expected = {int(size): int(size * (sizes == size).sum()) for size in np.unique(sizes)}
         assert dict(zip(curve.strengths.tolist(), curve.rows.tolist(), strict=True)) == expected

@@ -63,7 +63,7 @@ def test_a_set_of_columns_is_a_genome_whatever_is_measured(data):
     scores = Evaluator(instance).evaluate(genome, Suppression("none"), measures=list(rules))
     frame = pd.DataFrame(naive.base_rows(instance), columns=names).astype(str)
     for name in instance.table.sensitive:
-        column = instance.table.columns[name]
+        column = instance.table.column(name)
         frame[name] = np.array(column.values)[column.codes]
     diagnosis = Diagnosis.read(frame, names, instance.table.sensitive)
     for name, rule in rules.items():

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from moanon.cli import main
 from moanon.data.domain import IntervalSpec, OrderedSpec
 from moanon.data.file_form import defuse
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.engines import read_table as open_table
-from moanon.engines.elsewhere import DistinctValues
 from moanon.engines.files import RowsInFiles
+from moanon.engines.stores import DistinctValues
 from moanon.errors import MoanonError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
@@ -125,7 +125,7 @@ def same(path: Path, here: Instance, there: Instance, **options: Any) -> Groupin
     assert (counted.notes, counted.absent) == (rows.notes, rows.absent)
     assert (counted.matched_by, rows.matched_by) == ("key", "key")
     assert counted.sizes.tolist() == rows.sizes.tolist()
-    assert counted.given_row_group is None  # no row was held
+    assert counted.members.of == "counts"  # no row was held
     return counted
 
 
@@ -295,8 +295,9 @@ def test_the_command_looks_up_no_values_of_the_key(
 
     monkeypatch.setattr(RowsInFiles, "look_up", spied)
     told = []
-    for large in (1 << 30, 0):
-        monkeypatch.setattr("moanon.engines.opening.LARGE", {"text": large, "parquet": large})
+    for cells in (2_000_000, 0):
+        monkeypatch.setattr("moanon.engines.opening._FEW_CELLS", cells)
+        asked.clear()
         command = ["measure", "people.csv", "r.parquet", "--key", "nr", "--sensitive", "ill"]
         assert main([*command, "--json"]) == 0
         told.append(capsys.readouterr().out)

@@ -12,8 +12,9 @@ import pytest
 
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec
 from moanon.data.source import digest_files
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.engines import read_table as open_table
+from moanon.engines.duck import DuckSession
 from moanon.errors import OutputError
 from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, Grouping
@@ -195,7 +196,7 @@ def test_the_order_of_a_seed_says_nothing_about_that_of_the_source(
 def test_labels_that_do_not_fit_beside_a_join_keep_the_order(
     tmp_path: Path, both: tuple[Instance, Instance], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("moanon.engines.labelled.LabelledRows.is_large", True)
+    monkeypatch.setattr("moanon.engines.files._LabelledRows.is_large", True)
     here, there = (Release.of(instance, MIXED, k=4) for instance in both)
     same_files(tmp_path, here, there, "csv")
 
@@ -225,23 +226,19 @@ def test_stars_that_could_mean_two_things_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_told_and_leaves_nothing(
-    tmp_path: Path, both: tuple[Instance, Instance]
+    tmp_path: Path, both: tuple[Instance, Instance], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    release = Release.of(both[0], MIXED, k=4)
-    session = both[0].table.store.session  # type: ignore[attr-defined]
-    write = session.write
+    write = DuckSession.write
 
-    def full(sql: str, path: Path) -> None:
-        write(sql, path)
+    def full(session: DuckSession, sql: str, path: Path) -> None:
+        write(session, sql, path)
         raise OSError("No space left on device")
 
-    session.write = full
-    try:
+    monkeypatch.setattr(DuckSession, "write", full)
+    for instance in both:
         with pytest.raises(OutputError, match="cannot be written: No space left on device"):
-            release.write(tmp_path / "x.csv")
-    finally:
-        session.write = write
-    assert not list(tmp_path.iterdir())
+            Release.of(instance, MIXED, k=4).write(tmp_path / "x.csv")
+        assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("spoilt", ["[90-99],=1+1,f,flu,1.0\n", "[0-39],x,f,flu\n"])
@@ -253,15 +250,14 @@ def test_a_file_that_was_spoilt_is_not_certified(
 ) -> None:
     here, there = (Release.of(instance, MIXED, k=4) for instance in both)
     same_files(tmp_path, here, there, "csv", suppressed="star")
-    write = here._released_rows("absent", None, False).write
+    write = DuckSession.write
 
-    def spoil(self: Any, path: Path, form: Any) -> Any:
-        found = write(path, form)
+    def spoil(session: DuckSession, sql: str, path: Path) -> None:
+        write(session, sql, path)
         with path.open("a") as stream:
             stream.write(spoilt)
-        return found
 
-    monkeypatch.setattr("moanon.release.released_rows.LabelledElsewhere.write", spoil)
+    monkeypatch.setattr(DuckSession, "write", spoil)
     with pytest.raises(Exception, match="does not measure as promised"):
         here.write(tmp_path / "x.csv")
     assert not (tmp_path / "x.csv").exists()
@@ -277,7 +273,6 @@ def test_a_folder_of_parts_has_the_rows_of_a_file(
     order: dict[str, Any],
 ) -> None:
     monkeypatch.setattr("moanon.engines.duck.PART_BYTES", 20_000)
-    monkeypatch.setattr("moanon.release.formats._PART_ROWS", 100)
     ending = "csv" if name.endswith(".csv") else "parquet"
     for number, instance in enumerate(both):
         release = Release.of(instance, MIXED, k=4)
@@ -287,7 +282,6 @@ def test_a_folder_of_parts_has_the_rows_of_a_file(
         whole = release.write(tmp_path / str(number) / f"whole.{ending}", **order)
         parts = sorted(folder.iterdir())
         assert [part.name for part in parts] == [f"part-{i:05}.{ending}" for i in range(len(parts))]
-        assert number == 0 or len(parts) > 1  # DuckDB writes in large blocks
         rows = [row for part in parts for row in duckdb.sql(_texts(part)).fetchall()]
         assert rows == duckdb.sql(_texts(tmp_path / str(number) / f"whole.{ending}")).fetchall()
         assert certificate.values == whole.values
@@ -308,9 +302,10 @@ def _texts(path: Path) -> str:
 
 
 def test_parts_are_read_as_one_table(tmp_path: Path, both: tuple[Instance, Instance]) -> None:
-    Release.of(both[0], MIXED, k=4).write(f"{tmp_path}/parts/")
+    release = Release.of(both[0], MIXED, k=4)
+    release.write(f"{tmp_path}/parts/")
     roles = {"age": "quasi", "sex": "quasi", "ill": "sensitive"}
-    assert open_table(tmp_path / "parts", roles).rows == Release.of(both[0], MIXED, k=4).kept.size
+    assert open_table(tmp_path / "parts", roles).rows == release.grouping.kept_rows
 
 
 def test_a_folder_that_exists_is_replaced_only_if_it_holds_parts_alone(
@@ -333,14 +328,13 @@ def test_parts_that_do_not_measure_as_promised_leave_nothing(
     tmp_path: Path, both: tuple[Instance, Instance], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = Release.of(both[0], MIXED, k=4)
-    write = release._released_rows("absent", None, False).write
+    write = DuckSession.write
 
-    def spoil(self: Any, path: Path, form: Any) -> Any:
-        found = write(path, form)
+    def spoil(session: DuckSession, sql: str, path: Path) -> None:
+        write(session, sql, path)
         (path / "part-00001.parquet").write_bytes((path / "part-00000.parquet").read_bytes())
-        return found
 
-    monkeypatch.setattr("moanon.release.released_rows.LabelledElsewhere.write", spoil)
+    monkeypatch.setattr(DuckSession, "write", spoil)
     with pytest.raises(Exception, match="does not measure as promised"):
         release.write(f"{tmp_path}/parts/")
     assert not list(tmp_path.iterdir())
@@ -368,7 +362,7 @@ def test_the_disk_that_is_full_is_the_one_that_is_told(
             if not sql.startswith("COPY"):
                 return database.execute(sql, *given)
             target = sql.split(" TO '")[1].split("'")[0]
-            path = where.format(path=target, folder=session.folder)
+            path = where.format(path=target, folder=session.folder.parent)
             raise duckdb.IOException(f'IO Error: Could not write "{path}": No space left on device')
 
         def __getattr__(self, name: str) -> Any:

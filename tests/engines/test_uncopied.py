@@ -76,7 +76,7 @@ def test_rows_in_memory_leave_identifying_columns_behind(people: Path) -> None:
 def test_of_rows_that_differ_only_what_is_counted_is_staged(
     people: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("moanon.engines.files._SAMPLE", 3)
+    monkeypatch.setattr("moanon.engines.relations._SAMPLE", 3)
     roles = {**ROLES, "note": "insensitive"}
     store = read_table(people, roles, memory="100MB").store
     assert isinstance(store, RowsInFiles)

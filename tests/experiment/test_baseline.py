@@ -165,7 +165,7 @@ def test_what_an_algorithm_cannot_do_is_refused(
 def test_a_space_that_is_too_large_for_mingen_is_refused(
     people: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("moanon.baselines.mingen.MOST_NODES", 11)
+    monkeypatch.setattr("moanon.baselines.lattice.MOST_NODES", 11)
     reason = "the table has 12 full-domain generalizations; MinGen looks at most at 11"
     with pytest.raises(ConfigError, match=reason):
         made("mingen")

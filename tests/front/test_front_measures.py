@@ -13,7 +13,7 @@ import pytest
 
 from moanon.data.domain import OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import DataError
 from moanon.front import Front
 from moanon.genome import Instance

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.populations import PopulationRule
-from moanon.data.table import read_table
+from moanon.data.populations import SubpopulationSpec
+from moanon.engines import read_table
 from moanon.errors import ConfigError, DataError
 from moanon.frontier import CountQueries, place_releases
 from moanon.frontier.placing import undominated
@@ -135,7 +135,7 @@ def test_undominated_points_are_those_that_no_other_beats(points: list[tuple[int
 def test_a_release_lies_where_its_measures_say() -> None:
     instance = instance_of(**PEOPLE)
     found = place_releases([everything(instance).named("all")], min_support=0.3, bucketize=True)
-    ruled = replace(instance, population_rule=PopulationRule(0.3))
+    ruled = replace(instance, subpopulation_spec=SubpopulationSpec(0.3))
     measured = measure_grouping(everything(ruled))
     for release in found.releases:
         assert (release.name, release.k, release.groups, release.suppressed) == ("all", 6, 1, 0)

@@ -217,18 +217,8 @@ def _beside_released(values: Sequence[Any], kept: list[list[int]]) -> dict[str, 
     """Models of a sensitive column that compare groups with the released rows."""
     groups = [[values[row] for row in rows] for rows in kept]
     released = [value for group in groups for value in group]
-    models = {
-        "t_equal": naive_measures.emd_equal,
-        "t_js": naive_measures.js_divergence,
-        "delta": naive_measures.delta,
-        "delta_present": naive_measures.delta_present,
-        "beta": naive_measures.beta,
-        "beta_enhanced": naive_measures.beta_enhanced,
-    }
-    return {
-        name: float(max(model(group, released) for group in groups))
-        for name, model in models.items()
-    }
+    found = naive_measures.column_models(groups, released)
+    return {name: found[name] for name in naive_measures.BESIDE}
 
 
 def _read(path: Path, *, defused: bool) -> tuple[list[str], list[tuple[str, ...]]]:
@@ -266,7 +256,7 @@ def _expected_rows(instance: Instance, shown: Shown, *, stars: bool) -> list[tup
                 row.append(instance.layout.domains[name].label(*of_column[name]))
             elif role != "identifying":
                 gap = "(missing)" if role == "sensitive" else ""
-                code = table.columns[name].codes[number]
+                code = table.column(name).codes[number]
                 row.append(gap if code < 0 else table.columns[name].values[code])
         rows.append(tuple(row))
     return rows

@@ -15,7 +15,7 @@ import numpy as np
 from moanon import datasets
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.genome import Instance
 from tests import naive
 

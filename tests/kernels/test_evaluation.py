@@ -35,21 +35,21 @@ def test_groups_by_sizes_alone(data):
     for each in (rule, plain):
         scores = kernel.evaluate(genomes, each)
         for genome, fields in zip(genomes, scores.fields, strict=True):
-            _, sizes, losses = kernel.group_cells(genome)
-            kept = evaluate_groups(
+            groups = Grouping.of_genome(instance, genome)
+            sizes, losses = groups.sizes, groups.integer_losses
+            kept, results = evaluate_groups(
                 each,
                 sizes.astype(np.uint32),
                 losses,
                 np.zeros((len(COSTS), len(sizes)), dtype=np.int64),
                 make_lists(kernel.plan, len(sizes), 0),
-                kernel.plan.total,
                 kernel.plan,
                 full_loss,
             )
-            assert kept.fields.tolist() == fields.tolist()
-            assert kept.groups.sum() == fields[FIELDS.index("kept_groups")]
-            assert sizes[kept.groups].min(initial=2**31) >= fields[FIELDS.index("d1")]
-            assert sizes[kept.groups].sum() + fields[FIELDS.index("suppressed")] == sizes.sum()
+            assert results.fields.tolist() == fields.tolist()
+            assert kept.sum() == fields[FIELDS.index("kept_groups")]
+            assert sizes[kept].min(initial=2**31) >= fields[FIELDS.index("d1")]
+            assert sizes[kept].sum() + fields[FIELDS.index("suppressed")] == sizes.sum()
 
 
 @given(st.data())
@@ -66,11 +66,11 @@ def test_groups_by_their_models(data):
     scores = instance.kernel.evaluate(genomes, rule)
     for genome, fields, goodness in zip(genomes, scores.fields, scores.goodness, strict=True):
         groups = Grouping.of_genome(instance, genome)
-        kept = _evaluate(groups, instance, rule, (1, 0))
-        assert kept.fields.tolist() == fields.tolist()
-        assert kept.goodness.tolist() == goodness.tolist()
+        kept, results = _evaluate(groups, instance, rule, (1, 0))
+        assert results.fields.tolist() == fields.tolist()
+        assert results.goodness.tolist() == goodness.tolist()
         rows = instance.cells.rows - fields[FIELDS.index("suppressed")]
-        assert groups.sizes[kept.groups].sum() == rows
+        assert groups.sizes[kept].sum() == rows
 
 
 @given(st.data())

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from moanon import errors
 from moanon.cli import main
@@ -87,6 +88,36 @@ def test_a_file_that_vanishes_is_compiled_anew(cache: Path) -> None:
     for path in cache.iterdir():
         path.unlink()
     assert not loaded(fresh())
+
+
+def test_what_another_process_has_just_compiled_is_loaded(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh()(1)
+    (path,) = cache.iterdir()
+    code = path.read_bytes()
+    path.unlink()
+
+    class Turn(FileLock):
+        def acquire(self, *given: Any, **named: Any) -> Any:
+            path.write_bytes(code)  # as the one before us does at the end of its turn
+            return super().acquire(*given, **named)
+
+    monkeypatch.setattr(jit, "FileLock", Turn)
+    assert loaded(fresh())
+    assert list(cache.iterdir()) == [path]
+
+
+def test_a_kernel_is_compiled_where_nobody_ends_his_turn(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh()(1)
+    (path,) = cache.iterdir()
+    path.unlink()
+    monkeypatch.setattr(jit, "_LONGEST_TURN", 0)
+    with FileLock(f"{path}.lock"):
+        assert not loaded(fresh())
+    assert path in cache.iterdir()
 
 
 def test_on_a_full_disk_kernels_run_without_a_cache_and_say_so_once(
@@ -308,7 +339,7 @@ def test_the_command_line_says_what_it_waits_for(tmp_path: Path) -> None:
         with suppress(FileNotFoundError):  # written beside by another process, and renamed
             shutil.copy(kernel, folder)
     # One kernel to be compiled again is enough to have something to say, or to be quiet about.
-    (kernel,) = folder.glob(f"refinement.tally_sizes-{jit.module_digest('kernels.refinement')}-*")
+    (kernel,) = folder.glob(f"refinement.count_sizes-{jit.module_digest('kernels.refinement')}-*")
     kernel.unlink()
     assert diagnose(tmp_path / "one", table).count(said) == 1
     assert said not in diagnose(tmp_path / "one", table)

@@ -11,7 +11,7 @@ import pandas as pd
 from moanon.baselines import find_baseline
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.learning.lessons import Target

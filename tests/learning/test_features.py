@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from moanon.data.column import Column
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.learning.features import HIDDEN, FeatureSpace

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from moanon.data.table import Table, read_table
+from moanon.data.table import Table
+from moanon.engines import read_table
 from moanon.errors import ConfigError, DataError
 from moanon.learning.lessons import NO_CLASS, Target
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from moanon.data.domain import DomainSpec, OrderedSpec
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.genome import Instance
 from moanon.measures import MEASURES
 from moanon.measures.evaluate import Evaluator

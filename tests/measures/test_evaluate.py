@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon.data.domain import IntervalSpec, OrderedSpec
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError, GenomeError
 from moanon.genome import Instance
 from moanon.measures import MEASURES, find_measure

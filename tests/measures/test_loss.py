@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.measures import MEASURES, applicable

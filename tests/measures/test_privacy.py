@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 from moanon import datasets
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError, DataError
 from moanon.genome import Instance
 from moanon.kernels import models as kernel_models

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moanon.data.domain import OrderedSpec
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.genome import Instance
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES

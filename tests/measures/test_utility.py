@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from moanon.config import Config
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.populations import PopulationRule
-from moanon.data.table import read_table
+from moanon.data.populations import SubpopulationSpec
+from moanon.engines import read_table
 from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
@@ -37,12 +37,12 @@ def ruled_instances(draw: st.DrawFn) -> Instance:
     names = [n for n, domain in instance.layout.domains.items() if domain.kind != "tree"]
     widths = st.sets(st.integers(2, 5), max_size=2).map(sorted).map(tuple)
     ancestors = {name: draw(widths) for name in names if draw(st.booleans())}
-    rule = PopulationRule(draw(st.sampled_from(SUPPORTS)), ancestors)
-    return replace(instance, population_rule=rule)
+    rule = SubpopulationSpec(draw(st.sampled_from(SUPPORTS)), ancestors)
+    return replace(instance, subpopulation_spec=rule)
 
 
 def expected(instance: Instance) -> dict[naive_populations.Predicate, list[int]]:
-    rule = instance.population_rule
+    rule = instance.subpopulation_spec
     assert rule is not None
     return naive_populations.populations(
         instance, Fraction(str(rule.min_support)), dict(rule.ancestors)
@@ -143,7 +143,7 @@ def two_sexes(**rule: object) -> Instance:
     frame = pd.DataFrame({"sex": list("ffmm"), "ill": list("aabb")})
     table = read_table(frame, {"sex": "quasi", "ill": "sensitive"})
     specs = {"sex": OrderedSpec(("f", "m"))}
-    return Instance.build(table, specs, population_rule=PopulationRule(**rule))  # type: ignore[arg-type]
+    return Instance.build(table, specs, subpopulation_spec=SubpopulationSpec(**rule))  # type: ignore[arg-type]
 
 
 def test_one_group_tells_of_everybody_the_same() -> None:
@@ -171,8 +171,8 @@ def test_a_population_without_a_row_is_told_as_all_released_ones() -> None:
 def test_ranges_of_numbers_begin_at_multiples_of_their_width() -> None:
     frame = pd.DataFrame({"age": range(17, 33), "ill": ["a"] * 16})
     table = read_table(frame, {"age": "quasi", "ill": "sensitive"})
-    rule = PopulationRule(0.3, {"age": (10, 20)})
-    instance = Instance.build(table, {"age": IntervalSpec(1)}, population_rule=rule)
+    rule = SubpopulationSpec(0.3, {"age": (10, 20)})
+    instance = Instance.build(table, {"age": IntervalSpec(1)}, subpopulation_spec=rule)
     # [20-29] has 10 of 16 rows, [17-19] 3 and [30-32] 3; twenty years make [17-19] and [20-32].
     assert [each["age"] for each in instance.populations.predicates()] == ["[20-29]", "[20-32]"]
 
@@ -180,9 +180,9 @@ def test_ranges_of_numbers_begin_at_multiples_of_their_width() -> None:
 def test_clamped_ends_are_in_no_range() -> None:
     frame = pd.DataFrame({"age": [18, 20, 29, 30, 45, 59, 60, 71], "ill": ["a"] * 8})
     table = read_table(frame, {"age": "quasi", "ill": "sensitive"})
-    rule = PopulationRule(0.01, {"age": (2, 4)})
+    rule = SubpopulationSpec(0.01, {"age": (2, 4)})
     spec = IntervalSpec(5, range=(20, 60), outside="clamp")
-    instance = Instance.build(table, {"age": spec}, population_rule=rule)
+    instance = Instance.build(table, {"age": spec}, subpopulation_spec=rule)
     shown = [each["age"] for each in instance.populations.predicates()]
     ranges = ["[20-29]", "[30-39]", "[40-49]", "[50-59]", "[20-39]", "[40-59]"]
     steps = ["<20", "[20-24]", "[25-29]", "[30-34]", "[45-49]", "[55-59]", ">=60"]
@@ -193,7 +193,9 @@ def test_numbers_have_doubled_steps_and_orders_no_ranges() -> None:
     frame = pd.DataFrame({"age": [0, 1, 2, 3], "size": list("SMLX"), "ill": list("aaaa")})
     roles = {"age": "quasi", "size": "quasi", "ill": "sensitive"}
     specs = {"age": IntervalSpec(1), "size": OrderedSpec(tuple("SMLX"))}
-    instance = Instance.build(read_table(frame, roles), specs, population_rule=PopulationRule(0.5))
+    instance = Instance.build(
+        read_table(frame, roles), specs, subpopulation_spec=SubpopulationSpec(0.5)
+    )
     assert list(instance.populations.predicates()) == [{"age": "[0-1]"}, {"age": "[2-3]"}]
 
 
@@ -201,21 +203,21 @@ def test_the_whole_domain_and_a_chain_of_nodes_are_no_populations_of_their_own()
     frame = pd.DataFrame({"town": list("AABC"), "ill": list("aaaa")})
     table = read_table(frame, {"town": "quasi", "ill": "sensitive"})
     tree = TreeSpec(Hierarchy.from_yaml("Any: {North: {Far: [A]}, South: [B, C]}"))
-    instance = Instance.build(table, {"town": tree}, population_rule=PopulationRule(0.25))
+    instance = Instance.build(table, {"town": tree}, subpopulation_spec=SubpopulationSpec(0.25))
     shown = [each["town"] for each in instance.populations.predicates()]
     assert sorted(shown) == ["A", "B", "C", "South"]
 
 
 def test_support_is_compared_exactly() -> None:
     # 0.1 of 30 rows are 3 rows, whatever 0.1 * 30 is.
-    assert PopulationRule(0.1).least_rows(30) == 3
-    assert PopulationRule(0.05).least_rows(45_222) == 2_262
+    assert SubpopulationSpec(0.1).least_rows(30) == 3
+    assert SubpopulationSpec(0.05).least_rows(45_222) == 2_262
 
 
 @pytest.mark.parametrize("share", [0, -0.1, 1.01, math.nan, True, "0.1"])
 def test_a_support_that_is_no_share_is_refused(share: object) -> None:
     with pytest.raises(ConfigError, match=r"min_support must be in \(0, 1\]\. Got"):
-        PopulationRule(share)  # type: ignore[arg-type]
+        SubpopulationSpec(share)  # type: ignore[arg-type]
 
 
 def test_more_populations_than_allowed_are_refused() -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.front import Front
 from moanon.genome import Instance
 from moanon.measures.evaluate import Evaluator

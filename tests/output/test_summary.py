@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from moanon.data.domain import IntervalSpec, OrderedSpec
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.genome import Instance
 from moanon.output.summary import summary_html, summary_path
 from moanon.release import Release

@@ -63,7 +63,7 @@ def test_a_best_cut_by_hand():
     import pandas as pd
 
     from moanon.data.domain import OrderedSpec
-    from moanon.data.table import read_table
+    from moanon.engines import read_table
 
     frame = pd.DataFrame({"size": ["S"] + ["M"] * 2 + ["L"] * 5})
     instance = Instance.build(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from moanon.data.domain import OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.genome import Instance
 from moanon.kernels.cuts import FREE
 from moanon.measures.suppression import row_limit

@@ -23,14 +23,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, Release, TreeSpec, read_table
-from moanon.data.rows import RowsInMemory
+from moanon.engines.duck import DuckSession
+from moanon.engines.stores import HeldRows
 from moanon.errors import CertificateError, ConfigError, GenomeError, OutputError
 from moanon.grouping import Grouping
 from moanon.measures import MEASURES
 from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
-from moanon.release import applied, formats
-from moanon.release.formats import ReleasedColumn, write_csv
+from moanon.release import applied
 from tests.release.tables import SIZES, releases, shirts, values_of
 
 
@@ -43,7 +43,7 @@ def names_in(folder: Path) -> list[str]:
 
 def test_rows_of_small_groups_are_absent_and_the_others_keep_their_order() -> None:
     release = Release.of(shirts(s=["a", "b", "c", "d", "e"]), [1, 1], k=2)
-    assert release.kept.tolist() == [0, 1, 2, 4]
+    assert np.flatnonzero(release.grouping.is_kept).tolist() == [0, 1, 2, 4]
     frame = release.to_frame()
     assert frame.to_dict("list") == {"size": ["S", "S", "M", "M"], "s": ["a", "b", "c", "e"]}
     assert isinstance(frame.index, pd.RangeIndex)
@@ -220,7 +220,7 @@ def test_a_release_measures_as_promised(made: tuple[Release, int]) -> None:
     for name in ("k", "suppressed", "groups", "gl", "sl", "loss"):
         assert found[name] == pytest.approx(promised[name, ""], rel=1e-12, abs=1e-12)
     assert found["weighted_k_kept"] == pytest.approx(float(promised["weighted_k_kept", ""]))
-    assert promised["rows", ""] == len(release.kept)
+    assert promised["rows", ""] == len(np.flatnonzero(release.grouping.is_kept))
     columns = release.instance.table.sensitive
     models = {name for name, _ in promised if MEASURES.get(name, MEASURES["k"]).models}
     assert bool(models) == bool(columns)
@@ -244,7 +244,8 @@ def test_k_is_a_whole_number(k: Any) -> None:
 
 
 def test_k_may_be_an_integer_of_numpy() -> None:
-    assert len(Release.of(shirts(), [1, 1], k=np.int64(2)).kept) == 4  # type: ignore[arg-type]
+    release = Release.of(shirts(), [1, 1], k=np.int64(2))  # type: ignore[arg-type]
+    assert release.grouping.kept_rows == 4
 
 
 @pytest.mark.parametrize("genomes", [[[0, 0], [1, 1]], np.zeros((0, 2), dtype=int)])
@@ -298,7 +299,7 @@ def test_the_order_of_a_seed_says_nothing_about_that_of_the_source(
         name: replace(table.store.column(name), codes=table.store.column(name).codes[order])
         for name in table.columns
     }
-    turned = release.instance.over(replace(table, store=RowsInMemory(columns)))
+    turned = release.instance.over(replace(table, store=HeldRows(columns)))
     assert release.grouping.genome is not None
     other = Release.of(turned, release.grouping.genome, k=k, recursive_c=release.recursive_c)
     options = {"suppressed": suppressed, "spreadsheet_safe": safe, "shuffle": 3}
@@ -569,15 +570,23 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     assert {each.name: each.read_text() for each in tmp_path.iterdir()} == before
 
 
-def merging_labels(path: Path, columns: list[ReleasedColumn]) -> None:
-    write_csv(path, columns)
-    path.write_text(path.read_text().replace("L", "M"))
+def tamper(monkeypatch: pytest.MonkeyPatch, original: str, changed: str) -> None:
+    """Have files changed behind the writer's back."""
+    write = DuckSession.write
+
+    def tampering(session: DuckSession, sql: str, path: Path) -> None:
+        write(session, sql, path)
+        text = path.read_text()
+        assert original in text
+        path.write_text(text.replace(original, changed))
+
+    monkeypatch.setattr(DuckSession, "write", tampering)
 
 
 def test_a_file_that_measures_otherwise_is_not_left(
     target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(formats, "write_csv", merging_labels)
+    tamper(monkeypatch, "L", "M")
     with pytest.raises(
         CertificateError,
         match=r"r\.csv does not measure as promised: groups is 2 in the file, 3 was promised",
@@ -603,16 +612,10 @@ def test_the_first_quantity_that_differs_is_named(
     changed: str,
     complaint: str,
 ) -> None:
-    def tampering(path: Path, columns: list[ReleasedColumn]) -> None:
-        write_csv(path, columns)
-        text = path.read_text()
-        assert original in text
-        path.write_text(text.replace(original, changed))
-
     frame = pd.DataFrame({"size": ["S", "S", "M", "M", "M"], "s": ["a", "b", "c", "e", "e"]})
     table = read_table(frame, {"size": "quasi", "s": "sensitive"})
     release = Release.of(Instance.build(table, {"size": SIZES}), [1, 1])
-    monkeypatch.setattr(formats, "write_csv", tampering)
+    tamper(monkeypatch, original, changed)
     with pytest.raises(CertificateError, match=complaint):
         release.write(tmp_path / "r.csv")
     assert names_in(tmp_path) == []

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedSpec, TreeDomain, TreeSpec
 from moanon.data.notation import Notation
 from moanon.data.rules import rule_of
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError, InfeasibleError, OutputError
 from moanon.front import Front
 from moanon.genome import Instance
@@ -40,9 +40,9 @@ from tests.strategies import populations, rich_instances
 #: Privacy models, which every group has a value of.
 MODELS = [measure.name for measure in MEASURES.values() if measure.group]
 #: Quotients of whole numbers, which must agree to the last bit.
-EXACT = ("alpha", "t_closeness", "t_equal", "beta", "beta_enhanced")
+EXACT = [name for name in MODELS if MEASURES[name].precision in ("exact", "quotient")]
 #: Bounds from easy to hard; some are met by nothing.
-BOUNDS: dict[str, tuple[float, ...]] = {
+BOUNDS: dict[str, tuple[float, ...]] = dict.fromkeys(MODELS, (3, 1, 0.5)) | {
     "k": (1, 2, 4),
     "l": (1, 2),
     "l_distinct": (1, 2),
@@ -56,8 +56,6 @@ BOUNDS: dict[str, tuple[float, ...]] = {
     "t_js": (0.69, 0.3, 0.1),
     "delta": (5, 1, 0.5),
     "delta_present": (5, 1, 0.5),
-    "beta": (3, 1, 0.5),
-    "beta_enhanced": (2, 1, 0.5),
     "loss": (1, 0.7, 0.4),
     "dm": (1600, 300, 60),
     "suppressed": (20, 3, 0),
@@ -111,27 +109,8 @@ def column_models(
     shown: bool,
 ) -> dict[str, float]:
     """Every privacy model of a sensitive column beside all rows, of its worst group."""
-    return {
-        "l_distinct": min(map(naive.distinct_l, groups)),
-        "l_frequency": min(map(naive.frequency_l, groups)),
-        "l_entropy": min(map(naive.entropy_l, groups)),
-        "l_recursive": min(naive.recursive_l(values, c) for values in groups),
-        "p_sensitive": min(map(naive.distinct_l, groups)),
-        "alpha": float(max(map(naive_measures.alpha, groups))),
-        "t_closeness": float(
-            max(distance(instance, name, values, whole, shown) for values in groups)
-        ),
-        "t_equal": float(max(naive_measures.emd_equal(values, whole) for values in groups)),
-        "t_js": max(naive_measures.js_divergence(values, whole) for values in groups),
-        "delta": max(naive_measures.delta(values, whole) for values in groups),
-        "delta_present": max(naive_measures.delta_present(values, whole) for values in groups),
-        "beta": float(max(naive_measures.beta(values, whole) for values in groups)),
-        "beta_enhanced": max(naive_measures.beta_enhanced(values, whole) for values in groups),
-    }
-
-
-def worse(name: str, values: Sequence[float]) -> float:
-    return min(values) if MEASURES[name].direction == "max" else max(values)
+    closest = float(max(distance(instance, name, values, whole, shown) for values in groups))
+    return naive_measures.column_models(groups, whole, c) | {"t_closeness": closest}
 
 
 def check_certificate(
@@ -163,7 +142,9 @@ def check_certificate(
 def worst(models: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     """Of several columns."""
     names = next(iter(models.values()))
-    return {name: worse(name, [each[name] for each in models.values()]) for name in names}
+    return {
+        name: naive_measures.worst(name, [each[name] for each in models.values()]) for name in names
+    }
 
 
 def plain(record: Mapping[str, float | str]) -> dict[str, float]:
@@ -305,7 +286,7 @@ def measures_of(
     models = [models_under(instance, front.suppression, rows) for rows in kept]
     return {
         **naive_measures.loss_measures(instance, genome, kept),
-        **{name: worse(name, [each[name] for each in models]) for name in models[0]},
+        **{name: naive_measures.worst(name, [each[name] for each in models]) for name in models[0]},
         "loss": float((lost + gone * len(sizes)) / (n * len(sizes))),
         "suppressed": gone,
         "groups": len(kept),

@@ -14,7 +14,7 @@ from moanon.compare import compare
 from moanon.config import Config
 from moanon.data.domain import IntervalSpec, TreeDomain, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError, DataError
 from moanon.front import Front
 from moanon.genome import Instance

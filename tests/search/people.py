@@ -13,7 +13,7 @@ from moanon.arrays import State
 from moanon.config import SearchSection
 from moanon.data.domain import DomainSpec, IntervalSpec, OrderedDomain, OrderedSpec, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.front import Front
 from moanon.genome import Instance, Layout
 from moanon.measures.suppression import Preset, find_preset

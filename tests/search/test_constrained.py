@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from moanon.data.domain import IntervalSpec
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import InfeasibleError, SearchError
 from moanon.genome import Instance
 from moanon.measures import MEASURES

@@ -22,7 +22,7 @@ import moanon
 from moanon.config import Config
 from moanon.data.domain import IntervalSpec, OrderedSpec, TreeDomain, TreeSpec
 from moanon.data.hierarchy import Hierarchy
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import ConfigError, DataError, InfeasibleError, SearchError
 from moanon.experiment import Experiment, load_front, plan
 from moanon.front import Front

@@ -19,7 +19,7 @@ from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
 from moanon.arrays import State
 from moanon.data.domain import DomainSpec, OrderedSpec, TreeSpec
-from moanon.data.table import read_table
+from moanon.engines import read_table
 from moanon.errors import SearchError
 from moanon.genome import Instance
 from moanon.measures.suppression import PRESETS, Suppression, find_preset

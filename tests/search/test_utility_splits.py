@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moanon.data.domain import OrderedSpec
-from moanon.data.populations import PopulationRule
-from moanon.data.table import read_table
+from moanon.data.populations import SubpopulationSpec
+from moanon.engines import read_table
 from moanon.errors import ConfigError
 from moanon.genome import Instance
 from moanon.grouping import Grouping
@@ -39,7 +39,7 @@ def as_boxes(splits: UtilitySplits, group: np.ndarray) -> Grouping:
 @given(st.data())
 def test_groups_meet_what_is_asked_and_lose_no_more_than_one(data: st.DataObject) -> None:
     instance = data.draw(instances(most_rows=30, sensitive=data.draw(st.integers(1, 2))))
-    instance = replace(instance, population_rule=PopulationRule(0.2))
+    instance = replace(instance, subpopulation_spec=SubpopulationSpec(0.2))
     try:
         assert len(instance.populations)
     except ConfigError:  # none is large
@@ -70,7 +70,7 @@ def test_the_split_is_the_one_that_populations_gain_by() -> None:
     )
     table = read_table(frame, {"size": "quasi", "town": "quasi", "ill": "sensitive"})
     specs = {"size": OrderedSpec(tuple("01234")), "town": OrderedSpec(("a", "b"))}
-    instance = Instance.build(table, specs, population_rule=PopulationRule(0.2))
+    instance = Instance.build(table, specs, subpopulation_spec=SubpopulationSpec(0.2))
     target = Suppression("none", constraints=(("k", 20),))
     splits = UtilitySplits(instance)
     by_utility = as_boxes(splits, splits.split(target))

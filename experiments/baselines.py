@@ -58,9 +58,9 @@ from moanon.output.figure_style import (
 from moanon.search.algorithms import DEFAULT_EVALUATIONS, make_search
 from moanon.search.archive import front_of
 from moanon.search.local import LocalSearch
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 
 REPOSITORY = Path(__file__).parents[1]
 KS = (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
@@ -71,8 +71,8 @@ QUERIES, LEAST_SHARE = 600, 0.005
 CREDIT = ("LIMIT_BAL", "SEX", "EDUCATION", "MARRIAGE", "AGE")
 
 
-def _problem(instance: Instance, eta: float) -> SearchProblem:
-    return SearchProblem(instance, ("k", "loss"), Suppression("limit", eta))
+def _problem(instance: Instance, eta: float) -> AnonymizationProblem:
+    return AnonymizationProblem(instance, ("k", "loss"), Suppression("limit", eta))
 
 
 def global_front(instance: Instance, eta: float) -> Front:

@@ -76,9 +76,9 @@ from moanon.release.solution import Anonymization
 from moanon.search.algorithms import make_search
 from moanon.search.archive import front_of
 from moanon.search.box_solving import solve_target
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 
 REPOSITORY = Path(__file__).parents[1]
 CREDIT = ("LIMIT_BAL", "SEX", "EDUCATION", "MARRIAGE", "AGE")
@@ -261,7 +261,7 @@ def searched(
 ) -> Iterator[Anonymization]:
     """Global recodings of least cost that a search found, once for each k."""
     ks, evaluations = effort(options)
-    problem = SearchProblem(instance, ("k", cost), Suppression("limit", ETA))
+    problem = AnonymizationProblem(instance, ("k", cost), Suppression("limit", ETA))
     search = make_search(problem, SearchSection(seed=seed, evaluations=evaluations))
     run_search(search, Stop(evaluations=evaluations))
     front = front_of(problem, search.archive, 5_000)

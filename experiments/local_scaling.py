@@ -32,9 +32,9 @@ from moanon.engines import read_table
 from moanon.measures.suppression import Suppression
 from moanon.search.box_solving import split_greedily
 from moanon.search.local import LocalSearch
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 
 REPOSITORY = Path(__file__).parents[1]
 CELLS = (10**4, 10**5, 10**6)
@@ -109,7 +109,7 @@ def spread_ks(rows: int) -> list[int]:
 def timed(instance: Instance, table: str, eta: float) -> dict[str, Any]:
     """CPU seconds of the front and of greedy passes alone."""
     rule = Suppression("limit", eta)
-    problem = SearchProblem(instance, ("k", "loss"), rule)
+    problem = AnonymizationProblem(instance, ("k", "loss"), rule)
     LocalSearch.warm_up(problem)
     search = LocalSearch(problem)
     started = time.process_time()

@@ -20,9 +20,9 @@ from moanon import Hierarchy, Instance, IntervalSpec, OrderedSpec, TreeSpec, rea
 from moanon.measures.suppression import Suppression
 from moanon.search.archive import front_of
 from moanon.search.archive_search import ArchiveSearch
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 
 ROWS, VALUES, SEED = 100_000, 30_000, 7
 
@@ -63,7 +63,7 @@ def main() -> None:
     evaluations = parser.parse_args().evaluations
     instance = zip_table()
     print(f"{len(instance.cells):,} cells, genomes of {instance.layout.bits:,} bits")
-    problem = SearchProblem(instance, ("k", "loss"), Suppression("limit", 0.1))
+    problem = AnonymizationProblem(instance, ("k", "loss"), Suppression("limit", 0.1))
     ArchiveSearch.warm_up(problem)
     search = ArchiveSearch(problem, population=200, seed=1)
     started = time.process_time()

@@ -36,7 +36,7 @@ from moanon.experiment.runner import Runner
 from moanon.proofs.front_proof import prove_within_budget
 from moanon.search import archive_search
 from moanon.search.running import Outcome, run_search
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 
 REPOSITORY = Path(__file__).parents[1]
 HEADER = (

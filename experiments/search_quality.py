@@ -45,7 +45,8 @@ ALGORITHMS: dict[str, dict[str, Any]] = {
     "archive (default)": {"algorithm": "archive"},
     "nsga2 (the paper's settings)": shipped(),
     "nsga2 (common boundaries only)": shipped() | {"tree_crossover": "common"},
-    "nsga2": {"algorithm": "nsga2"},
+    **{name: {"algorithm": name} for name in ("nsga2", "nsga3", "unsga3", "smsemoa")},
+    **{name: {"algorithm": name} for name in ("agemoea", "moead")},
 }
 #: Problems: preset, privacy and cost, and limits of cost to look at.
 PROBLEMS: dict[str, tuple[dict[str, Any], str, str, tuple[float, ...]]] = {

@@ -23,9 +23,9 @@ from moanon import Config, Grouping, Instance
 from moanon.front import Front
 from moanon.measures.suppression import Suppression
 from moanon.search.local import LocalSearch
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 
 REPOSITORY = Path(__file__).parents[1]
 KS = (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def local_front(labels: str, eta: float) -> Front:
     """The front of local recodings with single nodes or sets of them."""
     instance = quickstart(labels)
-    search = LocalSearch(SearchProblem(instance, ("k", "loss"), Suppression("limit", eta)))
+    search = LocalSearch(AnonymizationProblem(instance, ("k", "loss"), Suppression("limit", eta)))
     run_search(search, Stop())
     return search.front(5_000)
 

@@ -22,8 +22,8 @@ The stations of the data, and where each of them is::
   presets, ``suppress_by``, η); what a grouping does to each column (``column_effects``).
 - ``moanon.recoding``: how the solutions of a front become groupings: genomes, or boxes.
 - ``moanon.proofs``: lower bounds, and branch and bound: how far a front is from the optimum.
-- ``moanon.search``: the algorithms and their budget (``algorithms``), local recoding (``local``),
-  checkpoints.
+- ``moanon.search``: the problem and operators of pymoo, the algorithms and their budget
+  (``algorithms``), local recoding (``local``), checkpoints.
 - ``moanon.front``: what a search finds, a `Front` to look at and to ask.
 - ``moanon.baselines``: the classical algorithms (Mondrian, Datafly, Incognito, OLA, Flash, MinGen);
   ``find_baseline("mondrian").run(instance, 5)`` gives a release with its ``grouping``, and

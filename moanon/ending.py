@@ -206,7 +206,7 @@ def clear_abandoned() -> None:
         return
     own = re.compile(re.escape(_prefix()) + "[0-9a-f]{16}")
     with suppress(OSError):  # what cannot be listed is not cleared
-        for path in Path(tempfile.gettempdir()).iterdir():
+        for path in Path(tempfile.gettempdir()).glob(f"{_prefix()}*"):
             if own.fullmatch(path.name) and (descriptor := _opened(path)) is not None:
                 try:
                     if _may_be_abandoned(os.fstat(descriptor)) and lock(descriptor):

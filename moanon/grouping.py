@@ -428,7 +428,7 @@ class Grouping(Outlined):
         return found
 
 
-class _Blocks(NamedTuple):
+class _GenomeBlocks(NamedTuple):
     """Blocks of a genome, by base value; those of all columns stand in a row."""
 
     of_value: Values  # number of its block within the column
@@ -437,7 +437,7 @@ class _Blocks(NamedTuple):
     number: list[int]  # blocks of each column
 
     @classmethod
-    def of(cls, layout: Layout, genome: Bits) -> _Blocks:
+    def of(cls, layout: Layout, genome: Bits) -> _GenomeBlocks:
         """Begin a block with each column and behind each boundary."""
         begins = np.ones(layout.value_places[-1], dtype=bool)
         begins[layout.behind_bits] = genome
@@ -473,7 +473,7 @@ class _Merged(Outlined):
     sizes: Ints
     cell_group: Ints | None = None
 
-    def under(self, blocks: _Blocks) -> _Merged:
+    def under(self, blocks: _GenomeBlocks) -> _Merged:
         """Merge further, where these groups have all the boundaries of the blocks."""
         cut = [column for column, number in enumerate(blocks.number) if number > 1] or [0]
         keys = row_keys(
@@ -488,7 +488,7 @@ class _Merged(Outlined):
         of_cell = group if self.cell_group is None else group[self.cell_group]
         return _Merged(self.layout, self.codes[:, member], sizes, of_cell)
 
-    def shown(self, blocks: _Blocks) -> tuple[Values, Values]:
+    def shown(self, blocks: _GenomeBlocks) -> tuple[Values, Values]:
         """Where the blocks of the groups begin and end in each column."""
         # As narrow as blocks allow, since there may be as many groups as rows; signed and with
         # room to spare, so that nothing wraps around where two of them are added or subtracted.
@@ -507,18 +507,18 @@ class _Merged(Outlined):
         return slice(*self.layout.value_places[column : column + 2].tolist())
 
 
-def _merge_each(genomes: Bits, finer: _Merged) -> Iterator[tuple[_Blocks, _Merged]]:
+def _merge_each(genomes: Bits, finer: _Merged) -> Iterator[tuple[_GenomeBlocks, _Merged]]:
     """Merge groups under each of some genomes, by way of the OR of ever fewer of them.
 
     An OR that merges little is left out, so that what is held at a time takes at most twice the
     memory of the cells.
     """
     if len(genomes) == 1:
-        blocks = _Blocks.of(finer.layout, genomes[0])
+        blocks = _GenomeBlocks.of(finer.layout, genomes[0])
         yield blocks, finer.under(blocks)
         return
     if len(genomes) > _SHARING:
-        shared = finer.under(_Blocks.of(finer.layout, np.bitwise_or.reduce(genomes)))
+        shared = finer.under(_GenomeBlocks.of(finer.layout, np.bitwise_or.reduce(genomes)))
         if 2 * len(shared.sizes) <= len(finer.sizes):
             finer = shared
     half = len(genomes) // 2

@@ -46,7 +46,7 @@ class Worded:
         return self.text()
 
     def _repr_html_(self) -> str:
-        return "\n".join(map(_html, self.parts()))
+        return as_html(self.parts())
 
 
 def as_text(parts: Iterable[Part]) -> str:
@@ -71,6 +71,11 @@ def _plain(grid: Grid) -> str:
         ).rstrip()
         for line in lines
     )
+
+
+def as_html(parts: Iterable[Part]) -> str:
+    """Lay parts out as HTML."""
+    return f"<div>{''.join(map(_html, parts))}</div>"
 
 
 def _html(part: Part) -> str:

@@ -18,7 +18,7 @@ from moanon.genome import Instance
 from moanon.measures import MEASURES
 from moanon.measures.evaluate import Evaluator
 from moanon.measures.suppression import Suppression
-from moanon.search.problem import INFEASIBLE, SearchProblem
+from moanon.search.problem import INFEASIBLE, AnonymizationProblem
 from tests import naive, naive_measures
 from tests.strategies import populations, rich_instances
 
@@ -33,7 +33,7 @@ def solutions(draw: st.DrawFn) -> Front:
     instance = draw(rich_instances())
     genome = draw(populations(instance, most=1))[:1]
     rule = Suppression("limit", draw(st.sampled_from([0.0, 0.3, 0.7])))
-    points = SearchProblem(instance, OBJECTIVES, rule).points(genome)
+    points = AnonymizationProblem(instance, OBJECTIVES, rule).points(genome)
     step = draw(st.integers(0, len(points.genome) - 1))
     return Front.of(
         Evaluator(instance), rule, OBJECTIVES, genome, points.thresholds[step : step + 1]
@@ -61,7 +61,7 @@ def check_everywhere(front: Front, bounds: dict[str, float]) -> None:
     check_constraints(sides)
     check_reach(bounds, instance)
 
-    problem = SearchProblem(instance, OBJECTIVES, front.suppression, constraints=bounds)
+    problem = AnonymizationProblem(instance, OBJECTIVES, front.suppression, constraints=bounds)
     points = problem.points(front.recodings.genomes)
     here = np.array([[-front.measures["k"][0], front.measures["loss"][0]]])
     found = points.values[points.thresholds[:, 0] != INFEASIBLE]

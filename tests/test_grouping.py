@@ -416,7 +416,7 @@ def sizes_instance() -> Instance:
 
 def released_beside_a_row_outside() -> Release:
     grouping = Grouping.of_genome(sizes_instance(), [0, 0])
-    return Release(grouping, outside=np.array([False] * 5 + [True]))
+    return Release(grouping, rows_outside=1)
 
 
 def test_a_record_counts_rows_outside_the_domains_in_weighted_k(tmp_path) -> None:

@@ -11,8 +11,10 @@ import pytest
 
 from moanon import Config, Diagnosis, Front, Hierarchy, read_table
 from moanon.compare import compare
+from moanon.diagnosis import Findings, look_over
 from moanon.engines import open_source
 from moanon.experiment import Experiment
+from moanon.experiment.checking import check_config
 from moanon.front.landmarks import TradeOff, find_landmarks
 from moanon.measures import MEASURES
 from moanon.measures.evaluate import score_grouping
@@ -73,12 +75,14 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     columns = open_source(folder / "people.csv").columns
     found: list[Any] = [
         config, experiment, result, front, front.solutions, front.ask(max_loss=0.9), release,
-        release.write(folder / "r.csv"), release._columns("star"), groupings,
+        release.write(folder / "r.csv"), release._labelling("star"), groupings,
         compare(groupings), score_grouping(groupings[0], measures), diagnosis,
         diagnosis.ask(subset=("age", "size")), diagnosis.ask(), diagnosis.ask(delta="ask"),
         TradeOff.of(front), find_landmarks(front), columns, open_source(frame), front.chosen(1),
-        release._reading("csv", release._columns("absent"), stars=False, defused=False),
+        release._reading("csv", tuple(front.instance.table.roles), stars=False, defused=False),
         read_table(frame, {"age": "quasi"}), Hierarchy.read(folder / "place.yaml"),
+        check_config(config), Findings(diagnosis, diagnosis.ask(), look_over(diagnosis)),
+        Findings(diagnosis, diagnosis.ask(subset=("age",))),
         front.instance.kernel, front.instance.losses, *config.specs().values(),
     ]  # fmt: skip
     return list(reached(found, set()))

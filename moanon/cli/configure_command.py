@@ -42,7 +42,8 @@ def check(
     from moanon.config import Config
     from moanon.experiment.checking import check_config
 
-    show(check_config(Config.load(config, sets or ())), everything=measures)
+    checked = check_config(Config.load(config, sets or ()), examples=True)
+    show(checked, everything=measures)
 
 
 @app.command(epilog="Example: moanon init patients.csv --out configs/patients.yaml")
@@ -170,11 +171,12 @@ def hierarchy(
     form: FormOptions,
     force: Annotated[bool, flag("--force", "Replace the file.")] = False,
 ) -> None:
-    """Make a hierarchy for a column by a rule, and write it to a file.
+    """Make a hierarchy for a column by a rule.
 
-    The leaves are the values as they stand in the table, so that the file can be edited and then
-    named in a configuration, here or in ARX. Without a rule, the one is taken that moanon init
-    would propose. A rule can also stand in a configuration, e.g. hierarchy: {mask: right}.
+    Writes it to a file. The leaves are the values as they stand in the table, so that the file can
+    be edited and then named in a configuration, here or in ARX. Without a rule, the one is taken
+    that moanon init would propose. A rule can also stand in a configuration, e.g. hierarchy: {mask:
+    right}.
     """
     from moanon.config.starter import make_hierarchy, write_hierarchy
 

@@ -147,11 +147,11 @@ def export(
         flag("--summary", "Also write FILE.summary.html, a page for whoever signs the release."),
     ] = False,
 ) -> None:
-    """Write a solution's release and its certificate, FILE.certificate.json.
+    """Write a solution's release and its certificate.
 
-    The file is read back and measured; unless it shows what front.csv says about the solution,
-    nothing is left under its name. The table is read again where the run has read it, and must not
-    have changed.
+    The certificate is FILE.certificate.json. The file is read back and measured; unless it shows
+    what front.csv says about the solution, nothing is left under its name. The table is read again
+    where the run has read it, and must not have changed.
     """
     from moanon.experiment import open_run
     from moanon.measures.column_effects import column_effects, effects_grid
@@ -222,7 +222,7 @@ def apply(
     ] = None,
     data: DataOption = None,
 ) -> None:
-    """Apply a solution's generalization to new rows, and certify that file.
+    """Apply a solution to new rows, and certify that file.
 
     The new rows are read as the run's configuration says and generalized exactly as the run's own:
     its domains count, never those of the new file; its table itself is not read again. Groups that

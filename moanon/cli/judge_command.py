@@ -176,7 +176,7 @@ def compare(
     ] = None,
     force: Annotated[bool, flag("--force", "Replace the plot.")] = False,
 ) -> None:
-    """Compare anonymizations of a table: which one is better, and for whom.
+    """Compare anonymizations: which is better, and for whom.
 
     Two tables of the same k can treat the same person very differently. A property says how well
     off each row of the original is (the size of its group, what is left of it, ...); comparators
@@ -189,7 +189,7 @@ def compare(
 
     known, preferences = columns.known(sensitive), wishes.read()
     if len(anonymized) < 2:
-        raise ConfigError(f"compared are two or more anonymizations. Got {anonymized[0]} alone")
+        raise ConfigError(f"name two or more anonymizations to compare. Got {anonymized[0]} alone")
     if plot is not None:  # before anything is read
         from moanon.output.figure_files import plot_ending, save_one
         from moanon.output.release_figures import plot_comparison

@@ -45,10 +45,11 @@ def plot(
     force: Annotated[bool, flag("--force", "Replace FILE if it exists.")] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Draw the figures that suit a front: the trade-off, its knees and flat stretches, and more.
+    """Draw the figures that suit a front.
 
-    Which ones depends on what was optimized. Older figures of the same names are replaced. Several
-    results of one table are laid over one another, privacy against loss, in one figure.
+    The trade-off, its knees and flat stretches, and more: which ones depends on what was optimized.
+    Older figures of the same names are replaced. Several results of one table are laid over one
+    another, privacy against loss, in one figure.
     """
     if len(results) > 1:
         _plot_together(results, out, formats, force=force, quiet=quiet)

@@ -102,10 +102,11 @@ def run(
         ),
     ] = None,
 ) -> None:
-    """Search for the front between privacy and loss, and write it to a folder.
+    """Search for the front between privacy and loss.
 
-    The same configuration and seed give the same front, whatever the number of threads and however
-    often the run was interrupted. Ctrl-C ends it after the current generation; --resume continues.
+    Writes it to a folder of results. The same configuration and seed give the same front, whatever
+    the number of threads and however often the run was interrupted. Ctrl-C ends it after the
+    current generation; --resume continues.
     """
     from moanon.experiment import plan
 
@@ -362,12 +363,12 @@ def baseline(
     force: Annotated[bool, flag("--force", "Replace the run that the folder holds.")] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Anonymize by a classical algorithm, once for each k, into a results folder.
+    """Anonymize by a classical algorithm, once for each k.
 
-    The configuration says what is anonymized; its constraints on groups hold for the algorithm,
-    too. The folder is like that of any run: ask, export, apply, compare, plot and report take it,
-    and moanon plot A B --out FILE lays it over the front of a search. All releases are kept, also
-    those that another one beats.
+    Writes a results folder. The configuration says what is anonymized; its constraints on groups
+    hold for the algorithm, too. The folder is like that of any run: ask, export, apply, compare,
+    plot and report take it, and moanon plot A B --out FILE lays it over the front of a search. All
+    releases are kept, also those that another one beats.
     """
     from moanon.experiment.baseline import plan_baseline, run_baseline
 

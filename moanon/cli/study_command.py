@@ -127,12 +127,13 @@ def frontier(
     force: Annotated[bool, flag("--force", "Replace what DIR holds of them.")] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Place releases on the plane of privacy loss and utility loss, and mark the efficient ones.
+    """Place releases by privacy loss and utility loss.
 
-    Privacy loss (p_loss) is what can be learnt about the individual that is worst off, utility loss
-    (u_loss) what the release no longer says about large populations, query_error how wrong it
-    answers COUNT queries. All solutions of folders are placed, and with --bucketize their twins
-    that publish quasi-identifiers as they are. Writes frontier.csv, frontier.png and frontier.html.
+    Marks the efficient ones. Privacy loss (p_loss) is what can be learnt about the individual that
+    is worst off, utility loss (u_loss) what the release no longer says about large populations,
+    query_error how wrong it answers COUNT queries. All solutions of folders are placed, and with
+    --bucketize their twins that publish quasi-identifiers as they are. Writes frontier.csv,
+    frontier.png and frontier.html.
     """
     from moanon.experiment.showing import find_frontier, write_frontier
     from moanon.front.results import unfinished
@@ -222,14 +223,14 @@ def learn(
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Train models on releases and on the table as it is, and see what is lost.
+    """Train models on releases, and see what is lost.
 
-    With --protocol raw, rows are held out first and only the others are anonymized: global
-    solutions with the same blocks and about the same share of rows suppressed; local ones by the
-    same search and baselines by the same algorithm, with k in proportion to the rows that are left.
-    Models are tested with the held-out rows as they are. With --protocol released the whole release
-    is split. Then every loss is correlated with the drop of each score. The same seed gives the
-    same numbers.
+    They are trained on the table as it is, too. With --protocol raw, rows are held out first and
+    only the others are anonymized: global solutions with the same blocks and about the same share
+    of rows suppressed; local ones by the same search and baselines by the same algorithm, with k in
+    proportion to the rows that are left. Models are tested with the held-out rows as they are. With
+    --protocol released the whole release is split. Then every loss is correlated with the drop of
+    each score. The same seed gives the same numbers.
     """
     from moanon.learning.models import check_installed
 

@@ -53,10 +53,11 @@ from moanon.data.rules import declared_texts
 from moanon.data.strict_yaml import HALF, YamlNode, dump, path_text
 from moanon.data.table import Role, Table
 from moanon.engines import read_table
-from moanon.errors import ConfigError, ImpossibleError
+from moanon.errors import ConfigError, ImpossibleError, SearchError
 from moanon.measures import MEASURES, find_measure
 from moanon.measures.measure import table_sizes
-from moanon.search.algorithms import ALGORITHMS, AUTO
+from moanon.measures.suppression import find_preset
+from moanon.search.algorithms import ALGORITHMS, AUTO, check_fit
 
 if TYPE_CHECKING:
     from moanon.genome import Instance
@@ -130,6 +131,7 @@ class Config(BaseModel):
                 f"problem.recoding {recoding}; leave the algorithm to auto",
                 "search.algorithm",
             )
+        self._check_fit()
         for name, column in self.columns.items():
             if column.labels == "sets" and not self.problem.has_boxes:
                 raise refusal(
@@ -138,6 +140,18 @@ class Config(BaseModel):
                     f"columns.{name}.labels",
                 )
         return self
+
+    def _check_fit(self) -> None:
+        """Refuse objectives, constraints and directions that the algorithm cannot take."""
+        search, problem = self.search, self.problem
+        if search.algorithm == AUTO:
+            return
+        number = len(problem.objectives or find_preset(problem.preset).objectives)
+        given = search.population, search.partitions
+        try:
+            check_fit(search.algorithm, number, *given, constrained=bool(problem.constraints))
+        except SearchError as error:
+            raise refusal(str(error), "search.algorithm") from None
 
     def _check_class_column(self) -> None:
         name = self.problem.class_column

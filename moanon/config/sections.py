@@ -495,7 +495,7 @@ class SearchSection(BaseModel):
             "archive continues until the second half of its evaluations has gained less than "
             f"{STALLED:.2%} of hypervolume, for {STALL_FROM:,} evaluations at least and "
             f"{PER_BIT:,} for each bit of a genome at most (no less than {DEFAULT_EVALUATIONS:,}, "
-            f"no more than {MOST_EVALUATIONS:,}); nsga2 for {DEFAULT_EVALUATIONS:,}."
+            f"no more than {MOST_EVALUATIONS:,}); others for {DEFAULT_EVALUATIONS:,}."
         ),
     ] = None
     seconds: Annotated[float, Field(gt=0)] | None = None
@@ -505,20 +505,23 @@ class SearchSection(BaseModel):
     seed: Annotated[int, Field(ge=0)] = 1
     """The same seed gives the same result."""
     crossover: Probability = 0.9
-    """Of nsga2: chance of crossing two parents."""
+    """Of nsga2 and the other algorithms of pymoo: chance of crossing two parents."""
     mutation: Probability = 0.1
-    """Of nsga2: with moves, the chance of each column of a child to be moved, but at
+    """Of the same: with moves, the chance of each column of a child to be moved, but at
     least one is; without, the chance of each bit outside trees. 0 is none."""
     moves: bool = True
-    """Of nsga2: whether mutation also moves the cuts of trees and shifts boundaries.
+    """Of the same: whether mutation also moves the cuts of trees and shifts boundaries.
     The paper flips single bits of the other columns only."""
     tree_crossover: Literal["common", "ends"] = "common"
-    """Of nsga2: where tree columns of two parents are crossed. common: at boundaries that both
+    """Of the same: where tree columns of two parents are crossed. common: at boundaries that both
     have, as in the paper, and nowhere if there are none. ends: also at the ends of the column, so
     that it is exchanged whole."""
     front_of: Literal["archive", "population"] = "archive"
-    """Of nsga2: what the front is made of. archive: everything that was evaluated, at every
+    """Of the same: what the front is made of. archive: everything that was evaluated, at every
     threshold. population: the last population, one solution of each genome, as in the paper."""
+    partitions: Count | None = None
+    """Of nsga3, unsga3 and moead: into how many parts reference directions divide each objective.
+    Default: as many as give no more directions than the population."""
     prove: Annotated[float, Field(gt=0)] | None = None
     """Seconds to spend afterwards on a proof of how far the front is from the optimum, as moanon
     prove does. For the objectives k and loss with groups suppressed by size. Default: none."""

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +31,9 @@ from moanon.arrays import Floats, Ints, Outlined
 from moanon.data.cells import Cells, SensitiveCounts
 from moanon.data.domain import Domain, IntervalDomain, TreeDomain
 from moanon.errors import ConfigError, got
+
+if TYPE_CHECKING:
+    from moanon.kernels.large_populations import BoxParts
 
 #: A share of the rows that makes a subpopulation large, where nobody says it (L §5.1).
 MIN_SUPPORT = 0.05
@@ -146,13 +150,14 @@ class ShownParts:
         codes, each = cells.codes.astype(np.int64), np.arange(len(cells))
         return cls(codes, codes + 1, np.ones(len(cells)), each, Histograms.of_cells(counts), each)
 
-    def arrays(self) -> tuple[Ints, Ints, Floats, Ints, Ints, Ints, Floats]:
-        """What `moanon.kernels.large_populations` estimates from."""
+    def arrays(self) -> BoxParts:
+        """The same as kernels take it."""
+        from moanon.kernels.large_populations import BoxParts  # a rule is known without it
+
         values = self.histograms
         starts, stops = (np.ascontiguousarray(ends) for ends in (self.starts, self.stops))
-        return (
-            starts, stops, self.weight, self.owner, values.starts, values.values, values.rows
-        )  # fmt: skip
+        owned = values.starts, values.values, values.rows
+        return BoxParts(starts, stops, self.weight, self.owner, *owned)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -164,8 +169,8 @@ class Subpopulations(Outlined):
     domains : mapping of str to Domain
         The quasi-identifiers.
     rule : SubpopulationSpec
-    node_column, node_start, node_stop : arrays (nodes,)
-        The nodes that subpopulations are made of.
+    nodes : array (3, nodes)
+        What subpopulations are made of: column, first base value, and the one after the last.
     last_node, depth, rows : arrays (subpopulations,)
         The last node of each, its number of nodes less 1, and its rows.
     truth : mapping of str to array (subpopulations, values)
@@ -186,9 +191,7 @@ class Subpopulations(Outlined):
 
     domains: Mapping[str, Domain]
     rule: SubpopulationSpec
-    node_column: Ints
-    node_start: Ints
-    node_stop: Ints
+    nodes: Ints
     last_node: Ints
     depth: Ints
     rows: Ints
@@ -206,19 +209,19 @@ class Subpopulations(Outlined):
             If there are none, or more than the rule allows, or its ancestors name what is no
             interval or ordered column.
         """
-        from moanon.kernels.large_populations import find_populations  # a rule is known without it
+        from moanon.kernels.large_populations import find_populations  # as above
 
         least = rule.least_rows(cells.rows)
         nodes = np.array(list(_nodes(domains, cells, rule, least)), dtype=np.int64).reshape(-1, 3)
-        column, start, stop = np.ascontiguousarray(nodes.T)
+        by_field = np.ascontiguousarray(nodes.T)
         widest = max(domain.size for domain in domains.values())
         values = max(1, sum(len(counts.labels) for counts in cells.sensitive))
         most = min(rule.most, _MOST_NUMBERS // values)  # before their numbers are kept
         last, depth, rows = find_populations(
-            cells.codes, cells.counts, widest, column, start, stop, least, most
+            cells.codes, cells.counts, widest, by_field, least, most
         )
         _check_number(len(last), values, rule)
-        found = cls(domains, rule, column, start, stop, last, depth, rows, {})
+        found = cls(domains, rule, by_field, last, depth, rows, {})
         truth = {
             counts.name: found.estimate(ShownParts.of_cells(cells, counts))
             for counts in cells.sensitive
@@ -233,15 +236,7 @@ class Subpopulations(Outlined):
         from moanon.kernels.large_populations import estimate_populations  # as above
 
         out = np.zeros((len(self), parts.histograms.number))
-        estimate_populations(
-            self.node_column,
-            self.node_start,
-            self.node_stop,
-            self.last_node,
-            self.depth,
-            *parts.arrays(),
-            out,
-        )
+        estimate_populations(self.nodes, self.last_node, self.depth, parts.arrays(), out)
         return out
 
     def predicates(self) -> Iterator[dict[str, str]]:
@@ -249,8 +244,9 @@ class Subpopulations(Outlined):
         names = list(self.domains)
         above: list[tuple[str, str]] = []
         for node, depth in zip(self.last_node.tolist(), self.depth.tolist(), strict=True):
-            name = names[self.node_column[node]]
-            label = self.domains[name].label(int(self.node_start[node]), int(self.node_stop[node]))
+            column, start, stop = self.nodes[:, node].tolist()
+            name = names[column]
+            label = self.domains[name].label(start, stop)
             above = [*above[:depth], (name, label)]
             yield dict(above)
 

@@ -33,7 +33,7 @@ from moanon.diagnosis.diagnosis_answers import (
     SetsAnswer,
     SubsetAnswer,
 )
-from moanon.diagnosis.findings import ExposedSet, Findings, Overview, look_over, usual_size
+from moanon.diagnosis.findings import Findings, Overview, look_over, usual_size
 from moanon.diagnosis.questions import QUESTIONS, Form, Letter, PrivacyModel, choose_rule, listed
 
 __all__ = [
@@ -44,7 +44,6 @@ __all__ = [
     "CurvesAnswer",
     "Diagnosis",
     "DiagnosisAnswer",
-    "ExposedSet",
     "Findings",
     "Form",
     "Letter",

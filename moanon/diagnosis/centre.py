@@ -325,7 +325,8 @@ class Diagnosis(Outlined):
 
     def risk(self, subset: Iterable[str]) -> ReidentificationRisk:
         """How easily people are recognized by a set of columns."""
-        return ReidentificationRisk.of(self.curve(subset))
+        chosen = tuple(subset)
+        return ReidentificationRisk.of(chosen, self.curve(chosen))
 
     def row_levels(self, subset: Iterable[str], model: PrivacyModel = ANONYMITY) -> Levels:
         """Level of each row's group: with k its size, one over which is the row's risk."""

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 Levels = Ints | Floats
 #: Groups smaller than this are commonly held to be too small to publish.
 _SMALL = 5
+#: A set by which so many are alone needs no further column to find nearly everybody.
+_SUFFICES = 0.9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,6 +142,8 @@ class ReidentificationRisk:
 
     Attributes
     ----------
+    columns : tuple of str
+        The set.
     rows : int
         Rows of the table.
     unique : int
@@ -157,10 +161,15 @@ class ReidentificationRisk:
     Groups of 1, 1, 2 and 6 rows: 4 groups of 10 rows.
 
     >>> from moanon.diagnosis.questions import ANONYMITY
-    >>> ReidentificationRisk.of(Curve(ANONYMITY, np.array([1, 2, 6]), np.array([2, 2, 6])))
-    ReidentificationRisk(rows=10, unique=2, small=4, mean=0.4, highest=1.0)
+    >>> curve = Curve(ANONYMITY, np.array([1, 2, 6]), np.array([2, 2, 6]))
+    >>> risk = ReidentificationRisk.of(("age",), curve)
+    >>> risk
+    ReidentificationRisk(columns=('age',), rows=10, unique=2, small=4, mean=0.4, highest=1.0)
+    >>> risk.groups, risk.k
+    (4, 1)
     """
 
+    columns: tuple[str, ...]
     rows: int
     unique: int
     small: int
@@ -168,18 +177,34 @@ class ReidentificationRisk:
     highest: float
 
     @classmethod
-    def of(cls, curve: Curve) -> ReidentificationRisk:
-        """Read the risk off the curve of k."""
+    def of(cls, columns: tuple[str, ...], curve: Curve) -> ReidentificationRisk:
+        """Read the risk off the curve of k of some columns."""
         sizes, rows = curve.strengths.astype(np.int64), curve.rows
         total = int(rows.sum())
         groups = int((rows // sizes).sum())
         return cls(
+            columns,
             rows=total,
             unique=int(rows[sizes == 1].sum()),
             small=int(rows[sizes < _SMALL].sum()),
             mean=groups / total,
             highest=1 / int(sizes[0]),
         )
+
+    @property
+    def groups(self) -> int:
+        """Different combinations of values."""
+        return round(self.mean * self.rows)
+
+    @property
+    def k(self) -> int:
+        """Rows in the smallest group."""
+        return round(1 / self.highest)
+
+    @property
+    def suffices(self) -> bool:
+        """Whether nearly everybody is alone by these columns."""
+        return self.unique >= _SUFFICES * self.rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 #: Columns whose pairs are looked at: those by which most people are alone.
 _PAIRED = 16
-#: A column by which so many are alone needs no second one, and would be in all of the worst pairs.
-_SUFFICES = 0.9
 #: Sets of columns that are gone through by default.
 _MOST_SETS = 20_000
 #: Lines of a table of sets, of an overview, and of columns whose effect is stated.
@@ -49,50 +47,15 @@ _ROUND += [step * 10**power for power in range(2, 11) for step in (1, 2, 3, 5, 7
 
 
 @dataclass(frozen=True)
-class ExposedSet:
-    """How easily people are recognized by some columns.
-
-    Attributes
-    ----------
-    columns : tuple of str
-    groups : int
-        Different combinations of their values.
-    k : int
-        Rows in the smallest group.
-    risk : ReidentificationRisk
-    """
-
-    columns: tuple[str, ...]
-    groups: int
-    k: int
-    risk: ReidentificationRisk
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        found = {"columns": list(self.columns), "values": self.groups, "k": self.k}
-        return found | self.risk.to_dict()
-
-    @property
-    def suffices(self) -> bool:
-        """Whether nearly everybody is alone by these columns."""
-        return self.risk.unique >= _SUFFICES * self.risk.rows
-
-    @property
-    def order(self) -> tuple[float, ...]:
-        """What sorts sets, the riskiest first."""
-        return (-self.risk.unique, -self.risk.small, -self.risk.mean)
-
-
-@dataclass(frozen=True)
 class Overview:
     """A table at a glance: all columns together, single columns, and pairs; the riskiest first.
 
     Columns by which nine in ten rows are alone are in no pair.
     """
 
-    whole: ExposedSet
-    columns: tuple[ExposedSet, ...]
-    pairs: tuple[ExposedSet, ...]
+    whole: ReidentificationRisk
+    columns: tuple[ReidentificationRisk, ...]
+    pairs: tuple[ReidentificationRisk, ...]
 
     @property
     def sufficient(self) -> tuple[str, ...]:
@@ -101,15 +64,20 @@ class Overview:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
+
+        def plain(risk: ReidentificationRisk) -> dict[str, Any]:
+            found = {"columns": list(risk.columns), "values": risk.groups, "k": risk.k}
+            return found | risk.to_dict()
+
         return {
-            "all": self.whole.to_dict(),
-            "columns": [each.to_dict() for each in self.columns],
-            "pairs": [each.to_dict() for each in self.pairs],
+            "all": plain(self.whole),
+            "columns": [plain(each) for each in self.columns],
+            "pairs": [plain(each) for each in self.pairs],
         }
 
     def parts(self) -> Iterator[Part]:
         """Say who is alone by all columns together, by each, and by the riskiest pairs."""
-        risk = self.whole.risk
+        risk = self.whole
         yield (
             f"Whoever knows all {counted(len(self.columns), 'column')} finds "
             f"{_rows(risk.unique, risk.rows)} alone, and {_rows(risk.small, risk.rows)} in groups "
@@ -118,7 +86,7 @@ class Overview:
         for title, sets in (("riskiest columns", self.columns), ("riskiest pairs", self.pairs)):
             rows = []
             for each in sets[:_RISKIEST]:
-                shares = (each.risk.unique / risk.rows, each.risk.small / risk.rows, each.risk.mean)
+                shares = (each.unique / risk.rows, each.small / risk.rows, each.mean)
                 numbers = (f"{each.groups:,}", *map(_percent, shares), f"{each.k:,}")
                 rows.append((listed(each.columns), *numbers))
             if rows:
@@ -131,21 +99,27 @@ class Overview:
 
 def look_over(diagnosis: Diagnosis) -> Overview:
     """Find who is alone by all columns, by each, and by pairs of the riskiest."""
-    single = sorted(_exposed(diagnosis, 1, diagnosis.columns), key=lambda each: each.order)
+    single = sorted(_exposed(diagnosis, 1, diagnosis.columns), key=_by_risk)
     paired = [each for each in single if not each.suffices]
     risky = [each.columns[0] for each in paired[:_PAIRED]]
     chosen = tuple(name for name in diagnosis.columns if name in risky)
-    pairs = sorted(_exposed(diagnosis, 2, chosen), key=lambda each: each.order)
+    pairs = sorted(_exposed(diagnosis, 2, chosen), key=_by_risk)
     (whole,) = _exposed(diagnosis, len(diagnosis.columns), diagnosis.columns)
     return Overview(whole, tuple(single), tuple(pairs))
 
 
-def _exposed(diagnosis: Diagnosis, size: int, columns: tuple[str, ...]) -> Iterator[ExposedSet]:
+def _exposed(
+    diagnosis: Diagnosis, size: int, columns: tuple[str, ...]
+) -> Iterator[ReidentificationRisk]:
     refiner = diagnosis.table.refine(ANONYMITY, size)
     for chosen in combinations(columns, size):
         curve = refiner.curve(diagnosis.table.mask(chosen))
-        risk = ReidentificationRisk.of(curve)
-        yield ExposedSet(chosen, round(risk.mean * risk.rows), int(curve.level), risk)
+        yield ReidentificationRisk.of(chosen, curve)
+
+
+def _by_risk(risk: ReidentificationRisk) -> tuple[float, ...]:
+    """Sort sets, the riskiest first."""
+    return (-risk.unique, -risk.small, -risk.mean)
 
 
 def usual_size(columns: int) -> int:

@@ -8,8 +8,8 @@ nobody who asks can see which:
 - ``stores``: what all engines share, so that texts, missing values and domains are the same
   wherever rows are; and rows in memory, which frames and sheets are.
 - ``files``: Parquet and CSV through DuckDB (``duck``), out of core. ``relations`` makes relations
-  of DuckDB of them; ``plain_csv`` finds the CSV files that DuckDB reads as the strict reader does,
-  which writes others again.
+  of DuckDB of them; CSV files that DuckDB would read otherwise than the strict reader are written
+  again by that.
 - ``paired``: a released file beside its original.
 - ``databases``: whatever ibis connects to.
 """

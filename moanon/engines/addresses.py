@@ -184,7 +184,7 @@ def _spark_session(url: str) -> Any:
 def missing_package(url: str, error: ImportError) -> str:
     """Say which package is not installed that an address needs, and how to install it."""
     backend = url.partition("://")[0]
-    # ibis tells the name of a driver that is missing only by what its own error comes from.
+    # Which driver is missing, ibis says only in the cause of its own error.
     cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
     name = cause.name or "ibis"
     if name == "ibis" or backend in _OWN:

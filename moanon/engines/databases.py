@@ -4,9 +4,8 @@ Whatever ibis connects to is asked the same way: the distinct values of a column
 and counts of tuples, after a join with small tables of codes. Rows come back only where a file of
 them is asked for, labelled and without those that are suppressed.
 
-A password does not belong into a configuration: ``${NAME}`` in the address is taken from the
-environment, and what the database's own client knows (PGPASSWORD, ``~/.pgpass``, a service file)
-counts as well.
+A password is never part of a configuration: ``${NAME}`` in the address is taken from the
+environment, or the database's own client knows it (PGPASSWORD, ``~/.pgpass``, a service file).
 """
 
 from __future__ import annotations
@@ -45,17 +44,7 @@ from moanon.engines.addresses import (
     missing_package,
     refuse_password,
 )
-from moanon.engines.duck import (
-    RANDOM_KEY,
-    DuckSession,
-    copy_columns,
-    copy_lines,
-    csv_line,
-    in_quotes,
-    is_formula_sql,
-    quoted,
-    shuffled,
-)
+from moanon.engines.duck import DuckSession, copy_rows, in_quotes, is_formula_sql
 from moanon.engines.exact_columns import ExactColumns
 from moanon.engines.replacing import catalogue_of, unused_name
 from moanon.engines.stores import DistinctValues, RowsElsewhere
@@ -74,7 +63,7 @@ class Database:
         refuse_password(address.url)
         self.address = address
         self._secrets: list[str] = []
-        with self.telling("cannot be reached"):
+        with self.reporting("cannot be reached"):
             self.connection = connect(VARIABLE.sub(self._variable, address.url))
         if self.connection.name == "postgres":
             weakref.finalize(self, self.connection.con.close)
@@ -90,7 +79,7 @@ class Database:
     def rows(self) -> Any:
         """The table or query as an expression of ibis."""
         address = self.address
-        with self.telling("cannot be read"):
+        with self.reporting("cannot be read"):
             if address.query is not None:
                 return self._query(address.query)
             name = TableName.of(address.table or "")
@@ -119,8 +108,8 @@ class Database:
             done.close()
 
     @contextmanager
-    def telling(self, what: str, error_type: type[Exception] = DataError) -> Iterator[None]:
-        """Tell whatever the database refuses as one sentence, without anything secret."""
+    def reporting(self, what: str, error_type: type[Exception] = DataError) -> Iterator[None]:
+        """Report whatever the database refuses as one sentence, without anything secret."""
         try:
             with warnings.catch_warnings():
                 # Of versions of pandas that its own functions do not know; none is used here.
@@ -192,7 +181,7 @@ class RowsInDatabase(RowsElsewhere):
     def look_up(self, name: str) -> DistinctValues:
         import pyarrow as pa
 
-        with self.database.telling("cannot be read"):
+        with self.database.reporting("cannot be read"):
             raw, counts = self._exact.distinct(name)
             present = raw.is_valid().to_numpy(zero_copy_only=False)
             self._raw[name] = raw.filter(pa.array(present))
@@ -207,7 +196,7 @@ class RowsInDatabase(RowsElsewhere):
     def tally(
         self, codes: Mapping[str, Ints], left_out: Mapping[str, Bools]
     ) -> tuple[Values, Ints]:
-        with self.database.telling("cannot be read"):
+        with self.database.reporting("cannot be read"):
             joined = self._joined(codes, left_out, {})
             keys = [f"code{i}" for i in range(len(codes))]
             found = joined.group_by(keys).aggregate(n=joined.count()).to_pyarrow()
@@ -338,7 +327,7 @@ class RowsInDatabase(RowsElsewhere):
     ) -> tuple[int, RowOrder]:
         order = {f"order{i}": self._rows[n] for i, n in enumerate(self.database.address.order_by)}
         session = DuckSession(str(self.database.address), self._memory)
-        with self.database.telling("cannot be read"):
+        with self.database.reporting("cannot be read"):
             rows = self.labelled(labelling, order, typed=False)
             for number, (batch, query) in enumerate(self._batches(rows)):
                 session.database.register("batch", batch)
@@ -346,25 +335,12 @@ class RowsInDatabase(RowsElsewhere):
                 session.execute(f"{insert} {query}").fetchall()
                 session.database.unregister("batch")
         texts = [f"c{i}::VARCHAR" for i in range(len(labelling.columns))]
-        line, header = csv_line(list(map(in_quotes, texts))), ""
-        columns: dict[str, str] = {}
-        if spell is None:
-            shown = zip(texts, labelling.columns.items(), strict=True)
-            for text, (name, written) in shown:
-                columns[written] = f"CAST({text} AS {self._sql_type(name, labelling)})"
-        else:
-            header = ",".join(map(spell, labelling.columns.values()))
-        shuffle = labelling.shuffle
-        kept: RowOrder = "shuffled" if shuffle else "source" if order else "sorted"
-        if shuffle is not None and shuffle.seed is not None:
-            query = shuffled(line, "FROM fetched", shuffle.seed, header, columns)
-        else:
-            by = [*order] or [f"c{i} NULLS FIRST" for i in range(len(texts))]
-            by = [RANDOM_KEY] if shuffle else by
-            cells = ", ".join(f"{cell} AS {quoted(name)}" for name, cell in columns.items())
-            cells = cells or f"{line} AS {quoted(header)}"
-            query = f"SELECT {cells} FROM fetched ORDER BY {', '.join(by)}"
-        session.write((copy_lines if spell else copy_columns)(query, path), path)
+        cells = list(map(in_quotes, texts)) if spell else texts
+        types = [self._sql_type(name, labelling) for name in labelling.columns]
+        by = ", ".join([*order] or [f"c{i} NULLS FIRST" for i in range(len(texts))])
+        copy = copy_rows("fetched", cells, types, labelling, path, spell, order_by=by)
+        session.write(copy, path)
+        kept: RowOrder = "shuffled" if labelling.shuffle else "source" if order else "sorted"
         texts = [
             f"c{i}"
             for i, name in enumerate(labelling.columns)
@@ -430,7 +406,7 @@ class RowsInDatabase(RowsElsewhere):
             self.database.run(f"DROP VIEW {view}")
 
     def _sql_type(self, name: str, labelling: Labelling) -> str:
-        """Type of a column in a file, which the schema tells and no row."""
+        """Type of a column in a file, by its schema and by no row."""
         kind = self._rows[name].type()
         if name in labelling.labels or name in labelling.with_gaps:
             return TEXT
@@ -457,11 +433,11 @@ class RowsInDatabase(RowsElsewhere):
         catalogue = catalogue_of(database, self._rows)
 
         def failing() -> AbstractContextManager[None]:
-            return database.telling(f"takes no table {name!r}", OutputError)
+            return database.reporting(f"takes no table {name!r}", OutputError)
 
         with failing():
             catalogue.check(new, force)
-            place = replace(catalogue.settled(new), name=unused_name())
+            place = replace(catalogue.resolved(new), name=unused_name())
             rows = self.labelled(labelling, {}, typed=True)
             named = {shown: rows[f"c{i}"] for i, shown in enumerate(labelling.columns.values())}
             within = {} if place.schema is None else {"database": place.schema}
@@ -478,7 +454,7 @@ class RowsInDatabase(RowsElsewhere):
             raise
 
     def _random(self) -> Any:
-        """What sorts rows at random: where they stand must not tell where they stood."""
+        """What sorts rows at random: where they stand must not show where they stood."""
         import ibis
 
         # Of the numbers that DuckDB draws some are equal, and such rows keep their order.
@@ -512,7 +488,7 @@ def count_cells(
         raise CertificateError(
             f"its columns are {', '.join(rows.columns)} instead of {', '.join(header)}"
         )
-    with database.telling("cannot be read back", CertificateError):
+    with database.reporting("cannot be read back", CertificateError):
         cells = rows.select(**{f"m{i}": rows[name] for i, name in enumerate(measured)})
         found = cells.group_by(list(cells.columns)).aggregate(n=cells.count()).to_pyarrow()
     columns = [found[f"m{i}"].to_pylist() for i in range(len(measured))]

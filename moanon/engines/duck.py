@@ -210,12 +210,13 @@ class DuckSession:
         """Give a name that no table has yet."""
         return f"{kind}_{next(self._names)}"
 
-    def store(self, columns: Mapping[str, Values], kind: str = "given") -> str:
-        """Put arrays into a temporary table, and give its name."""
-        name, view = self.new_name(kind), self.new_name("array")
+    def store(self, columns: Mapping[str, Values], table: str | None = None) -> str:
+        """Put arrays into a new temporary table, or more of them into one; give its name."""
+        name, view = table or self.new_name("given"), self.new_name("array")
+        into = f"INSERT INTO {name}" if table else f"CREATE TEMP TABLE {name} AS"
         self.database.register(view, dict(columns))
         try:
-            self.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM {view}")
+            self.execute(f"{into} SELECT * FROM {view}")
         finally:
             self.database.unregister(view)
         return name

@@ -128,7 +128,7 @@ class ExactColumns:
         Raises
         ------
         DataError
-            If the database does not tell them apart or does not find them again.
+            If the database takes different ones for the same, or does not find them again.
         """
         texts: list[Any] = raw.to_pylist()
         kind = self._rows[name].type()
@@ -222,7 +222,7 @@ def _from_bytes_in_duckdb(column: Any) -> Any:
 
 
 def _from_bytes_in_postgres(column: Any) -> Any:
-    """A text in the collation of the database, which tells all texts apart."""
+    """A text in the collation of the database, where different texts differ."""
     from ibis import udf
 
     takes, name = ("string", "string"), "convert_to"

@@ -7,6 +7,7 @@ that files are read once; what does not fit into memory is spilled there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -52,11 +53,12 @@ class KeyedFiles:
         self._files, self._session = files, files.released.session
         self._tables: list[str] = []
         self._columns = tuple(values), tuple(names)
-        both = zip((files.original, files.released), keys, strict=True)
+        original = files.original({**values, keys[0]: None})
+        both = zip((original, files.released), keys, strict=True)
         # Whole numbers are the same where their texts are, and are compared at half the cost.
         self._are_whole = all(store.relation.type_of(key) in WHOLE for store, key in both)
         self._here = TupleKeys([int(code.max(initial=0)) + 1 for code in values.values()])
-        self._original = self._keep_original(keys[0], values)
+        self._original = self._keep_original(original, keys[0], values)
         self._released = self._keep_released(keys[1], names, signs)
 
     def close(self) -> None:
@@ -105,23 +107,28 @@ class KeyedFiles:
         there_of = [
             f"coalesce(b{i}, {int(code[0])}) AS k{len(here) + i}" for i, code in enumerate(gone)
         ]
+        counts = "1 AS rows, coalesce(place, 0) AS first, origin"
+        if not self._files.single:
+            counts = "count(*) AS rows, coalesce(min(place), 0) AS first, 0 AS origin"
         query = (
-            f"SELECT {', '.join([*here, *there_of])}, count(*) AS rows, "
-            f"coalesce(min(place), 0) AS first "
-            f"FROM {self._original} LEFT JOIN {self._released} USING (k) GROUP BY ALL"
+            f"SELECT {', '.join([*here, *there_of])}, {counts} "
+            f"FROM {self._original} LEFT JOIN {self._released} USING (k)"
+            f"{'' if self._files.single else ' GROUP BY ALL'}"
         )
         return self._files.counted(query, (self._here, self._there), *self._columns)
 
     # -- tables ------------------------------------------------------------------------------------
 
-    def _keep_original(self, key: str, values: Mapping[str, Ints]) -> str:
-        store = self._files.original
+    def _keep_original(self, store: RowsInFiles, key: str, values: Mapping[str, Ints]) -> str:
         joined = store.joined(values, {})
         shown, join = self._key(store, key)
         codes = self._here.expressions([joined.code(name) for name in values])
         columns = ", ".join(f"{code} AS a{i}" for i, code in enumerate(codes))
         rows = f"{store.relation.rows} AS r {joined.joins} {join} {joined.where}"
-        table = self._kept(f"SELECT {shown} AS k, {columns} FROM {rows}")
+        single = self._files.single
+        origin = "row_number() OVER () - 1" if single else "0"
+        with self._session.in_order() if single else nullcontext():
+            table = self._kept(f"SELECT {shown} AS k, {columns}, {origin} AS origin FROM {rows}")
         self._session.drop(joined.tables)
         return table
 

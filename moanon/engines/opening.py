@@ -22,7 +22,7 @@ from moanon.data.source import Source, digest_files, find_files, read_frame
 from moanon.data.table import MissingPolicy, Role, Table, check_policy, check_roles, give_roles
 from moanon.engines.addresses import Address, is_address
 from moanon.engines.duck import DuckSession
-from moanon.engines.files import RowsInFiles, open_files
+from moanon.engines.files import open_files
 from moanon.engines.stores import HeldRows
 from moanon.errors import DataError
 
@@ -201,28 +201,6 @@ def _read_small(
     if read is None:
         return None
     return HeldRows({column.name: reading.read(column) for column in read[0]}), read[1]
-
-
-def open_beside(source: str | os.PathLike[str], store: RowStore, form: FileForm) -> RowStore | None:
-    """Open all columns of files where those of another table are read, no text being missing.
-
-    None where that table is not read by DuckDB, or these files cannot be.
-    """
-    if not isinstance(store, RowsInFiles):
-        return None
-    path = os.fspath(source)
-    try:
-        files = find_files(path)
-        if files[0].suffix.lower() == ".xlsx":
-            return None
-        session = store.session.beside(path)
-        reading = CellReading.of((), form)
-        rows, _ = open_files(files, None, None, session=session, reading=reading, form=form)
-    except OSError as error:
-        raise unreadable(path, error) from None
-    if not rows.rows:
-        raise DataError(f"{path} has no rows")
-    return rows
 
 
 def _address(

@@ -1,21 +1,28 @@
 """A released file beside its original, both read by DuckDB: nothing of their rows is held.
 
 Counted are the rows of the file that show the same, and, where row 17 of the file is row 17 of the
-original, pairs of rows that are alike on both sides.
+original, pairs of rows that are alike on both sides. Frames, sheets and small files, whose
+rows are in memory, are fed into DuckDB.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from moanon.arrays import Bools, Ints, Outlined, Values
-from moanon.data.file_form import is_formula
-from moanon.data.rows import own_codes
-from moanon.engines.duck import TupleKeys, is_formula_sql, key_order, literal
-from moanon.engines.files import JoinedCodes, RowsInFiles
+from moanon.data.cell_reading import CellReading
+from moanon.data.file_form import FileForm, is_formula, unreadable
+from moanon.data.rows import RowStore, own_codes
+from moanon.data.source import find_files
+from moanon.engines.duck import DuckSession, TupleKeys, is_formula_sql, key_order, literal
+from moanon.engines.files import JoinedCodes, RowsInFiles, open_files
+from moanon.engines.opening import open_source
+from moanon.engines.relations import Relation
+from moanon.errors import DataError
 
 #: Types whose texts no spreadsheet runs.
 _HARMLESS = ("BOOLEAN", "DATE", "TINYINT", "SMALLINT", "INTEGER", "BIGINT")
@@ -36,6 +43,8 @@ class CountedRows(Outlined):
         How many there are.
     first : array
         The first of them in the file, where rows stand in an order.
+    places : array
+        Where single rows are asked for, so that each is alone: its place in the original. Else 0.
     """
 
     original: Mapping[str, Values]
@@ -43,6 +52,7 @@ class CountedRows(Outlined):
     starred: Bools
     rows: Ints
     first: Ints
+    places: Ints
 
 
 class PairedFiles:
@@ -50,15 +60,52 @@ class PairedFiles:
 
     Parameters
     ----------
-    original, released : RowsInFiles
-        Of the same session.
+    path : path
+        The released file.
+    original : RowStore
+    form : FileForm
+        How the file is written.
     sign : str
         What every cell of a suppressed row shows.
+    single : bool
+        Whether pairs of rows are looked at one by one, rather than counted.
     """
 
-    def __init__(self, original: RowsInFiles, released: RowsInFiles, sign: str) -> None:
-        self.original, self.released = original, released
-        self._sign = sign
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        original: RowStore,
+        form: FileForm,
+        sign: str,
+        *,
+        single: bool,
+    ) -> None:
+        self._store, self._sign, self.single = original, sign, single
+        name = os.fspath(path)
+        if isinstance(original, RowsInFiles):
+            session = original.session.beside(name)
+        else:
+            session = DuckSession(name)
+        try:
+            files = find_files(name)
+        except OSError as error:
+            raise unreadable(name, error) from None
+        if files[0].suffix.lower() == ".xlsx":
+            read = open_source(path, missing_tokens=())
+            self.released = _fed(session, read.store, list(read.store.columns))
+        else:
+            reading = CellReading.of((), form)  # an empty text is a label like any other
+            self.released, _ = open_files(
+                files, None, None, session=session, reading=reading, form=form
+            )
+        if not self.released.rows:
+            raise DataError(f"{name} has no rows")
+
+    def original(self, names: Collection[str]) -> RowsInFiles:
+        """The original's rows with some of its columns."""
+        if isinstance(self._store, RowsInFiles):
+            return self._store
+        return _fed(self.released.session, self._store, list(names))
 
     def shows_sign(self, names: Sequence[str]) -> str:
         """SQL: whether a row of the file shows the sign in each of some columns."""
@@ -77,7 +124,7 @@ class PairedFiles:
         keys = TupleKeys(sizes)
         columns = ", ".join(f"{e} AS k{i}" for i, e in enumerate(keys.expressions(codes)))
         query = (
-            f"SELECT {columns}, {number} AS rows, 0::BIGINT AS first "
+            f"SELECT {columns}, {number} AS rows, 0 AS first, 0 AS origin "
             f"FROM {rows} AS r {joined.joins} GROUP BY ALL"
         )
         try:
@@ -90,19 +137,24 @@ class PairedFiles:
 
         Codes as of `RowStore`. Both must have as many rows.
         """
-        left = self.original.joined(values, {})
+        original = self.original(values)
+        left = original.joined(values, {})
         right, codes, sizes = self.joined_labels(names)
         here = [f"{left.code(name)} AS a{i}" for i, name in enumerate(values)]
         there = [f"{code} AS b{i}" for i, code in enumerate(codes)]
         places = [f"a{i}" for i in range(len(here))] + [f"b{i}" for i in range(len(there))]
         keys = TupleKeys([*(int(code.max(initial=0)) + 1 for code in values.values()), *sizes])
         columns = ", ".join(f"{e} AS k{i}" for i, e in enumerate(keys.expressions(places)))
+        counts = "1 AS rows, place AS first, place AS origin"
+        if not self.single:
+            counts = "count(*) AS rows, min(place) AS first, 0 AS origin"
         query = (
-            f"SELECT {columns}, count(*) AS rows, min(place) AS first FROM "
-            f"(SELECT {', '.join(here)} FROM {self.original.relation.rows} AS r {left.joins} "
+            f"SELECT {columns}, {counts} FROM "
+            f"(SELECT {', '.join(here)} FROM {original.relation.rows} AS r {left.joins} "
             f"{left.where}) POSITIONAL JOIN "
             f"(SELECT {', '.join(there)}, row_number() OVER () - 1 AS place "
-            f"FROM {self.released.relation.rows} AS r {right.joins}) GROUP BY ALL"
+            f"FROM {self.released.relation.rows} AS r {right.joins})"
+            f"{'' if self.single else ' GROUP BY ALL'}"
         )
         try:
             with self.released.session.in_order():
@@ -144,16 +196,18 @@ class PairedFiles:
         original: Sequence[str],
         released: Sequence[str],
     ) -> CountedRows:
-        """Run a query of keys of tuples (k0, k1, …), rows and first ones.
+        """Run a query of keys of tuples (k0, k1, …), rows, first ones and places of the original.
 
         The tuples have the codes of columns of the original, then those of `joined_labels`.
         """
         found = self.released.session.fetch(query)
-        parts = [np.asarray(found.pop(f"k{i}"), np.int64) for i in range(len(found) - 2)]
+        parts = [np.asarray(found.pop(f"k{i}"), np.int64) for i in range(len(found) - 3)]
         order, tuples = key_order(parts), list[Values]()
         for kind in reversed(keys):
             tuples = [*kind.tuples(parts, order), *tuples]
-        rows, first = (np.asarray(found.pop(key), np.int64)[order] for key in ("rows", "first"))
+        rows, first, places = (
+            np.asarray(found.pop(key), np.int64)[order] for key in ("rows", "first", "origin")
+        )
         labels = {}
         for name, code in zip(released, tuples[len(original) :], strict=False):
             gap = len(self.released.columns[name].values)
@@ -164,4 +218,18 @@ class PairedFiles:
             tuples[-1].astype(bool),
             rows,
             first,
+            places,
         )
+
+
+def _fed(session: DuckSession, store: RowStore, names: Sequence[str]) -> RowsInFiles:
+    """Put columns of rows into a table of the database, as the texts that they show."""
+    held, cells, texts = store.held(names), {}, []
+    for i, name in enumerate(names):
+        column = held.columns[name]
+        cells[f"c{i}"] = np.array([*column.values, None], dtype=object)[column.codes]
+        texts.append(f"c{i}::VARCHAR AS c{i}")
+    rows = f"(SELECT {', '.join(texts)} FROM {session.store(cells)})"
+    types = ("VARCHAR",) * len(texts)
+    relation = Relation(session, session.source, tuple(names), types, rows, is_typed=False)
+    return RowsInFiles(relation, names, CellReading.of((), FileForm()))

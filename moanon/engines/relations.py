@@ -3,7 +3,7 @@
 Parquet is read column by column whenever something is asked. CSV is parsed once: of the columns
 that are asked about, the distinct rows with their counts stay in a temporary table; or, where
 nearly all rows differ, all rows in a temporary Parquet file. CSV files are read as they are if they
-are plain, and otherwise as the strict reader writes them (``plain_csv``).
+are plain, and otherwise as the strict reader writes them (`moanon.data.readers`).
 
 Columns go by position and never by name: DuckDB takes ``Age`` and ``age`` for the same one.
 """
@@ -29,9 +29,8 @@ from moanon.data.column import (
     typed_column,
 )
 from moanon.data.file_form import BLANKS, DEFAULT_ENCODING, FileForm, unreadable
-from moanon.data.readers import refuse_other_header
+from moanon.data.readers import PlainCsv, look_at, refuse_other_header, rewrite
 from moanon.engines.duck import DuckSession, literal
-from moanon.engines.plain_csv import PlainCsv, look_at, rewrite
 from moanon.errors import DataError
 
 _INTEGERS = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG")}

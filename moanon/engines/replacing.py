@@ -2,7 +2,7 @@
 
 A name has many spellings (``t``, ``public.t``, ``T``), and a view or a query may read a table that
 it does not name. So texts are never compared: the database's own catalogue says what a name means
-and what the source reads. A table is replaced only if the catalogue tells that the source does not
+and what the source reads. A table is replaced only if the catalogue shows that the source does not
 read it, and in one transaction with the new one where there are such; where there are none, the old
 one is moved aside and comes back if anything fails.
 """
@@ -29,10 +29,10 @@ def unused_name() -> str:
 
 
 @dataclass(frozen=True)
-class Relation:
+class _Entry:
     """What a catalogue has under a name."""
 
-    key: Hashable  # by which the catalogue tells it from all others
+    key: Hashable  # which no other has
     is_table: bool  # with rows of its own, rather than a view or whatever else
 
 
@@ -49,18 +49,18 @@ class Catalogue:
     def __init__(self, database: Database, rows: Any) -> None:
         self.database, self.connection, self.rows = database, database.connection, rows
 
-    # -- what a database tells -------------------------------------------------------------------
+    # -- what a database knows -------------------------------------------------------------------
 
-    def settled(self, name: TableName) -> TableName:
+    def resolved(self, name: TableName) -> TableName:
         """Say where a table of this name would be written."""
         if name.schema is not None:
             raise OutputError(f"{str(name)!r} names a schema; here a table is named without one")
         return name
 
-    def find(self, name: TableName) -> Relation | None:
+    def find(self, name: TableName) -> _Entry | None:
         """Look for what a name means."""
         known = {each.casefold() for each in self.connection.list_tables()}
-        return Relation(name, True) if name.name.casefold() in known else None
+        return _Entry(name, True) if name.name.casefold() in known else None
 
     def reads(self) -> frozenset[Hashable] | None:
         """Keys of all that the source reads, and of what cannot go without it; None: not known."""
@@ -82,7 +82,7 @@ class Catalogue:
             If the source reads what has the name, or may do so; if something has it that is no
             table, or nobody said that it may be replaced.
         """
-        there = self.find(self.settled(name))
+        there = self.find(self.resolved(name))
         meant = self.find(name)  # elsewhere on the path on which names are looked for
         if there is None and meant is None:
             return False
@@ -100,14 +100,14 @@ class Catalogue:
             raise OutputError(f"there is a table {str(name)!r} already (force=True replaces it)")
         if reads is None:
             raise OutputError(
-                f"whether {self.database.address} reads {str(name)!r} cannot be told, so that it "
-                "is not replaced; give the new table a name that no other has"
+                f"whether {self.database.address} reads {str(name)!r} is not known, so that it is "
+                "not replaced; give the new table a name that no other has"
             )
         return True
 
     def take(self, written: str, name: TableName, force: bool) -> None:
         """Give a table that was written its name, instead of the table that has it now."""
-        place = self.settled(name)
+        place = self.resolved(name)
         with self.transaction():
             if force and self.find(place) is not None:
                 self.lock(place)
@@ -166,7 +166,7 @@ class _InPostgres(Catalogue):
         FROM read JOIN pg_class c ON c.oid = read.oid
     """
 
-    def settled(self, name: TableName) -> TableName:
+    def resolved(self, name: TableName) -> TableName:
         query = "SELECT coalesce(%s, current_schema()), %s::name::text"
         schema, kept = self._ask(query, name.schema, name.name)[0]
         if kept != name.name:
@@ -177,14 +177,14 @@ class _InPostgres(Catalogue):
             raise OutputError(f"the schema {schema!r} is PostgreSQL's own; name one that lasts")
         return TableName(schema, name.name)
 
-    def find(self, name: TableName) -> Relation | None:
+    def find(self, name: TableName) -> _Entry | None:
         found = self._ask(
             "SELECT oid, relkind IN ('r', 'p') FROM pg_class WHERE oid = "
             "to_regclass(concat_ws('.', quote_ident(%s), quote_ident(%s)))",
             name.schema,
             name.name,
         )
-        return Relation(*found[0]) if found else None
+        return _Entry(*found[0]) if found else None
 
     def reads(self) -> frozenset[Hashable] | None:
         view = unused_name()
@@ -210,16 +210,16 @@ class _InPostgres(Catalogue):
 class _InSQLite(Catalogue):
     """SQLite says which tables a statement reads while it prepares it."""
 
-    def settled(self, name: TableName) -> TableName:
+    def resolved(self, name: TableName) -> TableName:
         if (name.schema or "main").lower() != "main":
             raise OutputError(
                 f"{str(name)!r} would not be in the file; SQLite's own schema is called main"
             )
         return TableName("main", name.name)
 
-    def find(self, name: TableName) -> Relation | None:
+    def find(self, name: TableName) -> _Entry | None:
         for stored, kind in self._tables("name = ? COLLATE NOCASE", name.name):
-            return Relation(stored, kind == "table")
+            return _Entry(stored, kind == "table")
         return None
 
     def reads(self) -> frozenset[Hashable] | None:
@@ -236,7 +236,7 @@ class _InSQLite(Catalogue):
             connection.execute(f"EXPLAIN {self.connection.compile(self.rows)}").close()
         finally:
             connection.set_authorizer(None)
-        # A virtual table may read others, of which nobody is told.
+        # A virtual table may read others, which SQLite does not report.
         known = {name for name, kind in self._tables("true") if kind in ("table", "view")}
         return frozenset(seen) if seen <= known else None
 
@@ -265,18 +265,18 @@ class _InSQLite(Catalogue):
 
 
 class _InDuckDB(Catalogue):
-    """DuckDB does not tell what a view reads."""
+    """DuckDB does not say what a view reads."""
 
-    def settled(self, name: TableName) -> TableName:
+    def resolved(self, name: TableName) -> TableName:
         return TableName(name.schema or self._now("schema"), name.name)
 
-    def find(self, name: TableName) -> Relation | None:
+    def find(self, name: TableName) -> _Entry | None:
         schema = (name.schema or self._now("schema")).lower()
         # The schema of a source may also be its database, or both.
         here = self._now("database").lower()
         for within, stored, is_table in self._named(name.name):
             if schema in (within.lower(), here, f"{here}.{within.lower()}"):
-                return Relation((within, stored), is_table)
+                return _Entry((within, stored), is_table)
         return None
 
     def reads(self) -> frozenset[Hashable] | None:
@@ -318,14 +318,14 @@ class _InDuckDB(Catalogue):
 class _InSpark(Catalogue):
     """Spark has no transactions."""
 
-    def settled(self, name: TableName) -> TableName:
+    def resolved(self, name: TableName) -> TableName:
         return TableName(name.schema or self._catalog.currentDatabase(), name.name)
 
     @property
     def _catalog(self) -> Any:
         return self.connection._session.catalog
 
-    def find(self, name: TableName) -> Relation | None:
+    def find(self, name: TableName) -> _Entry | None:
         text = self.quoted(name)
         if not self._catalog.tableExists(text):
             return None
@@ -333,14 +333,14 @@ class _InSpark(Catalogue):
         parts = (found.catalog, *(found.namespace or ()), found.name)
         # The files of other tables may be those of any.
         is_managed = found.tableType == "MANAGED"
-        return Relation(tuple(str(part).lower() for part in parts), is_managed)
+        return _Entry(tuple(str(part).lower() for part in parts), is_managed)
 
     def reads(self) -> frozenset[Hashable] | None:
         source = self.database.address.table
         return _own_rows(None if source is None else self.find(TableName.of(source)))
 
     def take(self, written: str, name: TableName, force: bool) -> None:
-        place = self.settled(name)
+        place = self.resolved(name)
         aside = replace(place, name=unused_name())
         is_replaced = self.check(name, force)
         if is_replaced:
@@ -358,7 +358,7 @@ class _InSpark(Catalogue):
         self.database.run(f"ALTER TABLE {self.quoted(place)} RENAME TO {self.quoted(to)}")
 
 
-def _own_rows(source: Relation | None) -> frozenset[Hashable] | None:
+def _own_rows(source: _Entry | None) -> frozenset[Hashable] | None:
     """What a table reads, which is itself; of anything else it is not known."""
     return frozenset([source.key]) if source is not None and source.is_table else None
 

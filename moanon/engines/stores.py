@@ -31,6 +31,9 @@ from moanon.engines.duck import DuckSession, copy_rows
 if TYPE_CHECKING:
     from typing import Self
 
+#: Rows in memory that are handed to DuckDB at a time.
+_BLOCK = 1 << 18
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DistinctValues(Outlined):
@@ -214,10 +217,16 @@ class HeldRows(RowsInMemory):
     ) -> tuple[int, RowOrder]:
         columns = self.released(labelling)
         session = DuckSession("the table")
-        cells = {f"c{i}": _written(column, labelling, spell) for i, column in enumerate(columns)}
-        table = session.store(cells)
+        texts = [_written(column, labelling, spell) for column in columns]
+        names, table = [f"c{i}" for i in range(len(columns))], session.new_name("held")
+        declared = ", ".join(f"{name} VARCHAR" for name in names)
+        session.execute(f"CREATE TEMP TABLE {table} ({declared})")
+        for start in range(0, len(columns[0].codes), _BLOCK):
+            codes = [column.codes[start : start + _BLOCK] for column in columns]
+            cells = zip(names, texts, codes, strict=True)
+            session.store({name: shown[code] for name, shown, code in cells}, table)
         types = [column.sql_type for column in columns]
-        session.write(copy_rows(table, list(cells), types, labelling, path, spell), path)
+        session.write(copy_rows(table, names, types, labelling, path, spell), path)
         others = [c for c in columns if c.name not in {*labelling.labels, *labelling.gaps}]
         return sum(map(_formula_cells, others)), labelling.row_order
 
@@ -225,15 +234,14 @@ class HeldRows(RowsInMemory):
 def _written(
     column: ReleasedColumn, labelling: Labelling, spell: Callable[[str | None], str] | None
 ) -> Values:
-    """The texts of all rows; a text is rewritten and spelled once, however many rows show it."""
+    """What cells may show, as it is written: once for each text, however many rows show it."""
     texts: Iterable[str | None] = column.texts
     if labelling.rewrite is not None and column.sql_type == TEXT:
         rewrite = labelling.rewrite
         texts = [None if text is None else rewrite(text) for text in texts]
     if spell is not None:
         texts = map(spell, texts)
-    shown: Values = np.array([*texts], dtype=object)
-    return np.asarray(shown[column.codes])
+    return np.array([*texts], dtype=object)
 
 
 def _formula_cells(column: ReleasedColumn) -> int:

@@ -18,7 +18,7 @@ from moanon.data.domain import Domain, IntervalDomain, TreeDomain
 from moanon.experiment.planning import make_problem
 from moanon.genome import Instance
 from moanon.measures import Measure, applicable, find_measure
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.wording import Grid, Part, Worded, facts
 
 if TYPE_CHECKING:
@@ -44,12 +44,15 @@ class CheckedConfig(Worded, Outlined):
     ----------
     config : Config
     instance : Instance
-    problem : SearchProblem
+    problem : AnonymizationProblem
+    examples : bool
+        Whether notes quote values of the table; a notebook that is passed on should not.
     """
 
     config: Config
     instance: Instance
-    problem: SearchProblem
+    problem: AnonymizationProblem
+    examples: bool = False
 
     def parts(self, *, everything: bool = False) -> Iterator[Part]:
         """Describe the columns, the exposure and the task; `everything` adds the measures."""
@@ -58,7 +61,7 @@ class CheckedConfig(Worded, Outlined):
         if everything:
             yield _measures(self.instance)
             yield _SOURCES
-        noted = notes_on_table(self.config, self.instance, examples=True)
+        noted = notes_on_table(self.config, self.instance, examples=self.examples)
         yield from (f"note: {note}" for note in (*noted, *self._left_open()))
 
     def to_frame(self) -> pd.DataFrame:
@@ -123,7 +126,7 @@ class CheckedConfig(Worded, Outlined):
         elif rule.kind == "weighted-k":
             task["suppressed"] = f"groups below the mean {rule.by} over all rows"
         bounds = [(find_measure(name), bound) for name, bound in rule.constraints]
-        bounds += self.problem.bounds.items()
+        bounds += self.problem.table_bounds.items()
         if bounds:
             task["constraints"] = ", ".join(_bound_in_words(*each) for each in bounds)
         return task
@@ -150,10 +153,10 @@ class CheckedConfig(Worded, Outlined):
             )
 
 
-def check_config(config: Config) -> CheckedConfig:
+def check_config(config: Config, *, examples: bool = False) -> CheckedConfig:
     """Read the table and the hierarchies of a configuration, and what is to be searched."""
     instance = config.instance()
-    return CheckedConfig(config, instance, make_problem(config, instance))
+    return CheckedConfig(config, instance, make_problem(config, instance), examples)
 
 
 def _measures(instance: Instance) -> Grid:

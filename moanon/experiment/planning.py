@@ -14,7 +14,7 @@ from moanon.genome import Instance
 from moanon.measures import find_measure
 from moanon.measures.suppression import find_preset, suppress_by
 from moanon.search.algorithms import ALGORITHMS, choose_algorithm
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 
 #: What takes the place of a loss in presets where columns have weights.
 _WEIGHTED = {"loss": "loss_weighted", "gl": "gl_weighted"}
@@ -113,7 +113,18 @@ def algorithm_for(config: Config, instance: Instance) -> str:
     return choose_algorithm(space, config.search, config.problem.recoding, cells=cells)
 
 
-def make_problem(config: Config, instance: Instance, threads: int = 1) -> SearchProblem:
+def read_problem(path: str | Path, threads: int = 1) -> AnonymizationProblem:
+    """Read a configuration and its table, and build what it optimizes among genomes."""
+    config = Config.load(path)
+    if config.problem.has_boxes:
+        raise ConfigError(
+            f"a local recoding is not made of genomes, and pymoo searches among these; take the "
+            f"recoding global. Got local ({path}: problem.recoding)"
+        )
+    return make_problem(config, config.instance(), threads)
+
+
+def make_problem(config: Config, instance: Instance, threads: int = 1) -> AnonymizationProblem:
     """Build what a configuration optimizes, for the widest of its limits."""
     section = config.problem
     keys = ("safety", "prefer", "diversity", "recursive_c")
@@ -132,6 +143,8 @@ def make_problem(config: Config, instance: Instance, threads: int = 1) -> Search
         suppression = replace(suppression, by=section.suppress_by)
     kind = ALGORITHMS[algorithm_for(config, instance)].load()
     steps = kind.wants_steps(config.search)
-    problem = SearchProblem(instance, objectives, suppression, threads, config.bounds, steps=steps)
+    problem = AnonymizationProblem(
+        instance, objectives, suppression, threads, config.bounds, steps=steps
+    )
     check_reach(config.bounds, instance)
     return problem

@@ -29,7 +29,7 @@ from moanon.proofs.provable import check_provable, why_unprovable
 from moanon.recoding import GlobalRecodings
 from moanon.search.archive import Archive, front_of
 from moanon.search.checkpoint import Identity, PacedSaving, read_arrays, write_arrays
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 
 #: Seconds between two words about how far it is.
 _SAY_EVERY = 0.5
@@ -199,7 +199,7 @@ def _merged(front: Front, proof: FrontProof) -> Front:
     assert isinstance(recodings, GlobalRecodings)
     if not proof.better:
         return front
-    problem = SearchProblem(front.instance, front.objectives, front.suppression, 1, {})
+    problem = AnonymizationProblem(front.instance, front.objectives, front.suppression, 1, {})
     genomes = np.unique(np.concatenate([recodings.genomes, proof.better_genomes()]), axis=0)
     archive = Archive.empty(len(front.objectives), front.instance.layout, len(front) + 100_000)
     archive.add(problem.points(genomes), genomes)

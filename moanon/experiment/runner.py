@@ -31,10 +31,9 @@ from moanon.proofs.front_proof import FrontProof, ProofRecord, bounds_of_all, pr
 from moanon.proofs.provable import LOCAL, why_unprovable
 from moanon.search.algorithms import ALGORITHMS, foreign_settings, make_search, room_of
 from moanon.search.archive import Archive
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import OnGeneration, Outcome, Progress, run_search
-from moanon.search.search import Search
-from moanon.search.stopping import Stop
+from moanon.search.search import Search, Stop
 
 #: Machines have fewer processors than this.
 _MOST_THREADS = 1024
@@ -59,7 +58,7 @@ def checked_threads(threads: int | None) -> int:
     return threads
 
 
-def _check_proof(config: Config, problem: SearchProblem) -> None:
+def _check_proof(config: Config, problem: AnonymizationProblem) -> None:
     """Refuse to prove what cannot be proven, before anything is searched."""
     reason = LOCAL if config.problem.has_boxes else problem.why_unprovable
     if config.search.prove is not None and reason is not None:
@@ -127,7 +126,7 @@ class Runner:
     algorithm : str
         What ``auto`` has become.
     kind : type of Search
-    problem : SearchProblem
+    problem : AnonymizationProblem
         Under the widest limit of the configuration.
     etas : tuple of float
         Limits to search for in this order, the widest first.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +16,7 @@ from moanon.measures import Measure, find_measure
 from moanon.measures.loss import BOUND, optimality
 from moanon.measures.measure import LARGEST, is_number
 from moanon.measures.suppression import Suppression
+from moanon.wording import Grid, as_html
 
 #: Percentage points by which a limit on a share is moved, one after the other.
 SLIGHTLY_SHARE = (0.01, 0.02)
@@ -318,7 +318,7 @@ _MOST_ROWS = 12
 
 def front_sentence(solutions: Solutions) -> str:
     """Say how many solutions there are, and from where to where their objectives go."""
-    number = len(next(iter(solutions.measures.values())))
+    number = len(solutions)
     if not number:
         return "no solutions"
     ranges = []
@@ -344,20 +344,13 @@ def front_facts(solutions: Solutions, found: int = 0) -> dict[str, str]:
 
 def front_html(solutions: Solutions) -> str:
     """Write a front as HTML: its sentence, and solutions evenly spread over it."""
-    every = (*solutions.objectives, "k", "loss", "entropy_loss", "suppressed")
-    names = list(dict.fromkeys(every))
-    names = [name for name in names if name in solutions.measures]
-    number = len(next(iter(solutions.measures.values())))
-    rows = np.unique(np.linspace(0, max(number - 1, 0), min(number, _MOST_ROWS)).round())
-    heads = "".join(f"<th>{escape(name)}</th>" for name in ("id", *names))
-    body = ""
-    for row in rows.astype(int).tolist():
-        cells = (shown(name, float(solutions.measures[name][row])) for name in names)
-        body += "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in (str(row + 1), *cells))
-        body += "</tr>"
-    left_out = number - len(rows)
-    more = f"<p>{left_out:,} more between them</p>" if left_out else ""
-    return (
-        f"<div><p><b>Front</b> of {escape(front_sentence(solutions))}</p>"
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
-    )
+    every = dict.fromkeys((*solutions.objectives, "k", "loss", "entropy_loss", "suppressed"))
+    names = [name for name in every if name in solutions.measures]
+    number = len(solutions)
+    chosen = np.unique(np.linspace(0, max(number - 1, 0), min(number, _MOST_ROWS)).round())
+    rows = [
+        (str(row + 1), *(shown(name, float(solutions.measures[name][row])) for name in names))
+        for row in chosen.astype(int).tolist()
+    ]
+    more = [f"{number - len(rows):,} more between them"] if number > len(rows) else []
+    return as_html([f"Front of {front_sentence(solutions)}", Grid(("id", *names), rows), *more])

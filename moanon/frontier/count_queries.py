@@ -177,22 +177,12 @@ class CountQueries:
     def _estimate(self, parts: ShownParts) -> Floats:
         out = np.zeros(len(self))
         if parts.cell is None or self._matches is None:
-            estimate_counts(self.columns, self.below, self.wanted, *parts.arrays(), out)
+            estimate_counts(self.columns, self.below, self.wanted, parts.arrays(), out)
             return out
         order = np.argsort(parts.cell, kind="stable")
         begins = np.searchsorted(parts.cell[order], np.arange(len(self.instance.cells) + 1))
-        values = parts.histograms
-        count_matches(
-            *self._matches,
-            self.wanted,
-            begins,
-            parts.weight[order],
-            parts.owner[order],
-            values.starts,
-            values.values,
-            values.rows,
-            out,
-        )
+        sorted_parts = parts.arrays()._replace(weight=parts.weight[order], owner=parts.owner[order])
+        count_matches(*self._matches, self.wanted, begins, sorted_parts, out)
         return out
 
     @cached_property

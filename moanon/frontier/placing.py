@@ -111,7 +111,7 @@ class Frontier(Worded, Outlined):
         efficient = sorted(self.efficient, key=lambda release: release.p_loss)
         step = 1 if everything else max(1, -(-len(efficient) // _SHOWN))
         shown = efficient[::step]
-        some = ":" if step == 1 else f", of which {len(shown)}:"
+        some = ":" if step == 1 else f", of which {len(shown)} are shown:"
         yield f"{counted(len(efficient), 'release')} efficient{some}"
         rows = []
         for each in shown:

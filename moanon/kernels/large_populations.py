@@ -12,11 +12,27 @@ Nodes are numbered through, column by column.
 from __future__ import annotations
 
 from math import log
+from typing import NamedTuple
 
 import numpy as np
 
 from moanon.arrays import Bools, Codes, Floats, Ints
 from moanon.kernels.jit import compiled, inner, int64
+
+
+class BoxParts(NamedTuple):
+    """Parts of a table, each spread evenly over the base values of its box, as a release shows it.
+
+    A part brings its weight times the values of its owner.
+    """
+
+    starts: Ints  # (columns, parts): their boxes are base values ``start .. stop - 1``
+    stops: Ints
+    weight: Floats  # (parts,)
+    owner: Ints  # (parts,)
+    value_starts: Ints  # (owners + 1,): where the values of each owner begin …
+    values: Ints  # … in these: which they are …
+    value_rows: Floats  # … and how often
 
 
 @inner
@@ -25,36 +41,27 @@ def _count_nodes(
     counts: Ints,
     cells: Ints,
     begin: int,
-    node_column: Ints,
-    node_start: Ints,
-    node_stop: Ints,
+    nodes: Ints,
     rows_below: Ints,
     support: Ints,
 ) -> None:
     """Rows of some cells in each node, from node `begin` on, which is the first of its column."""
     node = begin
-    while node < len(node_column):
-        column = node_column[node]
+    while node < nodes.shape[1]:
+        column = nodes[0, node]
         rows_below[:] = 0
         for cell in cells:
             rows_below[int64(codes[column, cell]) + 1] += counts[cell]
         for i in range(1, len(rows_below)):
             rows_below[i] += rows_below[i - 1]
-        while node < len(node_column) and node_column[node] == column:
-            support[node] = rows_below[node_stop[node]] - rows_below[node_start[node]]
+        while node < nodes.shape[1] and nodes[0, node] == column:
+            support[node] = rows_below[nodes[2, node]] - rows_below[nodes[1, node]]
             node += 1
 
 
 @compiled
 def find_populations(
-    codes: Codes,
-    counts: Ints,
-    widest: int,
-    node_column: Ints,
-    node_start: Ints,
-    node_stop: Ints,
-    least: int,
-    most: int,
+    codes: Codes, counts: Ints, widest: int, nodes: Ints, least: int, most: int
 ) -> Ints:
     """List all subpopulations of at least `least` rows; of more than `most`, one more than that.
 
@@ -65,8 +72,8 @@ def find_populations(
         Rows of each cell.
     widest : int
         Base values of the column that has most.
-    node_column, node_start, node_stop : arrays (nodes,)
-        Nodes in the order of their columns: base values ``start .. stop - 1``.
+    nodes : array (3, nodes)
+        In the order of their columns: column, first base value, and the one after the last.
     least, most : int
 
     Returns
@@ -75,36 +82,26 @@ def find_populations(
         The last node of each, its depth (0 with a single node), its rows.
     """
     columns, all_cells = codes.shape
-    nodes = len(node_column)
+    number_of_nodes = nodes.shape[1]
     first_node = np.zeros(columns + 1, dtype=np.int64)
-    for column in node_column:
+    for column in nodes[0]:
         first_node[column + 1] += 1
     for column in range(columns):
         first_node[column + 1] += first_node[column]
     rows_below = np.zeros(widest + 1, dtype=np.int64)
     cells = np.empty((columns, all_cells), dtype=np.int64)  # of the subpopulation at each depth
     number = np.zeros(columns, dtype=np.int64)
-    support = np.zeros((columns, nodes), dtype=np.int64)
+    support = np.zeros((columns, number_of_nodes), dtype=np.int64)
     cursor = np.zeros(columns, dtype=np.int64)
     found = np.empty((3, 1024), dtype=np.int64)
     total, depth = int64(0), int64(0)
     for cell in range(all_cells):
         cells[0, cell] = cell
     number[0] = all_cells
-    _count_nodes(
-        codes,
-        counts,
-        cells[0],
-        int64(0),
-        node_column,
-        node_start,
-        node_stop,
-        rows_below,
-        support[0],
-    )
+    _count_nodes(codes, counts, cells[0], int64(0), nodes, rows_below, support[0])
     while depth >= 0 and total <= most:
         node = cursor[depth]
-        if node == nodes:
+        if node == number_of_nodes:
             depth -= 1
             continue
         cursor[depth] += 1
@@ -118,83 +115,45 @@ def find_populations(
             found = more
         found[0, total], found[1, total], found[2, total] = node, depth, support[depth, node]
         total += 1
-        column = node_column[node]
+        column = nodes[0, node]
         after = first_node[column + 1]
-        if after == nodes:
+        if after == number_of_nodes:
             continue
         inside = int64(0)
         for cell in cells[depth, : number[depth]]:
-            if node_start[node] <= codes[column, cell] < node_stop[node]:
+            if nodes[1, node] <= codes[column, cell] < nodes[2, node]:
                 cells[depth + 1, inside] = cell
                 inside += 1
         depth += 1
         number[depth], cursor[depth] = inside, after
         here = cells[depth, :inside]
-        _count_nodes(
-            codes,
-            counts,
-            here,
-            after,
-            node_column,
-            node_start,
-            node_stop,
-            rows_below,
-            support[depth],
-        )
+        _count_nodes(codes, counts, here, after, nodes, rows_below, support[depth])
     return found[:, :total].copy()
 
 
 @compiled
 def estimate_populations(
-    node_column: Ints,
-    node_start: Ints,
-    node_stop: Ints,
-    last_node: Ints,
-    depth: Ints,
-    starts: Ints,
-    stops: Ints,
-    weight: Floats,
-    owner: Ints,
-    value_starts: Ints,
-    values: Ints,
-    value_rows: Floats,
-    out: Floats,
+    nodes: Ints, last_node: Ints, depth: Ints, parts: BoxParts, out: Floats
 ) -> None:
     """Estimate how many rows of each subpopulation have each value.
 
-    Parts of a table lie in boxes, and are spread evenly over the base values of theirs: a
-    subpopulation gets of each part the share of its box that lies inside. A part brings `weight`
-    times the values of its owner.
-
-    Parameters
-    ----------
-    node_column, node_start, node_stop, last_node, depth
-        As of `find_populations`.
-    starts, stops : arrays (columns, parts)
-        Their boxes: base values ``start .. stop - 1``.
-    weight : array (parts,)
-    owner : array (parts,)
-    value_starts : array (owners + 1,)
-        Where the values of each owner begin ...
-    values, value_rows : arrays
-        ... in these: which they are, and how often.
-    out : array (subpopulations, values)
-        Result.
+    It gets of each part the share of its box that lies inside. Nodes, last nodes and depths are as
+    of `find_populations`; the result is an array (subpopulations, values).
     """
-    columns, parts = starts.shape
+    starts, stops, weight, owner, value_starts, values, value_rows = parts
+    columns, all_parts = starts.shape
     owners = len(value_starts) - 1
-    part = np.empty((columns + 1, parts), dtype=np.int64)
-    left = np.empty((columns + 1, parts), dtype=np.float64)
+    part = np.empty((columns + 1, all_parts), dtype=np.int64)
+    left = np.empty((columns + 1, all_parts), dtype=np.float64)
     number = np.zeros(columns + 1, dtype=np.int64)
     share = np.zeros(owners, dtype=np.float64)
     touched = np.empty(owners, dtype=np.int64)
-    for i in range(parts):
+    for i in range(all_parts):
         part[0, i], left[0, i] = i, weight[i]
-    number[0] = parts
+    number[0] = all_parts
     for population in range(len(last_node)):
         node, level = last_node[population], depth[population]
-        column = node_column[node]
-        low, high = node_start[node], node_stop[node]
+        column, low, high = nodes[0, node], nodes[1, node], nodes[2, node]
         inside = int64(0)
         seen = int64(0)
         for i in range(number[level]):
@@ -250,22 +209,12 @@ def population_divergences(truth: Floats, estimate: Floats, fallback: Floats, ou
 
 @compiled
 def estimate_counts(
-    columns: Ints,
-    below: Ints,
-    wanted: Bools,
-    starts: Ints,
-    stops: Ints,
-    weight: Floats,
-    owner: Ints,
-    value_starts: Ints,
-    values: Ints,
-    value_rows: Floats,
-    out: Floats,
+    columns: Ints, below: Ints, wanted: Bools, parts: BoxParts, out: Floats
 ) -> None:
     """Estimate how many rows some queries count.
 
-    A query names base values of some columns, and sensitive values; it gets of each part of the
-    table the share of its box that it names, as in `estimate_populations`.
+    A query names base values of some columns, and sensitive values; it gets of each part the share
+    of its box that it names.
 
     Parameters
     ----------
@@ -275,15 +224,14 @@ def estimate_counts(
         How many of the first so many base values it names.
     wanted : array (queries, values)
         Which sensitive values it counts.
-    starts, stops, weight, owner, value_starts, values, value_rows
-        As of `estimate_populations`.
+    parts : BoxParts
     out : array (queries,)
         Result.
     """
-    parts = starts.shape[1]
+    starts, stops, weight, owner, value_starts, values, value_rows = parts
     for query in range(len(columns)):
         total = 0.0
-        for part in range(parts):
+        for part in range(len(weight)):
             here = weight[part]
             for i in range(columns.shape[1]):
                 start, stop = starts[columns[query, i], part], stops[columns[query, i], part]
@@ -354,27 +302,15 @@ def count_matches(
     matches: Ints,
     wanted: Bools,
     part_starts: Ints,
-    weight: Floats,
-    owner: Ints,
-    value_starts: Ints,
-    values: Ints,
-    value_rows: Floats,
+    parts: BoxParts,
     out: Floats,
 ) -> None:
     """Estimate how many rows some queries count of parts that are single cells.
 
-    As `estimate_counts`, which would look at every cell for every release.
-
-    Parameters
-    ----------
-    match_starts, matches
-        Of `match_cells`.
-    wanted, value_starts, values, value_rows, out
-        As of `estimate_counts`.
-    part_starts : array (cells + 1,)
-        Where the parts of each cell begin in the following.
-    weight, owner : arrays (parts,)
+    As `estimate_counts`, which would look at every cell for every release. Matches are those of
+    `match_cells`; the parts of each cell stand together and begin at `part_starts` (cells + 1,).
     """
+    _, _, weight, owner, value_starts, values, value_rows = parts
     owners = len(value_starts) - 1
     asked = np.full(owners, -1, dtype=np.int64)  # the last query that wanted rows of an owner
     rows = np.zeros(owners, dtype=np.float64)

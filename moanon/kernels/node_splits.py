@@ -82,23 +82,31 @@ def make_split_buffers(cells: int, sizes: Ints) -> SplitBuffers:
 # -- its splits ------------------------------------------------------------------------------------
 
 
+class _Choice(NamedTuple):
+    """A node, and one of its columns that offers splits."""
+
+    begin: int  # the node is ``order[begin:end]``
+    end: int
+    column: int
+    number: int  # buckets of the column
+    active: Ints  # columns in which losses are looked at …
+    whole: float  # … and what the node loses there
+    least: int  # rows that a group must have
+    left: int  # rows that may be trimmed …
+    price: float  # … and what each of them costs
+
+
 @inlined
 def _side_meets(
-    check: GroupCheck | None,
-    side: int,
-    rows: int,
-    column: int,
-    begin: int,
-    end: int,
-    buffers: SplitBuffers,
+    check: GroupCheck | None, side: int, rows: int, choice: _Choice, buffers: SplitBuffers
 ) -> bool:
     """Do as `meets_bounds` for one side of a split; `spare` is free while a node is looked at."""
     if check is None:
         return True
-    number = int64(0)
+    number, begin, end = int64(0), choice.begin, choice.end
     for i in range(begin, end):
         buffers.spare[begin + number] = buffers.order[i]
-        number += int64(buffers.side[buffers.bucket[buffers.codes[column, i]]] == side)
+        number += int64(buffers.side[buffers.bucket[buffers.codes[choice.column, i]]] == side)
     return meets_bounds(check, rows, buffers.spare[begin:end], number)
 
 
@@ -252,20 +260,10 @@ def _gain(
 
 @inlined
 def _try_halves(
-    columns: BoxColumns,
-    column: int,
-    active: Ints,
-    number: int,
-    whole: float,
-    begin: int,
-    end: int,
-    check: GroupCheck | None,
-    least: int,
-    left: int,
-    price: float,
-    buffers: SplitBuffers,
+    columns: BoxColumns, choice: _Choice, check: GroupCheck | None, buffers: SplitBuffers
 ) -> None:
     """Try two parts: in a tree each child against the rest, else what is before each value."""
+    _, _, column, number, active, whole, least, left, price = choice
     slot, tree, boxes, rows = 2 * column, columns.is_tree[column], buffers.boxes, buffers.rows
     for at in range(0 if tree else 1, number):
         one = rows[at + 1] - rows[at] if tree else rows[at]
@@ -289,9 +287,9 @@ def _try_halves(
             buffers.side[bucket] = 0 if first else 1
         if check is not None:
             if one_stays:
-                one_stays = _side_meets(check, int64(0), one, column, begin, end, buffers)
+                one_stays = _side_meets(check, int64(0), one, choice, buffers)
             if other_stays:
-                other_stays = _side_meets(check, int64(1), other, column, begin, end, buffers)
+                other_stays = _side_meets(check, int64(1), other, choice, buffers)
             gone = (int64(0) if one_stays else one) + (int64(0) if other_stays else other)
             gain = _gain(whole, one, one_loss, one_stays, other, other_loss, other_stays, price)
             if gone == rows[number] or gone > left or gain <= buffers.gains[slot]:
@@ -306,20 +304,10 @@ def _try_halves(
 
 @inlined
 def _try_apart(
-    columns: BoxColumns,
-    column: int,
-    active: Ints,
-    number: int,
-    whole: float,
-    begin: int,
-    end: int,
-    check: GroupCheck | None,
-    least: int,
-    left: int,
-    price: float,
-    buffers: SplitBuffers,
+    columns: BoxColumns, choice: _Choice, check: GroupCheck | None, buffers: SplitBuffers
 ) -> None:
     """Try all children that may be groups apart, and the others together."""
+    _, _, column, number, active, whole, least, left, price = choice
     if number < 3:  # two parts have been tried
         return
     gain, apart, together = whole, int64(0), buffers.rows[number]
@@ -331,7 +319,7 @@ def _try_apart(
     for bucket in range(number):
         buffers.side[bucket] = apart
         size = buffers.rows[bucket + 1] - buffers.rows[bucket]
-        if size >= least and _side_meets(check, apart, size, column, begin, end, buffers):
+        if size >= least and _side_meets(check, apart, size, choice, buffers):
             gain -= float(size) * _loss(columns.blocks, active, boxes, bucket)
             together -= size
             apart += 1
@@ -344,9 +332,7 @@ def _try_apart(
         return
     parts = apart
     if together > 0:
-        stays = together >= least and _side_meets(
-            check, number, together, column, begin, end, buffers
-        )
+        stays = together >= least and _side_meets(check, number, together, choice, buffers)
         if stays:
             for other in active:
                 loss = block_loss(columns.blocks, other, rest[0, other], rest[1, other])
@@ -394,16 +380,11 @@ def list_splits(
             seen_loss = block_loss(columns.blocks, column, lowest, highest)
             seen_price = price - (loss - seen_loss)
         _fill_boxes(column, seen, number, begin, end, buffers)
-        whole, tree = float(rows) * seen_loss, columns.is_tree[column]
-        _try_halves(
-            columns, column, seen, number, whole, begin, end, check, least, left, seen_price,
-            buffers,
-        )  # fmt: skip
-        if tree:
-            _try_apart(
-                columns, column, seen, number, whole, begin, end, check, least, left, seen_price,
-                buffers,
-            )  # fmt: skip
+        whole = float(rows) * seen_loss
+        choice = _Choice(begin, end, column, number, seen, whole, least, left, seen_price)
+        _try_halves(columns, choice, check, buffers)
+        if columns.is_tree[column]:
+            _try_apart(columns, choice, check, buffers)
         for slot in range(2 * column, 2 * column + 2):
             if buffers.gains[slot] > 0 and (best < 0 or buffers.gains[slot] > buffers.gains[best]):
                 best = slot

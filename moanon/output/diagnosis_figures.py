@@ -360,10 +360,10 @@ def plot_overview(overview: Overview, ax: Axes | None = None) -> Axes:
     names = [f"all {every} columns", *(_short(" and ".join(each.columns), 44) for each in sets[1:])]
     places = range(len(sets))
     for label, colour, rows in (
-        ("in groups below 5", "#A9C7DC", [each.risk.small for each in sets]),
-        ("alone", "#D55E00", [each.risk.unique for each in sets]),
+        ("in groups below 5", "#A9C7DC", [each.small for each in sets]),
+        ("alone", "#D55E00", [each.unique for each in sets]),
     ):
-        shares = [100 * number / overview.whole.risk.rows for number in rows]
+        shares = [100 * number / overview.whole.rows for number in rows]
         ax.barh(places, shares, color=colour, label=label, height=0.75)
     ax.set_yticks(places, names, fontsize=_SMALL, parse_math=False)
     ax.invert_yaxis()

@@ -45,7 +45,7 @@ _MOST_OPEN = 2
 _MOST_VALUES = 400
 
 
-class _Open(NamedTuple):
+class _OpenNode(NamedTuple):
     """A partly decided genome that may still hold something better."""
 
     lower: int  # in units of the table
@@ -108,7 +108,7 @@ class Proof:
     experience: Experience
     genome: Bits | None = None
     work: int = 0
-    _open: list[_Open] = field(default_factory=list)
+    _open: list[_OpenNode] = field(default_factory=list)
     _numbers: int = 0
 
     @property
@@ -147,7 +147,7 @@ class Proof:
 
     # -- branching ---------------------------------------------------------------------------------
 
-    def _branch(self, node: _Open) -> list[tuple[Bits, Bound | None]]:
+    def _branch(self, node: _OpenNode) -> list[tuple[Bits, Bound | None]]:
         """Decide the most promising bit of a node."""
         best_score = -1.0
         chosen: list[tuple[Bits, Bound | None]] = []
@@ -168,7 +168,7 @@ class Proof:
                 break  # nothing better is left in the node
         return chosen
 
-    def _candidates(self, node: _Open) -> list[int]:
+    def _candidates(self, node: _OpenNode) -> list[int]:
         """Bits to try, the most promising first: those not tried yet, and the best one known."""
         free = np.flatnonzero(node.state == FREE)
         gap = max(self.best - node.lower * self.table.unit, 0) / self.table.whole
@@ -209,7 +209,7 @@ class Proof:
             np.clip((bits - lower) / gap * _GAIN_STEPS, 0, _GAIN_STEPS).astype(np.uint8)
             for bits in (found.zero, found.one)
         )
-        node = _Open(lower, self._numbers, state, zero, one, found.fine)
+        node = _OpenNode(lower, self._numbers, state, zero, one, found.fine)
         self._numbers += 1
         heapq.heappush(self._open, node)
         self._measure(found.genome)
@@ -248,7 +248,7 @@ class Proof:
         rows = (state[name] for name in ("state", "zero", "one"))
         # Sorted, which is one way to be a heap.
         self._open = [
-            _Open(lower, number, bits, zero, one, fine)
+            _OpenNode(lower, number, bits, zero, one, fine)
             for lower, number, fine, bits, zero, one in zip(*numbers, *rows, strict=True)
         ]
 

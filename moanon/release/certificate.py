@@ -86,14 +86,8 @@ _WHOLE = ("rows", "suppressed", "groups", "k", "gl", "sl", "loss")
 class Origin:
     """What a certificate states beside what was measured.
 
-    Attributes
-    ----------
-    rows_in, rows_dropped, row_order, formula_cells
-        As in the file.
-    promises : tuple of (str, float)
-        Names of measures with the bounds that were demanded of the release and checked.
-    notes : tuple of str
-        What was not checked.
+    Bounds on measures (`promises`) were demanded of the release and checked; `notes` say what was
+    not checked.
     """
 
     rows_in: int
@@ -122,10 +116,6 @@ class Certificate:
         Measures of the front that the file was found to have.
     notes : tuple of str
         What a reader of the numbers should know, and what was not checked.
-    file, quasi, sensitive, recursive_c, suppressed_rows, spreadsheet_safe
-        As in the file.
-    output_digest, moanon
-        Likewise.
     """
 
     file: str
@@ -194,7 +184,7 @@ class Certificate:
     # -- files -------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entries as numbers, texts, lists and dicts only."""
+        """Return the entries as JSON has them."""
         origin = self.origin
         whole = {name: self.values.get((name, "")) for name in _WHOLE}
         squares = Fraction(self.values["weighted_k_kept", ""])
@@ -363,8 +353,7 @@ def certify_file(
     """Measure a released file and certify it, if it is what was promised.
 
     What a front says about the release (`stated`, by names of measures) is compared with it, as far
-    as a file shows it or the writer has it (`known`). The certificate calls it `name`, wherever it
-    lies for now.
+    as a file shows it or the writer knows it (`known`). The certificate calls it `name`.
 
     Raises
     ------

@@ -57,7 +57,7 @@ class _Readings(Outlined, ABC):
         return found.pop() if len(found) == 1 else None
 
     def count(self, label: str) -> int | None:
-        """Number of values behind `label`; None if that is not settled."""
+        """Number of values behind `label`; None if that is open."""
         found = {self.values_in(start, stop) for start, stop in self.readings(label)}
         return found.pop() if len(found) == 1 else None
 

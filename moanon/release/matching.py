@@ -37,11 +37,12 @@ from moanon.data.file_form import DEFAULT_ENCODING, FileForm
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import find_tuples, own_codes, row_keys
 from moanon.data.table import Table
+from moanon.engines.paired import CountedRows
 from moanon.errors import ConfigError, DataError, EncodingError
 from moanon.genome import Instance
 from moanon.grouping import NO_GROUP, Grouping, MatchedBy, Members
 from moanon.release.labels import Block, BlockLabels, label_rules
-from moanon.release.released_file import FileElsewhere, FileInMemory, ReleasedFile, RowPairs
+from moanon.release.released_file import ReleasedFile
 
 #: Which rows count as suppressed: those with a star in every cell of the file, or in every
 #: quasi-identifier, as ARX leaves them.
@@ -86,7 +87,7 @@ def read_released(
     if stars not in get_args(StarredRows):
         raise ConfigError(f"stars must be one of {', '.join(get_args(StarredRows))}. Got {stars!r}")
     table = original.table if isinstance(original, Instance) else original
-    read = partial(_read, path, table, key, stars, counted=counted)
+    read = partial(ReleasedFile.open, path, table, key, stars, single=not counted)
     try:
         file = read(FileForm(delimiter))
     except EncodingError as error:
@@ -104,23 +105,8 @@ def read_released(
         found,
         name=file.name,
         notes=file.notes,
-        absent=tuple(name for name in dict.fromkeys(kept) if name not in file.header),
+        absent=tuple(name for name in dict.fromkeys(kept) if name not in file.shown),
     )
-
-
-def _read(
-    path: str | os.PathLike[str],
-    table: Table,
-    key: str | None,
-    stars: StarredRows,
-    form: FileForm,
-    *,
-    counted: bool,
-) -> ReleasedFile:
-    """Read a file in one encoding; see `read_released`."""
-    more = () if key is None else (key,)
-    file = FileElsewhere.open(path, table, more, stars, form) if counted else None
-    return FileInMemory.read(path, table, more, stars, form) if file is None else file
 
 
 # -- labels --------------------------------------------------------------------------------------
@@ -199,10 +185,10 @@ def _match(
     """Find the groups of the original's rows."""
     table = file.table
     if key is not None:
-        pairs = file.by_key(key, _codes(file, instance, meaning))
-        if reason := _misfit(file, pairs, meaning):
+        pairs, group = file.by_key(key, _codes(file, instance, meaning))
+        if reason := _misfit(file, pairs, group, meaning):
             raise DataError(f"{file.name} does not fit {file.original}: {reason}")
-        return _of_pairs(file, instance, meaning, pairs, "key")
+        return _of_pairs(file, instance, meaning, pairs, group, "key")
     clash = "" if meaning is None else _overlap(file, meaning)
     refused: DataError | None = None
     if meaning is not None and not clash:
@@ -212,10 +198,10 @@ def _match(
             refused = error
     reason = f"it has {file.rows:,} rows and {file.original} has {table.rows:,}"
     if file.rows == table.rows:
-        pairs = file.by_position(_codes(file, instance, meaning))
-        reason = _misfit(file, pairs, meaning)
+        pairs, group = file.by_position(_codes(file, instance, meaning))
+        reason = _misfit(file, pairs, group, meaning)
         if not reason:
-            return _of_pairs(file, instance, meaning, pairs, "position")
+            return _of_pairs(file, instance, meaning, pairs, group, "position")
     if meaning is None:
         raise DataError(
             f"{file.name} cannot be matched row by row: {reason}; name a key column, or say what "
@@ -235,32 +221,34 @@ def _match(
 
 def _codes(file: ReleasedFile, instance: Instance, meaning: _Meaning | None) -> dict[str, Ints]:
     """Codes of the original's values in all columns that pairs of rows are looked at for."""
-    columns = file.table.columns
-    counted = {
-        column.name: own_codes(columns[column.name]) for column in instance.histogram_columns
-    }
-    return {**({} if meaning is None else meaning.codes), **counted}
+    columns, codes = file.table.columns, {} if meaning is None else dict(meaning.codes)
+    for column in instance.histogram_columns:
+        codes[column.name] = own_codes(columns[column.name])
+    if not codes:  # rows are there all the same
+        codes[file.quasi[0]] = 0 * own_codes(columns[file.quasi[0]])
+    return codes
 
 
 def _of_pairs(
     file: ReleasedFile,
     instance: Instance,
     meaning: _Meaning | None,
-    pairs: RowPairs,
+    pairs: CountedRows,
+    group: Ints,
     matched_by: MatchedBy,
 ) -> Grouping:
     """Groups of rows that were found one by one."""
     starts, stops = (None, None) if meaning is None else meaning.group_blocks(file)
-    if isinstance(file, FileInMemory):
+    if file.files.single:
         row_group = np.full(file.table.rows, NO_GROUP, dtype=np.int64)
-        row_group[pairs.places] = pairs.group
+        row_group[pairs.places] = group
         return Grouping.of_rows(instance, row_group, starts, stops, matched_by=matched_by)
     if meaning is None:
         cell = np.zeros(len(pairs.rows), dtype=np.int64)
     else:
         cell = find_tuples(instance.cells.codes, [pairs.original[name] for name in file.quasi])
     values = {column.name: pairs.original[column.name] for column in instance.histogram_columns}
-    members = Members(pairs.group, "counts", cell, pairs.rows, values)
+    members = Members(group, "counts", cell, pairs.rows, values)
     found = Grouping.of_counts(instance, members, starts, stops)
     return replace(found, matched_by=matched_by)
 
@@ -272,18 +260,18 @@ def _of_cells(file: ReleasedFile, meaning: _Meaning, cell_group: Ints) -> Groupi
     return replace(found, matched_by="labels")
 
 
-def _misfit(file: ReleasedFile, pairs: RowPairs, meaning: _Meaning | None) -> str:
+def _misfit(file: ReleasedFile, pairs: CountedRows, group: Ints, meaning: _Meaning | None) -> str:
     """Say where a kept row contradicts the row of the original that it should be; else nothing."""
-    unheld = "" if meaning is None else _unheld(file, pairs, meaning)
-    return unheld or _changed(file, pairs)
+    unheld = "" if meaning is None else _unheld(file, pairs, group, meaning)
+    return unheld or _changed(file, pairs, group)
 
 
-def _unheld(file: ReleasedFile, pairs: RowPairs, meaning: _Meaning) -> str:
+def _unheld(file: ReleasedFile, pairs: CountedRows, group: Ints, meaning: _Meaning) -> str:
     """Say which label does not hold the value it stands for."""
     for name in file.quasi:
         codes, values = pairs.released[name], pairs.original[name]
         starts, stops = meaning.blocks[name][codes].T
-        wrong = ((values < starts) | (values >= stops)) & (pairs.group >= 0)
+        wrong = ((values < starts) | (values >= stops)) & (group >= 0)
         if wrong.any():
             at = _first(pairs, wrong)
             label = _shown(file.columns[name], codes[at])
@@ -294,11 +282,11 @@ def _unheld(file: ReleasedFile, pairs: RowPairs, meaning: _Meaning) -> str:
     return ""
 
 
-def _changed(file: ReleasedFile, pairs: RowPairs) -> str:
+def _changed(file: ReleasedFile, pairs: CountedRows, group: Ints) -> str:
     """Say where a sensitive value is another one."""
     for name in file.compared:
         same = _same_codes(file, name)[pairs.released[name]]
-        wrong = (pairs.original[name] != same) & (pairs.group >= 0)
+        wrong = (pairs.original[name] != same) & (group >= 0)
         if wrong.any():
             return (
                 f"in row {pairs.first[_first(pairs, wrong)] + 1:,} the sensitive column {name!r} "
@@ -307,7 +295,7 @@ def _changed(file: ReleasedFile, pairs: RowPairs) -> str:
     return ""
 
 
-def _first(pairs: RowPairs, among: Bools) -> int:
+def _first(pairs: CountedRows, among: Bools) -> int:
     """Of some pairs the one that comes first in the file."""
     places = np.flatnonzero(among)
     return int(places[np.argmin(pairs.first[places])])
@@ -416,7 +404,7 @@ def _refuse_other_groups(file: ReleasedFile, instance: Instance, cell_group: Int
         if column.name not in file.columns:
             continue
         span = len(file.table.columns[column.name].values) + 2
-        owner, code, rows = file.value_counts(column.name)
+        owner, code, rows = file.value_counts[column.name]
         here = _add_up(owner * span + _same_codes(file, column.name)[code], rows)
         owner = np.repeat(cell_group, np.diff(column.starts))
         held = owner >= 0

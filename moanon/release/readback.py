@@ -32,9 +32,8 @@ import numpy as np
 from moanon.arrays import Outlined
 from moanon.data.cell_reading import alike_note
 from moanon.data.file_form import FileForm
-from moanon.data.readers import long_fields
+from moanon.data.readers import long_fields, look_at
 from moanon.ending import ScratchFolder, interrupt_with_us
-from moanon.engines.plain_csv import look_at
 from moanon.errors import CertificateError
 from moanon.release.labels import BlockLabels
 from moanon.release.reader_privacy import GroupCounts, SensitiveFacts, worse, worst_privacy

@@ -1,30 +1,25 @@
 """A released file, ours or not, as its labels group it; see ``matching``.
 
-Files are read into memory, or, beside an original that is not, counted where they are. Either way
-the same is known of a file: its columns' texts, its groups, and how it stands to the original row
-by row, where rows have their places in both.
+DuckDB reads the file beside its original. Known of it are its columns' texts, its groups, and how
+it stands to the original row by row, where rows are found by position or by a key.
 """
 
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from moanon.arrays import Bools, Ints, Outlined, Values
-from moanon.data.column import Column, Profile, absent_column
+from moanon.arrays import Bools, Ints, Values
+from moanon.data.column import Profile, absent_column
 from moanon.data.file_form import FileForm, is_formula
 from moanon.data.hierarchy import SUPPRESSED
 from moanon.data.rows import row_keys
 from moanon.data.table import Table
-from moanon.engines import open_source
 from moanon.engines.keyed import KeyedFiles, KeyUse
-from moanon.engines.opening import open_beside
 from moanon.engines.paired import CountedRows, PairedFiles
 from moanon.errors import DataError
 from moanon.release.readback import undefuse
@@ -35,37 +30,8 @@ _MOST_NAMES = 5
 _NO_STARS = "none"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RowPairs(Outlined):
-    """Rows of a file, each beside the row of the original that it should be.
-
-    Attributes
-    ----------
-    original : mapping of str to array
-        Codes of the original's values.
-    released : mapping of str to array
-        Labels of quasi-identifiers and values of sensitive columns in the file, as places in their
-        profiles; -1 is a cell without a value.
-    group : array
-        Group in the file; below 0 for suppressed rows.
-    first : array
-        Place of the row in the file, or of the first of several that are alike.
-    rows : array
-        How many they are.
-    places : array
-        Places in the original, where every row is looked at.
-    """
-
-    original: Mapping[str, Values]
-    released: Mapping[str, Values]
-    group: Ints
-    first: Ints
-    rows: Ints
-    places: Ints
-
-
 @dataclass(frozen=True, eq=False)
-class ReleasedFile(ABC):
+class ReleasedFile:
     """What is known of a released file; columns have the names of the original.
 
     Attributes
@@ -73,13 +39,20 @@ class ReleasedFile(ABC):
     name : str
     table : Table
         The original.
+    files : PairedFiles
+        Both where DuckDB reads them.
+    shown : mapping of str to str
+        All columns, and what the file calls them.
     columns : mapping of str to Profile
-        The file's columns that the original has.
-    rows : int
-        All its rows.
+        The quasi-identifiers and the sensitive columns that the file has.
+    stars : {"all", "quasi", "none"}
+        Which rows are suppressed.
     group_labels : array (columns, groups)
         Place of each quasi-identifier's label in its profile; -1 is a cell without a value.
     sizes : array (groups,)
+    value_counts : mapping of str to (groups, values, rows)
+        Groups with the values of a sensitive column, as places, and the rows of each pair; in any
+        order, and the same pair perhaps more than once.
     notes : tuple of str
     safe : bool
         No cell would be run by a spreadsheet: apostrophes may see to that.
@@ -87,12 +60,79 @@ class ReleasedFile(ABC):
 
     name: str
     table: Table
+    files: PairedFiles
+    shown: Mapping[str, str]
     columns: Mapping[str, Profile]
-    rows: int
+    stars: str
     group_labels: Ints
     sizes: Ints
+    value_counts: Mapping[str, tuple[Ints, Values, Ints]]
     notes: tuple[str, ...]
     safe: bool
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        table: Table,
+        key: str | None,
+        stars: str,
+        form: FileForm,
+        *,
+        single: bool,
+    ) -> ReleasedFile:
+        """Open a file beside its original, and count its groups.
+
+        It must have the quasi-identifiers and the key, if there is one. Pairs of rows are looked at
+        one by one (`single`), or counted.
+        """
+        files = PairedFiles(path, table.store, form, SUPPRESSED, single=single)
+        name, released = os.fspath(path), files.released
+        header = list(released.columns)
+        safe = not any(map(is_formula, header)) and not any(map(files.runs, header))
+        shown = _own_names(name, header, table, key, safe=safe)
+        varying = {each: files.varies(column) for each, column in shown.items()}
+        notes = _open_columns(name, varying, table)
+        sensitive = [each for each in table.sensitive if each in shown]
+        columns = {each: released.columns[shown[each]] for each in (*table.quasi, *sensitive)}
+        profiles = [columns[each] for each in table.quasi]
+        value_counts: dict[str, tuple[Ints, Values, Ints]] = {}
+        for more in [[each] for each in sensitive] or [[]]:
+            measured = [shown[each] for each in (*table.quasi, *more)]
+            counted = files.count_released(measured)
+            codes = [counted.released[each] for each in measured]
+            quasi = codes[: len(profiles)]
+            starred = {"all": counted.starred, "quasi": _are_stars(quasi, profiles)}
+            rows = {which: int(counted.rows[found].sum()) for which, found in starred.items()}
+            if rows.get(stars) == released.rows:  # stars are the labels of what was generalized
+                stars = _NO_STARS
+            kept = ~starred.get(stars, np.zeros(len(counted.rows), dtype=bool))
+            labels, group, sizes = _group_labels(
+                [code[kept] for code in quasi],
+                [len(profile.values) for profile in profiles],
+                counted.rows[kept],
+            )
+            value_counts |= dict.fromkeys(more, (group, codes[-1][kept], counted.rows[kept]))
+        if stars == "all":
+            notes += _half_starred(name, rows["quasi"] - rows["all"])
+        return cls(
+            name,
+            table,
+            files,
+            shown,
+            columns,
+            stars,
+            labels,
+            sizes,
+            value_counts,
+            tuple(notes),
+            safe,
+        )
+
+    @property
+    def rows(self) -> int:
+        """All rows of the file."""
+        return self.files.released.rows
 
     @property
     def quasi(self) -> tuple[str, ...]:
@@ -100,42 +140,9 @@ class ReleasedFile(ABC):
         return self.table.quasi
 
     @property
-    @abstractmethod
-    def header(self) -> Collection[str]:
-        """All columns of the file."""
-
-    @property
     def compared(self) -> list[str]:
         """Sensitive columns that both have."""
         return [name for name in self.table.sensitive if name in self.columns]
-
-    def spellings(self, text: str) -> tuple[str, str]:
-        """What a cell may stand for, the likelier first: itself, or what it was made safe from."""
-        return (undefuse(text), text) if self.safe else (text, undefuse(text))
-
-    @abstractmethod
-    def value_counts(self, name: str) -> tuple[Ints, Values, Ints]:
-        """Groups with the values of a sensitive column, as places, and the rows of each pair.
-
-        In any order, and the same pair perhaps more than once.
-        """
-
-    @abstractmethod
-    def by_position(self, codes: Mapping[str, Ints]) -> RowPairs:
-        """Each row beside the one at its place in the original, which must have as many.
-
-        Codes of the original's values are given value by value, missing cells last.
-        """
-
-    @abstractmethod
-    def by_key(self, key: str, codes: Mapping[str, Ints]) -> RowPairs:
-        """Each row that is not suppressed beside the one of the original that has its key.
-
-        Raises
-        ------
-        DataError
-            If the key does not tell rows apart, or the original has no row for one of the file.
-        """
 
     @property
     def original(self) -> str:
@@ -143,6 +150,57 @@ class ReleasedFile(ABC):
         if not self.table.rows_dropped:
             return self.table.source
         return f"{self.table.source} (without {self.table.rows_dropped:,} incomplete rows)"
+
+    def spellings(self, text: str) -> tuple[str, str]:
+        """What a cell may stand for, the likelier first: itself, or what it was made safe from."""
+        return (undefuse(text), text) if self.safe else (text, undefuse(text))
+
+    # -- rows ------------------------------------------------------------------------------------
+
+    def by_position(self, codes: Mapping[str, Ints]) -> tuple[CountedRows, Ints]:
+        """Each row beside the one at its place in the original, which must have as many.
+
+        Codes of the original's values are given value by value, missing cells last. Returned are
+        pairs of rows, those of the file by the original's names, and the group of each; below 0 for
+        suppressed rows.
+        """
+        counted = self.files.count_pairs(codes, self._looked_at)
+        quasi = [counted.released[self.shown[name]] for name in self.quasi]
+        starred = {
+            "all": counted.starred,
+            "quasi": _are_stars(quasi, [self.columns[name] for name in self.quasi]),
+        }.get(self.stars, np.zeros(len(counted.rows), dtype=bool))
+        return self._grouped(counted, starred)
+
+    def by_key(self, key: str, codes: Mapping[str, Ints]) -> tuple[CountedRows, Ints]:
+        """Each row that is not suppressed beside the one of the original that has its key.
+
+        See `by_position`.
+
+        Raises
+        ------
+        DataError
+            If the key does not tell rows apart, or the original has no row for one of the file.
+        """
+        signs = {"all": [*self.shown.values()], "quasi": [self.shown[name] for name in self.quasi]}
+        names = self.table.known(key), self.shown[key]
+        keyed = KeyedFiles(self.files, names, codes, self._looked_at, signs.get(self.stars, ()))
+        with closing(keyed):
+            self._refuse_key(key, keyed.uses())
+            taken = keyed.settle_spellings(undefused_first=self.safe)
+            unknown = keyed.first_unknown()
+            if unknown is not None:
+                raise DataError(
+                    f"{self.name} does not fit {self.original}: no row there has the key "
+                    f"({key!r}) of row {unknown + 1:,}"
+                )
+            if taken is not None:
+                raise DataError(
+                    f"{self.name} does not fit {self.original}: the row there that has the key "
+                    f"({key!r}) of row {taken + 1:,} is that of another row already"
+                )
+            counted = keyed.count_pairs()
+        return self._grouped(counted, counted.starred)
 
     def _refuse_key(self, key: str, uses: Iterable[KeyUse]) -> None:
         """Refuse a key column that leaves it open which row is which, on either side."""
@@ -155,247 +213,13 @@ class ReleasedFile(ABC):
                     f"one value in {most:,} rows"
                 )
 
-    def _unknown_key(self, key: str, place: int) -> DataError:
-        """Say that the original has no row for one of the file."""
-        return DataError(
-            f"{self.name} does not fit {self.original}: no row there has the key ({key!r}) of "
-            f"row {place + 1:,}"
-        )
-
-    def _taken_key(self, key: str, place: int) -> DataError:
-        """Say that two rows of the file, which spell their keys differently, would be one."""
-        return DataError(
-            f"{self.name} does not fit {self.original}: the row there that has the key ({key!r}) "
-            f"of row {place + 1:,} is that of another row already"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class FileInMemory(ReleasedFile):
-    """A file that was read row by row.
-
-    Attributes
-    ----------
-    kept : array
-        Rows that are not suppressed, in order.
-    group : array
-        Group of each of them.
-    """
-
-    columns: Mapping[str, Column]
-    kept: Ints
-    group: Ints
-
-    @classmethod
-    def read(
-        cls,
-        path: str | os.PathLike[str],
-        table: Table,
-        more: Sequence[str],
-        stars: str,
-        form: FileForm,
-    ) -> FileInMemory:
-        """Read a file, which must have `more` columns; see `moanon.release.read_released`."""
-        # No token means "missing": an empty text is a label like any other.
-        source = open_source(
-            path, missing_tokens=(), delimiter=form.delimiter, encoding=form.encoding
-        )
-        as_shown = source.store.held(list(source.store.columns)).columns
-        safe = not any(map(is_formula, (*as_shown, *chain(*(c.values for c in source.columns)))))
-        names = _own_names(source.name, list(as_shown), table, more, safe=safe)
-        columns = {name: as_shown[shown] for name, shown in names.items()}
-        quasi = [columns[name] for name in table.quasi]
-        everything, labels_only = _starred(list(as_shown.values())), _starred(quasi)
-        starred = everything if stars == "all" else labels_only
-        varying = {n: len(c.values) + bool(c.missing) > 1 for n, c in columns.items()}
-        notes = _open_columns(source.name, varying, table)
-        if starred.all():  # then stars are the labels of a table in which all is generalized away
-            starred = np.zeros(source.rows, dtype=bool)
-        elif stars == "all":
-            notes += _half_starred(source.name, int(np.count_nonzero(labels_only & ~everything)))
-        kept = np.flatnonzero(~starred)
-        labels, group, sizes = _group_labels(
-            [column.codes[kept] for column in quasi],
-            [len(column.values) for column in quasi],
-            np.ones(len(kept), dtype=np.int64),
-        )
-        return cls(
-            source.name,
-            table,
-            columns,
-            source.rows,
-            labels,
-            sizes,
-            tuple(notes),
-            safe,
-            kept,
-            group,
-        )
-
-    @property
-    def header(self) -> Collection[str]:
-        return self.columns.keys()
-
-    def value_counts(self, name: str) -> tuple[Ints, Values, Ints]:
-        codes = self.columns[name].codes[self.kept]
-        return self.group, codes, np.ones(len(codes), dtype=np.int64)
-
-    def by_position(self, codes: Mapping[str, Ints]) -> RowPairs:
-        return self._beside(self.kept, codes)
-
-    def by_key(self, key: str, codes: Mapping[str, Ints]) -> RowPairs:
-        original, released = self.table.column(key), self.columns[key]
-        shown = released.codes[self.kept]
-        self._refuse_key(key, (_key_use(each) for each in (original.codes, shown)))
-        row_of = np.empty(len(original.values), dtype=np.int64)
-        row_of[original.codes] = np.arange(self.table.rows)
-        place = {value: i for i, value in enumerate(original.values)}
-        found = np.empty(len(self.kept), dtype=np.int64)
-        for i, code in enumerate(shown.tolist()):
-            likely, other = self.spellings(released.values[code])
-            known = place.get(likely, place.get(other))
-            if known is None:
-                raise self._unknown_key(key, int(self.kept[i]))
-            found[i] = row_of[known]
-        _, first = np.unique(found, return_index=True)
-        if len(first) < len(found):
-            late = np.delete(np.arange(len(found)), first)
-            raise self._taken_key(key, int(self.kept[late[0]]))
-        return self._beside(found, codes)
-
-    def _beside(self, rows: Ints, codes: Mapping[str, Ints]) -> RowPairs:
-        """Each kept row beside one of the original."""
-        column = self.table.column
-        released = (*self.quasi, *self.compared)
-        return RowPairs(
-            {name: code.astype(np.int32)[column(name).codes[rows]] for name, code in codes.items()},
-            {name: self.columns[name].codes[self.kept] for name in released},
-            self.group,
-            self.kept,
-            np.ones(len(rows), dtype=np.int64),
-            rows,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class FileElsewhere(ReleasedFile):
-    """A file whose rows were counted by DuckDB, beside those of the original.
-
-    Attributes
-    ----------
-    files : PairedFiles
-    shown : mapping of str to str
-        What the file calls the columns.
-    stars : {"all", "quasi", "none"}
-        Which rows are suppressed.
-    counts : mapping of str to (groups, values, rows)
-        As `value_counts` gives them.
-    """
-
-    files: PairedFiles
-    shown: Mapping[str, str]
-    stars: str
-    counts: Mapping[str, tuple[Ints, Values, Ints]]
-
-    @classmethod
-    def open(
-        cls,
-        path: str | os.PathLike[str],
-        table: Table,
-        more: Sequence[str],
-        stars: str,
-        form: FileForm,
-    ) -> FileElsewhere | None:
-        """Count a file whose original is read by DuckDB; None where it is to be read instead.
-
-        It must have `more` columns.
-        """
-        released = open_beside(path, table.store, form)
-        if released is None:
-            return None
-        name = os.fspath(path)
-        files = PairedFiles(table.store, released, SUPPRESSED)  # type: ignore[arg-type]
-        header = list(released.columns)
-        safe = not any(map(is_formula, header)) and not any(map(files.runs, header))
-        shown = _own_names(name, header, table, more, safe=safe)
-        varying = {each: files.varies(column) for each, column in shown.items()}
-        notes = _open_columns(name, varying, table)
-        asked = [*table.quasi, *(each for each in table.sensitive if each in shown)]
-        columns = {each: released.columns[shown[each]] for each in asked}
-        sensitive = asked[len(table.quasi) :]
-        counts: dict[str, tuple[Ints, Values, Ints]] = {}
-        for more in [[each] for each in sensitive] or [[]]:
-            measured = [*table.quasi, *more]
-            counted = files.count_released([shown[each] for each in measured])
-            codes = [counted.released[shown[each]] for each in measured]
-            quasi = codes[: len(table.quasi)]
-            profiles = [columns[each] for each in table.quasi]
-            starred = {"all": counted.starred, "quasi": _are_stars(quasi, profiles)}
-            rows = {which: int(counted.rows[found].sum()) for which, found in starred.items()}
-            if rows.get(stars) == released.rows:
-                stars = _NO_STARS
-            kept = ~starred.get(stars, np.zeros(len(counted.rows), dtype=bool))
-            labels, group, sizes = _group_labels(
-                [code[kept] for code in quasi],
-                [len(profile.values) for profile in profiles],
-                counted.rows[kept],
-            )
-            counts |= dict.fromkeys(more, (group, codes[-1][kept], counted.rows[kept]))
-        if stars == "all":
-            notes += _half_starred(name, rows["quasi"] - rows["all"])
-        return cls(
-            name,
-            table,
-            columns,
-            released.rows,
-            labels,
-            sizes,
-            tuple(notes),
-            safe,
-            files,
-            shown,
-            stars,
-            counts,
-        )
-
-    @property
-    def header(self) -> Collection[str]:
-        return self.shown.keys()
-
-    def value_counts(self, name: str) -> tuple[Ints, Values, Ints]:
-        return self.counts[name]
-
-    def by_position(self, codes: Mapping[str, Ints]) -> RowPairs:
-        counted = self.files.count_pairs(codes, self._looked_at)
-        quasi = [counted.released[self.shown[name]] for name in self.quasi]
-        starred = {
-            "all": counted.starred,
-            "quasi": _are_stars(quasi, [self.columns[name] for name in self.quasi]),
-        }.get(self.stars, np.zeros(len(counted.rows), dtype=bool))
-        return self._pairs(counted, starred)
-
-    def by_key(self, key: str, codes: Mapping[str, Ints]) -> RowPairs:
-        signs = {"all": [*self.shown.values()], "quasi": [self.shown[name] for name in self.quasi]}
-        names = self.table.known(key), self.shown[key]
-        keyed = KeyedFiles(self.files, names, codes, self._looked_at, signs.get(self.stars, ()))
-        with closing(keyed):
-            self._refuse_key(key, keyed.uses())
-            taken = keyed.settle_spellings(undefused_first=self.safe)
-            unknown = keyed.first_unknown()
-            if unknown is not None:
-                raise self._unknown_key(key, unknown)
-            if taken is not None:
-                raise self._taken_key(key, taken)
-            counted = keyed.count_pairs()
-        return self._pairs(counted, counted.starred)
-
     @property
     def _looked_at(self) -> list[str]:
         """What the file calls the columns that pairs of rows are looked at for."""
         return [self.shown[name] for name in (*self.quasi, *self.compared)]
 
-    def _pairs(self, counted: CountedRows, starred: Bools) -> RowPairs:
-        """Give pairs of rows that were counted their groups, and those of suppressed rows none."""
+    def _grouped(self, counted: CountedRows, starred: Bools) -> tuple[CountedRows, Ints]:
+        """Find the groups of pairs of rows that were counted; suppressed rows have none."""
         released = {n: counted.released[self.shown[n]] for n in (*self.quasi, *self.compared)}
         quasi = [released[name] for name in self.quasi]
         spans = [len(self.columns[name].values) + 1 for name in self.quasi]
@@ -407,18 +231,11 @@ class FileElsewhere(ReleasedFile):
         )
         group = np.searchsorted(keys[:known], keys[known:])
         group[starred] = -1
-        nowhere = np.zeros(0, dtype=np.int64)
-        return RowPairs(counted.original, released, group, counted.first, counted.rows, nowhere)
-
-
-def _key_use(codes: Values) -> KeyUse:
-    """How the rows of a key column, given by its codes, use it."""
-    missing = int(np.count_nonzero(codes < 0))
-    return KeyUse(missing, 0 if missing else int(np.bincount(codes).max(initial=0)))
+        return replace(counted, released=released), group
 
 
 def _own_names(
-    file: str, header: Sequence[str], table: Table, more: Sequence[str], *, safe: bool
+    file: str, header: Sequence[str], table: Table, key: str | None, *, safe: bool
 ) -> dict[str, str]:
     """The original's names of a file's columns, and what the file calls them."""
     names = {name: name for name in header}
@@ -426,7 +243,7 @@ def _own_names(
         undone = {undefuse(name): name for name in header}
         if len(undone) == len(names) and all(name in undone for name in table.quasi):
             names = undone
-    for name in (*table.quasi, *more):
+    for name in (*table.quasi, *(() if key is None else (key,))):
         if name not in names:
             raise absent_column(file, name, names)
     return names
@@ -468,11 +285,6 @@ def _half_starred(file: str, rows: int) -> list[str]:
         f"all cells ({rows:,}), are measured as a group; if they are suppressed, say "
         "stars='quasi'"
     ]
-
-
-def _starred(columns: Sequence[Column]) -> Bools:
-    """Rows with a star in each of some columns."""
-    return _are_stars([column.codes for column in columns], columns)
 
 
 def _are_stars(codes: Sequence[Values], columns: Iterable[Profile]) -> Bools:

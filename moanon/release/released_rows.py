@@ -66,7 +66,8 @@ class ShownRows(Outlined):
         if grouping.cell_group is None:
             names = tuple(str(number) for number in range(len(grouping)))
             column = Column(_GROUP, grouping.row_group.astype(np.int32), names, None)
-            store = table.store.held(list(table.roles)).beside(column)
+            shown = [name for name, role in table.roles.items() if role is not Role.IDENTIFYING]
+            store = table.store.held(shown).beside(column)
             return cls(store, {_GROUP: own_codes(column)}, groups[None, :], groups)
         codes: dict[str, Values] = {
             name: domain.codes(table.columns[name])
@@ -81,9 +82,8 @@ class ShownRows(Outlined):
                 codes[name] = block_of[codes[name]]
                 tuples.append(block_of[starts[groups]])
             return cls(table.store, codes, np.stack(tuples), groups)
-        shown = np.flatnonzero(np.append(grouping.kept, False)[grouping.cell_group])
-        cells = instance.cells.codes[:, shown]
-        return cls(table.store, codes, cells, grouping.cell_group[shown])
+        cells = np.flatnonzero(np.append(grouping.kept, False)[grouping.cell_group])
+        return cls(table.store, codes, instance.cells.codes[:, cells], grouping.cell_group[cells])
 
     def count(self, marked: Mapping[str, Values], groups: Bools | None = None) -> int:
         """Count the shown rows, perhaps of some groups, that hold a marked value in some columns.

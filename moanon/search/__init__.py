@@ -2,7 +2,8 @@
 
 What is searched:
 
-- ``problem``: `SearchProblem`, the objectives of genomes under a suppression rule, as points.
+- ``problem``: `AnonymizationProblem`, the objectives of genomes under a suppression rule; a problem
+  of pymoo.
 - ``archive``: `Archive`, every undominated solution a search has come across; `front_of` makes a
   front of it.
 
@@ -12,17 +13,54 @@ subclass in a module of its own, and a line in the register.
 
 - ``algorithms``: the register, by the names that configurations use; what ``auto`` means.
 - ``archive_search``: breeding from the archive, the default, or every genome of a small space.
-- ``nsga2``: NSGA-II, the search of the paper.
-- ``operators``: how genomes are made of genomes, and which of them are new.
-- ``local``: no genomes but boxes, for all sizes of groups in one run: what it reaches for
-  (``targets``), and how (``box_solving``, ``utility_splits``).
+- ``pymoo_search``: NSGA-II, the search of the paper, and other algorithms of pymoo, asked and told;
+  `front_from_result` makes a front of what pymoo's own ``minimize`` returns.
+- ``operators``: how genomes are made of genomes, and which of them are new. `ValidSampling`,
+  `LunacekCrossover`, `ValidMutation` and `BitDuplicates` plug into any algorithm of pymoo.
+- ``local``: no genomes but boxes, for all sizes of groups in one run: what it reaches for and how
+  (``box_solving``, ``utility_splits``).
 
 How long:
 
-- ``stopping``: `Stop`, the limits, and the hypervolume, by which a front is seen to stall.
+- ``search``: `Stop`, the limits, and the hypervolume, by which a front is seen to stall.
 - ``running``: `run_search` steps a search until a limit is reached; ``convergence`` says what to
   make of how its hypervolume grew.
 - ``checkpoint``: `Checkpoints`, states on disk, from which a run that was killed goes on.
 
 How good: ``moanon.proofs``.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from moanon.search.operators import (
+        BitDuplicates,
+        LunacekCrossover,
+        ValidMutation,
+        ValidSampling,
+    )
+    from moanon.search.problem import AnonymizationProblem
+    from moanon.search.pymoo_search import front_from_result
+
+__all__ = [
+    "AnonymizationProblem",
+    "BitDuplicates",
+    "LunacekCrossover",
+    "ValidMutation",
+    "ValidSampling",
+    "front_from_result",
+]
+
+#: Where each name is. It is loaded when it is first used: neither help nor a question waits for it.
+_HOMES = dict.fromkeys(__all__, "operators") | {
+    "AnonymizationProblem": "problem",
+    "front_from_result": "pymoo_search",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

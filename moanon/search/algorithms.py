@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from math import comb
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from moanon.errors import SearchError
 
 if TYPE_CHECKING:
-    from moanon.search.problem import SearchProblem
+    from moanon.search.problem import AnonymizationProblem
     from moanon.search.search import Search
 
 #: Where no limit is given: the budget of D's runs, 250 generations of 200. The default search goes
@@ -58,6 +59,10 @@ class Algorithm:
         Whether it takes a `budget`, the evaluations that there will be at most.
     recoding : {"global", "local"}
         What it searches for.
+    objectives : tuple of int
+        The least and the largest number of objectives that it takes.
+    constrained : bool
+        Whether it takes constraints.
     """
 
     about: str
@@ -66,6 +71,8 @@ class Algorithm:
     room: int = 8_000
     plans: bool = False
     recoding: Recoding = "global"
+    objectives: tuple[int, int] = (1, 99)
+    constrained: bool = True
 
     def load(self) -> type[Search]:
         """Load the class."""
@@ -74,6 +81,12 @@ class Algorithm:
         return kind
 
 
+#: Where algorithms of pymoo are, and the settings they take; some also reference directions.
+_BY_PYMOO = (
+    ("pymoo_search", "PymooSearch"),
+    ("population", "seed", "crossover", "mutation", "moves", "tree_crossover", "front_of"),
+)
+_DIRECTED = (_BY_PYMOO[0], (*_BY_PYMOO[1], "partitions"))
 #: Algorithms by the names that configurations use.
 ALGORITHMS = {
     "archive": Algorithm(
@@ -88,11 +101,14 @@ ALGORITHMS = {
         ("population",),
         room=100_000,  # it is there to be exact
     ),
-    "nsga2": Algorithm(
-        "the search of the multi-objective paper, with pymoo",
-        ("nsga2", "NSGA2Search"),
-        ("population", "seed", "crossover", "mutation", "moves", "tree_crossover", "front_of"),
-    ),
+    "nsga2": Algorithm("pymoo's NSGA-II, the search of the multi-objective paper", *_BY_PYMOO),
+    "nsga3": Algorithm("pymoo's NSGA-III", *_DIRECTED, objectives=(2, 10)),
+    "unsga3": Algorithm("pymoo's U-NSGA-III", *_DIRECTED, objectives=(2, 10)),
+    "smsemoa": Algorithm(
+        "pymoo's SMS-EMOA", *_BY_PYMOO, objectives=(2, 4)
+    ),  # of more, hypervolumes take too long
+    "agemoea": Algorithm("pymoo's AGE-MOEA", *_BY_PYMOO, objectives=(2, 10)),
+    "moead": Algorithm("pymoo's MOEA/D", *_DIRECTED, objectives=(2, 10), constrained=False),
     "local": Algorithm(
         "of local recodings: boxes split from the whole table down; ends by itself",
         ("local", "LocalSearch"),
@@ -151,7 +167,7 @@ def default_limit(bits: int) -> int:
 
 
 def make_search(
-    problem: SearchProblem, settings: SearchSettings, algorithm: str | None = None
+    problem: AnonymizationProblem, settings: SearchSettings, algorithm: str | None = None
 ) -> Search:
     """Build the search that settings ask for, before its first generation.
 
@@ -167,6 +183,8 @@ def make_search(
     if entry.plans:
         chosen["budget"] = min(_budgets(settings), default=default_limit(layout.bits))
     build: Any = entry.load()
+    if entry.home == _BY_PYMOO[0]:
+        chosen["algorithm"] = name
     search: Search = build(problem, room=room_of(settings, name), **chosen)
     return search
 
@@ -180,7 +198,60 @@ def foreign_settings(algorithm: str) -> dict[str, str]:
     """Settings that an algorithm has no use for, and the name of one that has."""
     return {
         setting: name
-        for name, other in ALGORITHMS.items()
+        for name, other in reversed(ALGORITHMS.items())  # the first one that has it remains
         for setting in other.settings
         if setting not in _COMMON and setting not in ALGORITHMS[algorithm].settings
     }
+
+
+# -- what an algorithm takes -----------------------------------------------------------------------
+
+
+def check_fit(
+    algorithm: str, objectives: int, population: int, partitions: int | None, constrained: bool
+) -> None:
+    """Refuse what an algorithm cannot take: a number of objectives, constraints, directions."""
+    entry = ALGORITHMS[algorithm]
+    if population < 2:
+        raise SearchError(f"population must be at least 2. Got {population}")
+    least, most = entry.objectives
+    if not least <= objectives <= most:
+        raise SearchError(
+            f"the algorithm {algorithm} takes {least} to {most} objectives. Got {objectives}"
+        )
+    if constrained and not entry.constrained:
+        raise SearchError(
+            f"the algorithm {algorithm} takes no constraints, nor objectives that can be "
+            "infinite; take nsga2"
+        )
+    if "partitions" not in entry.settings:
+        return
+    fitting = largest_partitions(objectives, population)
+    if fitting == 0:
+        raise SearchError(
+            f"the algorithm {algorithm} needs a population of at least {objectives} for "
+            f"{objectives} objectives. Got {population}"
+        )
+    if partitions is not None and partitions > fitting:
+        raise SearchError(
+            f"partitions {partitions} give {_directions(objectives, partitions):,} reference "
+            f"directions for {objectives} objectives, and the population is {population:,}; at "
+            f"most {fitting} fit"
+        )
+
+
+def largest_partitions(objectives: int, population: int) -> int:
+    """Into how many parts directions can divide each objective, one for each genome at most."""
+    parts = 0
+    while _directions(objectives, parts + 1) <= population:
+        parts += 1
+    return parts
+
+
+def _directions(objectives: int, partitions: int) -> int:
+    """Reference directions of so many partitions (Das and Dennis).
+
+    >>> _directions(3, 12)
+    91
+    """
+    return comb(partitions + objectives - 1, objectives - 1)

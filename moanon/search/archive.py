@@ -17,7 +17,7 @@ from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, State, Values
 from moanon.errors import InfeasibleError
 from moanon.front import Front
 from moanon.measures.evaluate import OnPart
-from moanon.search.problem import INFEASIBLE, Points, SearchProblem
+from moanon.search.problem import INFEASIBLE, AnonymizationProblem, Points
 
 #: How far an archive outgrows its room before it is thinned: doing so takes seconds.
 _SLACK = 1.5
@@ -176,7 +176,7 @@ class Archive(Outlined):
 
 
 def front_of(
-    problem: SearchProblem, archive: Archive, cap: int, on_part: OnPart | None = None
+    problem: AnonymizationProblem, archive: Archive, cap: int, on_part: OnPart | None = None
 ) -> Front:
     """Make the front of what a search has found: at most `cap` solutions, measured once more.
 
@@ -203,7 +203,7 @@ def front_of(
         archive.thresholds[chosen],
         values=archive.values[chosen],
         found=len(archive),
-        bounds={measure.name: bound for measure, bound in problem.bounds.items()},
+        bounds={measure.name: bound for measure, bound in problem.table_bounds.items()},
         on_part=on_part,
     )
 

@@ -33,9 +33,8 @@ from moanon.search.algorithms import MOST_GENOMES, STALL_FROM, SearchSettings, d
 from moanon.search.archive import Archive, normalized
 from moanon.search.checkpoint import generator_state, restore_generator
 from moanon.search.operators import SEED_SHARE, KnownGenomes, Moves, Unseen, first_genomes
-from moanon.search.problem import SearchProblem
-from moanon.search.search import Search
-from moanon.search.stopping import Hypervolume, Stop
+from moanon.search.problem import AnonymizationProblem
+from moanon.search.search import Hypervolume, Search, Stop
 
 #: Values of the grid along the front.
 _GRID = 300
@@ -68,7 +67,7 @@ class ArchiveSearch(Search):
 
     def __init__(
         self,
-        problem: SearchProblem,
+        problem: AnonymizationProblem,
         population: int,
         seed: int,
         room: int = 8_000,
@@ -91,14 +90,14 @@ class ArchiveSearch(Search):
         self._smooth = KnownGenomes(problem.layout, more_bytes=_K.itemsize)
 
     @classmethod
-    def default_stop(cls, problem: SearchProblem) -> Stop:
+    def default_stop(cls, problem: AnonymizationProblem) -> Stop:
         """Go on until the front has stalled; where that cannot be seen, as other searches do."""
         if Hypervolume(problem).why_not is not None:
             return super().default_stop(problem)
         return Stop(evaluations=default_limit(problem.layout.bits), stalled=STALL_FROM)
 
     @classmethod
-    def warm_up(cls, problem: SearchProblem) -> None:
+    def warm_up(cls, problem: AnonymizationProblem) -> None:
         """Have what polishes and proves compiled or loaded, too."""
         super().warm_up(problem)
         polisher = polisher_for(problem)
@@ -336,7 +335,7 @@ class ArchiveSearch(Search):
         return fresh
 
 
-def polisher_for(problem: SearchProblem) -> Polisher | None:
+def polisher_for(problem: AnonymizationProblem) -> Polisher | None:
     """What polishes the solutions of a problem; None where sizes of groups are not enough."""
     return Polisher(problem.instance) if problem.why_unprovable is None else None
 
@@ -353,7 +352,7 @@ class ExhaustiveSearch(Search):
     keeps_all = True
 
     def __init__(
-        self, problem: SearchProblem, population: int = 1_000, room: int = 100_000
+        self, problem: AnonymizationProblem, population: int = 1_000, room: int = 100_000
     ) -> None:
         self.problem = problem
         self._space = problem.layout.count()
@@ -369,7 +368,7 @@ class ExhaustiveSearch(Search):
         self._genomes: Iterator[Bits] = problem.layout.enumerate()
 
     @classmethod
-    def stop_rule(cls, settings: SearchSettings, problem: SearchProblem) -> Stop:
+    def stop_rule(cls, settings: SearchSettings, problem: AnonymizationProblem) -> Stop:
         """It never stalls: what it has yet to see does not follow from what it has seen."""
         return replace(Stop.of(settings), stall=None)
 

@@ -36,11 +36,20 @@ from moanon.sealing import seal, unseal
 from moanon.search.algorithms import SearchSettings
 from moanon.search.archive import Archive, thin
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
-from moanon.search.box_solving import Workplace, grouping_of, solve, with_size
-from moanon.search.problem import Points, SearchProblem
-from moanon.search.search import Search
-from moanon.search.stopping import Stop
-from moanon.search.targets import FEW_GROUPS, Effort, asked, find_targets, meets_constraints, spread
+from moanon.search.box_solving import (
+    FEW_GROUPS,
+    Effort,
+    Workplace,
+    asked,
+    find_targets,
+    grouping_of,
+    meets_constraints,
+    solve,
+    spread,
+    with_size,
+)
+from moanon.search.problem import AnonymizationProblem, Points
+from moanon.search.search import Search, Stop
 from moanon.search.utility_splits import UtilitySplits
 
 #: Targets, and the groups to begin with.
@@ -63,12 +72,12 @@ class LocalSearch(Search):
     is_random = False
     of_genomes = False
 
-    def __init__(self, problem: SearchProblem, room: int = 1_000_000) -> None:
+    def __init__(self, problem: AnonymizationProblem, room: int = 1_000_000) -> None:
         self.problem = problem
         self.generation = 0
         self._reached = 0
         limit = problem.suppression.most_rows(problem.instance.cells.rows)
-        named = {*problem.objectives, *(measure.name for measure in problem.bounds)}
+        named = {*problem.objectives, *(measure.name for measure in problem.table_bounds)}
         if limit and "weighted_k" in named:
             raise SearchError(
                 "weighted_k also counts groups that are suppressed, and rows that a local recoding "
@@ -94,18 +103,18 @@ class LocalSearch(Search):
                 runs += find_targets(each.instance, each.suppression, each.objectives)
         return spread(runs)
 
-    def _problems(self) -> list[SearchProblem]:
+    def _problems(self) -> list[AnonymizationProblem]:
         """The problem, and of a small table that without suppression."""
         wide = self.problem.suppression.eta > 0 and _is_small(self.problem)
         return [self.problem, *([self.problem.with_eta(0.0)] if wide else [])]
 
     @classmethod
-    def stop_rule(cls, settings: SearchSettings, problem: SearchProblem) -> Stop:
+    def stop_rule(cls, settings: SearchSettings, problem: AnonymizationProblem) -> Stop:
         """It ends by itself; limits other than seconds are about genomes."""
         return Stop(seconds=settings.seconds)
 
     @classmethod
-    def warm_up(cls, problem: SearchProblem) -> None:
+    def warm_up(cls, problem: AnonymizationProblem) -> None:
         """Solve a target that is nothing to do: all rows in one group."""
         target = with_size(problem.suppression, problem.instance.cells.rows)
         solve(Workplace.of(problem.instance), [target], None)
@@ -113,7 +122,7 @@ class LocalSearch(Search):
             ArchiveSearch.warm_up(problem)
 
     @classmethod
-    def empty_archive(cls, problem: SearchProblem, room: int) -> Archive:
+    def empty_archive(cls, problem: AnonymizationProblem, room: int) -> Archive:
         return Archive.empty(len(problem.objectives), _CellGroups(problem.instance), room)
 
     @property
@@ -194,7 +203,7 @@ class LocalSearch(Search):
         grouping = grouping_of(self._workplaces[0], group)
         if not meets_constraints(grouping, self.problem.suppression):
             return
-        bounds = self.problem.bounds
+        bounds = self.problem.table_bounds
         measures = [*self.problem.measures, *bounds]
         scores = score_grouping(grouping, measures, self.problem.suppression)
         if all(measure.meets(measure.of(scores), bound)[0] for measure, bound in bounds.items()):
@@ -203,7 +212,11 @@ class LocalSearch(Search):
 
     @classmethod
     def front_of(
-        cls, problem: SearchProblem, archive: Archive, cap: int, on_part: OnPart | None = None
+        cls,
+        problem: AnonymizationProblem,
+        archive: Archive,
+        cap: int,
+        on_part: OnPart | None = None,
     ) -> Front:
         if not len(archive):
             raise InfeasibleError("no local recoding that was found meets the constraints")
@@ -218,7 +231,7 @@ class LocalSearch(Search):
             problem.objectives,
             recodings,
             found=len(archive),
-            bounds={measure.name: bound for measure, bound in problem.bounds.items()},
+            bounds={measure.name: bound for measure, bound in problem.table_bounds.items()},
             on_part=on_part,
         )
 
@@ -240,7 +253,7 @@ class LocalSearch(Search):
         self.generation, self._reached = state["done"].tolist()
 
 
-def _is_small(problem: SearchProblem) -> bool:
+def _is_small(problem: AnonymizationProblem) -> bool:
     return len(problem.instance.cells) <= _SMALL_TABLE
 
 
@@ -303,7 +316,7 @@ def _unpack(packed: bytes) -> Ints:
 # -- groups of global recodings --------------------------------------------------------------------
 
 
-def find_global_groups(problem: SearchProblem) -> Iterator[Ints]:
+def find_global_groups(problem: AnonymizationProblem) -> Iterator[Ints]:
     """Search among genomes; give the group of each cell in what is found, -1 where suppressed.
 
     Splitting from the whole table down can miss groups that one cut of every column makes at once.

@@ -3,6 +3,9 @@
 All operators work on whole matrices of genomes, with the generator they are given as their only
 source of chance. A column is crossed and mutated on its own, because columns are independent: a
 genome is valid exactly if each of its columns is. So children are as valid as their parents.
+
+What plugs into pymoo is a class of pymoo: `ValidSampling`, `LunacekCrossover`, `ValidMutation` and
+`BitDuplicates`, which take a population as a matrix of bools.
 """
 
 from __future__ import annotations
@@ -10,14 +13,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import blake2b
 from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from pymoo.core.crossover import Crossover
+from pymoo.core.duplicate import DuplicateElimination
+from pymoo.core.mutation import Mutation
+from pymoo.core.sampling import Sampling
 
-from moanon.arrays import Bits, Ints
+from moanon.arrays import Bits, Bools, Ints
 from moanon.data.domain import Domain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
+from moanon.errors import SearchError
 from moanon.genome import Layout
 from moanon.kernels.cuts import TreeNodes, keep_movable, move_boundaries, move_cuts
+
+if TYPE_CHECKING:
+    from moanon.search.problem import AnonymizationProblem
 
 #: Of a first population, this share are full-domain genomes.
 SEED_SHARE = 0.25
@@ -120,8 +132,12 @@ class Unseen:
 
     def among(self, genomes: Bits) -> Bits:
         """The unseen ones of some genomes in their order, each once."""
-        unseen: Bits = genomes[self._seen.new_among(self.layout.pack(genomes))]
+        unseen: Bits = genomes[self.new_among(genomes)]
         return unseen
+
+    def new_among(self, genomes: Bits) -> Ints:
+        """Rows of the unseen ones of some genomes, each once."""
+        return self._seen.new_among(self.layout.pack(genomes))
 
     def fill(self, genomes: Bits, number: int, rng: np.random.Generator) -> Bits:
         """Add samples to distinct unseen genomes until there are `number`.
@@ -278,51 +294,171 @@ def _mover(domain: Domain, start: int) -> _MoveBoundary | _MoveCut:
     return _MoveBoundary(domain.size - 1, start)
 
 
-# -- crossover and mutation ------------------------------------------------------------------------
+# -- operators of pymoo ----------------------------------------------------------------------------
 
 
-def cross_columns(
-    layout: Layout, parents: Bits, rate: float, rng: np.random.Generator, *, ends: bool = False
-) -> Bits:
-    """Cross two parents column by column, each column at a point of its own (D §6.3).
+class ValidSampling(Sampling):  # type: ignore[misc]
+    """Samples distinct valid genomes: fewer than asked for only where there are not that many.
+
+    Parameters
+    ----------
+    coarse : float
+        Share of full-domain genomes, one whole level of every column, with the two ends of the
+        space first. The others decide from the root of each column whether its subtrees stay
+        distinguishable (D §6.4), and on fine domains hardly ever have groups of two. 0 is D's own
+        first population.
+    """
+
+    def __init__(self, coarse: float = SEED_SHARE) -> None:
+        super().__init__()
+        self.coarse = _share("coarse", coarse)
+
+    def _do(
+        self,
+        problem: AnonymizationProblem,
+        n_samples: int,
+        *args: Any,
+        random_state: Any = None,
+        **kwargs: Any,
+    ) -> Bools:
+        layout = problem.layout
+        first = np.zeros((0, layout.bits), dtype=np.uint8)
+        if self.coarse > 0:
+            first = first_genomes(layout, int(n_samples * self.coarse), random_state)
+            first = np.unique(first, axis=0)[:n_samples]
+        return Unseen(layout).fill(first, n_samples, random_state).astype(bool)
+
+
+class LunacekCrossover(Crossover):  # type: ignore[misc]
+    """Crosses two parents column by column, each column at a point of its own (D §6.3).
 
     Interval and ordered columns have one-point crossover. The ends count as points too, so that a
     column of one bit takes part: it is exchanged or not. In a tree column the point is drawn among
     the boundaries at which *both* parents have a 1 (Lunacek et al.): on either side of it, each
-    parent holds whole subtrees. Where the parents have none in common, the column is passed on
-    whole; with `ends`, the ends of a tree column are points, too, and it is exchanged or not.
+    parent holds whole subtrees. So children of valid parents are valid.
 
-    Parents and children are arrays (2, matings, bits); `rate` is the chance of a mating to be a
-    crossover, otherwise the children equal their parents.
+    Parameters
+    ----------
+    prob : float
+        Chance of a mating to be a crossover; otherwise the children equal their parents.
+    points : {"common", "ends"}
+        In a tree column without a common boundary, ``common`` passes the column on whole. With
+        ``ends`` its ends are points too, and it is exchanged or not.
+    n_offsprings : {2, 1}
+        Both children, or the first alone, as MOEA/D wants it.
     """
-    matings: int = parents.shape[1]
-    starts, stops = layout.offsets[:-1], layout.offsets[1:]
-    column = np.repeat(np.arange(len(starts)), stops - starts)  # of each bit
-    is_tree = np.array([isinstance(domain, TreeDomain) for domain in layout.domains.values()])
-    # A bit is exchanged when it has passed the point, which lies behind as many bits of its
-    # column (or as many common ones, in a tree) as `passed` says.
-    common = np.zeros((matings, layout.bits + 1), dtype=np.int32)
-    np.cumsum(parents[0] & parents[1], axis=1, dtype=np.int32, out=common[:, 1:])
-    before = common[:, starts]
-    choices = np.where(is_tree, common[:, stops] - before + (2 if ends else 0), layout.sizes)
-    chosen = (rng.random(choices.shape) * choices).astype(np.int32)
-    chosen += np.where(is_tree, before + (0 if ends else 1), 0)
-    within = (np.arange(layout.bits) - starts[column]).astype(np.int32)
-    passed = np.where(is_tree[column], common[:, :-1], within)
-    exchanged = passed >= chosen[:, column]
-    exchanged &= (rng.random(matings) < rate)[:, None]
-    return np.where(exchanged, parents[::-1], parents)
+
+    def __init__(
+        self,
+        prob: float = 0.9,
+        points: Literal["common", "ends"] = "common",
+        n_offsprings: int = 2,
+    ) -> None:
+        if points not in ("common", "ends"):
+            raise SearchError(f"points must be common or ends. Got {points}")
+        if n_offsprings not in (1, 2):
+            raise SearchError(f"n_offsprings must be 1 or 2. Got {n_offsprings}")
+        super().__init__(2, n_offsprings, prob=_share("prob", prob))
+        self.points = points
+
+    def _do(
+        self,
+        problem: AnonymizationProblem,
+        X: Bools,
+        *args: Any,
+        random_state: Any = None,
+        **kwargs: Any,
+    ) -> Bools:
+        layout, ends = problem.layout, self.points == "ends"
+        starts, stops = layout.offsets[:-1], layout.offsets[1:]
+        column = np.repeat(np.arange(len(starts)), stops - starts)  # of each bit
+        is_tree = np.array([isinstance(domain, TreeDomain) for domain in layout.domains.values()])
+        # A bit is exchanged when it has passed the point, which lies behind as many bits of its
+        # column (or as many common ones, in a tree) as `passed` says.
+        common = np.zeros((X.shape[1], layout.bits + 1), dtype=np.int32)
+        np.cumsum(X[0] & X[1], axis=1, dtype=np.int32, out=common[:, 1:])
+        before = common[:, starts]
+        choices = np.where(is_tree, common[:, stops] - before + (2 if ends else 0), layout.sizes)
+        chosen = (random_state.random(choices.shape) * choices).astype(np.int32)
+        chosen += np.where(is_tree, before + (0 if ends else 1), 0)
+        within = (np.arange(layout.bits) - starts[column]).astype(np.int32)
+        passed = np.where(is_tree[column], common[:, :-1], within)
+        exchanged = passed >= chosen[:, column]
+        children: Bools = np.where(exchanged, X[::-1], X)[: self.n_offsprings]
+        return children
 
 
-def flip_bits(layout: Layout, genomes: Bits, rate: float, rng: np.random.Generator) -> Bits:
-    """Mutate as D does: bits of interval and ordered columns flip; tree columns never change.
+class ValidMutation(Mutation):  # type: ignore[misc]
+    """Mutates genomes so that they stay valid.
 
-    `rate` is the chance of each bit. D says "mutation rate = 0.1" and no more; this is what the
-    rate of a bit string means in the textbooks and in the program its authors published with
-    NSGA-II.
+    Parameters
+    ----------
+    rate : float
+        With moves, a column's chance to be moved, but at least one is; without, a bit's chance.
+        D says "mutation rate = 0.1" and no more; the chance of a bit is what it means in the
+        textbooks and in the program its authors published with NSGA-II. 0 is no mutation.
+    moves : bool
+        Whether trees are cut elsewhere and boundaries shifted, see `Moves`. Without, as D has it,
+        bits of interval and ordered columns flip, and tree columns never change.
     """
-    is_tree = [isinstance(domain, TreeDomain) for domain in layout.domains.values()]
-    free = np.flatnonzero(~np.repeat(is_tree, layout.sizes - 1))
-    mutated = genomes.copy()
-    mutated[:, free] ^= rng.random((len(genomes), len(free))) < rate
-    return mutated
+
+    def __init__(self, rate: float = 0.1, *, moves: bool = True) -> None:
+        super().__init__()
+        self.rate = _share("rate", rate)
+        self.moves = moves
+
+    def _do(
+        self,
+        problem: AnonymizationProblem,
+        X: Bools,
+        *args: Any,
+        random_state: Any = None,
+        **kwargs: Any,
+    ) -> Bools:
+        if self.moves:
+            genomes = problem.moves.mutate(X.astype(np.uint8), self.rate, random_state)
+            return genomes.astype(bool)
+        domains, sizes = problem.layout.domains.values(), problem.layout.sizes
+        is_tree = [isinstance(domain, TreeDomain) for domain in domains]
+        free = np.flatnonzero(~np.repeat(is_tree, sizes - 1))
+        mutated = X.copy()
+        mutated[:, free] ^= random_state.random((len(X), len(free))) < self.rate
+        return mutated
+
+
+class BitDuplicates(DuplicateElimination):  # type: ignore[misc]
+    """Eliminates genomes that are there already, bit by bit.
+
+    Parameters
+    ----------
+    unseen : Unseen, optional
+        Those that it has seen are eliminated too.
+    """
+
+    def __init__(self, unseen: Unseen | None = None) -> None:
+        super().__init__()
+        self.unseen = unseen
+
+    def do(self, pop: Any, *args: Any, **kwargs: Any) -> Any:
+        """Those of a population that are new; `args` are others, its parents first."""
+        # Parents were evaluated, so they have been seen.
+        return super().do(pop, *(args if self.unseen is None else args[1:]), **kwargs)
+
+    def _do(self, pop: Any, other: Any, is_duplicate: Bools) -> Bools:
+        rows = np.array([each.X for each in pop], dtype=np.uint8)
+        if other is None and self.unseen is not None:
+            is_duplicate[:] = True
+            is_duplicate[self.unseen.new_among(rows)] = False
+            return is_duplicate
+        known = {each.X.astype(np.uint8).tobytes() for each in (() if other is None else other)}
+        for place, row in enumerate(rows):
+            is_duplicate[place] = row.tobytes() in known
+            if other is None:
+                known.add(row.tobytes())
+        return is_duplicate
+
+
+def _share(name: str, value: float) -> float:
+    if not 0 <= value <= 1:
+        raise SearchError(f"{name} must be in [0, 1]. Got {value}")
+    return value

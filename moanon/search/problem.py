@@ -1,23 +1,29 @@
 """What is searched: objectives of genomes under a suppression rule, as points to be minimized.
 
-One genome can be several points: every step of its staircase is a solution of its own, a genome
-with a threshold (see `moanon.measures.scores.Scores.steps`).
+`AnonymizationProblem` is a problem of pymoo: its variables are the bits of a genome, its objectives
+those of what the suppression rule makes of it. But one genome can be several points: every step of
+its staircase is a solution of its own, a genome with a threshold (see
+`moanon.measures.scores.Scores.steps`). An archive takes in all of them.
 
 A solution that breaks a constraint is *infeasible* and never part of a front. How far it is from
-being feasible is its *violation*: the share of rows that would have to be suppressed beyond the
-limit because their groups fail, and for each other bound x / (1 + x), where x is how much it is
-missed by, relative to the bound. As long as no solution is feasible, the least violations lead the
-search.
+being feasible is its *violation*, the sum of pymoo's constraints G: the share of rows that would
+have to be suppressed beyond the limit because their groups fail, and for each other bound
+x / (1 + x), where x is how much it is missed by, relative to the bound. As long as no solution is
+feasible, the least violations lead the search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from sys import float_info
+from typing import Any
 
 import numpy as np
+from pymoo.core.problem import Problem
 
 from moanon.arrays import Bits, Bools, Floats, Ints, Outlined, Values
 from moanon.errors import ImpossibleError, SearchError
@@ -27,14 +33,14 @@ from moanon.measures.evaluate import Evaluator
 from moanon.measures.scores import Scores, objective_matrix
 from moanon.measures.suppression import Suppression
 from moanon.proofs.provable import why_not
+from moanon.search.operators import Moves
 
 #: Stands in the place of the size threshold of an infeasible solution; the other threshold is then
 #: its violation in units of `_VIOLATION`.
 INFEASIBLE = -1
 _VIOLATION = 1e-12
-#: What an algorithm that knows no constraints sees of an infeasible solution, in every objective:
-#: worse than any feasible one, and the worse the larger the violation.
-_PENALTY = 1e18
+#: How a column of points (negated where more is better) becomes another.
+Scale = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,8 +66,8 @@ class Points(Outlined):
         return Points(self.values[chosen], self.genome[chosen], self.thresholds[chosen])
 
 
-class SearchProblem:
-    """Objectives of one table's genomes.
+class AnonymizationProblem(Problem):  # type: ignore[misc]
+    """Objectives of one table's genomes, as a problem of pymoo and for searches of moanon.
 
     Parameters
     ----------
@@ -77,6 +83,12 @@ class SearchProblem:
     steps : bool
         Whether every step of a genome's staircase is a solution, where it has one; else only that
         at which the rule arrives, as D has it.
+
+    Examples
+    --------
+    >>> problem = AnonymizationProblem.from_config("configs/adult/problem2.yaml")
+    >>> problem.n_var, problem.n_obj, problem.objectives
+    (143, 2, ('k', 'gl'))
     """
 
     def __init__(
@@ -101,7 +113,7 @@ class SearchProblem:
                 if (reason := _why_no_threshold(measure, suppression)) is not None:
                     raise SearchError(f"{what} {measure.name!r} {reason}")
                 _check_reach(instance, measure, bounds.get(measure))
-        self.bounds = {m: bound for m, bound in bounds.items() if not m.group}
+        self.table_bounds = {m: bound for m, bound in bounds.items() if not m.group}
         of_groups = {m.name: bound for m, bound in bounds.items() if m.group}
         for measure in self.measures:
             if measure.group and measure.range.has_infinity:  # such groups could not be ranked
@@ -111,54 +123,107 @@ class SearchProblem:
         )
         self.threads = threads
         self.evaluator = Evaluator(instance, threads)
-        self.names = tuple(dict.fromkeys((*objectives, *(m.name for m in self.bounds))))
+        self.names = tuple(dict.fromkeys((*objectives, *(m.name for m in self.table_bounds))))
         pairs = suppression.kind == "kl-safety" and suppression.safety == "strict"
         # What is taken of one release at a time would take as long again for every step.
         by_steps = not any(find_measure(name).reads_groups for name in self.names)
         self.has_steps = steps and by_steps and (suppression.kind == "limit" or pairs)
+        self._scales: list[Scale] = []
+        super().__init__(
+            n_var=self.layout.bits,
+            n_obj=len(self.objectives),
+            n_ieq_constr=1 + len(self.table_bounds) if self.is_constrained else 0,
+            xl=0,
+            xu=1,
+            vtype=bool,
+        )
+
+    @classmethod
+    def from_config(cls, path: str | Path, threads: int = 1) -> AnonymizationProblem:
+        """What a configuration file optimizes, under the widest of its limits.
+
+        Raises
+        ------
+        MoanonError
+            If the configuration is wrong, does not fit its data, or asks for local recodings, which
+            are not made of genomes.
+        """
+        from moanon.experiment.planning import read_problem  # a convenience for pymoo's users
+
+        return read_problem(path, threads)
+
+    def scaled(self) -> AnonymizationProblem:
+        """The same problem with objectives on [0, 1] (`scale_of`), as far as ranges are known.
+
+        For algorithms of pymoo that weigh objectives against each other, such as MOEA/D. What
+        dominates what stays the same.
+        """
+        twin = copy(self)
+        scales = [scale_of(measure, self.instance) for measure in self.measures]
+        twin._scales = [scale or (lambda values: values) for scale in scales]
+        return twin
+
+    def __deepcopy__(self, memo: object) -> AnonymizationProblem:
+        """Itself: it never changes, and pymoo's history copies all that an algorithm holds."""
+        return self
+
+    @cached_property
+    def moves(self) -> Moves:
+        """Small changes of its genomes."""
+        return Moves(self.layout)
 
     @property
     def is_constrained(self) -> bool:
         """Whether a solution can be infeasible."""
-        return bool(self.bounds or self.suppression.constraints)
+        return bool(self.table_bounds or self.suppression.constraints)
 
     @property
     def why_unprovable(self) -> str | None:
         """Why nothing can be proven about its solutions, as a sentence; None if it can."""
-        return why_not(self.objectives, self.suppression, [bound.name for bound in self.bounds])
+        return why_not(
+            self.objectives, self.suppression, [bound.name for bound in self.table_bounds]
+        )
 
-    def with_eta(self, eta: float) -> SearchProblem:
+    def with_eta(self, eta: float) -> AnonymizationProblem:
         """The same problem with another limit of suppression."""
         twin = copy(self)
         twin.suppression = replace(self.suppression, eta=eta)
         return twin
 
-    def values(self, genomes: Bits) -> Floats:
-        """Objectives of genomes under the suppression rule, one row each; see `both`."""
-        return self._seen(self._evaluate(genomes), genomes)
-
     def points(self, genomes: Bits) -> Points:
         """All solutions that genomes offer: one for each step, or one each where there are none."""
-        return self.both(genomes)[1]
+        return self._points(self._scores(genomes, steps=self.has_steps), genomes)
 
-    def both(self, genomes: Bits) -> tuple[Floats, Points]:
-        """Objectives under the suppression rule and all solutions, from one evaluation.
+    def measured(self, genomes: Bits) -> tuple[Floats, Floats, Points]:
+        """Objectives and constraints under the suppression rule, and all solutions.
 
-        The objectives are as an algorithm without constraints should see them: those of infeasible
-        genomes are all the same huge number, growing with the violation.
+        The former are one row for each genome, as pymoo sees them (F and G).
         """
-        scores = self._evaluate(genomes, steps=self.has_steps)
-        return self._seen(scores, genomes), self._points(scores, genomes)
+        scores = self._scores(genomes, steps=self.has_steps)
+        values, missed = self._measured(scores, genomes, np.arange(len(genomes)))
+        return self.seen(values), missed, self._points(scores, genomes)
+
+    def seen(self, values: Floats) -> Floats:
+        """Objectives (rows) as pymoo sees them: on the scales of a problem that has some."""
+        if not self._scales:
+            return values
+        columns = [scale(values[:, place]) for place, scale in enumerate(self._scales)]
+        return np.stack(columns, axis=1)
+
+    def _evaluate(self, x: Any, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        """Evaluate a population of pymoo; refuses genomes that are not valid."""
+        genomes = self.layout.check(np.asarray(x).astype(np.uint8))
+        out["F"], out["G"], _ = self.measured(genomes)
 
     def wanting(self, genomes: Bits, thresholds: Ints) -> str:
         """Say what the nearest of some infeasible solutions lacks."""
-        scores = self._evaluate(genomes[thresholds[:, 1].argmin()][None])
+        scores = self._scores(genomes[thresholds[:, 1].argmin()][None])
         limit = self.suppression.most_rows(scores.rows)
         lacks = []
         if scores.excess[0] > 0:
             failing = scores.field("failing")[0]
             lacks.append(f"would have to suppress {failing:,} rows (at most {limit:,})")
-        for measure, bound in self.bounds.items():
+        for measure, bound in self.table_bounds.items():
             value = measure.of(scores)[0]
             if _missed(measure, bound, np.array([value]))[0] > 0:
                 side = "at least" if measure.direction == "max" else "at most"
@@ -167,27 +232,24 @@ class SearchProblem:
 
     # -- values ------------------------------------------------------------------------------------
 
-    def _evaluate(self, genomes: Bits, *, steps: bool = False) -> Scores:
+    def _scores(self, genomes: Bits, *, steps: bool = False) -> Scores:
         return self.evaluator.evaluate(
             genomes, self.suppression, measures=self.names, steps=steps, check=False
         )
 
-    def _seen(self, scores: Scores, genomes: Bits) -> Floats:
-        values, violation = self._measured(scores, genomes, np.arange(len(genomes)))
-        return np.where(violation[:, None] > 0, _PENALTY * (1 + violation[:, None]), values)
-
     def _measured(self, scores: Scores, genomes: Bits, genome: Ints) -> tuple[Floats, Floats]:
-        """Objectives and violation of each entry; infeasible ones have some finite objectives.
+        """Objectives and constraints of each entry; infeasible ones have some finite objectives.
 
-        `genome` says which of the genomes an entry is of.
+        `genome` says which of the genomes an entry is of. Constraints are met where they are 0.
         """
         values = objective_matrix(scores, self.objectives)
-        violation = scores.excess
-        for measure, bound in self.bounds.items():
-            violation = violation + _missed(measure, bound, measure.of(scores))
-        infeasible = violation > 0
+        columns = [scores.excess]
+        for measure, bound in self.table_bounds.items():
+            columns.append(_missed(measure, bound, measure.of(scores)))
+        missed = np.stack(columns, axis=1)
+        infeasible = (missed > 0).any(axis=1)
         values[infeasible] = np.nan_to_num(values[infeasible], nan=0.0, posinf=0.0, neginf=0.0)
-        return self._finite(values, genomes, genome), violation
+        return self._finite(values, genomes, genome), missed[:, : self.n_ieq_constr]
 
     def _points(self, scores: Scores, genomes: Bits) -> Points:
         """The feasible solutions, and the nearest infeasible one of each genome without any."""
@@ -197,7 +259,8 @@ class SearchProblem:
             parts = [steps, *parts] if self.is_constrained else [steps]
         found = []
         for each, genome in parts:
-            values, violation = self._measured(each, genomes, genome)
+            values, missed_by = self._measured(each, genomes, genome)
+            violation = missed_by.sum(axis=1)
             rule = np.stack([each.field("d1"), each.field("d2")], axis=1)
             missed = np.ceil(violation / _VIOLATION).astype(np.int64)
             infeasible = np.stack([np.full(len(missed), INFEASIBLE), missed], axis=1)
@@ -229,6 +292,40 @@ class SearchProblem:
                 f"{self.layout.text(genomes[genome[row]])}; the search cannot rank it"
             )
         return values
+
+
+def scale_of(measure: Measure, instance: Instance) -> Scale | None:
+    """How an objective becomes a cost in [0, 1]: 0 is the best that the table could allow.
+
+    Sizes of groups go by their logarithm. None where the range of a measure is not known.
+    """
+    found = _share(measure, instance)
+    if found is None:
+        return None
+
+    def scale(points: Floats) -> Floats:
+        with np.errstate(divide="ignore"):  # an infeasible solution may have no group at all
+            costs = 1.0 - found(-points) if measure.direction == "max" else found(points)
+        return np.clip(costs, 0.0, 1.0)
+
+    return scale
+
+
+def _share(measure: Measure, instance: Instance) -> Scale | None:
+    rows = instance.cells.rows
+    values = max((len(column.labels) for column in instance.cells.sensitive), default=1)
+    if measure.unit.startswith("share") or measure.unit == "distance":
+        return lambda numbers: numbers
+    if measure.unit == "values":
+        return lambda numbers: numbers / values
+    if measure.unit in ("rows", "groups", "rows²"):
+        add = 1 if measure.range.low == 0 else 0  # counts that can be 0 have no logarithm
+        most = np.log(max(rows + add, 2)) * (2 if measure.unit == "rows²" else 1)
+        return lambda numbers: np.log(numbers + add) / most
+    if measure.most is not None:
+        largest = measure.most(instance)
+        return lambda numbers: numbers / largest
+    return None
 
 
 def _why_no_threshold(measure: Measure, rule: Suppression) -> str | None:

@@ -19,8 +19,7 @@ from moanon.search.algorithms import MOST_GENOMES, STALLED
 from moanon.search.archive import Archive
 from moanon.search.checkpoint import PacedSaving
 from moanon.search.convergence import Convergence
-from moanon.search.search import Search
-from moanon.search.stopping import Hypervolume, Stop
+from moanon.search.search import Hypervolume, Search, Stop
 
 #: The hypervolume is taken every so many generations; after each one where it is a limit.
 _HYPERVOLUME_EVERY = 5

@@ -28,7 +28,7 @@ from moanon.kernels.boxes import GroupCheck, make_group_check, parts_may_be_grou
 from moanon.kernels.large_populations import population_divergences
 from moanon.measures.scores import group_rule
 from moanon.measures.suppression import Suppression
-from moanon.search.targets import FEW_GROUPS
+from moanon.search.box_solving import FEW_GROUPS
 
 #: Cuts of a column that are tried; of longer ones, those that part the rows most evenly.
 _MOST_CUTS = 100

@@ -11,7 +11,7 @@ from moanon.cli import main
 from moanon.experiment import load_front
 from moanon.measures.suppression import Suppression
 from moanon.search.local import LocalSearch
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from tests.cli.commands import Captured, done, refused
 from tests.search.people import config_text
 
@@ -100,7 +100,7 @@ def save_local_front(like: str, folder: str) -> None:
     """The front of local recodings, in a folder like that of a search on the same table."""
     instance = load_front(like).instance
     assert instance is not None
-    search = LocalSearch(SearchProblem(instance, ("k", "loss"), Suppression("limit", 0.1)))
+    search = LocalSearch(AnonymizationProblem(instance, ("k", "loss"), Suppression("limit", 0.1)))
     while not search.exhausted:
         search.step()
     record = json.loads(Path(like, "run.json").read_text()) | {"name": "local"}

@@ -252,7 +252,7 @@ def test_a_plot_is_written_once(capsys: Captured, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["found#5"], "compared are two or more anonymizations. Got found#5 alone"),
+        (["found#5"], "name two or more anonymizations to compare. Got found#5 alone"),
         (["found#5", "found#999"], "found has no solution 999; its solutions are 1 to 21 (moanon "),
         (["found#0", "found#5"], "found has no solution 0; its solutions are 1 to 21 (moanon ask "),
         (

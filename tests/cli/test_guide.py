@@ -262,6 +262,17 @@ def test_commands_of_the_examples_run(document: Path, folder: Path, capsys: Capt
         assert code in ((0, 1) if line[0] == "diagnose" else (0,)), (line, capsys.readouterr().err)
 
 
+def test_the_example_with_pymoo_runs(folder: Path, capsys: Captured) -> None:
+    write_patients(folder)
+    assert main(["init", "patients.csv"]) == 0
+    capsys.readouterr()
+    (example,) = blocks(GUIDE / "pymoo.md", "python")
+    exec(compile(example, "pymoo.md", "exec"), {})
+    assert "Solution" in capsys.readouterr().out
+    assert {"release.csv", "release.csv.certificate.json"} <= {p.name for p in folder.iterdir()}
+    assert main(["ask", "results/by-pymoo", "--min-k", "2"]) == 0
+
+
 def test_the_python_example_runs(folder: Path, capsys: Captured) -> None:
     write_patients(folder)
     (example,) = blocks(REPOSITORY / "README.md", "python")

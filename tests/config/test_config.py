@@ -347,9 +347,23 @@ ETA = "eta must be a number or a list of numbers in [0, 1)"
             "seconds must be > 0. Got 0 (a.yaml: search.seconds)",
         ),
         (
-            f"{BASE}search: {{algorithm: nsga}}",
-            "algorithm must be one of auto, archive, exhaustive, nsga2, local. Got nsga; did you "
-            "mean nsga2? (a.yaml: search.algorithm)",
+            f"{BASE}search: {{algorithm: nsag2}}",
+            "algorithm must be one of auto, archive, exhaustive, nsga2, nsga3, unsga3, smsemoa, "
+            "agemoea, moead, local. Got nsag2; did you mean nsga2? (a.yaml: search.algorithm)",
+        ),
+        (
+            f"{BASE}problem: {{objectives: [loss]}}\nsearch: {{algorithm: smsemoa}}",
+            "the algorithm smsemoa takes 2 to 4 objectives. Got 1 (a.yaml: search.algorithm)",
+        ),
+        (
+            f"{BASE}problem: {{constraints: {{k: {{min: 2}}}}}}\nsearch: {{algorithm: moead}}",
+            "the algorithm moead takes no constraints, nor objectives that can be infinite; take "
+            "nsga2 (a.yaml: search.algorithm)",
+        ),
+        (
+            f"{BASE}search: {{algorithm: nsga3, population: 20, partitions: 30}}",
+            "partitions 30 give 31 reference directions for 2 objectives, and the population is "
+            "20; at most 19 fit (a.yaml: search.algorithm)",
         ),
         (
             f"{BASE}search: {{moves: 1}}",

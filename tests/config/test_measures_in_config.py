@@ -59,7 +59,7 @@ problem:
     problem = make_problem(config, config.instance())
     assert problem.objectives == ("t_closeness", "loss_weighted", "cm")
     assert problem.suppression.constraints == (("l_entropy", 3.0), ("k", 5.0))
-    assert {measure.name: bound for measure, bound in problem.bounds.items()} == {"prec": 0.2}
+    assert {measure.name: bound for measure, bound in problem.table_bounds.items()} == {"prec": 0.2}
     assert problem.suppression.by == "t_closeness"  # the first objective that groups have
     assert problem.suppression.recursive_c == 2.5
     assert Config.load(write(tmp_path, config.to_yaml())) == config
@@ -260,7 +260,7 @@ def test_a_bound_that_any_release_meets_is_none_of_the_tables_business(tmp_path:
     text = f"{ADULT}problem: {{class_column: salary-class, constraints: {bounds}}}"
     config = Config.load(write(tmp_path, text))
     problem = make_problem(config, config.instance())
-    demanded = {measure.name: bound for measure, bound in problem.bounds.items()}
+    demanded = {measure.name: bound for measure, bound in problem.table_bounds.items()}
     assert demanded == dict.fromkeys(("suppressed", "cm", "average_class_size"), 99999.0)
 
 

@@ -15,14 +15,14 @@ TABLE = pd.DataFrame({"sex": list("ffmmm"), "city": list("AABBC"), "name": list(
 def test_the_riskiest_come_first() -> None:
     found = look_over(Diagnosis.read(TABLE))
     assert [each.columns for each in found.columns] == [("name",), ("city",), ("sex",)]
-    assert [(each.groups, each.k, each.risk.unique) for each in found.columns] == [
+    assert [(each.groups, each.k, each.unique) for each in found.columns] == [
         (4, 1, 3),
         (3, 1, 1),
         (2, 2, 0),
     ]
     assert found.pairs[0].columns == ("city", "name")
-    assert found.pairs[0].risk.unique == 5
-    assert found.whole.risk.unique == 5
+    assert found.pairs[0].unique == 5
+    assert found.whole.unique == 5
 
 
 def test_columns_that_are_enough_by_themselves_are_in_no_pair() -> None:

@@ -224,7 +224,7 @@ class TestRisk:
     def test_shares_and_mean(self):
         # sizes 6, 2, 1, 1: 4 groups of 10 rows; 4 rows in groups below 5
         assert diagnosis_of(q="aaaaaabbcd").risk(["q"]) == ReidentificationRisk(
-            rows=10, unique=2, small=4, mean=0.4, highest=1.0
+            columns=("q",), rows=10, unique=2, small=4, mean=0.4, highest=1.0
         )
 
     def test_each_row_has_the_size_of_its_group(self):

@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 from moanon.data.cells import Cells, raw_group_sizes
 from moanon.data.domain import IntervalSpec, OrderedSpec
 from moanon.data.file_form import FileForm, FormKeys
+from moanon.data.readers import look_at
 from moanon.data.table import Table
 from moanon.engines import open_source, read_table
 from moanon.engines import read_table as open_table
 from moanon.engines.duck import DuckSession
 from moanon.engines.files import RowsInFiles
-from moanon.engines.plain_csv import look_at
 from moanon.engines.stores import HeldRows
 from moanon.errors import DataError
 from tests.checkout import environment
@@ -142,7 +142,7 @@ def test_a_disk_that_is_full_while_a_file_is_written_again_is_told(
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("moanon.engines.plain_csv._Rewriter._write", full)
+    monkeypatch.setattr("moanon.data.readers._Rewriter._write", full)
     with pytest.raises(DataError, match="the disk for its temporary copy is full; set TMPDIR"):
         open_table(written(tmp_path, HOSTILE["blank line"]), ROLES, memory=MEMORY)
 

@@ -138,6 +138,23 @@ def test_boxes(tmp_path: Path, both: tuple[Instance, Instance]) -> None:
     same_files(tmp_path, *releases, "csv")
 
 
+@pytest.mark.parametrize("stars", ["absent", "star"])
+def test_rows_of_one_cell_may_be_in_several_groups(
+    tmp_path: Path, both: tuple[Instance, Instance], stars: str
+) -> None:
+    releases = []
+    for instance in both:
+        ages, sexes = instance.layout.sizes.tolist()
+        sex = instance.cells.codes[1, instance.row_cell].astype(np.int64)
+        group = np.where(np.arange(len(sex)) % 2, 0, 1 + sex)  # all together, or by sex
+        starts = np.array([[0] * (sexes + 1), [0, *range(sexes)]])
+        stops = np.array([[ages] * (sexes + 1), [sexes, *range(1, sexes + 1)]])
+        grouping = Grouping.of_rows(instance, group, starts, stops)
+        releases.append(Release(grouping.keep(grouping.sizes > 20)))
+        assert 0 < releases[-1].grouping.suppressed < 50
+    same_files(tmp_path, *releases, "csv", suppressed=stars)
+
+
 def test_dropped_rows_stay_dropped(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "people.csv")
     here, there = instances(path, missing="drop")

@@ -287,7 +287,7 @@ def test_a_database_of_which_too_little_is_known_replaces_nothing(
     monkeypatch.setattr("moanon.engines.databases.catalogue_of", Catalogue)
     lite.run("CREATE TABLE r(old integer)")
     release = release_of(lite, table="t")
-    with pytest.raises(OutputError, match=r"reads 'R' cannot be told, so that it is not replaced"):
+    with pytest.raises(OutputError, match=r"reads 'R' is not known, so that it is not replaced"):
         release.write_table("R", force=True)
     with pytest.raises(OutputError, match="here a table is named without one"):
         release.write_table("main.r")

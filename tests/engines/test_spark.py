@@ -144,7 +144,7 @@ def test_a_table_of_a_cluster_is_replaced_unless_it_is_read(
         with pytest.raises(OutputError, match="is the table that is read"):
             release.write_table(name, force=True)
     for other in (release_of(query="SELECT * FROM own"), release_of(table="seen")):
-        with pytest.raises(OutputError, match="cannot be told, so that it is not replaced"):
+        with pytest.raises(OutputError, match="is not known, so that it is not replaced"):
             other.write_table("own", force=True)
     with pytest.raises(OutputError, match="there is a table 'Earlier' already"):
         release.write_table("Earlier")

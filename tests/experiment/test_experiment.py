@@ -16,8 +16,8 @@ from moanon.errors import ConfigError, DataError, InfeasibleError, OutputError, 
 from moanon.experiment import Experiment, Result, load_front, make_problem, plan
 from moanon.search.algorithms import STALL_FROM
 from moanon.search.checkpoint import Checkpoints
-from moanon.search.problem import SearchProblem
-from moanon.search.stopping import Stop
+from moanon.search.problem import AnonymizationProblem
+from moanon.search.search import Stop
 from tests.checkout import REPOSITORY
 from tests.search.people import PLACES, people_frame
 
@@ -550,7 +550,7 @@ def test_a_run_that_was_killed_after_one_without_a_solution_is_unfinished(config
 
 
 def test_compiling_is_told_but_not_counted(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def slow(problem: SearchProblem) -> None:
+    def slow(problem: AnonymizationProblem) -> None:
         time.sleep(0.2)
 
     monkeypatch.setattr("moanon.search.search.Search.warm_up", slow)

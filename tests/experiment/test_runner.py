@@ -17,14 +17,16 @@ from moanon.experiment.planning import changed
 from moanon.search.algorithms import ALGORITHMS, Algorithm
 from moanon.search.checkpoint import generator_state, restore_generator
 from moanon.search.operators import Unseen
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.search.search import Search
 
 
 class Sampling(Search):
     """Evaluates genomes by chance: about all that an algorithm has to say."""
 
-    def __init__(self, problem: SearchProblem, population: int, seed: int, room: int) -> None:
+    def __init__(
+        self, problem: AnonymizationProblem, population: int, seed: int, room: int
+    ) -> None:
         self.problem, self.population = problem, population
         self.archive = self.empty_archive(problem, room)
         self.generation = 0

@@ -20,9 +20,9 @@ from moanon.genome import Instance
 from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
 from moanon.search.archive_search import ArchiveSearch
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 from tests import naive, naive_measures
 from tests.search.people import people, people_frame
 from tests.strategies import Fixed
@@ -50,7 +50,7 @@ def rich_people() -> Instance:
     )
 
 
-def searched(problem: SearchProblem, generations: int, population: int = 60) -> Front:
+def searched(problem: AnonymizationProblem, generations: int, population: int = 60) -> Front:
     archive = run_search(
         ArchiveSearch(problem, population, 1), Stop(generations=generations)
     ).archive
@@ -118,7 +118,7 @@ PROBLEMS = [
 @pytest.mark.parametrize(("objectives", "rule", "bounds"), PROBLEMS, ids=lambda part: str(part))
 def test_a_released_file_shows_what_the_front_says(objectives, rule, bounds, tmp_path):
     suppression = Suppression("limit", 0.15, **rule)
-    problem = SearchProblem(rich_people(), objectives, suppression, constraints=bounds)
+    problem = AnonymizationProblem(rich_people(), objectives, suppression, constraints=bounds)
     front = searched(problem, generations=6)
     assert list(front.to_frame())[1 : len(objectives) + 1] == list(objectives)
     for solution in np.unique(np.linspace(1, len(front), 4).astype(int)).tolist():
@@ -126,7 +126,7 @@ def test_a_released_file_shows_what_the_front_says(objectives, rule, bounds, tmp
 
 
 def test_a_front_with_an_infinite_measure_is_written_and_read(tmp_path):
-    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
+    problem = AnonymizationProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
     front = searched(problem, generations=3)
     assert np.isinf(front.measures["delta"]).any()
     front.save(tmp_path)
@@ -135,7 +135,7 @@ def test_a_front_with_an_infinite_measure_is_written_and_read(tmp_path):
 
 
 def test_another_tree_of_sensitive_values_is_noticed():
-    problem = SearchProblem(
+    problem = AnonymizationProblem(
         rich_people(), ("t_closeness", "loss"), Suppression("limit", 0.15, by="t_closeness")
     )
     front = searched(problem, generations=3)
@@ -158,7 +158,7 @@ def test_another_tree_of_sensitive_values_is_noticed():
 
 @pytest.mark.slow
 def test_the_front_of_t_closeness_and_loss_on_adult(adult, tmp_path):
-    problem = SearchProblem(
+    problem = AnonymizationProblem(
         adult, ("t_closeness", "loss"), Suppression("limit", 0.1, by="t_closeness")
     )
     front = searched(problem, generations=8, population=100)
@@ -175,7 +175,7 @@ def test_the_front_of_t_closeness_and_loss_on_adult(adult, tmp_path):
 
 @pytest.mark.slow
 def test_the_front_of_four_objectives_on_adult(adult, tmp_path):
-    problem = SearchProblem(
+    problem = AnonymizationProblem(
         adult,
         ("k", "l_entropy", "t_closeness", "loss"),
         Suppression("limit", 0.1),

@@ -22,9 +22,9 @@ from moanon.release.solution import Anonymization
 from moanon.search.archive import front_of
 from moanon.search.archive_search import ExhaustiveSearch
 from moanon.search.local import LocalSearch
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import run_search
-from moanon.search.stopping import Stop
+from moanon.search.search import Stop
 
 PLACES = Hierarchy.from_nested("Anywhere", {"North": ["Oslo", "Bergen"], "South": ["Rome", "Bari"]})
 SIZES = ("S", "M", "L")
@@ -60,7 +60,7 @@ def instance_of(frame: pd.DataFrame, roles: Mapping[str, str] | None = None) -> 
 
 def front_found(instance: Instance, eta: float, *, local: bool = False) -> Front:
     """All solutions between k and loss."""
-    problem = SearchProblem(instance, ("k", "loss"), Suppression("limit", eta))
+    problem = AnonymizationProblem(instance, ("k", "loss"), Suppression("limit", eta))
     if local:
         found = LocalSearch(problem)
         run_search(found, Stop())

@@ -33,7 +33,7 @@ from moanon.measures.evaluate import measure_grouping
 from moanon.measures.suppression import Suppression
 from moanon.release import Certificate, Release
 from moanon.release.certificate import front_measures
-from moanon.search.problem import INFEASIBLE, SearchProblem
+from moanon.search.problem import INFEASIBLE, AnonymizationProblem
 from tests import naive, naive_measures
 from tests.strategies import populations, rich_instances
 
@@ -190,7 +190,9 @@ def fronts(draw: st.DrawFn, least_rows: int = 1) -> Front:
     bounds = {name: draw(st.sampled_from(BOUNDS[name])) for name in bounded}
     genomes = draw(populations(instance, most=5))
     try:
-        problem = SearchProblem(instance, objectives, draw(suppressions()), constraints=bounds)
+        problem = AnonymizationProblem(
+            instance, objectives, draw(suppressions()), constraints=bounds
+        )
     except InfeasibleError:
         assume(False)
     points = problem.points(genomes)
@@ -204,7 +206,7 @@ def fronts(draw: st.DrawFn, least_rows: int = 1) -> Front:
         genomes[points.genome],
         points.thresholds,
         values=points.values,
-        bounds={measure.name: bound for measure, bound in problem.bounds.items()},
+        bounds={measure.name: bound for measure, bound in problem.table_bounds.items()},
     )
 
 

@@ -85,6 +85,19 @@ def test_csv_cells_are_read_back_as_they_were(
     assert found == ["" if text is None else text for text in texts]
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_rows_in_memory_are_written_block_by_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    release = Release.of(shirts(s=[*"abcde"], i=[None, None, None, "x", None]), [1, 1])
+    release.write(tmp_path / f"whole.{ending}", keep_order=True)
+    monkeypatch.setattr("moanon.engines.stores._BLOCK", 2)
+    release.write(tmp_path / f"blocks.{ending}", keep_order=True)
+    assert (tmp_path / f"blocks.{ending}").read_bytes() == (
+        tmp_path / f"whole.{ending}"
+    ).read_bytes()
+
+
 def test_csv_is_quoted_where_it_must_be(tmp_path: Path) -> None:
     cells = ["a,b", 'say "hi"', "two\nlines", " blank ", "é"]
     release = Release.of(shirts(s=cells), [1, 1])

@@ -224,7 +224,7 @@ def test_stars_in_all_quasi_identifiers_are_a_group_unless_told_otherwise(tmp_pa
     (note,) = found.notes
     assert note.endswith(
         "out.csv: rows that show * in every quasi-identifier, but not in all cells (2), are "
-        "measured as a group; if they are suppressed, say --stars quasi"
+        "measured as a group; if they are suppressed, say stars='quasi'"
     )
     found = released(tmp_path, text, stars="quasi")
     assert (found.suppressed, sizes(found)) == (2, [0, 2, 2, 2, 2, 0])

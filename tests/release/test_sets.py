@@ -25,7 +25,7 @@ from moanon.release import Release
 from moanon.release.labels import label_rules
 from moanon.release.matching import read_released
 from moanon.search.local import LocalSearch
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from tests import naive
 from tests.data.columns import column_of
 from tests.search.people import PLACES, people_frame
@@ -96,7 +96,7 @@ ROLES = {"age": "quasi", "place": "quasi", "ill": "sensitive", "id": "insensitiv
 def local_front(*, sets: bool) -> Front:
     specs = {"age": IntervalSpec(1, (20, 27)), "place": TreeSpec(PLACES, sets=sets)}
     instance = Instance.build(read_table(FRAME, ROLES), specs)
-    search = LocalSearch(SearchProblem(instance, ("k", "loss"), Suppression("limit", 0.1)))
+    search = LocalSearch(AnonymizationProblem(instance, ("k", "loss"), Suppression("limit", 0.1)))
     while not search.exhausted:
         search.step()
     return search.front(1000)

@@ -19,7 +19,7 @@ from moanon.genome import Instance, Layout
 from moanon.measures.suppression import Preset, find_preset
 from moanon.search.archive import Archive, front_of
 from moanon.search.archive_search import ExhaustiveSearch
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 
 PLACES = Hierarchy.from_nested(
     "Anywhere", {"North": ["Oslo", "Bergen"], "South": ["Rome", "Bari", "Pisa"]}
@@ -88,13 +88,15 @@ def config_text(columns: Mapping[str, str] = COLUMNS, generations: int = 5, **mo
     return "".join(f"{name}: {what}\n" for name, what in (sections | more).items())
 
 
-def problem_of(preset: str, instance: Instance | None = None, **settings: Any) -> SearchProblem:
+def problem_of(
+    preset: str, instance: Instance | None = None, **settings: Any
+) -> AnonymizationProblem:
     """One of the four problems on the table; `settings` go to its suppression."""
     return problem_under(instance or people(), find_preset(preset).with_settings(**settings))
 
 
-def problem_under(instance: Instance, preset: Preset) -> SearchProblem:
-    return SearchProblem(instance, preset.objectives, preset.suppression)
+def problem_under(instance: Instance, preset: Preset) -> AnonymizationProblem:
+    return AnonymizationProblem(instance, preset.objectives, preset.suppression)
 
 
 def settings_of(**keys: Any) -> SearchSection:
@@ -112,7 +114,7 @@ class Memory:
         self.states.append({name: array.copy() for name, array in state.items()})
 
 
-def exact_archive(problem: SearchProblem) -> Archive:
+def exact_archive(problem: AnonymizationProblem) -> Archive:
     """The front of all genomes, in order."""
     search = ExhaustiveSearch(problem)
     while not search.exhausted:
@@ -121,7 +123,7 @@ def exact_archive(problem: SearchProblem) -> Archive:
     return search.archive
 
 
-def first_front(problem: SearchProblem, genomes: int = 600) -> Front:
+def first_front(problem: AnonymizationProblem, genomes: int = 600) -> Front:
     """The front of the first few hundred genomes."""
     search = ExhaustiveSearch(problem, population=genomes)
     search.step()

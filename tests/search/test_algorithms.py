@@ -24,8 +24,8 @@ from moanon.search.algorithms import (
     make_search,
 )
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
-from moanon.search.nsga2 import NSGA2Search
-from moanon.search.stopping import Stop
+from moanon.search.pymoo_search import PymooSearch
+from moanon.search.search import Stop
 from tests.checkout import REPOSITORY
 from tests.search.people import problem_of, settings_of
 
@@ -62,10 +62,11 @@ def test_the_register_loads_nothing_slow():
 
 
 def test_settings_of_other_algorithms_are_foreign():
-    assert foreign_settings("nsga2") == {}
+    assert foreign_settings("nsga3") == {}
+    assert foreign_settings("nsga2") == {"partitions": "nsga3"}
     for name in ("archive", "exhaustive"):
         own = ("crossover", "mutation", "moves", "tree_crossover", "front_of")
-        expected = dict.fromkeys(own, "nsga2")
+        expected = {**dict.fromkeys(own, "nsga2"), "partitions": "nsga3"}
         assert foreign_settings(name) == expected
 
 
@@ -108,7 +109,12 @@ def test_auto_enumerates_less_on_tables_of_many_cells(cells: int, most: int):
 
 @pytest.mark.parametrize(
     ("algorithm", "kind"),
-    [("archive", ArchiveSearch), ("exhaustive", ExhaustiveSearch), ("nsga2", NSGA2Search)],
+    [
+        ("archive", ArchiveSearch),
+        ("exhaustive", ExhaustiveSearch),
+        ("nsga2", PymooSearch),
+        ("moead", PymooSearch),
+    ],
 )
 def test_a_search_is_made_by_name(algorithm: str, kind: type):
     search = make_search(problem_of("k-suppression"), settings_of(algorithm=algorithm))
@@ -152,7 +158,7 @@ def test_without_limits_the_search_of_the_paper_has_its_budget_whatever_its_popu
 ):
     settings = SearchSection(algorithm="nsga2", population=population)
     problem = problem_of("k-suppression")
-    assert NSGA2Search.stop_rule(settings, problem) == Stop(evaluations=DEFAULT_EVALUATIONS)
+    assert PymooSearch.stop_rule(settings, problem) == Stop(evaluations=DEFAULT_EVALUATIONS)
 
 
 def test_without_limits_the_default_search_goes_on_until_it_has_stalled():

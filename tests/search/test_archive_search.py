@@ -20,7 +20,7 @@ from moanon.measures.suppression import PRESETS, Suppression
 from moanon.search import archive_search
 from moanon.search.archive import undominated
 from moanon.search.archive_search import ArchiveSearch, ExhaustiveSearch
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from tests.search.people import exact_archive, problem_under
 from tests.strategies import instances
 
@@ -76,7 +76,7 @@ def random_instance(seed: int, least: int, most: int) -> Instance:
             return instance
 
 
-def bred_front(problem: SearchProblem, evaluations: int, seed: int = 1) -> np.ndarray:
+def bred_front(problem: AnonymizationProblem, evaluations: int, seed: int = 1) -> np.ndarray:
     search = ArchiveSearch(problem, 200, seed)
     while search.evaluations < evaluations and not search.exhausted:
         search.step(evaluations - search.evaluations)
@@ -215,4 +215,4 @@ def test_an_exhaustive_search_of_a_large_space_is_refused():
     table = read_table(frame, {"q": "quasi"})
     instance = Instance.build(table, {"q": IntervalSpec()})
     with pytest.raises(SearchError, match="at most 2000000 genomes; this table has 549755813888"):
-        ExhaustiveSearch(SearchProblem(instance, ["k", "loss"], Suppression("limit")))
+        ExhaustiveSearch(AnonymizationProblem(instance, ["k", "loss"], Suppression("limit")))

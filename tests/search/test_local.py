@@ -31,12 +31,11 @@ from moanon.grouping import Grouping
 from moanon.measures.suppression import Suppression
 from moanon.recoding import LocalRecodings
 from moanon.release import Certificate
-from moanon.search import targets
+from moanon.search import box_solving
 from moanon.search.archive_search import ExhaustiveSearch
-from moanon.search.box_solving import split_greedily
+from moanon.search.box_solving import Effort, split_greedily
 from moanon.search.local import LocalSearch
-from moanon.search.problem import SearchProblem
-from moanon.search.targets import Effort
+from moanon.search.problem import AnonymizationProblem
 from tests import naive
 from tests.checkout import REPOSITORY
 from tests.search.people import SIZES, config_text, people, people_frame
@@ -57,7 +56,7 @@ def _few_genomes() -> Iterator[None]:
 
 def searched(instance: Instance, rule: Suppression, **more: object) -> LocalSearch:
     objectives = more.pop("objectives", ("k", "loss"))
-    search = LocalSearch(SearchProblem(instance, objectives, rule, **more))
+    search = LocalSearch(AnonymizationProblem(instance, objectives, rule, **more))
     while not search.exhausted:
         search.step()
     return search
@@ -349,8 +348,8 @@ def test_effort_falls_as_the_cells_grow() -> None:
 @settings(max_examples=15)
 def test_what_is_found_with_little_effort_is_true_as_well(instance: Instance, eta: float) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(targets, "_ALL_CELLS", 0.01)
-        patch.setattr(targets, "_LEAST_WINDOW", 1)
+        patch.setattr(box_solving, "_ALL_CELLS", 0.01)
+        patch.setattr(box_solving, "_LEAST_WINDOW", 1)
         front = searched(instance, Suppression("limit", eta)).front(1000)
     for number in front.ids.tolist():
         k, loss = check_solution(instance, front.grouping(number))
@@ -384,7 +383,7 @@ def test_threads_change_nothing(local_front: Front) -> None:
 
 
 def test_a_search_goes_on_where_it_was_saved(local_front: Front) -> None:
-    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
+    problem = AnonymizationProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
     half = LocalSearch(problem)
     for _ in range(half.space // 8):
         half.step()
@@ -396,7 +395,7 @@ def test_a_search_goes_on_where_it_was_saved(local_front: Front) -> None:
 
 
 def test_a_saved_run_does_not_tell_the_groups_of_cells() -> None:
-    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
+    problem = AnonymizationProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
     search = LocalSearch(problem)
     search.step()
     groups = [*search.archive.packed, *(group for _, group in search._starts)]
@@ -407,7 +406,7 @@ def test_a_saved_run_does_not_tell_the_groups_of_cells() -> None:
 
 @pytest.mark.parametrize("part", ["bytes", "starts.bytes"])
 def test_a_search_that_was_saved_unsealed_is_refused(part: str) -> None:
-    problem = SearchProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
+    problem = AnonymizationProblem(people(), ("k", "loss"), Suppression("limit", 0.1))
     state = LocalSearch(problem).state()
     state[part] = np.zeros(40, dtype=np.uint8)
     with pytest.raises(SearchError, match="an earlier version, or of other cells; start anew"):
@@ -573,7 +572,7 @@ def test_algorithms_are_for_one_kind_of_recoding(algorithm: str, recoding: str) 
 
 
 def test_weighted_k_of_suppressed_rows_is_refused() -> None:
-    problem = SearchProblem(people(), ("weighted_k", "loss"), Suppression("limit", 0.1))
+    problem = AnonymizationProblem(people(), ("weighted_k", "loss"), Suppression("limit", 0.1))
     with pytest.raises(SearchError, match="weighted_k also counts groups that are suppressed"):
         LocalSearch(problem)
 
@@ -581,4 +580,4 @@ def test_weighted_k_of_suppressed_rows_is_refused() -> None:
 def test_constraints_that_no_group_can_meet_are_refused() -> None:
     rule = Suppression("limit", 0.0, constraints=(("alpha", 0.01),))
     with pytest.raises(InfeasibleError, match=r"all rows together do not have alpha at most 0\.01"):
-        LocalSearch(SearchProblem(people(), ("k", "loss"), rule))
+        LocalSearch(AnonymizationProblem(people(), ("k", "loss"), rule))

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pymoo.core.population import Population
 
 from moanon.data.domain import OrderedDomain, TreeDomain
 from moanon.data.hierarchy import Hierarchy
+from moanon.errors import SearchError
 from moanon.genome import Layout
 from moanon.search.operators import (
+    BitDuplicates,
     KnownGenomes,
+    LunacekCrossover,
     Moves,
     Unseen,
-    cross_columns,
-    flip_bits,
+    ValidMutation,
+    ValidSampling,
 )
 from tests.strategies import instances
 
@@ -45,8 +50,30 @@ def draw_parents(data: st.DataObject) -> tuple[Layout, np.ndarray]:
     return layout, pool[rng.integers(len(pool), size=(2, data.draw(st.integers(1, 30))))]
 
 
-def cross(layout: Layout, parents: np.ndarray, seed: int = 1, rate: float = 1.0) -> np.ndarray:
-    return cross_columns(layout, parents, rate, generator(seed))
+class Space:
+    """What operators of pymoo look at of a problem."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout, self.n_var, self.moves = layout, layout.bits, Moves(layout)
+
+
+def cross(
+    layout: Layout, parents: np.ndarray, seed: int = 1, rate: float = 1.0, points: Any = "common"
+) -> np.ndarray:
+    """Cross pairs of parents (2, matings, bits) as pymoo does."""
+    if not layout.bits:  # of which pymoo can make no population
+        return parents
+    matings = [Population.new("X", pair.astype(bool)) for pair in parents.swapaxes(0, 1)]
+    crossover = LunacekCrossover(rate, points)
+    children = crossover(Space(layout), matings, random_state=generator(seed), to_numpy=True)
+    return children.reshape(parents.shape).astype(np.uint8)
+
+
+def mutate(layout: Layout, genomes: np.ndarray, seed: int, rate: float, *, moves: bool) -> Any:
+    population = Population.new("X", genomes.astype(bool))
+    mutation = ValidMutation(rate, moves=moves)
+    mutated = mutation(Space(layout), population, random_state=generator(seed), to_numpy=True)
+    return mutated.astype(np.uint8).reshape(genomes.shape)
 
 
 def blocks(bits: np.ndarray) -> set[tuple[int, int]]:
@@ -61,11 +88,14 @@ def nothing(layout: Layout) -> np.ndarray:
 # -- sampling --------------------------------------------------------------------------------------
 
 
-@given(st.data())
-def test_samples_are_valid_and_distinct_and_as_many_as_there_are(data):
+@given(st.data(), st.sampled_from([0.0, 0.25, 1.0]))
+def test_samples_are_valid_and_distinct_and_as_many_as_there_are(data, coarse):
     layout = data.draw(instances()).layout
     number = data.draw(st.integers(1, 60))
-    genomes = Unseen(layout).fill(nothing(layout), number, generator(data.draw(seeds)))
+    sample = ValidSampling(coarse)(
+        Space(layout), number, random_state=generator(data.draw(seeds)), to_numpy=True
+    )
+    genomes = sample.reshape(len(sample), layout.bits).astype(np.uint8)
     assert layout.is_valid(genomes).all()
     assert len(np.unique(genomes, axis=0)) == len(genomes) == min(number, layout.count())
 
@@ -129,13 +159,13 @@ def test_each_block_of_a_childs_tree_column_is_a_block_of_a_parent(data):
 
 
 def test_each_common_boundary_of_a_tree_is_as_likely_a_point():
-    parents = np.repeat(np.array([[FINEST], [NODES]], np.uint8), 20_000, axis=1)
+    parents = np.repeat(np.array([[FINEST], [NODES]], np.uint8), 4_000, axis=1)
     first = cross(Layout({"kind": TREE}), parents)[0]
     # 11111 and 01010 share boundaries 1 and 3: the first child is 11|010 or 1111|0.
     early = (first == [1, 1, 0, 1, 0]).all(axis=1)
     late = (first == [1, 1, 1, 1, 0]).all(axis=1)
     assert (early | late).all()
-    assert early.mean() == pytest.approx(0.5, abs=0.02)
+    assert early.mean() == pytest.approx(0.5, abs=0.04)
 
 
 def test_a_tree_column_without_a_common_boundary_is_passed_on_whole():
@@ -150,33 +180,33 @@ def test_a_tree_column_without_a_common_boundary_is_passed_on_whole():
 @given(st.data())
 def test_with_ends_children_stay_valid_and_hold_their_parents_bits(data):
     layout, parents = draw_parents(data)
-    children = cross_columns(layout, parents, 1.0, generator(data.draw(seeds)), ends=True)
+    children = cross(layout, parents, data.draw(seeds), points="ends")
     assert all(layout.is_valid(each).all() for each in children)
     assert (np.sort(children, axis=0) == np.sort(parents, axis=0)).all()
 
 
 def test_with_ends_each_common_boundary_and_each_end_is_as_likely_a_point():
-    parents = np.repeat(np.array([[FINEST], [NODES]], np.uint8), 20_000, axis=1)
-    first = cross_columns(Layout({"kind": TREE}), parents, 1.0, generator(1), ends=True)[0]
+    parents = np.repeat(np.array([[FINEST], [NODES]], np.uint8), 4_000, axis=1)
+    first = cross(Layout({"kind": TREE}), parents, points="ends")[0]
     # 11111 and 01010: exchanged whole, behind boundary 1, behind boundary 3, or not at all.
     for child in ([0, 1, 0, 1, 0], [1, 1, 0, 1, 0], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]):
-        assert (first == child).all(axis=1).mean() == pytest.approx(0.25, abs=0.02)
+        assert (first == child).all(axis=1).mean() == pytest.approx(0.25, abs=0.04)
 
 
 def test_with_ends_a_tree_column_without_a_common_boundary_is_exchanged_or_not():
-    parents = np.repeat(np.array([[FINEST], [[0] * 5]], np.uint8), 20_000, axis=1)
-    first = cross_columns(Layout({"kind": TREE}), parents, 1.0, generator(1), ends=True)[0]
+    parents = np.repeat(np.array([[FINEST], [[0] * 5]], np.uint8), 4_000, axis=1)
+    first = cross(Layout({"kind": TREE}), parents, points="ends")[0]
     assert (first == first[:, :1]).all()
-    assert first[:, 0].mean() == pytest.approx(0.5, abs=0.02)
+    assert first[:, 0].mean() == pytest.approx(0.5, abs=0.04)
 
 
 def test_the_rate_of_crossover_is_that_of_matings():
     layout = Layout({"sex": ordered(1), "race": ordered(1)})
-    parents = np.repeat(np.array([[[0, 0]], [[1, 1]]], np.uint8), 40_000, axis=1)
+    parents = np.repeat(np.array([[[0, 0]], [[1, 1]]], np.uint8), 8_000, axis=1)
     changed = cross(layout, parents, rate=0.9)[0] != parents[0]
     # Each column has two points, one of which exchanges it: 9/10 · 1/2, and for both 9/10 · 1/4.
-    assert changed.mean(axis=0) == pytest.approx([0.45, 0.45], abs=0.01)
-    assert changed.all(axis=1).mean() == pytest.approx(0.225, abs=0.01)
+    assert changed.mean(axis=0) == pytest.approx([0.45, 0.45], abs=0.03)
+    assert changed.all(axis=1).mean() == pytest.approx(0.225, abs=0.03)
     assert (cross(layout, parents, rate=0.0) == parents).all()
 
 
@@ -187,7 +217,7 @@ def test_the_rate_of_crossover_is_that_of_matings():
 def test_flips_keep_genomes_valid_and_trees_as_they_are(data, rate):
     layout, parents = draw_parents(data)
     genomes, before = parents[0], parents[0].copy()
-    mutated = flip_bits(layout, genomes, rate, generator(data.draw(seeds)))
+    mutated = mutate(layout, genomes, data.draw(seeds), rate, moves=False)
     assert (genomes == before).all()
     assert layout.is_valid(mutated).all()
     for _, domain, place in layout.slices():
@@ -198,24 +228,23 @@ def test_flips_keep_genomes_valid_and_trees_as_they_are(data, rate):
 def test_the_rate_of_mutation_flips_each_free_bit_with_that_chance():
     layout = Layout({"kind": TREE, "size": ordered(10)})
     genomes = layout.sample(4_000, generator())
-    mutated = flip_bits(layout, genomes, 0.1, generator())
+    mutated = mutate(layout, genomes, 1, 0.1, moves=False)
     flipped = (mutated != genomes).mean(axis=0)
     assert (flipped[:5] == 0).all()
-    assert flipped[5:] == pytest.approx(np.full(10, 0.1), abs=0.02)
+    assert flipped[5:] == pytest.approx(np.full(10, 0.1), abs=0.04)
 
 
 @given(st.data(), st.floats(0, 1))
 def test_moves_keep_genomes_valid(data, rate):
     layout, parents = draw_parents(data)
-    rng = generator(data.draw(seeds))
-    mutated = Moves(layout).mutate(parents[0], rate, rng)
+    mutated = mutate(layout, parents[0], data.draw(seeds), rate, moves=True)
     assert layout.is_valid(mutated).all()
 
 
 def test_moves_reach_trees_and_make_at_least_one_change():
     layout = Layout({"kind": TREE, "size": ordered(10)})
     genomes = layout.sample(500, generator())
-    mutated = Moves(layout).mutate(genomes, 1e-9, generator())
+    mutated = mutate(layout, genomes, 1, 1e-9, moves=True)
     assert (mutated != genomes).any(axis=1).all()
     assert (mutated[:, :5] != genomes[:, :5]).any()
 
@@ -223,8 +252,42 @@ def test_moves_reach_trees_and_make_at_least_one_change():
 def test_no_mutation_is_none():
     layout = Layout({"kind": TREE, "size": ordered(10)})
     genomes = layout.sample(50, generator())
-    mutated = Moves(layout).mutate(genomes, 0.0, generator())
+    mutated = mutate(layout, genomes, 1, 0.0, moves=True)
     assert np.array_equal(mutated, genomes)
+
+
+@given(st.data())
+def test_duplicates_are_found_bit_by_bit(data):
+    _, parents = draw_parents(data)
+    one, other = (Population.new("X", each.astype(bool)) for each in parents)
+    kept = BitDuplicates().do(one, other)
+    known = {row.tobytes() for row in parents[1]}
+    distinct = {row.tobytes() for row in parents[0]} - known
+    assert sorted(each.X.astype(np.uint8).tobytes() for each in kept) == sorted(distinct)
+
+
+@given(st.data())
+def test_what_was_seen_is_a_duplicate(data):
+    layout, parents = draw_parents(data)
+    unseen = Unseen(layout)
+    unseen.remove(parents[1])
+    found = Population.new("X", parents[0].astype(bool))
+    kept = BitDuplicates(unseen).do(found)
+    assert [each.X.astype(np.uint8).tolist() for each in kept] == unseen.among(parents[0]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: LunacekCrossover(points="anywhere"), "points must be common or ends. Got anyw"),
+        (lambda: LunacekCrossover(n_offsprings=3), "n_offsprings must be 1 or 2. Got 3"),
+        (lambda: ValidSampling(2), "coarse must be in [0, 1]. Got 2"),
+    ],
+)
+def test_operators_refuse_what_they_cannot_be(make, said):
+    with pytest.raises(SearchError) as refused:
+        make()
+    assert said in str(refused.value)
 
 
 # -- what is new -----------------------------------------------------------------------------------

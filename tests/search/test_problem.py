@@ -16,7 +16,7 @@ from moanon.grouping import Grouping
 from moanon.measures import MEASURES
 from moanon.measures.scores import objective_matrix
 from moanon.measures.suppression import Suppression
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from tests import naive_measures
 from tests.strategies import instances, populations, rich_instances
 
@@ -29,9 +29,9 @@ def test_each_genomes_own_values_are_among_its_points(data):
     instance = data.draw(instances(sensitive=1))
     genomes = data.draw(populations(instance))
     kind = data.draw(st.sampled_from(["limit", "kl-safety"]))
-    problem = SearchProblem(instance, ["k", "loss"], Suppression(kind, 0.2))
+    problem = AnonymizationProblem(instance, ["k", "loss"], Suppression(kind, 0.2))
     assert problem.has_steps
-    values, points = problem.both(genomes)
+    values, _, points = problem.measured(genomes)
     for i, own in enumerate(values):
         found = points.values[points.genome == i]
         assert (np.abs(found - own).max(axis=1) < 1e-12).any()
@@ -45,7 +45,7 @@ def test_every_measure_is_taken_at_every_step(data):
     others = ("k", "l", "d", "d1", "d2", "weighted_l", "u_loss")  # not told by steps
     finite = (name for name, measure in MEASURES.items() if not measure.range.has_infinity)
     names = ["k", "l", *(name for name in finite if name not in others)]
-    problem = SearchProblem(instance, names, Suppression("limit", 0.3, by=by))
+    problem = AnonymizationProblem(instance, names, Suppression("limit", 0.3, by=by))
     points = problem.points(genomes)
     again = problem.evaluator.evaluate_at(
         genomes[points.genome], points.thresholds, problem.suppression, measures=names
@@ -59,7 +59,7 @@ def test_a_staircase_goes_down_class_by_class(data):
     (genome, *_) = data.draw(populations(instance, most=2))
     by = data.draw(st.sampled_from(MODELS))
     eta = data.draw(st.sampled_from([0.0, 0.2, 0.5]))
-    problem = SearchProblem(instance, ["suppressed"], Suppression("limit", eta, by=by))
+    problem = AnonymizationProblem(instance, ["suppressed"], Suppression("limit", eta, by=by))
     points = problem.points(genome[None])
     groups = Grouping.of_genome(instance, genome)
     sizes = groups.sizes.tolist()
@@ -98,4 +98,4 @@ def class_of(by: str, models: dict[str, float], instance: Instance) -> int:
 def test_an_objective_on_a_column_that_is_not_there_is_refused(data):
     instance = data.draw(instances(sensitive=0))
     with pytest.raises(SearchError, match="objective 'l' needs a sensitive column"):
-        SearchProblem(instance, ["l", "loss"], Suppression("limit", 0.2))
+        AnonymizationProblem(instance, ["l", "loss"], Suppression("limit", 0.2))

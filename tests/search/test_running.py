@@ -16,10 +16,9 @@ from moanon.search import checkpoint, running
 from moanon.search.algorithms import make_search
 from moanon.search.archive import Archive
 from moanon.search.archive_search import ArchiveSearch
-from moanon.search.problem import SearchProblem
+from moanon.search.problem import AnonymizationProblem
 from moanon.search.running import Outcome, Progress, run_search
-from moanon.search.search import Search
-from moanon.search.stopping import Hypervolume, Stop
+from moanon.search.search import Hypervolume, Search, Stop
 from tests.search.people import ONE_BIT, Memory, people, problem_of, settings_of
 
 EVERYTHING = 5_120  # valid genomes of the table of people
@@ -95,7 +94,7 @@ def test_fewer_genomes_than_the_population_are_all_evaluated():
 class Script(Search):
     """A search that finds what it is told to: one list of points for each generation."""
 
-    problem: SearchProblem
+    problem: AnonymizationProblem
     found: list[list[tuple[float, float]]]
     generation: int = 0
     evaluations: int = 0
@@ -137,7 +136,7 @@ def test_a_search_that_finds_nothing_new_is_ended_and_says_so():
 
 def test_a_stall_of_more_than_three_objectives_is_refused():
     problem = problem_of("k-suppression")
-    many = SearchProblem(problem.instance, ("k", "gl", "sl", "groups"), problem.suppression)
+    many = AnonymizationProblem(problem.instance, ("k", "gl", "sl", "groups"), problem.suppression)
     with pytest.raises(SearchError, match=r"stall cannot be a limit: .* at most 3 .*\. Got 4"):
         run_search(ArchiveSearch(many, 20, 1), Stop(stall=3))
     outcome = run_search(ArchiveSearch(many, 20, 1), Stop(generations=2))
@@ -193,7 +192,7 @@ def test_diversities_count_by_the_number_of_values():
 
 def test_counts_that_can_be_zero_are_measured_too():
     problem = problem_of("k-suppression")
-    rows = SearchProblem(problem.instance, ("k", "suppressed"), problem.suppression)
+    rows = AnonymizationProblem(problem.instance, ("k", "suppressed"), problem.suppression)
     # suppressed 10 → ln 11 / ln 121 = 1/2; k = 120 is the best there is
     assert Hypervolume(rows).of(np.array([[-120.0, 10.0]])) == pytest.approx(0.5)
 

@@ -21,8 +21,7 @@ from moanon.kernels.boxes import parts_may_be_groups
 from moanon.measures.evaluate import measure_grouping
 from moanon.measures.loss import utility_losses
 from moanon.measures.suppression import Suppression
-from moanon.search.box_solving import solve_target
-from moanon.search.targets import find_targets
+from moanon.search.box_solving import find_targets, solve_target
 from moanon.search.utility_splits import UtilitySplits
 from tests.strategies import instances
 

@@ -169,7 +169,7 @@ def test_pictures_that_are_missing_are_drawn_when_a_finished_run_is_resumed() ->
     ready = prepared(0.2, out="a", sets=("output.plots=true",), resume=True)
     assert ready.finished
     assert not ready.is_shown
-    ready.show(ready.load_fronts())
+    ready.show(ready.known_runs)
     assert ready.is_shown
 
 
@@ -213,7 +213,7 @@ def test_a_run_for_several_limits_that_is_finished_is_not_run_again() -> None:
     fronts = run(0.05, 0.2, out="a").fronts
     ready = prepared(0.05, 0.2, out="a", resume=True)
     assert ready.finished
-    assert {eta: len(front) for eta, front in ready.load_fronts().items()} == {
+    assert {eta: len(run.front) for eta, run in ready.known_runs.items()} == {
         eta: len(front) for eta, front in fronts.items()
     }
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, rankdata, spearmanr
 
-from moanon.learning.outcome import which_tell
+from moanon.learning.study import which_tell
 from tests.strategies import few
 
 

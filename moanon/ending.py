@@ -134,7 +134,7 @@ class Ending:
             return  # a terminal that closes says so twice, and clearing up goes on
         self.signal = self.signal or number
         for database in tuple(_databases):
-            with suppress(Exception):  # one that is closed refuses; the others must end all the same
+            with suppress(Exception):  # a closed one refuses; the others end all the same
                 database.interrupt()
         self._has_raised = True
         raise Ended

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from moanon.errors import ConfigError
 from moanon.front import Answer, Limit, Question, Solutions, answer, best_of, ladder
+from moanon.front.asking import largest_ks, least_losses
 from moanon.measures import MEASURES
 from moanon.measures.suppression import Suppression
+from tests.output.drawn import made_front
 
 
 def front(
@@ -706,3 +708,15 @@ def test_programs_get_the_solution_within_the_limits() -> None:
 def test_a_good_answer_stays_the_headline() -> None:
     found = ask(SPENDING, min_k=5, max_suppression=0.04)
     assert (found.miss, chosen(found)) == (None, 2)
+
+
+# -- several limits ------------------------------------------------------------------------------
+
+
+def test_a_bound_itself_counts_where_limits_are_compared() -> None:
+    wide, narrow = made_front(k=[2, 5, 10], loss=[0.1, 0.2, 0.3]), made_front(k=[5], loss=[0.1])
+    fronts = {0.1: wide, 0.0: narrow}  # shown from the smallest limit on
+    assert least_losses(fronts)[5] == (0.1, 0.2)
+    assert least_losses(fronts)[10] == (None, 0.3)
+    assert largest_ks(fronts)[0.1] == (5, 2)
+    assert largest_ks(fronts)[0.2] == (5, 5)

@@ -339,10 +339,10 @@ def test_the_command_line_says_what_it_waits_for(tmp_path: Path) -> None:
         with suppress(FileNotFoundError):  # written beside by another process, and renamed
             shutil.copy(kernel, folder)
     # One kernel to be compiled again is enough to have something to say, or to be quiet about.
+    # That loading one says nothing is seen above, within this process.
     (kernel,) = folder.glob(f"refinement.count_sizes-{jit.module_digest('kernels.refinement')}-*")
     kernel.unlink()
     assert diagnose(tmp_path / "one", table).count(said) == 1
-    assert said not in diagnose(tmp_path / "one", table)
     kernel.unlink()
     assert diagnose(tmp_path / "one", table, "--quiet") == ""
 
